@@ -1,0 +1,1 @@
+"""Self-service PyTorch dev servers and GPU jobs on Kubernetes."""

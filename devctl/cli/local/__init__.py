@@ -1,0 +1,1 @@
+"""`devctl local`: the cluster on this machine."""

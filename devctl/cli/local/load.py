@@ -1,0 +1,42 @@
+"""`devctl local load`."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from devctl.cli.local.options import name_option
+from devctl.errors import HostError
+from devctl.local import build, preflight, steps, supervisor
+from devctl.local.cluster import existing
+from devctl.local.node_images import export_image, import_archive
+from devctl.local.paths import cache_paths
+
+
+@click.command()
+@click.argument("image")
+@name_option
+def load(image: str, name: str) -> None:
+    """Bring an image into every node: an archive, or one that docker, podman or buildah has.
+
+    \b
+    Examples:
+      devctl local load my-image.tar
+      devctl local load company/pytorch-dev:1.4
+    """
+    preflight.check_caller()
+    settings, paths = existing(name)
+    if supervisor.running_pid(paths) is None:
+        raise HostError(f"cluster `{name}` is not up", "bring it up with `devctl local up`")
+    groups, _ = build.describe(cache_paths())
+    ctr = steps.PROGRAMS_IN_NODE / groups["containerd"].folder(cache_paths()).name / "ctr"
+    with tempfile.TemporaryDirectory(dir=paths.root) as temporary:
+        archive = Path(image)
+        if not archive.is_file():
+            archive = Path(temporary) / "image.tar"
+            export_image(image, archive)
+        for node in settings.nodes:
+            import_archive(paths.node(node.name), archive, str(ctr))
+            click.echo(f"{node.name}: `{image}` loaded")

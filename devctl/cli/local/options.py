@@ -1,0 +1,30 @@
+"""Options that several `devctl local` commands share."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network
+
+import click
+
+name_option = click.option(
+    "--name",
+    default="devctl",
+    show_default=True,
+    envvar="DEVCTL_LOCAL_NAME",
+    help="Which local cluster; several can be up side by side.",
+)
+
+
+class NetworkType(click.ParamType[IPv4Network]):
+    """An IPv4 range in CIDR form."""
+
+    name = "cidr"
+
+    def convert(
+        self, value: str | IPv4Network, param: click.Parameter | None, ctx: click.Context | None
+    ) -> IPv4Network:
+        """Parse the range."""
+        try:
+            return IPv4Network(value)
+        except ValueError as error:
+            self.fail(f"`{value}` is not an IPv4 range: {error}", param, ctx)

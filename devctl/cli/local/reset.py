@@ -1,0 +1,34 @@
+"""`devctl local reset`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from devctl.cli.local.options import name_option
+from devctl.local import kubeconfig
+from devctl.local.cluster import existing
+from devctl.local.cluster import reset as forget
+
+
+@click.command()
+@name_option
+@click.option("--confirm", metavar="NAME", help="Do not ask: the cluster's name, once more.")
+def reset(name: str, confirm: str | None) -> None:
+    """Take the cluster down and delete everything that it stored, volumes included.
+
+    Built programs and images stay cached.
+    """
+    _, paths = existing(name)
+    if confirm is None:
+        confirm = click.prompt(
+            f"This deletes every object and volume in {paths.root}.\nType the cluster's name to go on",
+            err=True,
+        )
+    if confirm != name:
+        raise click.UsageError(f"`{confirm}` is not `{name}`: nothing was deleted")
+    forget(name)
+    kubeconfig.unmerge(Path.home() / ".kube" / "config", f"devctl-local-{name}")
+    click.echo(f"cluster `{name}` deleted")
+    click.echo("next: devctl local up")

@@ -1,0 +1,64 @@
+"""The one tree of exceptions that a person can meet.
+
+DevctlError                 something went wrong; exit code 1
+├── UsageError              the request itself makes no sense; 2
+├── NotFoundError           what was named does not exist; 3
+├── WaitTimeoutError        it did not happen in time; 4
+├── DeniedError             rights or a quota forbid it; 5
+├── HostError               this machine cannot do it as it is
+├── BusyError               somebody else is at it
+└── StepError               a program that we ran failed
+"""
+
+
+class DevctlError(Exception):
+    """Says what happened and what to do about it.
+
+    Args:
+        message: What happened, one line, no full stop needed.
+        fix: What the reader can do, one line; empty where nothing sensible can be said.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, fix: str = "") -> None:
+        """Keep both lines apart, so that the CLI can set them off from each other."""
+        super().__init__(message)
+        self.message = message
+        self.fix = fix
+
+
+class UsageError(DevctlError):
+    """The request itself makes no sense."""
+
+    exit_code = 2
+
+
+class NotFoundError(DevctlError):
+    """What was named does not exist."""
+
+    exit_code = 3
+
+
+class WaitTimeoutError(DevctlError):
+    """It did not happen in time."""
+
+    exit_code = 4
+
+
+class DeniedError(DevctlError):
+    """Rights or a quota forbid it."""
+
+    exit_code = 5
+
+
+class HostError(DevctlError):
+    """This machine cannot do it as it is: not root, too little memory, an address range in use."""
+
+
+class BusyError(DevctlError):
+    """Another process is changing the same thing."""
+
+
+class StepError(DevctlError):
+    """A program that we ran failed."""

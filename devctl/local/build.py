@@ -1,0 +1,135 @@
+"""Building everything that is missing: programs compile while images download."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
+from graphlib import TopologicalSorter
+from typing import TYPE_CHECKING, NamedTuple
+
+from devctl.local import buildah, checksums
+from devctl.local.go import ensure_go
+from devctl.local.images import Image, load_images
+from devctl.local.lock import hold
+from devctl.local.programs import ProgramGroup, build_group, load_groups
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from devctl.local.paths import CachePaths
+
+# Compiling uses both cores, so groups go one after the other, and those first that an image
+# with slow further steps waits for. Images mostly wait for downloads.
+_COMPILE_ORDER = ("ansible-operator", "containerd", "kubernetes")
+_IMAGE_WORKERS = 2
+
+
+class Artifacts(NamedTuple):
+    """Everything that a cluster is made of."""
+
+    groups: Mapping[str, ProgramGroup]
+    images: Mapping[str, Image]
+    node_root: Path
+
+
+def ensure_built(cache: CachePaths, report: Callable[[str], None]) -> Artifacts:
+    """Build what is missing and return where everything lies.
+
+    Raises:
+        StepError: Something failed to build; what was finished before stays cached.
+        HostError: A cached file is corrupt.
+    """
+    with hold(cache.lock, "the cache of programs and images", report):
+        go = ensure_go(cache)
+        groups, images = describe(cache)
+        jobs, needs = plan(groups, images, cache)
+        if jobs:
+            _run(jobs, needs, groups, images, cache, report, partial(build_group, go=go))
+            shutil.rmtree(cache.go_work, ignore_errors=True)
+            buildah.forget_others(images, cache)
+        return Artifacts(groups, images, buildah.unpack(images["node"], cache))
+
+
+def describe(cache: CachePaths) -> tuple[dict[str, ProgramGroup], dict[str, Image]]:
+    """What this checkout's programs and images are, built or not."""
+    groups = load_groups(ensure_go(cache).version)
+    return groups, load_images(groups)
+
+
+def plan(
+    groups: Mapping[str, ProgramGroup], images: Mapping[str, Image], cache: CachePaths
+) -> tuple[set[str], dict[str, set[str]]]:
+    """What must be built, and what each of these needs first.
+
+    Jobs are named ``programs/<group>`` and ``image/<name>``. An image whose archive is there is
+    not built again, except as the base of one that is, if buildah's store has lost its layers.
+    """
+    jobs = {f"programs/{g.name}" for g in groups.values() if not g.folder(cache).is_dir()}
+    jobs |= {f"image/{i.name}" for i in images.values() if not i.archive(cache).is_file()}
+    for image in reversed(images.values()):  # bases come before what is built on them
+        if image.base and f"image/{image.name}" in jobs and not buildah.has_layers(images[image.base], cache):
+            jobs.add(f"image/{image.base}")
+    if "image/node" not in jobs and not (cache.node_roots / images["node"].key).is_dir():
+        jobs.add("image/node")
+    needs = {f"programs/{name}": set[str]() for name in groups}
+    for image in images.values():
+        bases = {f"image/{image.base}"} if image.base else set[str]()
+        needs[f"image/{image.name}"] = bases | {f"programs/{group}" for group in image.programs}
+    return jobs, {job: needs[job] & jobs for job in jobs}
+
+
+def _run(
+    jobs: set[str],
+    needs: Mapping[str, set[str]],
+    groups: Mapping[str, ProgramGroup],
+    images: Mapping[str, Image],
+    cache: CachePaths,
+    report: Callable[[str], None],
+    compile_group: Callable[..., Path],
+) -> None:
+    sorter = TopologicalSorter(needs)
+    sorter.prepare()
+    running: dict[Future[None], str] = {}
+
+    def compile_one(name: str) -> None:
+        compile_group(groups[name], cache=cache, report=report)
+
+    def build_one(name: str) -> None:
+        started = time.monotonic()
+        image = images[name]
+        buildah.build_image(image, images.get(image.base or ""), groups, cache)
+        report(f"built image {image.name} in {time.monotonic() - started:.0f} s")
+
+    with ThreadPoolExecutor(1) as compilers, ThreadPoolExecutor(_IMAGE_WORKERS) as builders:
+        try:
+            while sorter.is_active():
+                for job in sorted(sorter.get_ready(), key=_priority):
+                    kind, _, name = job.partition("/")
+                    start = compilers.submit if kind == "programs" else builders.submit
+                    running[start(compile_one if kind == "programs" else build_one, name)] = job
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                    sorter.done(running.pop(future))
+        except BaseException:
+            for future in running:
+                future.cancel()
+            raise
+
+
+def _priority(job: str) -> int:
+    name = job.partition("/")[2]
+    return _COMPILE_ORDER.index(name) if name in _COMPILE_ORDER else len(_COMPILE_ORDER)
+
+
+def verify_cached(artifacts: Artifacts, cache: CachePaths) -> None:
+    """Compare every cached program with its recorded checksum.
+
+    Raises:
+        HostError: One is corrupt; names it.
+    """
+    for group in artifacts.groups.values():
+        checksums.verify(group.folder(cache))

@@ -1,0 +1,146 @@
+"""Control groups: a folder of its own for each node, on cgroup v1 and v2.
+
+Everything that a node runs, its containers included, stays below the node's group. That is how
+`down` finds all of it: containers and their shims outlive containerd on purpose.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from devctl.errors import HostError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path("/sys/fs/cgroup")
+PARENT = "devctl"
+# Where containerd, its shims and the kubelet live. cgroup v2 allows no process beside a child
+# group, so they cannot be in the node's group itself.
+SYSTEM = "system"
+
+
+def is_v2(root: Path = ROOT) -> bool:
+    """Whether this host has the unified hierarchy."""
+    return (root / "cgroup.controllers").is_file()
+
+
+def hierarchies(root: Path = ROOT) -> list[Path]:
+    """The root folder of every hierarchy: one on v2, one per controller on v1.
+
+    Raises:
+        HostError: No cgroup file system is mounted.
+    """
+    if is_v2(root):
+        return [root]
+    # A v1 host may also carry an empty v2 hierarchy (`unified`): no resource is limited there.
+    # Symbolic links (`cpu` -> `cpu,cpuacct`) are the same hierarchy again.
+    found = sorted(
+        p
+        for p in root.iterdir()
+        if p.is_dir() and not p.is_symlink() and (p / "cgroup.procs").exists() and not is_v2(p)
+    )
+    if not found:
+        raise HostError(f"no control groups under `{root}`", "mount the cgroup file systems")
+    return found
+
+
+def path_of(cluster: str, node: str = "") -> str:
+    """A cluster's or a node's group, as the kubelet's `cgroupRoot` wants it."""
+    return "/".join(filter(None, ("", PARENT, cluster, node)))
+
+
+def create(group: str, root: Path = ROOT) -> None:
+    """Make a group in every hierarchy, with the controllers of its parent."""
+    for hierarchy in hierarchies(root):
+        folder = hierarchy
+        for part in group.strip("/").split("/"):
+            if is_v2(root):
+                controllers = (folder / "cgroup.controllers").read_text().split()
+                (folder / "cgroup.subtree_control").write_text(" ".join(f"+{c}" for c in controllers))
+            parent, folder = folder, folder / part
+            folder.mkdir(exist_ok=True)
+            # v1's cpuset starts empty, and a process cannot enter an empty one.
+            for name in ("cpuset.cpus", "cpuset.mems"):
+                if not is_v2(root) and (parent / name).is_file():
+                    (folder / name).write_text((parent / name).read_text())
+
+
+def process_files(group: str, root: Path = ROOT) -> list[Path]:
+    """The files that a process writes its pid to in order to enter the group."""
+    return [h / group.strip("/") / "cgroup.procs" for h in hierarchies(root)]
+
+
+def processes(group: str, root: Path = ROOT) -> set[int]:
+    """The pids of everything in a group and below it; empty where there is none."""
+    pids: set[int] = set()
+    for folder in _folders(group, root):
+        try:
+            pids.update(int(pid) for pid in (folder / "cgroup.procs").read_text().split())
+        except (FileNotFoundError, OSError):
+            continue
+    return pids
+
+
+def kill(group: str, seconds: float = 20.0, root: Path = ROOT) -> None:
+    """End every process of a group and wait until they are gone.
+
+    Raises:
+        HostError: Some are still there after `seconds`.
+    """
+    deadline = time.monotonic() + seconds
+    while pids := processes(group, root):
+        if time.monotonic() > deadline:
+            raise HostError(
+                f"{len(pids)} processes of `{group}` do not end (first pid {min(pids)})",
+                "see what holds them: they may wait for a disk",
+            )
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        time.sleep(0.05)
+
+
+def remove(group: str, root: Path = ROOT) -> None:
+    """Remove a group with everything below it, and the shared parent when it is empty.
+
+    Raises:
+        HostError: A group stays busy.
+    """
+    folders = list(_folders(group, root))
+    deadline = time.monotonic() + 5
+    while folders:
+        for folder in list(folders):
+            try:
+                folder.rmdir()
+                folders.remove(folder)
+            except FileNotFoundError:
+                folders.remove(folder)
+            except OSError as error:
+                if time.monotonic() > deadline:
+                    raise HostError(
+                        f"cannot remove control group `{folder}`: {error.strerror}", "run it again"
+                    ) from error
+                time.sleep(0.02)
+    for hierarchy in hierarchies(root):
+        _remove_if_empty(hierarchy / PARENT)
+
+
+def _folders(group: str, root: Path) -> Iterator[Path]:
+    """The group's folders in all hierarchies, children before their parents."""
+    for hierarchy in hierarchies(root):
+        for folder, _, _ in os.walk(hierarchy / group.strip("/"), topdown=False):
+            yield Path(folder)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    try:
+        folder.rmdir()
+    except OSError:
+        return

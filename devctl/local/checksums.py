@@ -1,0 +1,57 @@
+"""Checksums of cached files, in the format that `sha256sum --check` reads."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from devctl.errors import HostError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+SUMS = "SHA256SUMS"
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's content, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_sums(folder: Path) -> None:
+    """Record the checksum of every file of `folder` in its SHA256SUMS."""
+    files = sorted(p for p in folder.iterdir() if p.is_file() and p.name != SUMS)
+    (folder / SUMS).write_text("".join(f"{file_digest(p)}  {p.name}\n" for p in files))
+
+
+def read_sums(folder: Path) -> dict[str, str]:
+    """File name to recorded checksum; empty where nothing was recorded."""
+    try:
+        lines = (folder / SUMS).read_text().splitlines()
+    except FileNotFoundError:
+        return {}
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+
+
+def verify(folder: Path, names: Iterable[str] | None = None) -> None:
+    """Compare files with what was recorded when they were built.
+
+    Args:
+        folder: The cached folder.
+        names: Only these files; None means all.
+
+    Raises:
+        HostError: A file is missing or differs; names it and says what to remove.
+    """
+    recorded = read_sums(folder)
+    for name in recorded if names is None else names:
+        path = folder / name
+        if not path.is_file():
+            raise HostError(f"cached file `{path}` is missing", f"remove `{folder}` and run it again")
+        if file_digest(path) != recorded.get(name):
+            raise HostError(
+                f"cached file `{path}` is corrupt: its checksum is not the recorded one",
+                f"remove `{folder}` and run it again",
+            )

@@ -1,0 +1,159 @@
+"""A local cluster as a whole: create, bring up, take down, forget."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from ipaddress import IPv4Network
+from typing import TYPE_CHECKING
+
+from devctl.errors import NotFoundError, StepError, UsageError
+from devctl.local import apt, network, playbook, preflight, supervisor
+from devctl.local.inventory import inventory
+from devctl.local.lock import hold
+from devctl.local.paths import ClusterPaths, cache_paths, cluster_names, cluster_paths
+from devctl.local.ranges import Claim, Ranges, check_ranges, choose_ranges
+from devctl.local.settings import ClusterSettings, check_name, check_node_count, load_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+DEFAULT_NODES = 2
+
+
+def resolve(
+    stored: ClusterSettings | None,
+    name: str,
+    node_count: int | None,
+    wanted: tuple[IPv4Network | None, IPv4Network | None, IPv4Network | None],
+    claims: Iterable[Claim],
+) -> ClusterSettings:
+    """What the cluster is to be: what is stored, what is asked for, and free ranges for the rest.
+
+    Args:
+        stored: The settings of a cluster that exists.
+        name: Its name.
+        node_count: The number of nodes asked for.
+        wanted: The node, pod and service range asked for.
+        claims: The ranges that the host and other clusters use.
+
+    Raises:
+        UsageError: Something asked for differs from what an existing cluster was made with.
+        HostError: A range is in use.
+    """
+    if stored is not None:
+        have = (stored.node_range, stored.pod_range, stored.service_range)
+        if any(new is not None and new != old for new, old in zip(wanted, have, strict=True)):
+            raise UsageError(
+                f"cluster `{name}` exists with other address ranges",
+                f"leave the ranges out, or forget the cluster with `devctl local reset --name {name}`",
+            )
+        if node_count is not None and node_count < stored.node_count:
+            raise UsageError(
+                f"cluster `{name}` has {stored.node_count} nodes; nodes cannot be taken away",
+                f"forget the cluster with `devctl local reset --name {name}`",
+            )
+        check_ranges(Ranges(stored.node_range, stored.pod_range, stored.service_range), claims)
+        count = node_count or stored.node_count
+        return ClusterSettings(name, count, stored.node_range, stored.pod_range, stored.service_range)
+    claims = list(claims)
+    given = [Claim(network, "an option") for network in wanted if network is not None]
+    free = choose_ranges([*claims, *given]) if None in wanted else Ranges(*(w for w in wanted if w))
+    ranges = Ranges(*(new or old for new, old in zip(wanted, free, strict=True)))
+    settings = ClusterSettings(name, DEFAULT_NODES if node_count is None else node_count, *ranges)
+    check_ranges(ranges, claims)
+    return settings
+
+
+def up(
+    name: str,
+    node_count: int | None,
+    wanted: tuple[IPv4Network | None, IPv4Network | None, IPv4Network | None],
+) -> ClusterSettings:
+    """Bring a cluster up, or heal it.
+
+    Raises:
+        UsageError: The name, the number of nodes or the ranges are not possible.
+        HostError: This machine cannot carry it.
+        BusyError: Another command is changing it.
+        StepError: A step failed.
+    """
+    check_name(name)
+    if node_count is not None:
+        check_node_count(node_count)
+    preflight.check_caller()
+    paths, cache = cluster_paths(name), cache_paths()
+    stored = load_settings(paths.settings)
+    settings = resolve(stored, name, node_count, wanted, _claims_of_others(stored))
+    if supervisor.running_pid(paths) is None:
+        preflight.check_host(settings.node_count, cached=any(cache.programs.glob("kubernetes-*")))
+    apt.host_sources()
+    with hold(paths.lock, f"cluster `{name}`"):
+        paths.settings.write_text(json.dumps(settings.to_json(), indent=2))
+        if playbook.run("local-up.yml", inventory(settings, paths, cache), paths.root):
+            raise StepError(
+                f"cluster `{name}` is not up", "mend the cause and run it again: it goes on where it stopped"
+            )
+    return settings
+
+
+def down(name: str) -> None:
+    """Take a cluster down; what it stored stays.
+
+    Raises:
+        NotFoundError: There is no such cluster.
+        BusyError: Another command is changing it.
+        StepError: Something could not be removed.
+    """
+    preflight.check_caller()
+    settings, paths = existing(name)
+    with hold(paths.lock, f"cluster `{name}`"):
+        if playbook.run("local-down.yml", inventory(settings, paths, cache_paths()), paths.root):
+            raise StepError(f"cluster `{name}` is not down", "mend the cause and run it again")
+
+
+def reset(name: str) -> None:
+    """Take a cluster down and delete everything that it stored.
+
+    Raises:
+        NotFoundError: There is no such cluster.
+        BusyError: Another command is changing it.
+        StepError: Something could not be removed.
+    """
+    down(name)
+    paths = cluster_paths(name)
+    with hold(paths.lock, f"cluster `{name}`"):
+        shutil.rmtree(paths.root)
+
+
+def existing(name: str) -> tuple[ClusterSettings, ClusterPaths]:
+    """A cluster that was created.
+
+    Raises:
+        NotFoundError: There is no such cluster.
+    """
+    check_name(name)
+    paths = cluster_paths(name)
+    settings = load_settings(paths.settings)
+    if settings is None:
+        others = ", ".join(f"`{n}`" for n in cluster_names())
+        raise NotFoundError(
+            f"there is no local cluster `{name}`",
+            f"there is {others}: add `--name`" if others else "create it with `devctl local up`",
+        )
+    return settings, paths
+
+
+def _claims_of_others(own: ClusterSettings | None) -> list[Claim]:
+    """What the host uses, without what this cluster itself put there, and what other clusters keep."""
+    claims = network.read_claims() if shutil.which("ip") else []
+    if own is not None:
+        claims = [c for c in claims if f"`{own.bridge}" not in c.holder]
+    for name in cluster_names():
+        other = load_settings(cluster_paths(name).settings)
+        if other is not None and (own is None or other.name != own.name):
+            holder = f"the local cluster `{name}`"
+            claims += [
+                Claim(r, holder) for r in (other.node_range, other.pod_range, other.service_range)
+            ]
+    return claims

@@ -1,0 +1,91 @@
+"""Running other programs: argv only, output to a log, the last lines in the error."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+from devctl.errors import StepError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+# What an apt, pip or Go client says when a registry cannot be reached.
+_NO_NETWORK = (
+    "Temporary failure resolving",
+    "Could not resolve",
+    "Failed to establish a new connection",
+    "no such host",
+    "connection refused",
+    "Network is unreachable",
+    "network is unreachable",
+    "i/o timeout",
+)
+
+
+def run_logged(
+    argv: Sequence[str | Path],
+    log: Path,
+    *,
+    what: str,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> None:
+    """Run a program, appending everything that it prints to `log`.
+
+    Args:
+        argv: The program and its arguments.
+        log: The file that gets its output.
+        what: What it is for, in the words of the error: "build the programs".
+        env: The whole environment; None means ours.
+        cwd: The folder to run in.
+
+    Raises:
+        StepError: It is missing or failed; names the log and quotes its last line.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as sink:
+        sink.write(f"$ {' '.join(str(a) for a in argv)}\n".encode())
+        sink.flush()
+        start = sink.tell()
+        try:
+            result = subprocess.run(
+                argv, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, env=env, cwd=cwd, check=False
+            )
+        except FileNotFoundError as error:
+            raise StepError(f"cannot {what}: no program `{argv[0]}`", "install it") from error
+    if result.returncode:
+        raise StepError(*explain(what, result.returncode, _tail(log, start), log))
+
+
+def capture(argv: Sequence[str | Path], *, what: str, input_text: str | None = None) -> str:
+    """Run a program and return what it prints.
+
+    Raises:
+        StepError: It is missing or failed; quotes its last line.
+    """
+    try:
+        result = subprocess.run(argv, input=input_text, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise StepError(f"cannot {what}: no program `{argv[0]}`", "install it") from error
+    if result.returncode:
+        raise StepError(*explain(what, result.returncode, result.stderr, None))
+    return result.stdout
+
+
+def explain(what: str, code: int, output: str, log: Path | None) -> tuple[str, str]:
+    """One line of what went wrong and one of what to do, from a failed program's output."""
+    where = f"; log: {log}" if log else ""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    for line in lines:
+        if any(sign in line for sign in _NO_NETWORK):
+            return f"cannot {what}: no network: {line}", f"check the network, then run it again{where}"
+    last = lines[-1] if lines else f"exit code {code}"
+    return f"cannot {what}: {last}", f"read the log{where}" if log else ""
+
+
+def _tail(log: Path, start: int, size: int = 8192) -> str:
+    with log.open("rb") as file:
+        file.seek(max(start, log.stat().st_size - size))
+        return file.read().decode(errors="replace")

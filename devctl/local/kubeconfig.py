@@ -1,0 +1,88 @@
+"""Adding a local cluster to a person's kubeconfig, and taking it out again."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from devctl.errors import DevctlError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_SECTIONS = {"clusters": "cluster", "users": "user", "contexts": "context"}
+
+
+def renamed(config: dict[str, Any], name: str) -> dict[str, Any]:
+    """A kubeconfig of one cluster with all its entries under one name.
+
+    kubeadm calls every cluster's user `kubernetes-admin`: two of them would overwrite each other.
+    """
+    entries = {section: dict(config[section][0][kind]) for section, kind in _SECTIONS.items()}
+    entries["contexts"] = {**entries["contexts"], "cluster": name, "user": name}
+    return {
+        section: [{"name": name, kind: entries[section]}] for section, kind in _SECTIONS.items()
+    }
+
+
+def without(config: dict[str, Any], name: str) -> dict[str, Any]:
+    """A kubeconfig less everything called `name`."""
+    rest = {s: [e for e in config.get(s) or [] if e.get("name") != name] for s in _SECTIONS}
+    current = "" if config.get("current-context") == name else config.get("current-context", "")
+    return {**config, **rest, "current-context": current}
+
+
+def merged(config: dict[str, Any], own: dict[str, Any], name: str) -> dict[str, Any]:
+    """A kubeconfig with the cluster added, or replaced, and made the current one."""
+    base = {"apiVersion": "v1", "kind": "Config", "preferences": {}, **without(config, name)}
+    added = renamed(own, name)
+    return {
+        **base,
+        **{section: [*base[section], *added[section]] for section in _SECTIONS},
+        "current-context": name,
+    }
+
+
+def merge(source: Path, target: Path, name: str) -> None:
+    """Add the cluster of `source` to the kubeconfig `target`, atomically.
+
+    Raises:
+        DevctlError: `target` is there but is no kubeconfig; it stays as it is.
+    """
+    own = yaml.safe_load(source.read_text())
+    _write(target, merged(_read(target), own, name))
+
+
+def unmerge(target: Path, name: str) -> bool:
+    """Take the cluster out of the kubeconfig `target`; returns whether it was there.
+
+    Raises:
+        DevctlError: `target` is there but is no kubeconfig; it stays as it is.
+    """
+    config = _read(target)
+    if not any(entry.get("name") == name for entry in config.get("contexts") or []):
+        return False
+    _write(target, without(config, name))
+    return True
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        config = yaml.safe_load(path.read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise DevctlError(f"`{path}` cannot be read: {error}", "mend it, or leave out --merge-kubeconfig") from error
+    if config is not None and not isinstance(config, dict):
+        raise DevctlError(f"`{path}` is no kubeconfig", "mend it, or leave out --merge-kubeconfig")
+    return config or {}
+
+
+def _write(path: Path, config: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.touch(mode=0o600)
+    partial.write_text(yaml.safe_dump(config, sort_keys=False))
+    partial.replace(path)

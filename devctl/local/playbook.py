@@ -1,0 +1,57 @@
+"""Running this project's playbooks."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from devctl.local.paths import REPOSITORY, state_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PLAYBOOKS = REPOSITORY / "playbooks"
+
+
+def environment(log: Path) -> dict[str, str]:
+    """Ansible's settings: our progress lines, everything it writes below the state folder."""
+    home = state_folder() / "cache" / "ansible"
+    return {
+        **os.environ,
+        "ANSIBLE_CALLBACK_PLUGINS": str(PLAYBOOKS / "callback_plugins"),
+        "ANSIBLE_CONFIG": str(REPOSITORY / "ansible.cfg"),
+        "ANSIBLE_HOME": str(home),
+        "ANSIBLE_LOCAL_TEMP": str(home / "tmp"),
+        "ANSIBLE_REMOTE_TEMP": str(home / "tmp"),
+        "ANSIBLE_LOG_PATH": str(log),
+        "ANSIBLE_NOCOLOR": "1",
+        # Modules read their own code from standard input: one process less for each task.
+        "ANSIBLE_PIPELINING": "1",
+        "ANSIBLE_STDOUT_CALLBACK": "progress",
+    }
+
+
+def run(playbook: str, inventory: Mapping[str, Any], folder: Path, extra: Mapping[str, Any] | None = None) -> int:
+    """Run a playbook, its progress going to standard output; returns its exit code.
+
+    Args:
+        playbook: A file under playbooks/.
+        inventory: The inventory in Ansible's JSON form.
+        folder: Where the inventory and the log are written.
+        extra: Variables that override everything.
+    """
+    logs = folder / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    inventory_file = folder / "inventory.json"
+    inventory_file.write_text(json.dumps(inventory, indent=2))
+    command = [
+        *(sys.executable, "-m", "ansible", "playbook"),
+        *("--inventory", inventory_file, PLAYBOOKS / playbook),
+        *(("--extra-vars", json.dumps(extra)) if extra else ()),
+    ]
+    log = logs / f"{Path(playbook).stem}.log"
+    return subprocess.run(command, check=False, env=environment(log), stdin=subprocess.DEVNULL).returncode

@@ -1,0 +1,133 @@
+"""What a local cluster is doing, in one picture."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from devctl.local import namespaces, supervisor
+from devctl.local.paths import CachePaths, ClusterPaths
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from devctl.local.settings import ClusterSettings
+
+
+@dataclass(frozen=True)
+class ClusterStatus:
+    """One cluster's state. `state` is up, degraded or down; `problems` say why it is not up."""
+
+    name: str
+    state: str
+    kubeconfig: str
+    folder: str
+    nodes: Sequence[Mapping[str, Any]] = ()
+    processes: Sequence[Mapping[str, Any]] = ()
+    pods: Mapping[str, int] = field(default_factory=dict)
+    problems: Sequence[str] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The form of `-o json`."""
+        return asdict(self)
+
+
+def read_status(settings: ClusterSettings, paths: ClusterPaths, cache: CachePaths) -> ClusterStatus:
+    """Look at the processes and ask the API server; nothing is changed and nothing raised."""
+    processes = supervisor.processes(paths)
+    answers = (
+        {kind: _get(kind, paths, cache) for kind in ("nodes", "pods")} if processes else {}
+    )
+    present = any(namespaces.exist(paths.node(node.name)) for node in settings.nodes)
+    return judge(settings, paths, processes, answers, namespaces_present=present)
+
+
+def judge(
+    settings: ClusterSettings,
+    paths: ClusterPaths,
+    processes: Sequence[supervisor.ProcessState],
+    answers: Mapping[str, list[dict[str, Any]] | None],
+    *,
+    namespaces_present: bool,
+) -> ClusterStatus:
+    """Derive the state from what was seen.
+
+    Args:
+        settings: What the cluster should be.
+        paths: Its files.
+        processes: What the supervisor says; empty where it does not run.
+        answers: What the API server lists, by kind; None where it did not answer.
+        namespaces_present: Whether anything of the cluster is on the host.
+    """
+    problems = [f"process {p.name} is {p.state.lower()}" for p in processes if p.state != "RUNNING"]
+    if not processes and namespaces_present:
+        problems.append("the supervisor does not run")
+    nodes, pods = answers.get("nodes"), answers.get("pods")
+    if processes and nodes is None:
+        problems.append("the API server does not answer")
+    rows = [_node_row(node) for node in nodes or []]
+    problems += [f"node {row['name']} is not ready" for row in rows if not row["ready"]]
+    missing = {n.name for n in settings.nodes} - {row["name"] for row in rows}
+    if nodes is not None:
+        problems += [f"node {name} has not joined" for name in sorted(missing)]
+    unready = [pod for pod in pods or [] if not _pod_is_fine(pod)]
+    problems += [
+        f"pod {p['metadata']['namespace']}/{p['metadata']['name']} is not ready" for p in unready
+    ]
+    down = not processes and not namespaces_present
+    return ClusterStatus(
+        name=settings.name,
+        state="down" if down else "degraded" if problems else "up",
+        kubeconfig=str(paths.kubeconfig),
+        folder=str(paths.root),
+        nodes=rows,
+        processes=[p._asdict() for p in processes],
+        pods={"total": len(pods or []), "unready": len(unready)},
+        problems=problems,
+    )
+
+
+def _node_row(node: Mapping[str, Any]) -> dict[str, Any]:
+    conditions = {c["type"]: c["status"] for c in node["status"].get("conditions", [])}
+    addresses = {a["type"]: a["address"] for a in node["status"].get("addresses", [])}
+    return {
+        "name": node["metadata"]["name"],
+        "ready": conditions.get("Ready") == "True",
+        "address": addresses.get("InternalIP", ""),
+        "version": node["status"].get("nodeInfo", {}).get("kubeletVersion", ""),
+    }
+
+
+def _pod_is_fine(pod: Mapping[str, Any]) -> bool:
+    if pod["status"].get("phase") == "Succeeded" or "deletionTimestamp" in pod["metadata"]:
+        return True
+    conditions = {c["type"]: c["status"] for c in pod["status"].get("conditions", [])}
+    return conditions.get("Ready") == "True"
+
+
+def _get(kind: str, paths: ClusterPaths, cache: CachePaths) -> list[dict[str, Any]] | None:
+    kubectl = find_kubectl(cache)
+    if kubectl is None or not paths.kubeconfig.is_file():
+        return None
+    result = subprocess.run(
+        [
+            *(kubectl, "--kubeconfig", paths.kubeconfig, "--request-timeout", "5s"),
+            *("get", kind, "--all-namespaces", "--output", "json"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if result.returncode:
+        return None
+    items: list[dict[str, Any]] = json.loads(result.stdout)["items"]
+    return items
+
+
+def find_kubectl(cache: CachePaths) -> Path | None:
+    """The newest kubectl that was built; None where there is none."""
+    found = [p for p in cache.programs.glob("kubernetes-*/kubectl") if ".partial" not in str(p)]
+    return max(found, key=lambda p: p.stat().st_mtime, default=None)

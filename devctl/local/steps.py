@@ -1,0 +1,137 @@
+"""The steps of bringing a cluster up and down, as the playbooks call them.
+
+Each step may be run again at any time and changes only what is not as it should be.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from devctl.local import (
+    apt,
+    build,
+    cgroups,
+    host_settings,
+    namespaces,
+    network,
+    node_images,
+    supervisor,
+)
+from devctl.local.paths import (
+    CachePaths,
+    ClusterPaths,
+    cache_paths,
+    cluster_names,
+    cluster_paths,
+    host_settings_file,
+)
+from devctl.local.settings import ClusterSettings, Node, load_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+# Where the node image mounts the built programs.
+PROGRAMS_IN_NODE = Path("/opt/devctl/programs")
+
+
+@dataclass(frozen=True)
+class Context:
+    """What every step gets."""
+
+    settings: ClusterSettings
+    paths: ClusterPaths
+    cache: CachePaths
+    report: Callable[[str], None]
+    node: str = ""
+
+    @classmethod
+    def of(cls, cluster: str, report: Callable[[str], None], node: str = "") -> Context:
+        """The context of a cluster that was created."""
+        paths = cluster_paths(cluster)
+        settings = load_settings(paths.settings)
+        if settings is None:
+            message = f"no cluster `{cluster}`: {paths.settings} is missing"
+            raise ValueError(message)
+        return cls(settings, paths, cache_paths(), report, node)
+
+    @property
+    def this_node(self) -> Node:
+        """The node that a per-node step is for."""
+        return next(n for n in self.settings.nodes if n.name == self.node)
+
+
+def host(context: Context) -> dict[str, Any]:
+    """Install missing packages and raise kernel settings."""
+    installed = apt.install_missing(context.paths.logs / "packages.log")
+    raised = host_settings.apply(host_settings_file())
+    return {"changed": bool(installed or raised), "installed": installed}
+
+
+def artifacts(context: Context) -> dict[str, Any]:
+    """Build what is missing; tells the later tasks where everything lies."""
+    made = build.ensure_built(context.cache, context.report)
+    programs = {g.name: str(PROGRAMS_IN_NODE / g.folder(context.cache).name) for g in made.groups.values()}
+    facts = {
+        "local_programs": programs,
+        "local_host_programs": {g.name: str(g.folder(context.cache)) for g in made.groups.values()},
+        "local_images": {image.name: image.reference for image in made.images.values()},
+        "local_node_root": str(made.node_root),
+    }
+    build.verify_cached(made, context.cache)
+    return {"changed": False, "ansible_facts": facts}
+
+
+def namespaces_of_nodes(context: Context, node_root: str) -> dict[str, Any]:
+    """Make the nodes' control groups, namespaces and network."""
+    changed = False
+    for node in context.settings.nodes:
+        group = cgroups.path_of(context.settings.name, node.name)
+        cgroups.create(f"{group}/{cgroups.SYSTEM}")
+        made = namespaces.create(context.paths, node, Path(node_root), context.cache.programs)
+        changed = changed or made
+    return {"changed": network.connect(context.settings, context.paths, Path(node_root)) or changed}
+
+
+def supervise(context: Context) -> dict[str, Any]:
+    """Start the supervisor, or let it take in a changed configuration."""
+    return {"changed": supervisor.start(context.paths)}
+
+
+def import_images(context: Context, programs: Mapping[str, str]) -> dict[str, Any]:
+    """Import the images that a node lacks, once its containerd answers."""
+    _, images = build.describe(context.cache)
+    node = context.paths.node(context.node)
+    ctr = f"{programs['containerd']}/ctr"
+    node_images.wait_for_containerd(node, ctr)
+    imported = node_images.import_missing(node, images.values(), ctr, context.cache)
+    return {"changed": bool(imported), "imported": imported}
+
+
+def teardown(context: Context) -> dict[str, Any]:
+    """End everything that runs and take everything off the host that is not in the state folder."""
+    group = cgroups.path_of(context.settings.name)
+    supervisor.stop(context.paths)
+    cgroups.kill(group)
+    root = next((p for p in context.cache.node_roots.glob("node-*") if p.suffix != ".partial"), None)
+    network.disconnect(context.settings, root)
+    for folder in context.paths.run.glob("*/"):
+        namespaces.remove(context.paths.node(folder.name))
+    cgroups.remove(group)
+    shutil.rmtree(context.paths.run, ignore_errors=True)
+    # Clusters share the host's settings; the last one puts them back.
+    if not any(cluster_paths(name).run.exists() for name in cluster_names()):
+        host_settings.restore(host_settings_file())
+    return {"changed": True}
+
+
+STEPS: Mapping[str, Callable[..., dict[str, Any]]] = {
+    "host": host,
+    "artifacts": artifacts,
+    "namespaces": namespaces_of_nodes,
+    "supervise": supervise,
+    "import_images": import_images,
+    "teardown": teardown,
+}

@@ -76,7 +76,9 @@ def host_sources() -> tuple[str, list[Source]]:
     )
     sources = parse_targets(output, codename)
     if not sources:
-        raise HostError(f"apt has no source for `{codename}`", "add the release's own line to its sources")
+        raise HostError(
+            f"apt has no source for `{codename}`", "add the release's own line to its sources"
+        )
     return codename, sources
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from functools import partial
+from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from devctl.local.go import GoToolchain
     from devctl.local.paths import CachePaths
 
 # Compiling uses both cores, so groups go one after the other, and those first that an image
@@ -45,9 +46,9 @@ def ensure_built(cache: CachePaths, report: Callable[[str], None]) -> Artifacts:
     with hold(cache.lock, "the cache of programs and images", report):
         go = ensure_go(cache)
         groups, images = describe(cache)
-        jobs, needs = plan(groups, images, cache)
-        if jobs:
-            _run(jobs, needs, groups, images, cache, report, partial(build_group, go=go))
+        needs = plan(groups, images, cache)
+        if needs:
+            _Builder(go, groups, images, cache, report).run(needs)
             shutil.rmtree(cache.go_work, ignore_errors=True)
             buildah.forget_others(images, cache)
         return Artifacts(groups, images, buildah.unpack(images["node"], cache))
@@ -61,16 +62,20 @@ def describe(cache: CachePaths) -> tuple[dict[str, ProgramGroup], dict[str, Imag
 
 def plan(
     groups: Mapping[str, ProgramGroup], images: Mapping[str, Image], cache: CachePaths
-) -> tuple[set[str], dict[str, set[str]]]:
-    """What must be built, and what each of these needs first.
+) -> dict[str, set[str]]:
+    """What must be built, and what each of these jobs needs first.
 
     Jobs are named ``programs/<group>`` and ``image/<name>``. An image whose archive is there is
     not built again, except as the base of one that is, if buildah's store has lost its layers.
     """
     jobs = {f"programs/{g.name}" for g in groups.values() if not g.folder(cache).is_dir()}
     jobs |= {f"image/{i.name}" for i in images.values() if not i.archive(cache).is_file()}
-    for image in reversed(images.values()):  # bases come before what is built on them
-        if image.base and f"image/{image.name}" in jobs and not buildah.has_layers(images[image.base], cache):
+    for image in reversed(list(images.values())):  # bases come before what is built on them
+        if (
+            image.base
+            and f"image/{image.name}" in jobs
+            and not buildah.has_layers(images[image.base], cache)
+        ):
             jobs.add(f"image/{image.base}")
     if "image/node" not in jobs and not (cache.node_roots / images["node"].key).is_dir():
         jobs.add("image/node")
@@ -78,46 +83,51 @@ def plan(
     for image in images.values():
         bases = {f"image/{image.base}"} if image.base else set[str]()
         needs[f"image/{image.name}"] = bases | {f"programs/{group}" for group in image.programs}
-    return jobs, {job: needs[job] & jobs for job in jobs}
+    return {job: needs[job] & jobs for job in jobs}
 
 
-def _run(
-    jobs: set[str],
-    needs: Mapping[str, set[str]],
-    groups: Mapping[str, ProgramGroup],
-    images: Mapping[str, Image],
-    cache: CachePaths,
-    report: Callable[[str], None],
-    compile_group: Callable[..., Path],
-) -> None:
-    sorter = TopologicalSorter(needs)
-    sorter.prepare()
-    running: dict[Future[None], str] = {}
+@dataclass(frozen=True)
+class _Builder:
+    """Runs planned jobs, each as soon as what it needs is there."""
 
-    def compile_one(name: str) -> None:
-        compile_group(groups[name], cache=cache, report=report)
+    go: GoToolchain
+    groups: Mapping[str, ProgramGroup]
+    images: Mapping[str, Image]
+    cache: CachePaths
+    report: Callable[[str], None]
 
-    def build_one(name: str) -> None:
+    def run(self, needs: Mapping[str, set[str]]) -> None:
+        """Do every job; the first failure stops what has not begun and comes out."""
+        sorter = TopologicalSorter(needs)
+        sorter.prepare()
+        running: dict[Future[None], str] = {}
+        with ThreadPoolExecutor(1) as compilers, ThreadPoolExecutor(_IMAGE_WORKERS) as builders:
+            try:
+                while sorter.is_active():
+                    for job in sorted(sorter.get_ready(), key=_priority):
+                        kind, _, name = job.partition("/")
+                        if kind == "programs":
+                            running[compilers.submit(self._compile, name)] = job
+                        else:
+                            running[builders.submit(self._build, name)] = job
+                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        future.result()
+                        sorter.done(running.pop(future))
+            except BaseException:
+                for future in running:
+                    future.cancel()
+                raise
+
+    def _compile(self, name: str) -> None:
+        build_group(self.groups[name], self.go, self.cache, self.report)
+
+    def _build(self, name: str) -> None:
         started = time.monotonic()
-        image = images[name]
-        buildah.build_image(image, images.get(image.base or ""), groups, cache)
-        report(f"built image {image.name} in {time.monotonic() - started:.0f} s")
-
-    with ThreadPoolExecutor(1) as compilers, ThreadPoolExecutor(_IMAGE_WORKERS) as builders:
-        try:
-            while sorter.is_active():
-                for job in sorted(sorter.get_ready(), key=_priority):
-                    kind, _, name = job.partition("/")
-                    start = compilers.submit if kind == "programs" else builders.submit
-                    running[start(compile_one if kind == "programs" else build_one, name)] = job
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    future.result()
-                    sorter.done(running.pop(future))
-        except BaseException:
-            for future in running:
-                future.cancel()
-            raise
+        image = self.images[name]
+        base = self.images[image.base] if image.base else None
+        buildah.build_image(image, base, self.groups, self.cache)
+        self.report(f"built image {name} in {time.monotonic() - started:.0f} s")
 
 
 def _priority(job: str) -> int:

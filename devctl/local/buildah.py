@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from devctl.local.images import Image
     from devctl.local.programs import ProgramGroup
 
+# How this host reaches its registries: a company's certificate authority, pip's index and proxy.
+# Builds see them; images do not keep them.
+_CLIENT_SETTINGS = (Path("/etc/ssl/certs/ca-certificates.crt"), Path("/etc/pip.conf"))
+
 
 def buildah(cache: CachePaths) -> list[str | Path]:
     """The command with our own store in front of whatever it is to do."""
@@ -52,6 +56,7 @@ def build_image(
             [
                 *buildah(cache),
                 *("bud", "--isolation", "chroot", "--pull-never", "--tag", image.reference),
+                *(f"--volume={path}:{path}:ro" for path in _CLIENT_SETTINGS if path.is_file()),
                 *(f"--build-arg={key}={value}" for key, value in arguments.items()),
                 *("--file", image.folder / "Containerfile", context),
             ],
@@ -60,7 +65,12 @@ def build_image(
             env={**os.environ, "BUILDAH_FORMAT": "docker"},
         )
     run_logged(
-        [*buildah(cache), "push", image.reference, f"docker-archive:{partial}/image.tar:{image.reference}"],
+        [
+            *buildah(cache),
+            "push",
+            image.reference,
+            f"docker-archive:{partial}/image.tar:{image.reference}",
+        ],
         log,
         what=f"store image `{image.name}`",
     )
@@ -83,7 +93,9 @@ def unpack(image: Image, cache: CachePaths) -> Path:
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     what = f"unpack image `{image.name}`"
-    container = capture([*buildah(cache), "from", "--pull-never", image.reference], what=what).strip()
+    container = capture(
+        [*buildah(cache), "from", "--pull-never", image.reference], what=what
+    ).strip()
     try:
         mounted = capture([*buildah(cache), "mount", container], what=what).strip()
         run_logged(["cp", "--archive", f"{mounted}/.", partial], log, what=what)

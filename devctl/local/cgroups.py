@@ -61,7 +61,9 @@ def create(group: str, root: Path = ROOT) -> None:
         for part in group.strip("/").split("/"):
             if is_v2(root):
                 controllers = (folder / "cgroup.controllers").read_text().split()
-                (folder / "cgroup.subtree_control").write_text(" ".join(f"+{c}" for c in controllers))
+                (folder / "cgroup.subtree_control").write_text(
+                    " ".join(f"+{c}" for c in controllers)
+                )
             parent, folder = folder, folder / part
             folder.mkdir(exist_ok=True)
             # v1's cpuset starts empty, and a process cannot enter an empty one.

@@ -49,7 +49,9 @@ def verify(folder: Path, names: Iterable[str] | None = None) -> None:
     for name in recorded if names is None else names:
         path = folder / name
         if not path.is_file():
-            raise HostError(f"cached file `{path}` is missing", f"remove `{folder}` and run it again")
+            raise HostError(
+                f"cached file `{path}` is missing", f"remove `{folder}` and run it again"
+            )
         if file_digest(path) != recorded.get(name):
             raise HostError(
                 f"cached file `{path}` is corrupt: its checksum is not the recorded one",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
 from devctl.errors import NotFoundError, StepError, UsageError
@@ -12,7 +11,7 @@ from devctl.local import apt, network, playbook, preflight, supervisor
 from devctl.local.inventory import inventory
 from devctl.local.lock import hold
 from devctl.local.paths import ClusterPaths, cache_paths, cluster_names, cluster_paths
-from devctl.local.ranges import Claim, Ranges, check_ranges, choose_ranges
+from devctl.local.ranges import Claim, Ranges, WantedRanges, check_ranges, choose_ranges
 from devctl.local.settings import ClusterSettings, check_name, check_node_count, load_settings
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ def resolve(
     stored: ClusterSettings | None,
     name: str,
     node_count: int | None,
-    wanted: tuple[IPv4Network | None, IPv4Network | None, IPv4Network | None],
+    wanted: WantedRanges,
     claims: Iterable[Claim],
 ) -> ClusterSettings:
     """What the cluster is to be: what is stored, what is asked for, and free ranges for the rest.
@@ -46,7 +45,7 @@ def resolve(
         if any(new is not None and new != old for new, old in zip(wanted, have, strict=True)):
             raise UsageError(
                 f"cluster `{name}` exists with other address ranges",
-                f"leave the ranges out, or forget the cluster with `devctl local reset --name {name}`",
+                f"leave them out, or forget the cluster with `devctl local reset --name {name}`",
             )
         if node_count is not None and node_count < stored.node_count:
             raise UsageError(
@@ -55,7 +54,9 @@ def resolve(
             )
         check_ranges(Ranges(stored.node_range, stored.pod_range, stored.service_range), claims)
         count = node_count or stored.node_count
-        return ClusterSettings(name, count, stored.node_range, stored.pod_range, stored.service_range)
+        return ClusterSettings(
+            name, count, stored.node_range, stored.pod_range, stored.service_range
+        )
     claims = list(claims)
     given = [Claim(network, "an option") for network in wanted if network is not None]
     free = choose_ranges([*claims, *given]) if None in wanted else Ranges(*(w for w in wanted if w))
@@ -65,11 +66,7 @@ def resolve(
     return settings
 
 
-def up(
-    name: str,
-    node_count: int | None,
-    wanted: tuple[IPv4Network | None, IPv4Network | None, IPv4Network | None],
-) -> ClusterSettings:
+def up(name: str, node_count: int | None, wanted: WantedRanges) -> ClusterSettings:
     """Bring a cluster up, or heal it.
 
     Raises:
@@ -92,7 +89,8 @@ def up(
         paths.settings.write_text(json.dumps(settings.to_json(), indent=2))
         if playbook.run("local-up.yml", inventory(settings, paths, cache), paths.root):
             raise StepError(
-                f"cluster `{name}` is not up", "mend the cause and run it again: it goes on where it stopped"
+                f"cluster `{name}` is not up",
+                "mend the cause and run it again: it goes on where it stopped",
             )
     return settings
 
@@ -145,7 +143,7 @@ def existing(name: str) -> tuple[ClusterSettings, ClusterPaths]:
 
 
 def _claims_of_others(own: ClusterSettings | None) -> list[Claim]:
-    """What the host uses, without what this cluster itself put there, and what other clusters keep."""
+    """What the host uses, less what this cluster put there, and what other clusters keep."""
     claims = network.read_claims() if shutil.which("ip") else []
     if own is not None:
         claims = [c for c in claims if f"`{own.bridge}" not in c.holder]

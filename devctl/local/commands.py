@@ -51,7 +51,13 @@ def run_logged(
         start = sink.tell()
         try:
             result = subprocess.run(
-                argv, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, env=env, cwd=cwd, check=False
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=sink,
+                env=env,
+                cwd=cwd,
+                check=False,
             )
         except FileNotFoundError as error:
             raise StepError(f"cannot {what}: no program `{argv[0]}`", "install it") from error
@@ -80,7 +86,10 @@ def explain(what: str, code: int, output: str, log: Path | None) -> tuple[str, s
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     for line in lines:
         if any(sign in line for sign in _NO_NETWORK):
-            return f"cannot {what}: no network: {line}", f"check the network, then run it again{where}"
+            return (
+                f"cannot {what}: no network: {line}",
+                f"check the network, then run it again{where}",
+            )
     last = lines[-1] if lines else f"exit code {code}"
     return f"cannot {what}: {last}", f"read the log{where}" if log else ""
 

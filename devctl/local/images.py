@@ -68,7 +68,9 @@ class Image:
         return self.archive_folder(cache) / "image.tar"
 
 
-def load_images(groups: Mapping[str, ProgramGroup], repository: Path = REPOSITORY) -> dict[str, Image]:
+def load_images(
+    groups: Mapping[str, ProgramGroup], repository: Path = REPOSITORY
+) -> dict[str, Image]:
     """Every image under images/, by name, bases before what is built on them.
 
     Raises:
@@ -110,7 +112,7 @@ def content_digest(
 
 
 def context_files(image: Image, repository: Path) -> Iterator[Path]:
-    """The files that an image copies from the repository, sorted; caches of Python are not among them."""
+    """The files that an image copies from the repository, sorted; Python's caches are left out."""
     for entry in image.context:
         path = repository / entry
         if path.is_file():

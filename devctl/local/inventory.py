@@ -28,7 +28,9 @@ def inventory(settings: ClusterSettings, paths: ClusterPaths, cache: CachePaths)
                 "nodes": {
                     "children": {
                         "control_plane": {"hosts": {first.name: node_vars(settings, paths, first)}},
-                        "workers": {"hosts": {n.name: node_vars(settings, paths, n) for n in others}},
+                        "workers": {
+                            "hosts": {n.name: node_vars(settings, paths, n) for n in others}
+                        },
                     }
                 }
             },
@@ -36,7 +38,9 @@ def inventory(settings: ClusterSettings, paths: ClusterPaths, cache: CachePaths)
     }
 
 
-def cluster_vars(settings: ClusterSettings, paths: ClusterPaths, cache: CachePaths) -> dict[str, Any]:
+def cluster_vars(
+    settings: ClusterSettings, paths: ClusterPaths, cache: CachePaths
+) -> dict[str, Any]:
     """What is true for the whole cluster."""
     programs = "hostvars['localhost']['local_programs']"
     return {

@@ -74,7 +74,9 @@ def _read(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, yaml.YAMLError) as error:
-        raise DevctlError(f"`{path}` cannot be read: {error}", "mend it, or leave out --merge-kubeconfig") from error
+        raise DevctlError(
+            f"`{path}` cannot be read: {error}", "mend it, or leave out --merge-kubeconfig"
+        ) from error
     if config is not None and not isinstance(config, dict):
         raise DevctlError(f"`{path}` is no kubeconfig", "mend it, or leave out --merge-kubeconfig")
     return config or {}

@@ -50,7 +50,13 @@ def create(cluster: ClusterPaths, node: Node, image_root: Path, programs: Path) 
     if exist(paths):
         return False
     remove(paths)
-    for folder in (paths.var / "lib", paths.var / "log", paths.var / "tmp", paths.volumes, paths.run):
+    for folder in (
+        paths.var / "lib",
+        paths.var / "log",
+        paths.var / "tmp",
+        paths.volumes,
+        paths.run,
+    ):
         folder.mkdir(parents=True, exist_ok=True)
     cluster.shared_volumes.mkdir(parents=True, exist_ok=True)
     (paths.var / "tmp").chmod(0o1777)
@@ -72,9 +78,20 @@ def create(cluster: ClusterPaths, node: Node, image_root: Path, programs: Path) 
         paths.network_namespace.touch()
         run_logged(
             [
-                *("unshare", f"--mount={paths.mount_namespace}", f"--net={paths.network_namespace}"),
+                *(
+                    "unshare",
+                    f"--mount={paths.mount_namespace}",
+                    f"--net={paths.network_namespace}",
+                ),
                 *("--propagation", "private", "sh", _SCRIPT),
-                *(image_root, paths.root, paths.run, programs, paths.volumes, cluster.shared_volumes),
+                *(
+                    image_root,
+                    paths.root,
+                    paths.run,
+                    programs,
+                    paths.volumes,
+                    cluster.shared_volumes,
+                ),
             ],
             log,
             what=what,

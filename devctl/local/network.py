@@ -10,7 +10,7 @@ import json
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from devctl.local.commands import capture, run_logged
+from devctl.local.commands import capture
 from devctl.local.namespaces import enter
 from devctl.local.ranges import Claim, host_claims
 
@@ -59,27 +59,27 @@ def connect(settings: ClusterSettings, paths: ClusterPaths, image_root: Path) ->
         ]
     new = [node for node in settings.nodes if node.interface not in present]
     for node in new:
+        namespace = paths.node(node.name).network_namespace
+        peer = f"peer name {NODE_INTERFACE} netns {namespace}"
         commands += [
-            f"link add {node.interface} type veth peer name {NODE_INTERFACE} "
-            f"netns {paths.node(node.name).network_namespace}",
+            f"link add {node.interface} type veth {peer}",
             f"link set {node.interface} master {settings.bridge} up",
         ]
-    log = paths.logs / "network.log"
+    ip = ["ip", "-batch", "-"]
     if commands:
-        run_logged(["sh", "-c", 'printf "%s\\n" "$0" | ip -batch -', "\n".join(commands)], log, what="make the bridge")
+        capture(ip, what="make the bridge", input_text="\n".join(commands))
     for node in new:
-        inside = "\n".join(inside_commands(settings, node))
-        run_logged(
-            [*enter(paths.node(node.name)), "sh", "-c", 'printf "%s\\n" "$0" | ip -batch -', inside],
-            log,
+        capture(
+            [*enter(paths.node(node.name)), *ip],
             what=f"set up the network of node `{node.name}`",
+            input_text="\n".join(inside_commands(settings, node)),
         )
     masquerade(settings, image_root)
     return bool(commands)
 
 
 def inside_commands(settings: ClusterSettings, node: Node) -> list[str]:
-    """What `ip` does inside a node: its address, the way out, and a route to each other node's pods."""
+    """What `ip` does inside a node: its address, the way out, a route to the others' pods."""
     others = [other for other in settings.nodes if other != node]
     return [
         "link set lo up",
@@ -113,7 +113,7 @@ def masquerade(settings: ClusterSettings, image_root: Path) -> None:
     Raises:
         StepError: nft refused.
     """
-    nft = ["chroot", image_root, "nft", "--file", "-"]
+    nft: list[str | Path] = ["chroot", image_root, "nft", "--file", "-"]
     capture(nft, what="install the cluster's nftables table", input_text=masquerade_rules(settings))
 
 

@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from devctl.errors import NotFoundError, StepError
@@ -16,12 +15,15 @@ from devctl.local.namespaces import enter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from devctl.local.images import Image
     from devctl.local.paths import CachePaths, NodePaths
 
 
-def import_missing(node: NodePaths, images: Iterable[Image], ctr: str, cache: CachePaths) -> list[str]:
+def import_missing(
+    node: NodePaths, images: Iterable[Image], ctr: str, cache: CachePaths
+) -> list[str]:
     """Import the images that the node does not have in their current content.
 
     Args:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from devctl.local.paths import REPOSITORY, state_folder
+from devctl.local.paths import REPOSITORY, cache_paths, state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,10 +32,18 @@ def environment(log: Path) -> dict[str, str]:
         # Modules read their own code from standard input: one process less for each task.
         "ANSIBLE_PIPELINING": "1",
         "ANSIBLE_STDOUT_CALLBACK": "progress",
+        # Where the playbooks say that the logs are.
+        "DEVCTL_LOGS": str(log.parent),
+        "DEVCTL_BUILD_LOGS": str(cache_paths().logs),
     }
 
 
-def run(playbook: str, inventory: Mapping[str, Any], folder: Path, extra: Mapping[str, Any] | None = None) -> int:
+def run(
+    playbook: str,
+    inventory: Mapping[str, Any],
+    folder: Path,
+    extra: Mapping[str, Any] | None = None,
+) -> int:
     """Run a playbook, its progress going to standard output; returns its exit code.
 
     Args:
@@ -54,4 +62,6 @@ def run(playbook: str, inventory: Mapping[str, Any], folder: Path, extra: Mappin
         *(("--extra-vars", json.dumps(extra)) if extra else ()),
     ]
     log = logs / f"{Path(playbook).stem}.log"
-    return subprocess.run(command, check=False, env=environment(log), stdin=subprocess.DEVNULL).returncode
+    return subprocess.run(
+        command, check=False, env=environment(log), stdin=subprocess.DEVNULL
+    ).returncode

@@ -44,7 +44,9 @@ def check_caller(platform: str = sys.platform, uid: int | None = None) -> None:
             "run it in a Linux machine, or set KUBECONFIG and use `make deploy`",
         )
     if (os.geteuid() if uid is None else uid) != 0:
-        raise HostError("the local cluster needs root: it makes namespaces and mounts", "run it with sudo")
+        raise HostError(
+            "the local cluster needs root: it makes namespaces and mounts", "run it with sudo"
+        )
 
 
 def parse_meminfo(text: str) -> Mapping[str, int]:
@@ -59,14 +61,15 @@ def check_room(wanted: Needs, available_memory: int, free_disk: int, folder: Pat
     Raises:
         HostError: Names what is short, and by how much.
     """
+    memory, disk = available_memory / _GIB, free_disk / _GIB
     if available_memory < wanted.memory:
         raise HostError(
-            f"{available_memory / _GIB:.1f} GiB of memory are available, {wanted.memory / _GIB:.0f} are needed",
+            f"{memory:.1f} GiB of memory are available, {wanted.memory / _GIB:.0f} are needed",
             "end other programs, or take fewer nodes with `--nodes 1`",
         )
     if free_disk < wanted.disk:
         raise HostError(
-            f"{free_disk / _GIB:.1f} GiB of disk are free under `{folder}`, {wanted.disk / _GIB:.0f} are needed",
+            f"{disk:.1f} GiB are free under `{folder}`, {wanted.disk / _GIB:.0f} are needed",
             "free some, or set DEVCTL_STATE_DIR to a folder on a larger disk",
         )
 

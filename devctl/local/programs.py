@@ -109,8 +109,10 @@ def build_group(
     partial.mkdir(parents=True)
     for build in group.builds:
         run_logged(
-            [go.program, "build", "-o", f"{partial}/", "-ldflags", link_flags(build)]
-            + list(build["programs"].values()),
+            [
+                *(go.program, "build", "-o", f"{partial}/", "-ldflags", link_flags(build)),
+                *build["programs"].values(),
+            ],
             log,
             what=f"compile {group.name}",
             env=build_environment(cache),

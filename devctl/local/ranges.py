@@ -24,6 +24,14 @@ class Ranges(NamedTuple):
     service: IPv4Network
 
 
+class WantedRanges(NamedTuple):
+    """The ranges that somebody asked for; None leaves the choice to us."""
+
+    node: IPv4Network | None = None
+    pod: IPv4Network | None = None
+    service: IPv4Network | None = None
+
+
 class Claim(NamedTuple):
     """A range that somebody uses, and who."""
 
@@ -45,7 +53,9 @@ def block_ranges(block: IPv4Network) -> Ranges:
     )
 
 
-def host_claims(addresses: Iterable[Mapping[str, Any]], routes: Iterable[Mapping[str, Any]]) -> list[Claim]:
+def host_claims(
+    addresses: Iterable[Mapping[str, Any]], routes: Iterable[Mapping[str, Any]]
+) -> list[Claim]:
     """The ranges that the host itself uses.
 
     Args:
@@ -53,7 +63,10 @@ def host_claims(addresses: Iterable[Mapping[str, Any]], routes: Iterable[Mapping
         routes: What `ip -json -4 route show table all` prints.
     """
     claims = [
-        Claim(IPv4Network((info["local"], info["prefixlen"]), strict=False), f"interface `{link['ifname']}`")
+        Claim(
+            IPv4Network((info["local"], info["prefixlen"]), strict=False),
+            f"interface `{link['ifname']}`",
+        )
         for link in addresses
         for info in link.get("addr_info", [])
         if info.get("family") == "inet"
@@ -67,7 +80,9 @@ def host_claims(addresses: Iterable[Mapping[str, Any]], routes: Iterable[Mapping
     return claims
 
 
-def first_conflict(ranges: Ranges, claims: Iterable[Claim]) -> tuple[str, IPv4Network, Claim] | None:
+def first_conflict(
+    ranges: Ranges, claims: Iterable[Claim]
+) -> tuple[str, IPv4Network, Claim] | None:
     """The first range that somebody else has: its label, itself, and the claim on it."""
     claims = list(claims)
     for label, network in ranges._asdict().items():
@@ -107,4 +122,3 @@ def check_ranges(ranges: Ranges, claims: Iterable[Claim]) -> None:
             f"{label} range `{network}` is in use by {claim.holder} ({claim.network})",
             f"give another `--{label}-range`",
         )
-

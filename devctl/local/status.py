@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from devctl.local import namespaces, supervisor
-from devctl.local.paths import CachePaths, ClusterPaths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from devctl.local.paths import CachePaths, ClusterPaths
     from devctl.local.settings import ClusterSettings
 
 
@@ -38,9 +38,7 @@ class ClusterStatus:
 def read_status(settings: ClusterSettings, paths: ClusterPaths, cache: CachePaths) -> ClusterStatus:
     """Look at the processes and ask the API server; nothing is changed and nothing raised."""
     processes = supervisor.processes(paths)
-    answers = (
-        {kind: _get(kind, paths, cache) for kind in ("nodes", "pods")} if processes else {}
-    )
+    answers = {kind: _get(kind, paths, cache) for kind in ("nodes", "pods")} if processes else {}
     present = any(namespaces.exist(paths.node(node.name)) for node in settings.nodes)
     return judge(settings, paths, processes, answers, namespaces_present=present)
 

@@ -73,7 +73,9 @@ def host(context: Context) -> dict[str, Any]:
 def artifacts(context: Context) -> dict[str, Any]:
     """Build what is missing; tells the later tasks where everything lies."""
     made = build.ensure_built(context.cache, context.report)
-    programs = {g.name: str(PROGRAMS_IN_NODE / g.folder(context.cache).name) for g in made.groups.values()}
+    programs = {
+        g.name: str(PROGRAMS_IN_NODE / g.folder(context.cache).name) for g in made.groups.values()
+    }
     facts = {
         "local_programs": programs,
         "local_host_programs": {g.name: str(g.folder(context.cache)) for g in made.groups.values()},
@@ -115,7 +117,9 @@ def teardown(context: Context) -> dict[str, Any]:
     group = cgroups.path_of(context.settings.name)
     supervisor.stop(context.paths)
     cgroups.kill(group)
-    root = next((p for p in context.cache.node_roots.glob("node-*") if p.suffix != ".partial"), None)
+    root = next(
+        (p for p in context.cache.node_roots.glob("node-*") if p.suffix != ".partial"), None
+    )
     network.disconnect(context.settings, root)
     for folder in context.paths.run.glob("*/"):
         namespaces.remove(context.paths.node(folder.name))

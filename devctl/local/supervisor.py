@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xmlrpc.client import Fault, ServerProxy
 
 from supervisor.xmlrpc import SupervisorTransport
@@ -40,10 +40,11 @@ def running_pid(paths: ClusterPaths) -> int | None:
     return pid if str(paths.supervisor_config).encode() in command.split(b"\0") else None
 
 
-def _connect(paths: ClusterPaths) -> ServerProxy:
+def _connect(paths: ClusterPaths) -> Any:
+    """The supervisor's API, which is untyped."""
     transport = SupervisorTransport(None, None, f"unix://{paths.supervisor_socket}")
     # The address is never used: the transport talks to the socket.
-    return ServerProxy("http://supervisor", transport=transport, use_builtin_types=True)
+    return ServerProxy("http://supervisor", transport=transport, use_builtin_types=True).supervisor
 
 
 def processes(paths: ClusterPaths) -> list[ProcessState]:
@@ -51,7 +52,7 @@ def processes(paths: ClusterPaths) -> list[ProcessState]:
     if running_pid(paths) is None:
         return []
     try:
-        infos = _connect(paths).supervisor.getAllProcessInfo()
+        infos = _connect(paths).getAllProcessInfo()
     except (OSError, Fault):
         return []
     return [
@@ -63,7 +64,6 @@ def processes(paths: ClusterPaths) -> list[ProcessState]:
             str(info["stdout_logfile"]),
         )
         for info in infos
-        if isinstance(info, dict)
     ]
 
 
@@ -81,11 +81,20 @@ def start(paths: ClusterPaths) -> bool:
     for leftover in (paths.supervisor_socket, paths.supervisor_pid):
         leftover.unlink(missing_ok=True)
     run_logged(
-        [sys.executable, "-m", "supervisor.supervisord", "--configuration", paths.supervisor_config],
+        [
+            sys.executable,
+            "-m",
+            "supervisor.supervisord",
+            "--configuration",
+            paths.supervisor_config,
+        ],
         paths.logs / "supervisor-start.log",
         what="start the supervisor",
         # Its children get what their own files say, and nothing of the caller's shell.
-        env={"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"},
+        env={
+            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": "/root",
+        },
         cwd=Path("/"),
     )
     deadline = time.monotonic() + 20
@@ -98,9 +107,9 @@ def start(paths: ClusterPaths) -> bool:
 
 def _update(paths: ClusterPaths) -> bool:
     """Take in added, changed and removed programs; start what has given up."""
-    api = _connect(paths).supervisor
+    api = _connect(paths)
     try:
-        added, changed, removed = api.reloadConfig()[0]  # type: ignore[index, misc]
+        added, changed, removed = api.reloadConfig()[0]
         for group in [*removed, *changed]:
             api.stopProcessGroup(group)
             api.removeProcessGroup(group)

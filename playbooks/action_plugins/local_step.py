@@ -31,7 +31,9 @@ class ActionModule(ActionBase):
     TRANSFERS_FILES = False
     _requires_connection = False
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         """Run the step named by the task."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(
@@ -44,7 +46,9 @@ class ActionModule(ActionBase):
         )
         report = partial(Display().display, stderr=False)
         try:
-            context = Context.of(arguments["cluster"], lambda line: report(f"    {line}"), arguments["node"])
+            context = Context.of(
+                arguments["cluster"], lambda line: report(f"    {line}"), arguments["node"]
+            )
             result.update(STEPS[arguments["step"]](context, **arguments["arguments"]))
         except DevctlError as error:
             result.update(failed=True, msg=error.message, fix=error.fix)

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ansible.plugins.callback import CallbackBase
+from ansible.template import Templar
 
 if TYPE_CHECKING:
     from ansible.executor.stats import AggregateStats
@@ -47,7 +48,9 @@ class CallbackModule(CallbackBase):
         self._finish()
         self._number += 1
         self._play, self._started, self._changed = play.get_name(), time.monotonic(), False
-        self._log = str(play.get_vars().get("play_log", ""))
+        variables = play.get_variable_manager().get_vars(play=play)
+        templar = Templar(loader=play.get_loader(), variables=variables)
+        self._log = str(templar.template(variables.get("play_log", "")))
 
     def v2_runner_on_ok(self, result: CallbackTaskResult) -> None:
         """Remember whether the step changed anything."""

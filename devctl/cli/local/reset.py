@@ -23,7 +23,7 @@ def reset(name: str, confirm: str | None) -> None:
     _, paths = existing(name)
     if confirm is None:
         confirm = click.prompt(
-            f"This deletes every object and volume in {paths.root}.\nType the cluster's name to go on",
+            f"This deletes every object and volume in {paths.root}.\nType `{name}` to go on",
             err=True,
         )
     if confirm != name:

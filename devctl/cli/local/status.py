@@ -47,7 +47,9 @@ def _print_table(found: ClusterStatus) -> None:
         click.echo(f"\n{'PROCESS':<28}{'STATE':<12}{'PID':<9}UP")
     for process in found.processes:
         uptime = f"{process['uptime_seconds']} s"
-        click.echo(f"{process['name']:<28}{process['state'].lower():<12}{process['pid']:<9}{uptime}")
+        click.echo(
+            f"{process['name']:<28}{process['state'].lower():<12}{process['pid']:<9}{uptime}"
+        )
     suffix = "" if found.name == "devctl" else f" --name {found.name}"
     if found.state == "up":
         click.echo(f"\nnext: export KUBECONFIG={found.kubeconfig}")

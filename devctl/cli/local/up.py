@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from ipaddress import IPv4Network
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +12,10 @@ from devctl.cli.local.options import NetworkType, name_option
 from devctl.local import kubeconfig
 from devctl.local.cluster import up as bring_up
 from devctl.local.paths import cluster_paths
+from devctl.local.ranges import WantedRanges
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Network
 
 
 @click.command()
@@ -19,7 +23,9 @@ from devctl.local.paths import cluster_paths
 @click.option("--nodes", type=int, help="How many nodes, 1 to 4; a new cluster has 2.")
 @click.option("--node-range", type=NetworkType(), help="The nodes' addresses, at least a /24.")
 @click.option("--pod-range", type=NetworkType(), help="The pods' addresses, at least a /22.")
-@click.option("--service-range", type=NetworkType(), help="The services' addresses, at least a /24.")
+@click.option(
+    "--service-range", type=NetworkType(), help="The services' addresses, at least a /24."
+)
 @click.option("--merge-kubeconfig", is_flag=True, help="Also add the cluster to ~/.kube/config.")
 def up(
     name: str,
@@ -40,11 +46,10 @@ def up(
     """
     started = time.monotonic()
     click.echo(f"bringing up local cluster `{name}`")
-    settings = bring_up(name, nodes, (node_range, pod_range, service_range))
+    settings = bring_up(name, nodes, WantedRanges(node_range, pod_range, service_range))
     paths = cluster_paths(name)
-    click.echo(
-        f"cluster `{name}` is up with {settings.node_count} nodes in {time.monotonic() - started:.0f} s"
-    )
+    seconds = time.monotonic() - started
+    click.echo(f"cluster `{name}` is up with {settings.node_count} nodes in {seconds:.0f} s")
     if merge_kubeconfig:
         target = Path.home() / ".kube" / "config"
         kubeconfig.merge(paths.kubeconfig, target, f"devctl-local-{name}")

@@ -26,6 +26,11 @@ mount -t proc proc "$root/proc"
 mount -t sysfs sysfs "$root/sys"
 mount --rbind /sys/fs/cgroup "$root/sys/fs/cgroup"
 mount --rbind /dev "$root/dev"
+# Where the host has loadable modules, kube-proxy looks for them.
+if [ -d /lib/modules ]; then
+  mount --bind /lib/modules "$root/lib/modules"
+  mount -o remount,bind,ro "$root/lib/modules"
+fi
 
 # With both arguments the same the old root lies on top of the new one until it is let go.
 cd "$root"

@@ -1,0 +1,30 @@
+#!/bin/sh
+# Makes the virtual environment that everything runs from: locked by hash, devctl itself editable.
+# usage: install.sh VENV
+set -eu
+
+venv=$1
+python=${PYTHON:-python3}
+
+if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+  echo "error: Python 3.11 or newer is needed, found: $("$python" --version 2>&1 || echo none)" >&2
+  exit 1
+fi
+# Debian ships venv's other half as a package of its own.
+if ! "$python" -c 'import ensurepip' 2>/dev/null; then
+  echo "installing python3-venv"
+  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes python3-venv >/dev/null
+fi
+
+rm -f "$venv/installed"
+"$python" -m venv "$venv"
+pip="$venv/bin/python -m pip --disable-pip-version-check --quiet"
+$pip install --require-hashes --requirement requirements/dev.txt
+$pip install --no-deps --no-build-isolation --editable .
+
+# Ansible's collections: from the hashed package, so that no Galaxy is needed.
+wheels=$(mktemp -d)
+trap 'rm -rf "$wheels"' EXIT
+$pip download --require-hashes --no-deps --requirement requirements/collections.txt --dest "$wheels"
+"$venv/bin/python" images/operator/install_collections.py "$wheels"/*.whl requirements.yml .ansible/collections
+touch "$venv/installed"

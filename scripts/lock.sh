@@ -1,0 +1,14 @@
+#!/bin/sh
+# Renews the locked requirement files. Hashes instead of addresses: no registry is named.
+# usage: lock.sh VENV
+set -eu
+
+compile() {
+  "$venv/bin/uv" pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-header "$@"
+}
+
+venv=$1
+compile --python-version 3.11 --extra local --group dev pyproject.toml --output-file requirements/dev.txt
+compile --python-version 3.11 --no-deps requirements/go.in --output-file requirements/go.txt
+compile --python-version 3.11 --no-deps requirements/collections.in --output-file requirements/collections.txt
+compile --python-version 3.13 images/operator/requirements.in --output-file images/operator/requirements.txt

@@ -1,0 +1,78 @@
+"""A real cluster of the tests' own, beside the one in use: up once, down at the end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from e2e.commands import devctl, must
+
+from devctl.local import build
+from devctl.local.cluster import existing
+from devctl.local.paths import cache_paths, cluster_paths
+from devctl.local.status import find_kubectl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from e2e.commands import Kubectl
+
+    from devctl.local.images import Image
+    from devctl.local.paths import ClusterPaths
+    from devctl.local.settings import ClusterSettings
+
+CLUSTER = "e2e"
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[ClusterSettings]:
+    """The tests' cluster of two nodes. DEVCTL_E2E_KEEP leaves it up for the next run."""
+    must(devctl("local", "up", "--name", CLUSTER))
+    yield existing(CLUSTER)[0]
+    if not os.environ.get("DEVCTL_E2E_KEEP"):
+        must(devctl("local", "reset", "--name", CLUSTER, "--confirm", CLUSTER))
+
+
+@pytest.fixture(scope="session")
+def paths(cluster: ClusterSettings) -> ClusterPaths:
+    """The cluster's files."""
+    return cluster_paths(cluster.name)
+
+
+@pytest.fixture(scope="session")
+def kubectl(paths: ClusterPaths) -> Kubectl:
+    """The cluster's kubectl, as an administrator."""
+    program = find_kubectl(cache_paths())
+    assert program is not None
+
+    def run(*args: str, input: str | None = None) -> str:  # noqa: A002 - subprocess's word
+        result = subprocess.run(
+            [program, "--kubeconfig", paths.kubeconfig, *args],
+            input=input,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if result.returncode:
+            pytest.fail(f"kubectl {' '.join(args)}\n{result.stdout}\n{result.stderr}")
+        return result.stdout
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def images(cluster: ClusterSettings) -> dict[str, Image]:
+    """The images that the nodes have."""
+    assert cluster
+    return build.describe(cache_paths())[1]
+
+
+@pytest.fixture
+def namespace(kubectl: Kubectl, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A namespace of the test's own."""
+    name = request.node.name.replace("_", "-").partition("[")[0][:60].rstrip("-")
+    kubectl("create", "namespace", name)
+    yield name
+    kubectl("delete", "namespace", name, "--wait=false")

@@ -1,0 +1,145 @@
+"""What a host looks like: everything that a local cluster could leave behind on it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from devctl.local.namespaces import current_mounts
+from devctl.local.paths import cache_paths, state_folder
+
+# Whole trees are compared; of the others, which other programs use too, only the first level.
+_TREES = ("/etc", "/opt", "/run", "/srv", "/usr", "/var")
+_FIRST_LEVEL = ("/", "/tmp", "/root", "/mnt", "/home")  # noqa: S108 - looked at, not written
+# What the test runner and the machine's own services write while the tests run.
+_NOT_OURS = (
+    "/tmp/pytest-of-",
+    "/tmp/bash_jobs",
+    "/tmp/claude",
+    "/var/log/journal",
+    "/root/.claude",
+)  # noqa: S108
+_SETTINGS = (
+    "net/ipv4/ip_forward",
+    "fs/inotify/max_user_instances",
+    "fs/inotify/max_user_watches",
+    "kernel/panic",
+    "kernel/panic_on_oops",
+    "kernel/keys/root_maxkeys",
+    "vm/overcommit_memory",
+)
+
+
+class HostState(NamedTuple):
+    """One picture; two of them are compared field by field."""
+
+    mounts: list[str]
+    interfaces: list[str]
+    addresses: list[str]
+    routes: list[str]
+    rules: list[str]
+    namespaces: set[str]
+    nftables: str
+    cgroups: set[str]
+    processes: set[str]
+    settings: dict[str, str]
+    files: set[str]
+
+
+def take() -> HostState:
+    """Look at everything."""
+    return HostState(
+        mounts=sorted(current_mounts()),
+        interfaces=sorted(link["ifname"] for link in _ip("link")),
+        addresses=sorted(
+            f"{link['ifname']} {info['local']}"
+            for link in _ip("address")
+            for info in link["addr_info"]
+        ),
+        routes=sorted(_text("ip", "route", "show", "table", "all").splitlines()),
+        rules=sorted(_text("ip", "rule").splitlines()),
+        namespaces=_namespaces(),
+        nftables=_nftables(),
+        cgroups={folder for folder, _, _ in os.walk("/sys/fs/cgroup")},
+        processes=_processes(),
+        settings={name: Path("/proc/sys", name).read_text().strip() for name in _SETTINGS},
+        files=_files(),
+    )
+
+
+def _text(*argv: str | Path) -> str:
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+
+
+def _ip(what: str) -> list[dict[str, str | list[dict[str, str]]]]:  # type: ignore[misc]
+    return json.loads(_text("ip", "-json", what))  # type: ignore[no-any-return]
+
+
+def _nftables() -> str:
+    """The rule set, read with the node image's nft: the host may have none."""
+    root = next(p for p in cache_paths().node_roots.glob("node-*") if p.suffix != ".partial")
+    return _text("chroot", root, "nft", "list", "ruleset")
+
+
+def _processes() -> set[str]:
+    """The running programs by pid, less this test and what it runs; zombies do not run."""
+    own = {os.getpid()}
+    found: dict[int, tuple[int, str]] = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            name, _, rest = (entry / "stat").read_text().partition("(")[2].rpartition(")")
+            state, parent, *_ = rest.split()
+            if state not in {"Z", "X"} and (entry / "cmdline").read_bytes():
+                found[int(entry.name)] = (int(parent), name)
+        except OSError:
+            continue
+    grown = True
+    while grown:
+        children = {pid for pid, (parent, _) in found.items() if parent in own} - own
+        own |= children
+        grown = bool(children)
+    return {name for pid, (_, name) in found.items() if pid not in own}
+
+
+def _namespaces() -> set[str]:
+    """The network and mount namespaces that any process is in."""
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*/ns"):
+        for kind in ("net", "mnt"):
+            try:
+                found.add(os.readlink(entry / kind))  # noqa: PTH115 - the text of the link counts
+            except OSError:
+                continue
+    return found
+
+
+def _files() -> set[str]:
+    state = str(state_folder())
+    found = set()
+    for tree in _TREES:
+        for folder, folders, files in os.walk(tree):
+            if folder.startswith(state):
+                folders.clear()
+                continue
+            found.update(f"{folder}/{name}" for name in files)
+            found.update(f"{folder}/{name}" for name in folders)
+    for folder in _FIRST_LEVEL:
+        found.update(str(p) for p in Path(folder).iterdir())
+    return {f for f in found if not f.startswith((state, *_NOT_OURS))}
+
+
+def differences(before: HostState, after: HostState) -> dict[str, object]:
+    """The fields that differ, and how."""
+    found: dict[str, object] = {}
+    for field in HostState._fields:
+        old, new = getattr(before, field), getattr(after, field)
+        if old == new:
+            continue
+        if isinstance(old, str | dict):
+            found[field] = {"before": old, "after": new}
+        else:
+            found[field] = {"gone": sorted(set(old) - set(new)), "new": sorted(set(new) - set(old))}
+    return found

@@ -20,8 +20,9 @@ up: $(VENV)/installed ## Bring the local cluster up, or heal it
 down: $(VENV)/installed ## Take the local cluster down; its data stays
 	$(DEVCTL) local down
 
-demo: up deploy ## From nothing to a running operator and an accepted DevServer
-	sh tools/demo.sh $(LOCAL_KUBECONFIG)
+demo: ## From nothing to a running operator and an accepted DevServer
+	$(MAKE) --no-print-directory deploy KUBECONFIG=
+	sh scripts/demo.sh $(LOCAL_KUBECONFIG)
 
 deploy: $(VENV)/installed ## Deploy the operator: to KUBECONFIG's cluster, or to the local one
 	$(VENV)/bin/python -m devctl.local.deploy

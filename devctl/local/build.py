@@ -34,6 +34,8 @@ class Artifacts(NamedTuple):
     groups: Mapping[str, ProgramGroup]
     images: Mapping[str, Image]
     node_root: Path
+    built: frozenset[str]
+    """What was not there: `programs/<group>` and `image/<name>`."""
 
 
 def ensure_built(cache: CachePaths, report: Callable[[str], None]) -> Artifacts:
@@ -51,7 +53,8 @@ def ensure_built(cache: CachePaths, report: Callable[[str], None]) -> Artifacts:
             _Builder(go, groups, images, cache, report).run(needs)
             shutil.rmtree(cache.go_work, ignore_errors=True)
             buildah.forget_others(images, cache)
-        return Artifacts(groups, images, buildah.unpack(images["node"], cache))
+        node_root = buildah.unpack(images["node"], cache)
+        return Artifacts(groups, images, node_root, frozenset(needs))
 
 
 def describe(cache: CachePaths) -> tuple[dict[str, ProgramGroup], dict[str, Image]]:

@@ -37,12 +37,12 @@ def hierarchies(root: Path = ROOT) -> list[Path]:
     """
     if is_v2(root):
         return [root]
-    # A v1 host may also carry an empty v2 hierarchy (`unified`): no resource is limited there.
-    # Symbolic links (`cpu` -> `cpu,cpuacct`) are the same hierarchy again.
+    # A v1 host may also carry a v2 hierarchy without controllers (`unified`): runc makes groups
+    # there too. Symbolic links (`cpu` -> `cpu,cpuacct`) are the same hierarchy again.
     found = sorted(
         p
         for p in root.iterdir()
-        if p.is_dir() and not p.is_symlink() and (p / "cgroup.procs").exists() and not is_v2(p)
+        if p.is_dir() and not p.is_symlink() and (p / "cgroup.procs").exists()
     )
     if not found:
         raise HostError(f"no control groups under `{root}`", "mount the cgroup file systems")

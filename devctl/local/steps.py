@@ -83,7 +83,7 @@ def artifacts(context: Context) -> dict[str, Any]:
         "local_node_root": str(made.node_root),
     }
     build.verify_cached(made, context.cache)
-    return {"changed": False, "ansible_facts": facts}
+    return {"changed": bool(made.built), "ansible_facts": facts}
 
 
 def namespaces_of_nodes(context: Context, node_root: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from devctl.local.namespaces import current_mounts
 from devctl.local.paths import cache_paths, state_folder
@@ -16,12 +16,9 @@ _TREES = ("/etc", "/opt", "/run", "/srv", "/usr", "/var")
 _FIRST_LEVEL = ("/", "/tmp", "/root", "/mnt", "/home")  # noqa: S108 - looked at, not written
 # What the test runner and the machine's own services write while the tests run.
 _NOT_OURS = (
-    "/tmp/pytest-of-",
-    "/tmp/bash_jobs",
-    "/tmp/claude",
+    "/tmp/pytest-of-",  # noqa: S108
     "/var/log/journal",
-    "/root/.claude",
-)  # noqa: S108
+)
 _SETTINGS = (
     "net/ipv4/ip_forward",
     "fs/inotify/max_user_instances",
@@ -74,8 +71,9 @@ def _text(*argv: str | Path) -> str:
     return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
 
 
-def _ip(what: str) -> list[dict[str, str | list[dict[str, str]]]]:  # type: ignore[misc]
-    return json.loads(_text("ip", "-json", what))  # type: ignore[no-any-return]
+def _ip(what: str) -> list[dict[str, Any]]:
+    answer: list[dict[str, Any]] = json.loads(_text("ip", "-json", what))
+    return answer
 
 
 def _nftables() -> str:
@@ -85,23 +83,21 @@ def _nftables() -> str:
 
 
 def _processes() -> set[str]:
-    """The running programs by pid, less this test and what it runs; zombies do not run."""
-    own = {os.getpid()}
-    found: dict[int, tuple[int, str]] = {}
+    """What runs from the state folder, inside nodes and outside, by pid.
+
+    Other programs of the machine come and go; what a container runs shows in the control groups.
+    """
+    signs = (str(state_folder()).encode(), b"/opt/devctl/programs", b"/pause")
+    found = set()
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            name, _, rest = (entry / "stat").read_text().partition("(")[2].rpartition(")")
-            state, parent, *_ = rest.split()
-            if state not in {"Z", "X"} and (entry / "cmdline").read_bytes():
-                found[int(entry.name)] = (int(parent), name)
+            words = [bytes((entry / "exe").readlink()), (entry / "cmdline").read_bytes()]
+            name = (entry / "comm").read_text().strip()
         except OSError:
             continue
-    grown = True
-    while grown:
-        children = {pid for pid, (parent, _) in found.items() if parent in own} - own
-        own |= children
-        grown = bool(children)
-    return {name for pid, (_, name) in found.items() if pid not in own}
+        if any(sign in word for sign in signs for word in words):
+            found.add(f"{entry.name} {name}")
+    return found
 
 
 def _namespaces() -> set[str]:
@@ -118,7 +114,7 @@ def _namespaces() -> set[str]:
 
 def _files() -> set[str]:
     state = str(state_folder())
-    found = set()
+    found: set[str] = set()
     for tree in _TREES:
         for folder, folders, files in os.walk(tree):
             if folder.startswith(state):

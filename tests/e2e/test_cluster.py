@@ -99,7 +99,8 @@ def test_pods_on_all_nodes_reach_each_other_by_headless_name_and_service(
     image = images["base"].reference
     serve = (
         "use IO::Socket::INET; my $s = IO::Socket::INET->new(LocalPort => 8080, Listen => 5,"
-        ' ReuseAddr => 1) or die; while (my $c = $s->accept) { print $c "$ENV{HOSTNAME}\\n"; close $c }'
+        " ReuseAddr => 1) or die;"
+        ' while (my $c = $s->accept) { print $c "$ENV{HOSTNAME}\\n"; close $c }'
     )
     first, last = cluster.nodes[0].name, cluster.nodes[-1].name
     server = pod("server", first, image, command=["perl", "-e", serve])

@@ -1,0 +1,97 @@
+"""`make deploy`: install the operator into a cluster.
+
+Into KUBECONFIG's cluster where that is set, with the image DEVCTL_OPERATOR_IMAGE and the overlay
+DEVCTL_OVERLAY of config/ (`default`); otherwise into the local cluster, healed first, so that its
+nodes have the image of this checkout.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from devctl.errors import DevctlError, StepError, UsageError
+from devctl.local import build, cluster, playbook
+from devctl.local.paths import cache_paths, cluster_paths, state_folder
+from devctl.local.ranges import WantedRanges
+from devctl.local.status import find_kubectl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Target(NamedTuple):
+    """Where the operator goes, and which one."""
+
+    kubectl: Path
+    kubeconfig: Path
+    image: str
+    overlay: str
+
+    def variables(self) -> dict[str, str]:
+        """The variables of playbooks/deploy.yml."""
+        return {f"deploy_operator_{key}": str(value) for key, value in self._asdict().items()}
+
+
+def foreign_target(environment: Mapping[str, str], kubectl: Path | None) -> Target:
+    """The cluster that KUBECONFIG names.
+
+    Raises:
+        UsageError: Something is missing to reach it.
+    """
+    image = environment.get("DEVCTL_OPERATOR_IMAGE", "")
+    if not image:
+        raise UsageError(
+            "DEVCTL_OPERATOR_IMAGE is not set",
+            "build images/operator, push it where the cluster can pull it, and name it",
+        )
+    if kubectl is None:
+        raise UsageError("no kubectl on PATH", "install kubectl")
+    overlay = environment.get("DEVCTL_OVERLAY", "default")
+    return Target(kubectl, Path(environment["KUBECONFIG"]).absolute(), image, overlay)
+
+
+def local_target(name: str) -> Target:
+    """The local cluster, up and with this checkout's images.
+
+    Raises:
+        DevctlError: It cannot be brought up.
+    """
+    cluster.up(name, None, WantedRanges())
+    kubectl = find_kubectl(cache_paths())
+    if kubectl is None:
+        raise StepError("the local cluster has no kubectl", "run `devctl local up`")
+    image = build.describe(cache_paths())[1]["operator"].reference
+    return Target(kubectl, cluster_paths(name).kubeconfig, image, "local")
+
+
+def main() -> None:
+    """Deploy and say what to type next."""
+    try:
+        if os.environ.get("KUBECONFIG"):
+            kubectl = shutil.which("kubectl")
+            target = foreign_target(os.environ, Path(kubectl) if kubectl else None)
+            folder = state_folder() / "deploy"
+        else:
+            name = os.environ.get("DEVCTL_LOCAL_NAME", "devctl")
+            target = local_target(name)
+            folder = cluster_paths(name).root / "deploy"
+        inventory: dict[str, Any] = {"all": {"hosts": {"localhost": {}}}}
+        if playbook.run("deploy.yml", inventory, folder, target.variables()):
+            raise StepError("the operator is not deployed", "mend the cause and run it again")
+    except DevctlError as error:
+        click.echo(f"error: {error.message}\n  fix: {error.fix}", err=True)
+        sys.exit(error.exit_code)
+    click.echo(f"operator `{target.image}` runs in namespace devctl-system")
+    click.echo(
+        f"next: export KUBECONFIG={target.kubeconfig}; kubectl get devservers --all-namespaces"
+    )
+
+
+if __name__ == "__main__":
+    main()

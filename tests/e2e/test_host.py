@@ -1,0 +1,90 @@
+"""What a cluster does to its host: `down` leaves nothing, from any half-way state."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from e2e import host_state
+from e2e.commands import devctl, must
+
+from devctl.local.paths import REPOSITORY, cluster_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from devctl.local.settings import ClusterSettings
+
+NAME = "e2e-host"
+
+
+@pytest.fixture
+def forgotten(cluster: ClusterSettings) -> Iterator[None]:
+    """No cluster of this test's name before and after; the tests' main cluster is up beside it."""
+    assert cluster
+    folder = cluster_paths(NAME).root
+    if folder.exists():
+        must(devctl("local", "reset", "--name", NAME, "--confirm", NAME))
+    yield
+    if (folder / "cluster.json").exists():
+        must(devctl("local", "reset", "--name", NAME, "--confirm", NAME))
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_a_cluster_beside_another_leaves_the_host_as_it_was() -> None:
+    before = host_state.take()
+    must(devctl("local", "up", "--name", NAME, "--nodes", "1"))
+    during = host_state.differences(before, host_state.take())
+    # Proof that the picture shows what a cluster does: an empty comparison would say nothing.
+    assert {"interfaces", "addresses", "routes", "namespaces", "nftables", "cgroups"} <= set(during)
+    assert {"mounts", "processes"} <= set(during)
+    must(devctl("local", "down", "--name", NAME))
+    assert host_state.differences(before, host_state.take()) == {}
+    must(devctl("local", "reset", "--name", NAME, "--confirm", NAME))
+    assert not cluster_paths(NAME).root.exists()
+
+
+@pytest.mark.usefixtures("forgotten")
+@pytest.mark.parametrize("step", ["[2/7]", "[3/7]", "[4/7]", "[5/7]"])
+def test_down_works_after_an_up_that_was_killed_half_way(step: str) -> None:
+    before = host_state.take()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "devctl", "local", "up", "--name", NAME, "--nodes", "1"],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith(step):
+            break
+    time.sleep(0.5)  # a little into the step that follows
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    must(devctl("local", "down", "--name", NAME))
+    assert host_state.differences(before, host_state.take()) == {}
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_an_up_that_was_killed_while_the_control_plane_starts_goes_on() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "devctl", "local", "up", "--name", NAME, "--nodes", "1"],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith("[4/7]"):
+            break
+    time.sleep(3)  # kubeadm writes certificates and manifests, then waits for the API server
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    must(devctl("local", "up", "--name", NAME))

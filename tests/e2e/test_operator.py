@@ -1,0 +1,255 @@
+"""The operator in the cluster: deployed, confined, leading, and answering DevServers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from e2e.commands import must
+
+from devctl.local.paths import REPOSITORY, cache_paths
+from devctl.local.status import find_kubectl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from e2e.commands import Kubectl
+
+    from devctl.local.images import Image
+    from devctl.local.paths import ClusterPaths
+
+SYSTEM = "devctl-system"
+SAMPLES = REPOSITORY / "config/samples"
+
+# Everything that the operator may do: API group, resource, name, verb.
+CLUSTER_WIDE = {
+    ("authentication.k8s.io", "tokenreviews", "", "create"),
+    ("authorization.k8s.io", "subjectaccessreviews", "", "create"),
+    ("devops.yourcompany.com", "devservers", "", "get"),
+    ("devops.yourcompany.com", "devservers", "", "list"),
+    ("devops.yourcompany.com", "devservers", "", "watch"),
+    ("devops.yourcompany.com", "devservers/status", "", "update"),
+}
+OWN_NAMESPACE = {
+    ("", "events", "", "create"),
+    ("coordination.k8s.io", "leases", "", "create"),
+    ("coordination.k8s.io", "leases", "devctl-operator", "get"),
+    ("coordination.k8s.io", "leases", "devctl-operator", "update"),
+}
+
+# Prints the HTTP status of the operator's metrics, asked for with the token given, if any.
+ASK_FOR_METRICS = """
+import ssl, sys, urllib.error, urllib.request
+headers = {"Authorization": f"Bearer {sys.argv[1]}"} if len(sys.argv) > 1 else {}
+request = urllib.request.Request("https://localhost:8443/metrics", headers=headers)
+try:
+    print(urllib.request.urlopen(request, context=ssl._create_unverified_context()).status)
+except urllib.error.HTTPError as error:
+    print(error.code)
+"""
+
+
+@pytest.fixture(scope="module")
+def deploy(paths: ClusterPaths, images: dict[str, Image]) -> Callable[[], str]:
+    """Runs playbooks/deploy.yml against the tests' cluster."""
+
+    def run() -> str:
+        variables = {
+            "deploy_operator_kubectl": str(find_kubectl(cache_paths())),
+            "deploy_operator_kubeconfig": str(paths.kubeconfig),
+            "deploy_operator_image": images["operator"].reference,
+        }
+        program = Path(sys.executable).with_name("ansible-playbook")
+        return must(
+            subprocess.run(
+                [program, "playbooks/deploy.yml", "--extra-vars", json.dumps(variables)],
+                capture_output=True,
+                text=True,
+                check=False,
+                cwd=REPOSITORY,
+                stdin=subprocess.DEVNULL,
+            )
+        )
+
+    return run
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _operator(deploy: Callable[[], str]) -> None:
+    deploy()
+
+
+def operator_pod(kubectl: Kubectl) -> str:
+    """The name of the operator's one pod, once it is ready and no other is left."""
+    kubectl("rollout", "status", "deployment/devctl-operator", "-n", SYSTEM, "--timeout=60s")
+    selector = "app.kubernetes.io/name=devctl,app.kubernetes.io/component=operator"
+    found = json.loads(kubectl("get", "pods", "-n", SYSTEM, "-l", selector, "-o", "json"))
+    pods = [pod for pod in found["items"] if "deletionTimestamp" not in pod["metadata"]]
+    assert len(pods) == 1
+    conditions = {c["type"]: c["status"] for c in pods[0]["status"]["conditions"]}
+    assert conditions["Ready"] == "True"
+    return str(pods[0]["metadata"]["name"])
+
+
+def lease_holder(kubectl: Kubectl) -> str:
+    """The name of the pod that leads; the lease adds an underscore and a random part."""
+    path = "jsonpath={.spec.holderIdentity}"
+    return kubectl("get", "lease", "devctl-operator", "-n", SYSTEM, "-o", path).partition("_")[0]
+
+
+def sample(name: str, namespace: str) -> dict[str, Any]:
+    """A manifest from config/samples, moved to a namespace of the test's."""
+    manifest: dict[str, Any] = yaml.safe_load((SAMPLES / name).read_text())
+    manifest["metadata"]["namespace"] = namespace
+    return manifest
+
+
+def refusal(kubectl: Kubectl, manifest: dict[str, Any]) -> str:
+    """What the API server says against a manifest."""
+    with pytest.raises(pytest.fail.Exception) as failure:
+        kubectl("create", "-f", "-", input=json.dumps(manifest))
+    return str(failure.value)
+
+
+def rules(kubectl: Kubectl, account: str, namespace: str) -> set[tuple[str, str, str, str]]:
+    """What an account of the operator's namespace may do in a namespace."""
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectRulesReview",
+        "spec": {"namespace": namespace},
+    }
+    # To validate, kubectl would list CRDs, which the account may not.
+    options = ("-o", "json", "--validate=false", f"--as=system:serviceaccount:{SYSTEM}:{account}")
+    answer = json.loads(kubectl("create", "-f", "-", *options, input=json.dumps(review)))
+    assert not answer["status"]["incomplete"]
+    return {
+        (group, resource, name, verb)
+        for rule in answer["status"]["resourceRules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for name in rule.get("resourceNames") or [""]
+        for verb in rule["verbs"]
+    }
+
+
+def test_a_second_deployment_changes_nothing(deploy: Callable[[], str]) -> None:
+    assert " changed=0 " in deploy()
+
+
+def test_the_pod_is_ready_and_confined(kubectl: Kubectl) -> None:
+    pod = operator_pod(kubectl)
+
+    script = (
+        "id -u; touch /probe 2>/dev/null && echo writable || echo read-only;"
+        "touch /tmp/probe && echo scratch;"
+        "awk '/^(CapEff|CapBnd|NoNewPrivs|Seccomp):/ {print $2}' /proc/self/status"
+    )
+    answers = kubectl("exec", pod, "-n", SYSTEM, "--", "sh", "-c", script).split()
+
+    no_capabilities = "0" * 16
+    assert answers == ["1001", "read-only", "scratch", no_capabilities, no_capabilities, "1", "2"]
+
+
+def test_the_namespace_refuses_what_is_not_restricted(kubectl: Kubectl) -> None:
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "unconfined", "namespace": SYSTEM},
+        "spec": {"containers": [{"name": "main", "image": "none:1"}]},
+    }
+
+    assert 'violates PodSecurity "restricted' in refusal(kubectl, pod)
+
+
+def test_it_may_do_exactly_what_it_does(kubectl: Kubectl) -> None:
+    for namespace, expected in [(SYSTEM, CLUSTER_WIDE | OWN_NAMESPACE), ("default", CLUSTER_WIDE)]:
+        everyone = rules(kubectl, "default", namespace)
+        assert rules(kubectl, "devctl-operator", namespace) - everyone == expected
+
+
+@pytest.mark.parametrize("name", ["devserver.yaml", "devserver-small.yaml"])
+def test_a_sample_is_accepted_and_answered(kubectl: Kubectl, namespace: str, name: str) -> None:
+    manifest = sample(name, namespace)
+    server = f"devserver/{manifest['metadata']['name']}"
+
+    kubectl("apply", "--server-side", "-f", "-", input=json.dumps(manifest))
+    kubectl("wait", server, "-n", namespace, "--for=condition=Successful", "--timeout=60s")
+
+    status = json.loads(kubectl("get", server, "-n", namespace, "-o", "json"))["status"]
+    conditions = {c["type"]: c for c in status["conditions"]}
+    assert conditions["Failure"]["status"] == "False"
+    assert conditions["Running"]["ansibleResult"]["failures"] == 0
+
+
+@pytest.mark.parametrize("name", ["devserverflavor.yaml", "devserverflavor-small.yaml"])
+def test_a_sample_flavor_is_accepted(kubectl: Kubectl, name: str) -> None:
+    kubectl("apply", "--server-side", "--dry-run=server", "-f", str(SAMPLES / name))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"mode": "distributed"}, "mode `distributed` needs spec.distributed with a worldSize"),
+        (
+            {"mode": "distributed", "distributed": {"worldSize": 3, "nprocsPerNode": 2}},
+            "worldSize must be a multiple of nprocsPerNode",
+        ),
+        ({"mode": "gang"}, 'supported values: "standalone", "distributed"'),
+        ({"persistentHomeSize": "5x"}, "spec.persistentHomeSize"),
+        ({"image": "a\nprivileged: true"}, "spec.image"),
+        ({"lifecycle": {"idleTimeout": 5}}, "greater than or equal to 60"),
+        ({"hostNetwork": True}, 'unknown field "spec.hostNetwork"'),
+    ],
+)
+def test_an_invalid_server_is_refused_with_a_reason(
+    kubectl: Kubectl, change: dict[str, Any], message: str
+) -> None:
+    manifest = sample("devserver-small.yaml", "default")
+    manifest["spec"] |= change
+
+    assert message in refusal(kubectl, manifest)
+
+
+def test_only_readers_get_metrics(kubectl: Kubectl, namespace: str) -> None:
+    def status(*token: str) -> int:
+        command = ("python", "-c", ASK_FOR_METRICS, *token)
+        pod = operator_pod(kubectl)
+        return int(kubectl("exec", pod, "-n", SYSTEM, "--", *command))
+
+    for account in ("reader", "stranger"):
+        kubectl("create", "serviceaccount", account, "-n", namespace)
+    binding = f"{namespace}-reader"
+    kubectl(
+        *("create", "clusterrolebinding", binding),
+        *("--clusterrole=devctl-metrics-reader", f"--serviceaccount={namespace}:reader"),
+    )
+    try:
+        assert status() == 401
+        assert status(kubectl("create", "token", "stranger", "-n", namespace).strip()) == 403
+        assert status(kubectl("create", "token", "reader", "-n", namespace).strip()) == 200
+    finally:
+        kubectl("delete", "clusterrolebinding", binding)
+
+
+def test_a_new_pod_takes_the_lead_and_goes_on(kubectl: Kubectl, namespace: str) -> None:
+    leader = operator_pod(kubectl)
+    assert lease_holder(kubectl) == leader
+
+    kubectl("delete", "pod", leader, "-n", SYSTEM, "--grace-period=0", "--force")
+    manifest = sample("devserver-small.yaml", namespace)
+    kubectl("apply", "--server-side", "-f", "-", input=json.dumps(manifest))
+
+    deadline = time.monotonic() + 60  # the dead leader's lease runs out after 15 s
+    while lease_holder(kubectl) == leader:
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    kubectl(
+        "wait", "devserver/small", "-n", namespace, "--for=condition=Successful", "--timeout=60s"
+    )
+    assert lease_holder(kubectl) == operator_pod(kubectl)

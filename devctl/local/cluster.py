@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from devctl.errors import NotFoundError, StepError, UsageError
-from devctl.local import apt, network, playbook, preflight, supervisor
+from devctl.local import apt, leftovers, network, playbook, preflight, supervisor
 from devctl.local.inventory import inventory
 from devctl.local.lock import hold
 from devctl.local.paths import ClusterPaths, cache_paths, cluster_names, cluster_paths
@@ -87,7 +87,8 @@ def up(name: str, node_count: int | None, wanted: WantedRanges) -> ClusterSettin
     apt.host_sources()
     with hold(paths.lock, f"cluster `{name}`"):
         paths.settings.write_text(json.dumps(settings.to_json(), indent=2))
-        if playbook.run("local-up.yml", inventory(settings, paths, cache), paths.root):
+        leftovers.end(name)
+        if playbook.run("local-up.yml", inventory(settings, paths, cache), paths.root, run_of=name):
             raise StepError(
                 f"cluster `{name}` is not up",
                 "mend the cause and run it again: it goes on where it stopped",
@@ -106,7 +107,9 @@ def down(name: str) -> None:
     preflight.check_caller()
     settings, paths = existing(name)
     with hold(paths.lock, f"cluster `{name}`"):
-        if playbook.run("local-down.yml", inventory(settings, paths, cache_paths()), paths.root):
+        leftovers.end(name)
+        variables = inventory(settings, paths, cache_paths())
+        if playbook.run("local-down.yml", variables, paths.root, run_of=name):
             raise StepError(f"cluster `{name}` is not down", "mend the cause and run it again")
 
 

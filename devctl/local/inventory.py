@@ -67,7 +67,10 @@ def cluster_vars(
             "supervisor_socket": str(paths.supervisor_socket),
         },
         # The programs that are called inside a node.
-        "local_environment": {"PATH": f"{{{{ {programs}['kubernetes'] }}}}:{_SYSTEM_PATH}"},
+        "local_environment": {
+            "PATH": f"{{{{ {programs}['kubernetes'] }}}}:{_SYSTEM_PATH}",
+            "TMPDIR": "/tmp",  # noqa: S108 - the node's own; the host's is not visible there
+        },
     }
 
 

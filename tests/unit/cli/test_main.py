@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+import pytest
+
+from devctl.__main__ import main
+from devctl.cli.main import cli
+from devctl.errors import (
+    BusyError,
+    DeniedError,
+    DevctlError,
+    HostError,
+    NotFoundError,
+    StepError,
+    UsageError,
+    WaitTimeoutError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+# What `--help` and a typo must not wait for.
+HEAVY = {
+    "ansible",
+    "asyncio",
+    "devctl.local",
+    "socket",
+    "subprocess",
+    "supervisor",
+    "xmlrpc",
+    "yaml",
+}
+IMPORTED = """
+import sys
+from devctl.__main__ import main
+try:
+    main()
+finally:
+    print("imported:", *sys.modules)
+"""
+
+
+class Outcome(NamedTuple):
+    """What a person sees of a command."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def devctl(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Outcome]:
+    """Runs the command line as a program would, without starting one."""
+
+    def run(*arguments: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["devctl", *arguments])
+        with pytest.raises(SystemExit) as raised:
+            main()
+        assert isinstance(raised.value.code, int)
+        return Outcome(raised.value.code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["no-such-command"]], ids=" ".join)
+def test_what_needs_no_command_imports_none(arguments: list[str]) -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", IMPORTED, *arguments], capture_output=True, text=True, check=False
+    )
+    modules = result.stdout.rpartition("imported:")[2].split()
+    assert "click" in modules
+    assert HEAVY.intersection(modules) == set()
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["local", "-h"], ["local", "up", "--help"]], ids=" ".join
+)
+def test_help_goes_to_standard_output(devctl: Callable[..., Outcome], arguments: list[str]) -> None:
+    result = devctl(*arguments)
+    assert (result.code, result.stderr) == (0, "")
+    assert result.stdout.startswith(f"Usage: {' '.join(['devctl', *arguments[:-1]])} ")
+
+
+def test_every_command_says_what_it_is_for(devctl: Callable[..., Outcome]) -> None:
+    lines = devctl("local", "--help").stdout.partition("Commands:\n")[2].splitlines()
+    described = {line.split()[0]: line.split()[1:] for line in lines}
+    assert list(described) == ["up", "down", "status", "reset", "logs", "load"]
+    assert all(described.values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mistake"),
+    [
+        (["no-such-command"], "no-such-command"),
+        (["local", "no-such-command"], "no-such-command"),
+        (["local", "up", "--no-such-option"], "--no-such-option"),
+        (["local", "up", "--nodes", "many"], "many"),
+        (["local", "up", "--node-range", "10.1.0.0/33"], "10.1.0.0/33"),
+        (["local", "up", "--pod-range", "10.1.0.1/16"], "10.1.0.1/16"),
+        (["local", "status", "-o", "yaml"], "yaml"),
+        (["local", "load"], "IMAGE"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_wrong_command_line_exits_2_and_names_the_mistake(
+    devctl: Callable[..., Outcome], arguments: list[str], mistake: str
+) -> None:
+    result = devctl(*arguments)
+    assert (result.code, result.stdout) == (2, "")
+    assert mistake in result.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["local", "up", "--nodes", "9"], 2, "9 nodes are not possible"),
+        (["local", "up", "--name", "Not_A_Name"], 2, "cluster name `Not_A_Name` is not valid"),
+        (["local", "status", "--name", "nobody"], 3, "there is no local cluster `nobody`"),
+        (["local", "logs", "--name", "nobody"], 3, "there is no local cluster `nobody`"),
+        (["local", "reset", "--name", "nobody"], 3, "there is no local cluster `nobody`"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_an_error_is_two_lines_and_leaves_no_trace(
+    devctl: Callable[..., Outcome], tmp_path: Path, arguments: list[str], code: int, said: str
+) -> None:
+    result = devctl(*arguments)
+    assert result.code == code
+    error, fix = result.stderr.splitlines()
+    assert error == f"error: {said}"
+    assert fix.startswith("  fix: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_exit_code_and_both_lines_reach_the_shell() -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "devctl", "local", "logs", "--name", "nobody"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (result.returncode, result.stdout) == (3, "")
+    assert result.stderr == (
+        "error: there is no local cluster `nobody`\n  fix: create it with `devctl local up`\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "stderr"),
+    [
+        (DevctlError("it broke"), 1, "error: it broke\n"),
+        (HostError("too small", "buy one"), 1, "error: too small\n  fix: buy one\n"),
+        (BusyError("taken", "wait"), 1, "error: taken\n  fix: wait\n"),
+        (StepError("cannot do it"), 1, "error: cannot do it\n"),
+        (UsageError("nonsense", "think"), 2, "error: nonsense\n  fix: think\n"),
+        (NotFoundError("nothing", "look"), 3, "error: nothing\n  fix: look\n"),
+        (WaitTimeoutError("too late"), 4, "error: too late\n"),
+        (DeniedError("forbidden", "ask"), 5, "error: forbidden\n  fix: ask\n"),
+        (KeyboardInterrupt(), 130, ""),
+        (click.Abort(), 130, ""),
+        (SystemExit(1), 1, ""),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
+)
+def test_each_kind_of_error_has_its_exit_code(
+    devctl: Callable[..., Outcome],
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    code: int,
+    stderr: str,
+) -> None:
+    def fail(**_options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(cli, "main", fail)
+    assert devctl() == (code, "", stderr)
+
+
+def test_a_traceback_is_there_for_those_who_ask(
+    devctl: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEVCTL_TRACEBACK", "1")
+    result = devctl("local", "status")
+    assert result.code == 3
+    assert "Traceback (most recent call last)" in result.stderr

@@ -1,0 +1,27 @@
+"""What every unit test gets: no sockets, a state folder and a home of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("unit", deadline=None)
+settings.load_profile("unit")
+
+
+@pytest.fixture(autouse=True)
+def hermetic(
+    socket_disabled: None,  # noqa: ARG001 - asked for so that it is in force
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DEVCTL_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("DEVCTL_LOCAL_NAME", "DEVCTL_TRACEBACK", "KUBECONFIG"):
+        monkeypatch.delenv(name, raising=False)

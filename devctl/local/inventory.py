@@ -67,10 +67,7 @@ def cluster_vars(
             "supervisor_socket": str(paths.supervisor_socket),
         },
         # The programs that are called inside a node.
-        "local_environment": {
-            "PATH": f"{{{{ {programs}['kubernetes'] }}}}:{_SYSTEM_PATH}",
-            "TMPDIR": "/tmp",  # noqa: S108 - the node's own; the host's is not visible there
-        },
+        "local_environment": {"PATH": f"{{{{ {programs}['kubernetes'] }}}}:{_SYSTEM_PATH}"},
     }
 
 
@@ -82,7 +79,8 @@ def node_vars(settings: ClusterSettings, paths: ClusterPaths, node: Node) -> dic
         "node_address": str(node.address),
         "node_cgroup": group,
         "node_cgroup_files": [str(f) for f in cgroups.process_files(f"{group}/{cgroups.SYSTEM}")],
-        "node_enter": enter(files),
+        # The host's folder for temporary files is not visible inside.
+        "node_enter": [*enter(files), "env", "TMPDIR=/tmp"],
         "node_mount_namespace": str(files.mount_namespace),
         "node_network_namespace": str(files.network_namespace),
         "node_pod_range": str(node.pod_range),

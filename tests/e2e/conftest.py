@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 from e2e.commands import devctl, must
@@ -72,7 +73,8 @@ def images(cluster: ClusterSettings) -> dict[str, Image]:
 @pytest.fixture
 def namespace(kubectl: Kubectl, request: pytest.FixtureRequest) -> Iterator[str]:
     """A namespace of the test's own."""
-    name = request.node.name.replace("_", "-").partition("[")[0][:60].rstrip("-")
+    slug = request.node.name.removeprefix("test_").partition("[")[0].replace("_", "-")
+    name = f"{slug[:40].rstrip('-')}-{uuid4().hex[:6]}"
     kubectl("create", "namespace", name)
     yield name
     kubectl("delete", "namespace", name, "--wait=false")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from threading import Timer
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,7 +66,11 @@ def test_a_second_one_that_may_wait_says_so_once_and_gets_it_later(
         assert holder.stdin is not None
         holder.stdin.close()
 
+    # Whoever waits in silence gets it too, rather than for ever.
+    patience = Timer(5, holder.kill)
+    patience.start()
     with hold(lock, "it", on_wait=let_go):
+        patience.cancel()
         assert holder.wait(5) == 0
         assert lock.read_text() == f"{os.getpid()}\n"
     assert messages == [f"it is being changed by another devctl (pid {holder.pid})"]

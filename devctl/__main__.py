@@ -9,7 +9,7 @@ import traceback
 import click
 
 from devctl.cli.main import cli
-from devctl.errors import DevctlError
+from devctl.errors import DevctlError, ReportedError
 
 
 def main() -> None:
@@ -17,7 +17,8 @@ def main() -> None:
     try:
         code = cli.main(prog_name="devctl", standalone_mode=False)
     except DevctlError as error:
-        _report(error.message, error.fix)
+        if not isinstance(error, ReportedError):
+            _report(error.message, error.fix)
         code = error.exit_code
     except click.ClickException as error:
         error.show()

@@ -8,6 +8,7 @@ DevctlError                 something went wrong; exit code 1
 ├── HostError               this machine cannot do it as it is
 ├── BusyError               somebody else is at it
 └── StepError               a program that we ran failed
+    └── ReportedError       and has already said so on the screen
 """
 
 
@@ -62,3 +63,7 @@ class BusyError(DevctlError):
 
 class StepError(DevctlError):
     """A program that we ran failed."""
+
+
+class ReportedError(StepError):
+    """A program that we ran failed and has already said so on the screen: print nothing more."""

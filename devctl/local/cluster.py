@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from devctl.errors import NotFoundError, StepError, UsageError
+from devctl.errors import NotFoundError, ReportedError, UsageError
 from devctl.local import apt, leftovers, network, playbook, preflight, supervisor
 from devctl.local.inventory import inventory
 from devctl.local.lock import hold
-from devctl.local.paths import ClusterPaths, cache_paths, cluster_names, cluster_paths
+from devctl.local.paths import ClusterPaths, cache_paths, cluster_names, cluster_paths, state_folder
 from devctl.local.ranges import Claim, Ranges, WantedRanges, check_ranges, choose_ranges
 from devctl.local.settings import ClusterSettings, check_name, check_node_count, load_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 DEFAULT_NODES = 2
 
@@ -80,19 +81,18 @@ def up(name: str, node_count: int | None, wanted: WantedRanges) -> ClusterSettin
         check_node_count(node_count)
     preflight.check_caller()
     paths, cache = cluster_paths(name), cache_paths()
-    stored = load_settings(paths.settings)
-    settings = resolve(stored, name, node_count, wanted, _claims_of_others(stored))
-    if supervisor.running_pid(paths) is None:
-        preflight.check_host(settings.node_count, cached=any(cache.programs.glob("kubernetes-*")))
     apt.host_sources()
-    with hold(paths.lock, f"cluster `{name}`"):
-        paths.settings.write_text(json.dumps(settings.to_json(), indent=2))
-        leftovers.end(name)
-        if playbook.run("local-up.yml", inventory(settings, paths, cache), paths.root, run_of=name):
-            raise StepError(
-                f"cluster `{name}` is not up",
-                "mend the cause and run it again: it goes on where it stopped",
-            )
+    with ExitStack() as changing:
+        # Two new clusters at once must not choose the same addresses.
+        with hold(state_folder() / "lock", "the choice of addresses", on_wait=lambda _: None):
+            stored = load_settings(paths.settings)
+            settings = resolve(stored, name, node_count, wanted, _claims_of_others(stored))
+            if supervisor.running_pid(paths) is None:
+                cached = any(cache.programs.glob("kubernetes-*"))
+                preflight.check_host(settings.node_count, cached=cached)
+            changing.enter_context(_changing(name, paths))
+            paths.settings.write_text(json.dumps(settings.to_json(), indent=2))
+        _run("local-up.yml", settings, paths)
     return settings
 
 
@@ -106,11 +106,8 @@ def down(name: str) -> None:
     """
     preflight.check_caller()
     settings, paths = existing(name)
-    with hold(paths.lock, f"cluster `{name}`"):
-        leftovers.end(name)
-        variables = inventory(settings, paths, cache_paths())
-        if playbook.run("local-down.yml", variables, paths.root, run_of=name):
-            raise StepError(f"cluster `{name}` is not down", "mend the cause and run it again")
+    with _changing(name, paths):
+        _run("local-down.yml", settings, paths)
 
 
 def reset(name: str) -> None:
@@ -123,7 +120,7 @@ def reset(name: str) -> None:
     """
     down(name)
     paths = cluster_paths(name)
-    with hold(paths.lock, f"cluster `{name}`"):
+    with _changing(name, paths):
         shutil.rmtree(paths.root)
 
 
@@ -143,6 +140,23 @@ def existing(name: str) -> tuple[ClusterSettings, ClusterPaths]:
             f"there is {others}: add `--name`" if others else "create it with `devctl local up`",
         )
     return settings, paths
+
+
+@contextmanager
+def _changing(name: str, paths: ClusterPaths) -> Iterator[None]:
+    """Be the only one who changes the cluster, with nothing of an earlier run still at work."""
+    with hold(paths.lock, f"cluster `{name}`"):
+        leftovers.end(name)
+        try:
+            yield
+        finally:
+            leftovers.end(name)
+
+
+def _run(name: str, settings: ClusterSettings, paths: ClusterPaths) -> None:
+    variables = inventory(settings, paths, cache_paths())
+    if playbook.run(name, variables, paths.root, run_of=settings.name):
+        raise ReportedError(f"{name} failed")
 
 
 def _claims_of_others(own: ClusterSettings | None) -> list[Claim]:

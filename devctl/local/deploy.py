@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from devctl.errors import DevctlError, StepError, UsageError
+from devctl.errors import DevctlError, ReportedError, StepError, UsageError
 from devctl.local import build, cluster, playbook
 from devctl.local.paths import cache_paths, cluster_paths, state_folder
 from devctl.local.ranges import WantedRanges
@@ -83,7 +83,9 @@ def main() -> None:
             folder = cluster_paths(name).root / "deploy"
         inventory: dict[str, Any] = {"all": {"hosts": {"localhost": {}}}}
         if playbook.run("deploy.yml", inventory, folder, target.variables()):
-            raise StepError("the operator is not deployed", "mend the cause and run it again")
+            sys.exit(1)
+    except ReportedError:
+        sys.exit(1)
     except DevctlError as error:
         click.echo(f"error: {error.message}\n  fix: {error.fix}", err=True)
         sys.exit(error.exit_code)

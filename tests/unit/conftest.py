@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,5 +24,7 @@ def hermetic(
 ) -> None:
     monkeypatch.setenv("DEVCTL_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for name in ("DEVCTL_LOCAL_NAME", "DEVCTL_TRACEBACK", "KUBECONFIG"):
-        monkeypatch.delenv(name, raising=False)
+    # What the person who runs the tests has chosen.
+    for name in list(os.environ):
+        if name == "KUBECONFIG" or (name.startswith("DEVCTL_") and name != "DEVCTL_STATE_DIR"):
+            monkeypatch.delenv(name)

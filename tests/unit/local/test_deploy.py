@@ -63,13 +63,24 @@ def test_deploy_ends_with_the_next_command(
 
 
 @pytest.mark.usefixtures("reachable")
-def test_a_failed_deploy_is_two_lines_and_exit_code_1(
+def test_a_failed_deploy_promises_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(playbook, "run", lambda *_: 2)
     with pytest.raises(SystemExit) as raised:
         deploy.main()
     assert raised.value.code == 1
+    # The playbook has told what is wrong.
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_deploy_that_cannot_begin_is_two_lines_and_its_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/config")
+    with pytest.raises(SystemExit) as raised:
+        deploy.main()
+    assert raised.value.code == 2
     error, fix = capsys.readouterr().err.splitlines()
-    assert error == "error: the operator is not deployed"
+    assert error == "error: DEVCTL_OPERATOR_IMAGE is not set"
     assert fix.startswith("  fix: ")

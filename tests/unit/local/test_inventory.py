@@ -57,4 +57,5 @@ def test_a_node_is_entered_by_its_own_handles_and_group(
     assert variables["node_pod_range"] == str(second.pod_range)
     assert variables["node_cgroup"].strip("/") == "devctl/lab/lab-2"
     assert variables["node_cgroup_files"] == ["/groups/devctl/lab/lab-2/system"]
-    assert variables["node_enter"] == enter(paths.node("lab-2"))
+    # The temporary files' folder of a run is not visible inside.
+    assert variables["node_enter"] == [*enter(paths.node("lab-2")), "env", "TMPDIR=/tmp"]

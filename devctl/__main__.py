@@ -9,7 +9,7 @@ import traceback
 import click
 
 from devctl.cli.main import cli
-from devctl.errors import DevctlError, ReportedError
+from devctl.errors import DevctlError
 
 
 def main() -> None:
@@ -17,8 +17,10 @@ def main() -> None:
     try:
         code = cli.main(prog_name="devctl", standalone_mode=False)
     except DevctlError as error:
-        if not isinstance(error, ReportedError):
-            _report(error.message, error.fix)
+        for line in error.lines():
+            click.echo(line, err=True)
+        if os.environ.get("DEVCTL_TRACEBACK"):
+            traceback.print_exc()
         code = error.exit_code
     except click.ClickException as error:
         error.show()
@@ -30,14 +32,6 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     sys.exit(code or 0)
-
-
-def _report(message: str, fix: str) -> None:
-    print(f"error: {message}", file=sys.stderr)  # noqa: T201 - this is the program's output
-    if fix:
-        print(f"  fix: {fix}", file=sys.stderr)  # noqa: T201
-    if os.environ.get("DEVCTL_TRACEBACK"):
-        traceback.print_exc()
 
 
 if __name__ == "__main__":

@@ -28,6 +28,10 @@ class DevctlError(Exception):
         self.message = message
         self.fix = fix
 
+    def lines(self) -> list[str]:
+        """What is printed: what happened, and what to do where that is known."""
+        return [f"error: {self.message}", *([f"  fix: {self.fix}"] if self.fix else [])]
+
 
 class UsageError(DevctlError):
     """The request itself makes no sense."""
@@ -66,4 +70,8 @@ class StepError(DevctlError):
 
 
 class ReportedError(StepError):
-    """A program that we ran failed and has already said so on the screen: print nothing more."""
+    """A program that we ran failed and has already said so on the screen."""
+
+    def lines(self) -> list[str]:
+        """Nothing more to print."""
+        return []

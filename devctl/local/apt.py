@@ -23,7 +23,10 @@ HOST_PROGRAMS: Mapping[str, str] = {
     "setpriv": "util-linux",
     "unshare": "util-linux",
 }
-_TARGET_FORMAT = "$(REPO_URI) $(RELEASE) $(COMPONENT)"
+_TARGET_FORMAT = "$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)"
+
+# Without the option a mirror that cannot be reached is only a warning, and the next step fails.
+_UPDATE = ("apt-get", "update", "-o", "APT::Update::Error-Mode=any")
 
 
 class Source(NamedTuple):
@@ -45,8 +48,8 @@ def parse_targets(output: str, codename: str) -> list[Source]:
     """
     sources = []
     for line in output.splitlines():
-        uri, release, component = line.split()
-        if release.partition("-")[0] == codename:
+        uri, release, component, origin = line.split("|")
+        if origin == "Debian" and release.partition("-")[0] == codename:
             sources.append(Source(uri, release, component))
     return sources
 
@@ -70,11 +73,12 @@ def host_sources() -> tuple[str, list[Source]]:
             f"this is {release.get('PRETTY_NAME', 'an unknown system')}, not a Debian with apt",
             "use a Debian 12 machine or newer",
         )
-    output = capture(
-        ["apt-get", "indextargets", "--format", _TARGET_FORMAT, "Created-By: Packages"],
-        what="read apt's sources",
-    )
-    sources = parse_targets(output, codename)
+    command = ["apt-get", "indextargets", "--format", _TARGET_FORMAT, "Created-By: Packages"]
+    sources = parse_targets(capture(command, what="read apt's sources"), codename)
+    if not sources:
+        # apt lists no source whose index was never fetched, as on a machine made from an image.
+        capture(_UPDATE, what="read apt's sources")
+        sources = parse_targets(capture(command, what="read apt's sources"), codename)
     if not sources:
         raise HostError(
             f"apt has no source for `{codename}`", "add the release's own line to its sources"
@@ -92,7 +96,7 @@ def install_missing(log: Path) -> list[str]:
     if missing:
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         what = f"install {', '.join(missing)}"
-        run_logged(["apt-get", "update"], log, what=what, env=environment)
+        run_logged(_UPDATE, log, what=what, env=environment)
         command = ["apt-get", "install", "--yes", "--no-install-recommends", *missing]
         run_logged(command, log, what=what, env=environment)
     return missing

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
+from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.local import buildah, checksums
@@ -73,6 +74,8 @@ def plan(
     """
     jobs = {f"programs/{g.name}" for g in groups.values() if not g.folder(cache).is_dir()}
     jobs |= {f"image/{i.name}" for i in images.values() if not i.archive(cache).is_file()}
+    if not (cache.node_roots / images["node"].key).is_dir():
+        jobs.add("image/node")
     for image in reversed(list(images.values())):  # bases come before what is built on them
         if (
             image.base
@@ -80,8 +83,6 @@ def plan(
             and not buildah.has_layers(images[image.base], cache)
         ):
             jobs.add(f"image/{image.base}")
-    if "image/node" not in jobs and not (cache.node_roots / images["node"].key).is_dir():
-        jobs.add("image/node")
     needs = {f"programs/{name}": set[str]() for name in groups}
     for image in images.values():
         bases = {f"image/{image.base}"} if image.base else set[str]()
@@ -98,6 +99,7 @@ class _Builder:
     images: Mapping[str, Image]
     cache: CachePaths
     report: Callable[[str], None]
+    failed: Event = field(default_factory=Event)
 
     def run(self, needs: Mapping[str, set[str]]) -> None:
         """Do every job; the first failure stops what has not begun and comes out."""
@@ -110,9 +112,9 @@ class _Builder:
                     for job in sorted(sorter.get_ready(), key=_priority):
                         kind, _, name = job.partition("/")
                         if kind == "programs":
-                            running[compilers.submit(self._compile, name)] = job
+                            running[compilers.submit(self._do, self._compile, name)] = job
                         else:
-                            running[builders.submit(self._build, name)] = job
+                            running[builders.submit(self._do, self._build, name)] = job
                     done, _ = wait(running, return_when=FIRST_COMPLETED)
                     for future in done:
                         future.result()
@@ -121,6 +123,16 @@ class _Builder:
                 for future in running:
                     future.cancel()
                 raise
+
+    def _do(self, job: Callable[[str], None], name: str) -> None:
+        # A pool's thread takes its next job before anybody can cancel it.
+        if self.failed.is_set():
+            return
+        try:
+            job(name)
+        except BaseException:
+            self.failed.set()
+            raise
 
     def _compile(self, name: str) -> None:
         build_group(self.groups[name], self.go, self.cache, self.report)

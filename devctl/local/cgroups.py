@@ -51,7 +51,7 @@ def hierarchies(root: Path = ROOT) -> list[Path]:
 
 def path_of(cluster: str, node: str = "") -> str:
     """A cluster's or a node's group, as the kubelet's `cgroupRoot` wants it."""
-    return "/".join(filter(None, ("", PARENT, cluster, node)))
+    return "/" + "/".join(filter(None, (PARENT, cluster, node)))
 
 
 def create(group: str, root: Path = ROOT) -> None:

@@ -46,6 +46,8 @@ def verify(folder: Path, names: Iterable[str] | None = None) -> None:
         HostError: A file is missing or differs; names it and says what to remove.
     """
     recorded = read_sums(folder)
+    if not recorded:
+        raise HostError(f"cached folder `{folder}` has no checksums", "remove it and run it again")
     for name in recorded if names is None else names:
         path = folder / name
         if not path.is_file():

@@ -85,7 +85,7 @@ def explain(what: str, code: int, output: str, log: Path | None) -> tuple[str, s
     where = f"; log: {log}" if log else ""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     for line in lines:
-        if any(sign in line for sign in _NO_NETWORK):
+        if any(sign.lower() in line.lower() for sign in _NO_NETWORK):
             return (
                 f"cannot {what}: no network: {line}",
                 f"check the network, then run it again{where}",

@@ -50,6 +50,8 @@ def foreign_target(environment: Mapping[str, str], kubectl: Path | None) -> Targ
             "DEVCTL_OPERATOR_IMAGE is not set",
             "build images/operator, push it where the cluster can pull it, and name it",
         )
+    if os.pathsep in environment["KUBECONFIG"]:
+        raise UsageError("KUBECONFIG names several files", "set it to the one of the cluster")
     if kubectl is None:
         raise UsageError("no kubectl on PATH", "install kubectl")
     overlay = environment.get("DEVCTL_OVERLAY", "default")
@@ -83,11 +85,10 @@ def main() -> None:
             folder = cluster_paths(name).root / "deploy"
         inventory: dict[str, Any] = {"all": {"hosts": {"localhost": {}}}}
         if playbook.run("deploy.yml", inventory, folder, target.variables()):
-            sys.exit(1)
-    except ReportedError:
-        sys.exit(1)
+            raise ReportedError("deploy.yml failed")
     except DevctlError as error:
-        click.echo(f"error: {error.message}\n  fix: {error.fix}", err=True)
+        for line in error.lines():
+            click.echo(line, err=True)
         sys.exit(error.exit_code)
     click.echo(f"operator `{target.image}` runs in namespace devctl-system")
     click.echo(

@@ -14,8 +14,8 @@ from devctl.local.paths import REPOSITORY, CachePaths
 if TYPE_CHECKING:
     from pathlib import Path
 
-NEEDED = (1, 26)
-_VERSION = re.compile(r"go version (go(\d+)\.(\d+)\S*) ")
+NEEDED = (1, 26, 6)
+_VERSION = re.compile(r"go version (go(\d+)\.(\d+)(?:\.(\d+))?\S*) ")
 
 
 class GoToolchain(NamedTuple):
@@ -25,14 +25,14 @@ class GoToolchain(NamedTuple):
     version: str
 
 
-def parse_version(output: str) -> tuple[str, tuple[int, int]] | None:
+def parse_version(output: str) -> tuple[str, tuple[int, int, int]] | None:
     """The version in what `go version` printed.
 
     >>> parse_version("go version go1.26.6 linux/amd64")
-    ('go1.26.6', (1, 26))
+    ('go1.26.6', (1, 26, 6))
     """
     match = _VERSION.match(output)
-    return (match[1], (int(match[2]), int(match[3]))) if match else None
+    return (match[1], (int(match[2]), int(match[3]), int(match[4] or 0))) if match else None
 
 
 def find_go(program: Path | str) -> GoToolchain | None:

@@ -102,7 +102,7 @@ def content_digest(
     digest = hashlib.sha256()
     digest.update((image.folder / "Containerfile").read_bytes())
     programs = {group: [groups[group].digest, *names] for group, names in image.programs.items()}
-    made_of = [image.name, base_digest, programs, dict(image.args), image.bootstrap]
+    made_of = [image.name, image.version, base_digest, programs, dict(image.args), image.bootstrap]
     digest.update(json.dumps(made_of, sort_keys=True).encode())
     for path in context_files(image, repository):
         mode = "x" if path.stat().st_mode & 0o100 else "-"

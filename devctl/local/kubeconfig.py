@@ -83,6 +83,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, config: dict[str, Any]) -> None:
+    path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     partial.touch(mode=0o600)

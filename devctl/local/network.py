@@ -49,33 +49,33 @@ def connect(settings: ClusterSettings, paths: ClusterPaths, image_root: Path) ->
         StepError: An interface could not be made.
     """
     present = interfaces()
-    commands = []
+    ip = ["ip", "-batch", "-"]
+    bridge_commands = []
     if settings.bridge not in present:
         prefix = settings.node_range.prefixlen
-        commands += [
+        bridge_commands = [
             f"link add name {settings.bridge} type bridge",
             f"address add {settings.gateway}/{prefix} dev {settings.bridge}",
             f"link set {settings.bridge} up",
         ]
-    new = [node for node in settings.nodes if node.interface not in present]
+        capture(ip, what="make the bridge", input_text="\n".join(bridge_commands))
+    # Plugging a cable in is the last step: one without its master is what a killed `up` left.
+    new = [n for n in settings.nodes if "master" not in present.get(n.interface, {})]
     for node in new:
+        what = f"set up the network of node `{node.name}`"
         namespace = paths.node(node.name).network_namespace
-        peer = f"peer name {NODE_INTERFACE} netns {namespace}"
-        commands += [
-            f"link add {node.interface} type veth {peer}",
-            f"link set {node.interface} master {settings.bridge} up",
-        ]
-    ip = ["ip", "-batch", "-"]
-    if commands:
-        capture(ip, what="make the bridge", input_text="\n".join(commands))
-    for node in new:
-        capture(
-            [*enter(paths.node(node.name)), *ip],
-            what=f"set up the network of node `{node.name}`",
-            input_text="\n".join(inside_commands(settings, node)),
-        )
+        add = f"link add {node.interface} type veth peer name {NODE_INTERFACE} netns {namespace}"
+        stale = [f"link delete {node.interface}"] if node.interface in present else []
+        capture(ip, what=what, input_text="\n".join([*stale, add]))
+    # The others need a route to a new node's pods, too.
+    for node in settings.nodes if new else ():
+        what = f"set up the network of node `{node.name}`"
+        inside = "\n".join(inside_commands(settings, node))
+        capture([*enter(paths.node(node.name)), *ip], what=what, input_text=inside)
+        plug = f"link set {node.interface} master {settings.bridge} up"
+        capture(ip, what=what, input_text=plug)
     masquerade(settings, image_root)
-    return bool(commands)
+    return bool(bridge_commands or new)
 
 
 def inside_commands(settings: ClusterSettings, node: Node) -> list[str]:
@@ -83,10 +83,10 @@ def inside_commands(settings: ClusterSettings, node: Node) -> list[str]:
     others = [other for other in settings.nodes if other != node]
     return [
         "link set lo up",
-        f"address add {node.address}/{settings.node_range.prefixlen} dev {NODE_INTERFACE}",
+        f"address replace {node.address}/{settings.node_range.prefixlen} dev {NODE_INTERFACE}",
         f"link set {NODE_INTERFACE} up",
-        f"route add default via {settings.gateway}",
-        *(f"route add {other.pod_range} via {other.address}" for other in others),
+        f"route replace default via {settings.gateway}",
+        *(f"route replace {other.pod_range} via {other.address}" for other in others),
     ]
 
 

@@ -12,7 +12,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 def state_folder() -> Path:
     """The one folder that local clusters write to: $DEVCTL_STATE_DIR or /var/lib/devctl."""
-    return Path(os.environ.get("DEVCTL_STATE_DIR") or "/var/lib/devctl")
+    return Path(os.environ.get("DEVCTL_STATE_DIR") or "/var/lib/devctl").absolute()
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def check_host(node_count: int, *, cached: bool) -> None:
     Raises:
         HostError: Says what is short.
     """
-    # The state folder is not made yet: a refused `up` leaves nothing behind.
+    # The state folder may not be there yet.
     folder = next(p for p in (state_folder(), *state_folder().parents) if p.is_dir())
     memory = parse_meminfo(Path("/proc/meminfo").read_text())["MemAvailable"]
     check_room(needs(node_count, cached=cached), memory, shutil.disk_usage(folder).free, folder)

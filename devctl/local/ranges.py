@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # 100.64/10 not what offices, clouds and VPNs number their machines with.
 POOL = IPv4Network("198.18.0.0/15")
 BLOCK_PREFIX = 18
+_DEFAULT_ROUTES = ("default", "0.0.0.0/1", "128.0.0.0/1")
 
 
 class Ranges(NamedTuple):
@@ -73,7 +74,11 @@ def host_claims(
     ]
     for route in routes:
         destination = route.get("dst", "default")
-        if destination == "default" or route.get("type") in {"broadcast", "local", "multicast"}:
+        if destination in _DEFAULT_ROUTES or route.get("type") in {
+            "broadcast",
+            "local",
+            "multicast",
+        }:
             continue
         holder = f"a route through `{route['dev']}`" if "dev" in route else "a route"
         claims.append(Claim(IPv4Network(destination, strict=False), holder))

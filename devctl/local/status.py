@@ -64,7 +64,7 @@ def judge(
     if not processes and namespaces_present:
         problems.append("the supervisor does not run")
     nodes, pods = answers.get("nodes"), answers.get("pods")
-    if processes and nodes is None:
+    if processes and (nodes is None or pods is None):
         problems.append("the API server does not answer")
     rows = [_node_row(node) for node in nodes or []]
     problems += [f"node {row['name']} is not ready" for row in rows if not row["ready"]]

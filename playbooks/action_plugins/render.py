@@ -55,6 +55,7 @@ class ActionModule(ActionBase):
 def _write(path: Path, text: str, mode: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial")
-    partial.touch(mode=mode)
+    partial.touch(mode=0o600)
     partial.write_text(text)
+    partial.chmod(mode)
     partial.rename(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 from e2e import host_state
 from e2e.commands import devctl, must
 
+from devctl.local.cluster import existing
+from devctl.local.namespaces import enter
 from devctl.local.paths import REPOSITORY, cluster_paths
 
 if TYPE_CHECKING:
@@ -21,6 +24,11 @@ if TYPE_CHECKING:
     from devctl.local.settings import ClusterSettings
 
 NAME = "e2e-host"
+
+
+def must_print(*argv: str) -> str:
+    """What a program prints."""
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.fixture
@@ -43,6 +51,13 @@ def test_a_cluster_beside_another_leaves_the_host_as_it_was() -> None:
     # Proof that the picture shows what a cluster does: an empty comparison would say nothing.
     assert {"interfaces", "addresses", "routes", "namespaces", "nftables", "cgroups"} <= set(during)
     assert {"mounts", "processes"} <= set(during)
+    # Growing it: the new node joins, and the old one finds the way to its pods.
+    must(devctl("local", "up", "--name", NAME, "--nodes", "2"))
+    status = json.loads(devctl("local", "status", "--name", NAME, "--output", "json").stdout)
+    assert [node["ready"] for node in status["nodes"]] == [True, True]
+    settings, paths = existing(NAME)
+    routes = must_print(*enter(paths.node(settings.nodes[0].name)), "ip", "route")
+    assert f"{settings.nodes[1].pod_range} via {settings.nodes[1].address}" in routes
     must(devctl("local", "down", "--name", NAME))
     assert host_state.differences(before, host_state.take()) == {}
     must(devctl("local", "reset", "--name", NAME, "--confirm", NAME))

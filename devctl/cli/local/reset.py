@@ -29,6 +29,6 @@ def reset(name: str, confirm: str | None) -> None:
     if confirm != name:
         raise click.UsageError(f"`{confirm}` is not `{name}`: nothing was deleted")
     forget(name)
-    kubeconfig.unmerge(Path.home() / ".kube" / "config", f"devctl-local-{name}")
     click.echo(f"cluster `{name}` deleted")
+    kubeconfig.unmerge(Path.home() / ".kube" / "config", f"devctl-local-{name}")
     click.echo("next: devctl local up")

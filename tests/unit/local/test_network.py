@@ -34,9 +34,14 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], str]]:
 
 @pytest.fixture
 def present(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Sets which interfaces the host has."""
-    return lambda *names: monkeypatch.setattr(
-        network, "interfaces", lambda: {name: {"ifname": name} for name in names}
+    """Sets which interfaces the host has; those given by keyword have that master."""
+    return lambda *names, **plugged: monkeypatch.setattr(
+        network,
+        "interfaces",
+        lambda: {
+            **{name: {"ifname": name} for name in names},
+            **{name: {"ifname": name, "master": master} for name, master in plugged.items()},
+        },
     )
 
 
@@ -47,11 +52,11 @@ def test_a_node_gets_an_address_a_way_out_and_a_route_to_each_other_node(
     first, second, third = three.nodes
     assert inside_commands(three, second) == [
         "link set lo up",
-        "address add 198.18.0.12/24 dev eth0",
+        "address replace 198.18.0.12/24 dev eth0",
         "link set eth0 up",
-        "route add default via 198.18.0.1",
-        f"route add {first.pod_range} via 198.18.0.11",
-        f"route add {third.pod_range} via 198.18.0.13",
+        "route replace default via 198.18.0.1",
+        f"route replace {first.pod_range} via 198.18.0.11",
+        f"route replace {third.pod_range} via 198.18.0.13",
     ]
 
 
@@ -73,35 +78,47 @@ def test_the_bridge_and_every_cable_are_made_on_a_bare_host(
 ) -> None:
     present("lo", "eth0")
     assert connect(cluster, paths, ROOT)
-    host, *inside, nft = calls
-    assert host[0] == ["ip", "-batch", "-"]
-    commands = host[1].splitlines()
-    assert commands[1] == f"address add 198.18.0.1/24 dev {cluster.bridge}"
+    bridge, *cables, nft = calls
+    assert bridge[0] == ["ip", "-batch", "-"]
+    assert bridge[1].splitlines()[1] == f"address add 198.18.0.1/24 dev {cluster.bridge}"
+    texts = [text for _, text in cables]
     for node in cluster.nodes:
         namespace = paths.node(node.name).network_namespace
         cable = f"link add {node.interface} type veth peer name eth0 netns {namespace}"
-        assert cable in commands
-        assert f"link set {node.interface} master {cluster.bridge} up" in commands
-    assert [text.splitlines() for _, text in inside] == [
-        inside_commands(cluster, node) for node in cluster.nodes
-    ]
+        inside = "\n".join(inside_commands(cluster, node))
+        plug = f"link set {node.interface} master {cluster.bridge} up"
+        # Plugging in comes last: it is the sign that the rest was done.
+        assert texts.index(cable) < texts.index(inside) < texts.index(plug)
     assert nft[0][:3] == ["chroot", str(ROOT), "nft"]
 
 
-def test_only_a_new_node_is_plugged_in(
+def test_only_a_new_node_gets_a_cable_but_all_learn_the_way_to_its_pods(
     cluster: ClusterSettings,
     paths: ClusterPaths,
     calls: list[tuple[list[str], str]],
     present: Callable[..., None],
 ) -> None:
     first, second = cluster.nodes
-    present("lo", cluster.bridge, first.interface)
+    present("lo", cluster.bridge, **{first.interface: cluster.bridge})
     assert connect(cluster, paths, ROOT)
-    host, inside, _ = calls
-    assert f"link add {second.interface} " in host[1]
-    assert first.interface not in host[1]
-    assert "type bridge" not in host[1]
-    assert inside[1].splitlines() == inside_commands(cluster, second)
+    texts = [text for _, text in calls]
+    assert any(text.startswith(f"link add {second.interface} ") for text in texts)
+    assert not any("link add" in text and first.interface in text for text in texts)
+    for node in cluster.nodes:
+        assert "\n".join(inside_commands(cluster, node)) in texts
+
+
+def test_a_cable_that_a_killed_up_did_not_plug_in_is_made_anew(
+    cluster: ClusterSettings,
+    paths: ClusterPaths,
+    calls: list[tuple[list[str], str]],
+    present: Callable[..., None],
+) -> None:
+    first, second = cluster.nodes
+    present(cluster.bridge, second.interface, **{first.interface: cluster.bridge})
+    assert connect(cluster, paths, ROOT)
+    remade = next(text for _, text in calls if "link add" in text).splitlines()
+    assert remade[0] == f"link delete {second.interface}"
 
 
 def test_a_connected_cluster_is_left_alone(
@@ -110,7 +127,7 @@ def test_a_connected_cluster_is_left_alone(
     calls: list[tuple[list[str], str]],
     present: Callable[..., None],
 ) -> None:
-    present(cluster.bridge, *(node.interface for node in cluster.nodes))
+    present(cluster.bridge, **{node.interface: cluster.bridge for node in cluster.nodes})
     assert not connect(cluster, paths, ROOT)
     assert [argv[0] for argv, _ in calls] == ["chroot"]
 

@@ -4,7 +4,8 @@
 set -eu
 
 export KUBECONFIG=$1
-kubectl=$(ls -t "$(dirname "$KUBECONFIG")"/../../cache/programs/kubernetes-*/kubectl | head -n 1)
+state=$(dirname "$(dirname "$(dirname "$KUBECONFIG")")")
+kubectl=$(ls -t "$state"/cache/programs/kubernetes-*/kubectl | head -n 1)
 
 say() { printf '\n$ kubectl %s\n' "$*"; "$kubectl" "$@"; }
 

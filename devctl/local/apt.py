@@ -111,7 +111,7 @@ def make_root(target: Path, suite: str, include: Sequence[str], log: Path) -> No
     codename, sources = host_sources()
     run_logged(
         [
-            *("mmdebstrap", "--variant=minbase", f"--include={','.join(include)}", "--quiet"),
+            *("mmdebstrap", "--variant=minbase", f"--include={','.join(include)}"),
             *("--format=tar", suite, target),
             *(source.line() for source in for_suite(sources, codename, suite)),
         ],

@@ -71,5 +71,6 @@ def run(
     scratch = folder / "tmp"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()
+    (cache_paths().root / "ansible").mkdir(parents=True, exist_ok=True)
     variables = {**environment(log, scratch), **({leftovers.VARIABLE: run_of} if run_of else {})}
     return subprocess.run(command, check=False, env=variables, stdin=subprocess.DEVNULL).returncode

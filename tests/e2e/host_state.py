@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from devctl.local import cgroups
 from devctl.local.namespaces import current_mounts
 from devctl.local.paths import cache_paths, state_folder
 
@@ -46,8 +47,10 @@ class HostState(NamedTuple):
     files: set[str]
 
 
-def take() -> HostState:
-    """Look at everything."""
+def take(beside: str) -> HostState:
+    """Look at everything but the cluster `beside`, whose pods come and go meanwhile."""
+    group = cgroups.path_of(beside)
+    others = {str(pid) for pid in cgroups.processes(group)}
     return HostState(
         mounts=sorted(current_mounts()),
         interfaces=sorted(link["ifname"] for link in _ip("link")),
@@ -58,10 +61,10 @@ def take() -> HostState:
         ),
         routes=sorted(_text("ip", "route", "show", "table", "all").splitlines()),
         rules=sorted(_text("ip", "rule").splitlines()),
-        namespaces=_namespaces(),
+        namespaces=_namespaces(others),
         nftables=_nftables(),
-        cgroups={folder for folder, _, _ in os.walk("/sys/fs/cgroup")},
-        processes=_processes(),
+        cgroups={f for f, _, _ in os.walk(cgroups.ROOT) if f"{group}/" not in f},
+        processes=_processes(others),
         settings={name: Path("/proc/sys", name).read_text().strip() for name in _SETTINGS},
         files=_files(),
     )
@@ -82,7 +85,7 @@ def _nftables() -> str:
     return _text("chroot", root, "nft", "list", "ruleset")
 
 
-def _processes() -> set[str]:
+def _processes(others: set[str]) -> set[str]:
     """What runs from the state folder, inside nodes and outside, by pid.
 
     Other programs of the machine come and go; what a container runs shows in the control groups.
@@ -90,6 +93,8 @@ def _processes() -> set[str]:
     signs = (str(state_folder()).encode(), b"/opt/devctl/programs", b"/pause")
     found = set()
     for entry in Path("/proc").glob("[0-9]*"):
+        if entry.name in others:
+            continue
         try:
             words = [bytes((entry / "exe").readlink()), (entry / "cmdline").read_bytes()]
             name = (entry / "comm").read_text().strip()
@@ -100,10 +105,12 @@ def _processes() -> set[str]:
     return found
 
 
-def _namespaces() -> set[str]:
+def _namespaces(others: set[str]) -> set[str]:
     """The network and mount namespaces that any process is in."""
     found = set()
     for entry in Path("/proc").glob("[0-9]*/ns"):
+        if entry.parent.name in others:
+            continue
         for kind in ("net", "mnt"):
             try:
                 found.add(os.readlink(entry / kind))  # noqa: PTH115 - the text of the link counts

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from devctl.local.settings import ClusterSettings
 
 NAME = "e2e-host"
+CLUSTER = "e2e"  # the tests' main one, beside this module's
 
 
 def must_print(*argv: str) -> str:
@@ -45,9 +46,9 @@ def forgotten(cluster: ClusterSettings) -> Iterator[None]:
 
 @pytest.mark.usefixtures("forgotten")
 def test_a_cluster_beside_another_leaves_the_host_as_it_was() -> None:
-    before = host_state.take()
+    before = host_state.take(CLUSTER)
     must(devctl("local", "up", "--name", NAME, "--nodes", "1"))
-    during = host_state.differences(before, host_state.take())
+    during = host_state.differences(before, host_state.take(CLUSTER))
     # Proof that the picture shows what a cluster does: an empty comparison would say nothing.
     assert {"interfaces", "addresses", "routes", "namespaces", "nftables", "cgroups"} <= set(during)
     assert {"mounts", "processes"} <= set(during)
@@ -59,7 +60,7 @@ def test_a_cluster_beside_another_leaves_the_host_as_it_was() -> None:
     routes = must_print(*enter(paths.node(settings.nodes[0].name)), "ip", "route")
     assert f"{settings.nodes[1].pod_range} via {settings.nodes[1].address}" in routes
     must(devctl("local", "down", "--name", NAME))
-    assert host_state.differences(before, host_state.take()) == {}
+    assert host_state.differences(before, host_state.take(CLUSTER)) == {}
     must(devctl("local", "reset", "--name", NAME, "--confirm", NAME))
     assert not cluster_paths(NAME).root.exists()
 
@@ -67,7 +68,7 @@ def test_a_cluster_beside_another_leaves_the_host_as_it_was() -> None:
 @pytest.mark.usefixtures("forgotten")
 @pytest.mark.parametrize("step", ["[2/7]", "[3/7]", "[4/7]", "[5/7]"])
 def test_down_works_after_an_up_that_was_killed_half_way(step: str) -> None:
-    before = host_state.take()
+    before = host_state.take(CLUSTER)
     process = subprocess.Popen(
         [sys.executable, "-m", "devctl", "local", "up", "--name", NAME, "--nodes", "1"],
         cwd=REPOSITORY,
@@ -83,7 +84,7 @@ def test_down_works_after_an_up_that_was_killed_half_way(step: str) -> None:
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     must(devctl("local", "down", "--name", NAME))
-    assert host_state.differences(before, host_state.take()) == {}
+    assert host_state.differences(before, host_state.take(CLUSTER)) == {}
 
 
 @pytest.mark.usefixtures("forgotten")

@@ -21,6 +21,8 @@ rm -f "$venv/installed"
 pip="$venv/bin/python -m pip --disable-pip-version-check --quiet"
 $pip install --require-hashes --requirement requirements/dev.txt
 $pip install --no-deps --no-build-isolation --editable .
+$pip install --no-deps --no-build-isolation --editable images/observer
+$pip install --no-deps --no-build-isolation --editable images/operator
 
 # Ansible's collections: from the hashed package, so that no Galaxy is needed.
 wheels=$(mktemp -d)

@@ -1,8 +1,8 @@
 """`make deploy`: install the operator into a cluster.
 
-Into KUBECONFIG's cluster where that is set, with the image DEVCTL_OPERATOR_IMAGE and the overlay
-DEVCTL_OVERLAY of config/ (`default`); otherwise into the local cluster, healed first, so that its
-nodes have the image of this checkout.
+Into KUBECONFIG's cluster where that is set, with the images DEVCTL_OPERATOR_IMAGE and
+DEVCTL_OBSERVER_IMAGE and the overlay DEVCTL_OVERLAY of config/ (`default`); otherwise into the
+local cluster, healed first, so that its nodes have the images of this checkout.
 """
 
 from __future__ import annotations
@@ -25,17 +25,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+PARTS = ("operator", "observer")
+"""Images that run in a cluster; each has a deployment `devctl-<name>`."""
+
+
 class Target(NamedTuple):
     """Where the operator goes, and which one."""
 
     kubectl: Path
     kubeconfig: Path
-    image: str
+    images: dict[str, str]
+    """For each deployment, by name, its image."""
     overlay: str
 
-    def variables(self) -> dict[str, str]:
+    def variables(self) -> dict[str, Any]:
         """The variables of playbooks/deploy.yml."""
-        return {f"deploy_operator_{key}": str(value) for key, value in self._asdict().items()}
+        values = self._asdict() | {"kubectl": str(self.kubectl), "kubeconfig": str(self.kubeconfig)}
+        return {f"deploy_operator_{key}": value for key, value in values.items()}
 
 
 def foreign_target(environment: Mapping[str, str], kubectl: Path | None) -> Target:
@@ -44,18 +50,21 @@ def foreign_target(environment: Mapping[str, str], kubectl: Path | None) -> Targ
     Raises:
         UsageError: Something is missing to reach it.
     """
-    image = environment.get("DEVCTL_OPERATOR_IMAGE", "")
-    if not image:
-        raise UsageError(
-            "DEVCTL_OPERATOR_IMAGE is not set",
-            "build images/operator, push it where the cluster can pull it, and name it",
-        )
+    images = {}
+    for part in PARTS:
+        variable = f"DEVCTL_{part.upper()}_IMAGE"
+        images[f"devctl-{part}"] = environment.get(variable, "")
+        if not images[f"devctl-{part}"]:
+            raise UsageError(
+                f"{variable} is not set",
+                f"build images/{part}, push it where the cluster can pull it, and name it",
+            )
     if os.pathsep in environment["KUBECONFIG"]:
         raise UsageError("KUBECONFIG names several files", "set it to the one of the cluster")
     if kubectl is None:
         raise UsageError("no kubectl on PATH", "install kubectl")
     overlay = environment.get("DEVCTL_OVERLAY", "default")
-    return Target(kubectl, Path(environment["KUBECONFIG"]).absolute(), image, overlay)
+    return Target(kubectl, Path(environment["KUBECONFIG"]).absolute(), images, overlay)
 
 
 def local_target(name: str) -> Target:
@@ -68,8 +77,9 @@ def local_target(name: str) -> Target:
     kubectl = find_kubectl(cache_paths())
     if kubectl is None:
         raise StepError("the local cluster has no kubectl", "run `devctl local up`")
-    image = build.describe(cache_paths())[1]["operator"].reference
-    return Target(kubectl, cluster_paths(name).kubeconfig, image, "local")
+    built = build.describe(cache_paths())[1]
+    images = {f"devctl-{part}": built[part].reference for part in PARTS}
+    return Target(kubectl, cluster_paths(name).kubeconfig, images, "local")
 
 
 def main() -> None:
@@ -90,7 +100,8 @@ def main() -> None:
         for line in error.lines():
             click.echo(line, err=True)
         sys.exit(error.exit_code)
-    click.echo(f"operator `{target.image}` runs in namespace devctl-system")
+    for name, image in target.images.items():
+        click.echo(f"{name} `{image}` runs in namespace devctl-system")
     click.echo(
         f"next: export KUBECONFIG={target.kubeconfig}; kubectl get devservers --all-namespaces"
     )

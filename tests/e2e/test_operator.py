@@ -13,6 +13,7 @@ import pytest
 import yaml
 from e2e.commands import must
 
+from devctl.local.deploy import PARTS
 from devctl.local.paths import REPOSITORY, cache_paths
 from devctl.local.status import find_kubectl
 
@@ -63,7 +64,7 @@ def deploy(paths: ClusterPaths, images: dict[str, Image]) -> Callable[[], str]:
         variables = {
             "deploy_operator_kubectl": str(find_kubectl(cache_paths())),
             "deploy_operator_kubeconfig": str(paths.kubeconfig),
-            "deploy_operator_image": images["operator"].reference,
+            "deploy_operator_images": {f"devctl-{part}": images[part].reference for part in PARTS},
         }
         program = Path(sys.executable).with_name("ansible-playbook")
         return must(

@@ -9,7 +9,12 @@ from devctl.local import deploy, playbook
 from devctl.local.deploy import Target, foreign_target
 
 KUBECTL = Path("/usr/bin/kubectl")
-COMPLETE = {"KUBECONFIG": "/home/me/config", "DEVCTL_OPERATOR_IMAGE": "registry.example/op:1"}
+COMPLETE = {
+    "KUBECONFIG": "/home/me/config",
+    "DEVCTL_OPERATOR_IMAGE": "registry.example/op:1",
+    "DEVCTL_OBSERVER_IMAGE": "registry.example/ob:1",
+}
+IMAGES = {"devctl-operator": "registry.example/op:1", "devctl-observer": "registry.example/ob:1"}
 
 
 @pytest.mark.parametrize(
@@ -18,8 +23,13 @@ COMPLETE = {"KUBECONFIG": "/home/me/config", "DEVCTL_OPERATOR_IMAGE": "registry.
 def test_another_cluster_is_named_by_the_environment(extra: dict[str, str], overlay: str) -> None:
     target = foreign_target(COMPLETE | extra, KUBECTL)
     config = Path("/home/me/config")
-    assert target == Target(KUBECTL, config, "registry.example/op:1", overlay)
-    assert target.variables()["deploy_operator_image"] == "registry.example/op:1"
+    assert target == Target(KUBECTL, config, IMAGES, overlay)
+    assert target.variables() == {
+        "deploy_operator_kubectl": str(KUBECTL),
+        "deploy_operator_kubeconfig": str(config),
+        "deploy_operator_images": IMAGES,
+        "deploy_operator_overlay": overlay,
+    }
 
 
 def test_a_relative_kubeconfig_is_meant_from_here(
@@ -34,6 +44,7 @@ def test_a_relative_kubeconfig_is_meant_from_here(
     ("environment", "kubectl", "said"),
     [
         ({"KUBECONFIG": "/config"}, KUBECTL, "DEVCTL_OPERATOR_IMAGE is not set"),
+        (COMPLETE | {"DEVCTL_OBSERVER_IMAGE": ""}, KUBECTL, "DEVCTL_OBSERVER_IMAGE is not set"),
         (COMPLETE, None, "no kubectl on PATH"),
     ],
 )
@@ -46,7 +57,9 @@ def test_what_is_missing_to_reach_another_cluster_is_named(
 
 @pytest.fixture
 def reachable(monkeypatch: pytest.MonkeyPatch) -> None:
-    target = Target(KUBECTL, Path("/config"), "op:1", "default")
+    target = Target(
+        KUBECTL, Path("/config"), {"devctl-operator": "op:1", "devctl-observer": "ob:1"}, "default"
+    )
     monkeypatch.setenv("KUBECONFIG", "/config")
     monkeypatch.setattr(deploy, "foreign_target", lambda _environment, _kubectl: target)
 
@@ -57,8 +70,9 @@ def test_deploy_ends_with_the_next_command(
 ) -> None:
     monkeypatch.setattr(playbook, "run", lambda *_: 0)
     deploy.main()
-    said, following = capsys.readouterr().out.splitlines()
-    assert said.startswith("operator `op:1` runs in ")
+    operator, observer, following = capsys.readouterr().out.splitlines()
+    assert operator.startswith("devctl-operator `op:1` runs in ")
+    assert observer.startswith("devctl-observer `ob:1` runs in ")
     assert following.startswith("next: export KUBECONFIG=/config; ")
 
 

@@ -1,0 +1,19 @@
+"""Labels and annotations that roles write and everything else reads."""
+
+from __future__ import annotations
+
+GROUP = "devops.yourcompany.com"
+VERSION = "v1"
+
+MANAGED_BY = "app.kubernetes.io/managed-by"
+MANAGER = "devctl"
+"""The value of MANAGED_BY on everything that a role has made."""
+
+DEVSERVER = f"{GROUP}/devserver"
+"""Label: the DevServer that an object belongs to, by name, in the same namespace."""
+
+FLAVOR = f"{GROUP}/flavor"
+"""Annotation of the pod template: the flavor that the pods were made from."""
+
+FLAVOR_GENERATION = f"{GROUP}/flavor-generation"
+"""Annotation of the pod template: that flavor's metadata.generation at the time."""

@@ -1,0 +1,74 @@
+"""Leads, observes, and answers the kubelet."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from dataclasses import dataclass
+from uuid import uuid4
+
+import httpx2
+from lightkube import AsyncClient
+
+from devctl_observer.election import Election
+from devctl_observer.observer import Observer
+from devctl_observer.probes import serve
+
+log = logging.getLogger(__name__)
+
+LEASE = "devctl-observer"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the environment decides."""
+
+    namespace: str
+    identity: str
+    port: int
+
+    @classmethod
+    def from_environment(cls) -> Settings:
+        """POD_NAMESPACE, POD_NAME and DEVCTL_PROBES_PORT."""
+        name = os.environ.get("POD_NAME", "observer")
+        return cls(
+            namespace=os.environ.get("POD_NAMESPACE", "devctl-system"),
+            identity=f"{name}_{uuid4()}",
+            port=int(os.environ.get("DEVCTL_PROBES_PORT", "6790")),
+        )
+
+
+async def run(settings: Settings) -> None:
+    """Wait for the lease, then observe until cancelled or until the lease is lost."""
+    client = AsyncClient(timeout=httpx2.Timeout(10))
+    election = Election(client, LEASE, settings.namespace, settings.identity)
+    observer = Observer(client)
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(serve(settings.port, observer.metrics))
+            await election.win()
+            tasks.create_task(election.hold())
+            tasks.create_task(observer.run())
+    finally:
+        await election.release()
+
+
+def main() -> None:
+    """Run as a process: 0 after SIGTERM, 1 after an error."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
+
+    async def until_signal() -> None:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - for the type checker
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, task.cancel)
+        await run(Settings.from_environment())
+
+    try:
+        asyncio.run(until_signal())
+    except asyncio.CancelledError:
+        log.info("ended by a signal")

@@ -1,0 +1,59 @@
+"""Conditions as the API conventions want them: transition times move with the status only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from devctl_observer.timestamps import to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+
+MESSAGE_LIMIT = 4096
+
+
+TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
+
+
+def word(status: bool) -> str:  # noqa: FBT001 - that is what it is about
+    """How a condition says yes and no."""
+    return TRUE if status else FALSE
+
+
+def condition(kind: str, status: str, reason: str, message: str) -> dict[str, Any]:
+    """A condition without its times."""
+    message = message[:MESSAGE_LIMIT]
+    return {"type": str(kind), "status": status, "reason": reason, "message": message}
+
+
+def merge(
+    wanted: Iterable[Mapping[str, Any]],
+    observed: Iterable[Mapping[str, Any]],
+    generation: int,
+    now: datetime,
+) -> list[dict[str, Any]]:
+    """The wanted conditions, with the transition times of those whose status stays."""
+    before = {entry.get("type"): entry for entry in observed}
+    merged = []
+    for entry in wanted:
+        old = before.get(entry["type"], {})
+        same = old.get("status") == entry["status"] and old.get("lastTransitionTime")
+        since = old["lastTransitionTime"] if same else to_text(now)
+        merged.append({**entry, "observedGeneration": generation, "lastTransitionTime": since})
+    return merged
+
+
+def own_part(status: Mapping[str, Any], types: Iterable[str]) -> dict[str, Any]:
+    """An observed status without the conditions that others write."""
+    ours = {str(kind) for kind in types}
+    part = dict(status)
+    kept = [entry for entry in status.get("conditions", []) if entry.get("type") in ours]
+    part["conditions"] = sorted(kept, key=lambda entry: str(entry["type"]))
+    return part
+
+
+def find(status: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    """A status's condition of a type; empty where there is none."""
+    found = (entry for entry in status.get("conditions", []) if entry.get("type") == kind)
+    return next(found, {})

@@ -1,0 +1,104 @@
+"""Why a container does not run, in words that its owner can act on."""
+
+from __future__ import annotations
+
+import re
+import signal
+from typing import TYPE_CHECKING
+
+from devctl.api.devserver import Phase
+from devctl_observer.model import Verdict
+
+if TYPE_CHECKING:
+    from lightkube.models.core_v1 import ContainerStateTerminated, ContainerStatus
+
+CRASHES = 3
+"""After so many restarts a container that is not ready counts as crashing while it runs, too."""
+
+_PULL = {
+    "ErrImagePull",
+    "ErrImageNeverPull",
+    "ImageInspectError",
+    "ImagePullBackOff",
+    "InvalidImageName",
+    "RegistryUnavailable",
+    "SignatureValidationFailed",
+}
+# The kubelet alternates between the error and its back-off; without this the message would, too.
+_BACK_OFF = re.compile(r'^Back-off pulling image "[^"]*"(: (ErrImagePull: )?)?')
+_MISSING = re.compile(r"not found|does not exist|name unknown|manifest unknown", re.IGNORECASE)
+_DENIED = re.compile(r"unauthorized|denied|authentication|authorization|forbidden", re.IGNORECASE)
+
+
+def judge_container(status: ContainerStatus) -> Verdict | None:
+    """What is wrong with a container, or None where it is on its way or runs."""
+    waiting = status.state.waiting if status.state else None
+    if waiting and waiting.reason in _PULL:
+        return _pull_failed(status.image, waiting.reason, waiting.message or "")
+    if crash := _crash(status):
+        return crash
+    if waiting and waiting.reason == "CreateContainerConfigError":
+        message = f"the container's settings are incomplete: {waiting.message or 'no detail given'}"
+        return Verdict(Phase.FAILED, "ConfigError", message)
+    if waiting and waiting.reason in {"CreateContainerError", "RunContainerError"}:
+        detail = waiting.message or "no detail given"
+        message = f"the container cannot be started: {detail}; check the image's command and user"
+        return Verdict(Phase.FAILED, "StartFailed", message)
+    return None
+
+
+def _pull_failed(image: str, reason: str, detail: str) -> Verdict:
+    detail = _BACK_OFF.sub("", detail)
+    if reason == "InvalidImageName":
+        advice = "the name is not valid: correct spec.image"
+    elif _DENIED.search(detail):
+        advice = "it does not exist or the cluster may not pull it: correct spec.image, or ask an \
+administrator for access"
+    elif _MISSING.search(detail):
+        advice = "it does not exist: correct spec.image"
+    else:
+        advice = "check spec.image and that its registry can be reached"
+    message = f"image `{image}` cannot be pulled; {advice}"
+    return Verdict(Phase.FAILED, "ImagePullFailed", f"{message} ({detail})" if detail else message)
+
+
+def _crash(status: ContainerStatus) -> Verdict | None:
+    """The crash that a container comes from, unless it runs again and has not crashed often."""
+    state, last = status.state, status.lastState
+    now = state.terminated if state else None
+    ended = now or (last.terminated if last else None)
+    if ended is None or status.ready:
+        return None
+    waits = bool(state and state.waiting and state.waiting.reason == "CrashLoopBackOff")
+    if not (waits or now or status.restartCount >= CRASHES):
+        return None
+    reason, said = describe_exit(ended)
+    restarts = f"restarted {status.restartCount} times" if status.restartCount else "not restarted"
+    message = f"container `{status.name}` {said} ({restarts}); {_advice(reason)}"
+    # One exit may be chance, and Kubernetes starts the container again: not a failure yet.
+    phase = Phase.FAILED if waits or status.restartCount >= CRASHES else Phase.STARTING
+    return Verdict(phase, reason, message)
+
+
+def describe_exit(ended: ContainerStateTerminated) -> tuple[str, str]:
+    """A reason and half a sentence for how a container ended."""
+    if ended.reason == "OOMKilled":
+        return "OutOfMemory", "used more memory than its limit and was killed"
+    if ended.reason == "StartError":
+        return "StartFailed", f"cannot be started: {ended.message or 'no detail given'}"
+    number = ended.signal or ended.exitCode - 128
+    if number > 0:
+        try:
+            name = signal.Signals(number).name
+        except ValueError:
+            name = f"signal {number}"
+        return "CrashLoop", f"was ended by {name} (exit code {ended.exitCode})"
+    return "CrashLoop", f"ended with exit code {ended.exitCode}"
+
+
+def _advice(reason: str) -> str:
+    if reason == "OutOfMemory":
+        return "choose a flavor with more memory"
+    if reason == "StartFailed":
+        return "check the image's command and user"
+    return "read its last words with `kubectl logs --previous`"

@@ -1,0 +1,96 @@
+"""What is done about one server or one flavor: derive its status, write it if it differs."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from lightkube import ApiError
+
+from devctl.api.devserver import FlavorCondition
+from devctl_observer import kinds
+from devctl_observer.conditions import own_part
+from devctl_observer.deadlines import is_due, next_look
+from devctl_observer.expiry import expire
+from devctl_observer.flavor_status import flavor_status
+from devctl_observer.model import parse_flavor, parse_server
+from devctl_observer.server_status import OWN, server_status
+from devctl_observer.timestamps import utc_now
+from devctl_observer.transitions import transitions
+
+if TYPE_CHECKING:
+    from devctl_observer.caches import Caches
+    from devctl_observer.cluster_api import ClusterApi
+    from devctl_observer.store import Key
+
+_DOUBT = 60.0
+"""Seconds until a server is looked at again that is due by our clock alone."""
+
+
+class Controllers:
+    """Handlers for the work queues.
+
+    Args:
+        caches: What was observed.
+        api: What can be changed.
+    """
+
+    def __init__(self, caches: Caches, api: ClusterApi) -> None:
+        """Count from zero."""
+        self._caches = caches
+        self._api = api
+        self.writes = {"devserver": 0, "flavor": 0}
+        self.looks = {"devserver": 0, "flavor": 0}
+
+    async def server(self, key: Key) -> float | None:
+        """Bring a server's status up to date; returns the seconds until time changes it."""
+        server = self._caches.servers.get(key)
+        if server is None:
+            return None
+        self.looks["devserver"] += 1
+        now = utc_now()
+        if await expire(self._api, server, now):
+            return None
+        wanted = server_status(self._caches.observe(key, server), now)
+        if own_part(server.status, OWN) != wanted:
+            try:
+                applied = await self._api.apply_status(kinds.DevServer, server.metadata, wanted)
+            except ApiError as error:
+                # It is gone, or another one has its name: the watch is about to say so.
+                if error.status.code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
+                    return None
+                raise
+            self.writes["devserver"] += 1
+            written = parse_server(applied)
+            version = written.metadata.resource_version
+            self._caches.servers.put(key, int(version or 0), written)
+            for said in transitions(server.status, wanted):
+                await self._api.tell(server, version, said)
+        if is_due(server, now):
+            return _DOUBT
+        wait = next_look(server, now)
+        # Timers may fire a moment early; a second later it is certainly time.
+        return wait.total_seconds() + 1 if wait else None
+
+    async def flavor(self, key: Key) -> float | None:
+        """Bring a flavor's status up to date."""
+        flavor = self._caches.flavors.get(key)
+        if flavor is None:
+            return None
+        self.looks["flavor"] += 1
+        nodes = list(self._caches.nodes)
+        wanted = flavor_status(flavor, self._caches.flavors_by_name(), nodes, utc_now())
+        if own_part(flavor.status, FlavorCondition) != wanted:
+            try:
+                applied = await self._api.apply_status(
+                    kinds.DevServerFlavor, flavor.metadata, wanted
+                )
+            except ApiError as error:
+                if error.status.code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
+                    return None
+                raise
+            self.writes["flavor"] += 1
+            written = parse_flavor(applied)
+            version = int(written.metadata.resource_version or 0)
+            self._caches.flavors.put(key, version, written)
+        return None

@@ -1,0 +1,62 @@
+"""When a server is deleted, and whether that time has come. Doubt never deletes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from devctl.api.durations import parse_duration
+
+if TYPE_CHECKING:
+    from devctl_observer.model import Server
+
+SKEW = timedelta(minutes=1)
+"""A creation further in the future than this means that a clock is wrong."""
+_LONGEST_NOTICE = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Expiry:
+    """When a server goes, and from when on its owner is warned."""
+
+    at: datetime
+    notice: datetime
+
+
+def expiry(server: Server, now: datetime) -> Expiry | None:
+    """The deadline, or None where there is none or the times cannot be trusted."""
+    lifecycle = server.spec.lifecycle
+    created = server.metadata.creation_timestamp
+    if lifecycle is None or lifecycle.time_to_live is None or created is None:
+        return None
+    if created.tzinfo is None or created > now + SKEW:
+        return None
+    try:
+        live = parse_duration(lifecycle.time_to_live)
+        at = created + live
+    except (ValueError, OverflowError):
+        return None
+    if live <= timedelta(0):
+        return None
+    return Expiry(at, at - min(_LONGEST_NOTICE, live / 10))
+
+
+def is_due(server: Server, *clocks: datetime) -> bool:
+    """Whether every clock agrees that the server's time has come."""
+    if server.metadata.deletion_timestamp is not None or not clocks:
+        return False
+    deadlines = [expiry(server, now) for now in clocks]
+    return all(
+        deadline is not None and now >= deadline.at
+        for deadline, now in zip(deadlines, clocks, strict=True)
+    )
+
+
+def next_look(server: Server, now: datetime) -> timedelta | None:
+    """How long until time alone changes something about a server."""
+    deadline = expiry(server, now)
+    if deadline is None:
+        return None
+    ahead = [moment - now for moment in (deadline.notice, deadline.at) if moment > now]
+    return min(ahead, default=None)

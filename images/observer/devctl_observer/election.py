@@ -1,0 +1,131 @@
+"""One observer works; others wait for its lease. As client-go does it: no clock but our own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import httpx2
+from lightkube import ApiError
+from lightkube.models.coordination_v1 import LeaseSpec
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.resources.coordination_v1 import Lease
+
+from devctl_observer.timestamps import utc_now
+
+if TYPE_CHECKING:
+    from lightkube import AsyncClient
+
+log = logging.getLogger(__name__)
+
+DURATION = 15
+RENEW = 10.0
+"""Seconds without a renewal after which we stop: before anybody else may begin."""
+PAUSE = 2.0
+
+
+class LeadershipLostError(Exception):
+    """Somebody else may work now, so this process must not."""
+
+
+class Election:
+    """A candidate for a lease.
+
+    Args:
+        client: Where the lease is.
+        name: The lease's name.
+        namespace: The lease's namespace.
+        identity: Who we are, different for each process.
+    """
+
+    def __init__(self, client: AsyncClient, name: str, namespace: str, identity: str) -> None:
+        """Be a candidate that has not asked yet."""
+        self._client = client
+        self._name, self._namespace, self._identity = name, namespace, identity
+        self._seen: tuple[str, float] = ("", 0.0)
+
+    async def win(self) -> None:
+        """Wait until the lease is ours."""
+        while not await self._try():  # noqa: ASYNC110 - a lease tells nobody that it is free
+            await asyncio.sleep(PAUSE)
+        log.info("leading as %s", self._identity)
+
+    async def hold(self) -> None:
+        """Renew the lease until cancelled.
+
+        Raises:
+            LeadershipLostError: It could not be renewed in time.
+        """
+        renewed = time.monotonic()
+        while True:
+            await asyncio.sleep(PAUSE)
+            began = time.monotonic()
+            if await self._try():
+                renewed = began
+            elif time.monotonic() - renewed > RENEW:
+                raise LeadershipLostError(f"lease `{self._name}` could not be renewed")
+
+    async def release(self) -> None:
+        """Let the next one begin at once."""
+        try:
+            lease = await self._client.get(Lease, self._name, namespace=self._namespace)
+            if lease.spec and lease.spec.holderIdentity == self._identity:
+                lease.spec.holderIdentity = ""
+                lease.spec.leaseDurationSeconds = 1
+                await self._client.replace(lease)
+        except httpx2.HTTPError as error:
+            log.info("the lease was not released: %s", error)
+
+    async def _try(self) -> bool:
+        """Take or renew the lease; returns whether it is ours."""
+        try:
+            async with asyncio.timeout(RENEW / 2):
+                return await self._take()
+        except (httpx2.HTTPError, TimeoutError) as error:
+            log.info("lease: %r", error)
+            return False
+
+    async def _take(self) -> bool:
+        try:
+            lease = await self._client.get(Lease, self._name, namespace=self._namespace)
+        except ApiError as error:
+            if error.status.code != HTTPStatus.NOT_FOUND:
+                raise
+            metadata = ObjectMeta(name=self._name, namespace=self._namespace)
+            await self._client.create(Lease(metadata=metadata, spec=self._spec(0)))
+            return True
+        spec = lease.spec or LeaseSpec()
+        if spec.holderIdentity != self._identity and not self._is_over(lease):
+            return False
+        changes = spec.leaseTransitions or 0
+        if spec.holderIdentity == self._identity:
+            lease.spec = self._spec(changes)
+            lease.spec.acquireTime = spec.acquireTime
+        else:
+            lease.spec = self._spec(changes + 1)
+        # With the version that was read: of two that try at once, one gets a conflict.
+        await self._client.replace(lease)
+        return True
+
+    def _is_over(self, lease: Lease) -> bool:
+        """Whether a foreign lease has not changed for its whole duration while we looked."""
+        version = (lease.metadata.resourceVersion if lease.metadata else None) or ""
+        if version != self._seen[0]:
+            self._seen = (version, time.monotonic())
+        spec = lease.spec
+        if spec is None or not spec.holderIdentity:
+            return True
+        return time.monotonic() - self._seen[1] > (spec.leaseDurationSeconds or DURATION)
+
+    def _spec(self, transitions: int) -> LeaseSpec:
+        now = utc_now()
+        return LeaseSpec(
+            holderIdentity=self._identity,
+            leaseDurationSeconds=DURATION,
+            acquireTime=now,
+            renewTime=now,
+            leaseTransitions=transitions,
+        )

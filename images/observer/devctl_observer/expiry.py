@@ -1,0 +1,42 @@
+"""Deletes a server whose time has come, and nothing else."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from devctl_observer.deadlines import is_due
+from devctl_observer.timestamps import to_text
+from devctl_observer.transitions import Transition
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from devctl_observer.cluster_api import ClusterApi
+    from devctl_observer.model import Server
+
+log = logging.getLogger(__name__)
+
+
+async def expire(api: ClusterApi, server: Server, now: datetime) -> bool:
+    """Delete a server if it is due by our clock and by the API server's, as it is stored now.
+
+    The object is read again first, past the cache; the deletion then holds for that very version.
+
+    Returns:
+        Whether it was deleted.
+    """
+    if not is_due(server, now):
+        return False
+    fresh = await api.read(server)
+    if fresh is None or fresh.server.metadata.uid != server.metadata.uid:
+        return False
+    if not is_due(fresh.server, now, fresh.clock):
+        return False
+    if not await api.delete(fresh.server):
+        return False
+    meta = fresh.server.metadata
+    log.info("%s/%s: deleted, its timeToLive is over", meta.namespace, meta.name)
+    message = f"the server was deleted at {to_text(now)}: its timeToLive is over; its files stay"
+    await api.tell(fresh.server, meta.resource_version, Transition("Normal", "Expired", message))
+    return True

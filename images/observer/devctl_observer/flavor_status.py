@@ -1,0 +1,46 @@
+"""The whole status of a DevServerFlavor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from devctl.api.devserver import FlavorCondition
+from devctl_observer.conditions import FALSE, TRUE, condition, merge, word
+from devctl_observer.flavor_fit import fit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from devctl_observer.flavor_fit import NodeFacts
+    from devctl_observer.model import Flavor
+
+
+def flavor_status(
+    flavor: Flavor, flavors: Mapping[str, Flavor], nodes: Sequence[NodeFacts], now: datetime
+) -> dict[str, Any]:
+    """What status should say about a flavor."""
+    found = fit(flavor, nodes)
+    wanted = [
+        _default_conflict(flavor, flavors),
+        condition(
+            FlavorCondition.SCHEDULABLE, word(found.schedulable), found.reason, found.message
+        ),
+    ]
+    observed = flavor.status.get("conditions", [])
+    return {
+        "schedulable": found.schedulable,
+        "conditions": merge(wanted, observed, flavor.metadata.generation, now),
+    }
+
+
+def _default_conflict(flavor: Flavor, flavors: Mapping[str, Flavor]) -> dict[str, Any]:
+    kind = FlavorCondition.DEFAULT_CONFLICT
+    others = sorted(
+        name for name, f in flavors.items() if f.spec.default and name != flavor.metadata.name
+    )
+    if flavor.spec.default and others:
+        message = f"also the default: {', '.join(others[:8])}; set spec.default on one flavor only"
+        return condition(kind, TRUE, "SeveralDefaults", message)
+    reason = "OnlyDefault" if flavor.spec.default else "NotDefault"
+    return condition(kind, FALSE, reason, "")

@@ -1,0 +1,89 @@
+"""What a server as a whole does, from what its replicas do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devctl.api.devserver import Condition, Phase
+from devctl_observer.model import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from devctl_observer.model import Server
+    from devctl_observer.replicas import Replica
+
+# Of several replicas that do not run, the one that most needs somebody decides.
+_GRAVITY = [Phase.FAILED, Phase.PENDING, Phase.STARTING, Phase.STOPPING]
+
+
+def judge_server(
+    server: Server, replicas: Sequence[Replica], *, made: bool, flavor_problem: str
+) -> Verdict:
+    """The server's phase and the reason of its Ready condition.
+
+    Args:
+        server: What is wanted.
+        replicas: What there is.
+        made: Whether its StatefulSet exists.
+        flavor_problem: Why its flavor cannot be used; empty where it can.
+    """
+    present = [replica for replica in replicas if replica.pod is not None]
+    if server.metadata.deletion_timestamp:
+        return Verdict(Phase.STOPPING, "Deleting", "the server is being deleted; its files stay")
+    if server.spec.stopped:
+        return _stopped(server, len(present))
+    wanted = [replica for replica in replicas if replica.ordinal < server.size]
+    if any(replica.pod is not None for replica in wanted):
+        # An invalid change leaves what runs untouched, and so its state is the pods'.
+        return _combine(wanted)
+    return _obstacle(server, made=made, flavor_problem=flavor_problem) or _combine(wanted)
+
+
+def _obstacle(server: Server, *, made: bool, flavor_problem: str) -> Verdict | None:
+    """Why there cannot be any pod yet."""
+    if flavor_problem:
+        return Verdict(Phase.FAILED, "InvalidFlavor", flavor_problem)
+    if refused := _not_applied(server):
+        return refused
+    if not made:
+        return Verdict(Phase.PENDING, "NotApplied", "the operator is about to make it")
+    return None
+
+
+def _stopped(server: Server, left: int) -> Verdict:
+    if left:
+        message = f"the server stops; {left} of its pods still end"
+        return Verdict(Phase.STOPPING, "Stopping", message)
+    start = f"start it with `devctl start {server.metadata.name}`"
+    return Verdict(
+        Phase.STOPPED, "Stopped", f"the server is stopped and its files are kept; {start}"
+    )
+
+
+def _not_applied(server: Server) -> Verdict | None:
+    """The operator's own word that it could not make the present generation."""
+    for condition in server.status.get("conditions", []):
+        current = condition.get("observedGeneration", 0) >= server.metadata.generation
+        is_applied = condition.get("type") == Condition.APPLIED
+        if is_applied and condition.get("status") == "False" and current:
+            reason = condition.get("reason") or "ApplyFailed"
+            return Verdict(Phase.FAILED, reason, condition.get("message") or "it cannot be made")
+    return None
+
+
+def _combine(wanted: Sequence[Replica]) -> Verdict:
+    running = [replica for replica in wanted if replica.verdict.phase is Phase.RUNNING]
+    count = f"{len(running)} of {len(wanted)} replicas ready"
+    if len(running) == len(wanted):
+        message = "the server is ready" if len(wanted) == 1 else f"{count}"
+        return Verdict(Phase.RUNNING, "Ready", message)
+    rest = [replica for replica in wanted if replica.verdict.phase is not Phase.RUNNING]
+    worst = min(rest, key=lambda replica: _GRAVITY.index(replica.verdict.phase))
+    verdict = worst.verdict
+    # A pod that ends while it is wanted is on its way to being a new one.
+    phase = Phase.STARTING if verdict.phase is Phase.STOPPING else verdict.phase
+    if len(wanted) == 1:
+        return Verdict(phase, verdict.reason, verdict.message)
+    message = f"{count}; replica {worst.ordinal}: {verdict.message}"
+    return Verdict(phase, verdict.reason, message)

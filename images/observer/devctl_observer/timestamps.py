@@ -1,0 +1,23 @@
+"""Times as Kubernetes writes them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def to_text(moment: datetime) -> str:
+    """Seconds in UTC, as in metadata.creationTimestamp."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def utc_now() -> datetime:
+    """This machine's idea of the present."""
+    return datetime.now(UTC)
+
+
+def from_text(text: object) -> datetime | None:
+    """The moment that a status names; None where it names none."""
+    try:
+        return datetime.fromisoformat(str(text))
+    except ValueError:
+        return None

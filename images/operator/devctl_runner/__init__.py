@@ -1,0 +1,1 @@
+"""A drop-in for `ansible-runner run` that forks each run from a process with Ansible imported."""

@@ -1,0 +1,115 @@
+"""The `ansible-runner` that ansible-operator starts: hands its run to the daemon and waits.
+
+Whatever the daemon cannot do goes to the stock ansible-runner, which takes this process over. So
+nothing here may fail a run, and little is imported: the start of this program is part of each run.
+"""
+
+import os
+import sys
+import time
+
+# The C module under `socket`, whose own imports take longer than all that is done here.
+from _socket import AF_UNIX, SOCK_SEQPACKET, socket
+
+from devctl_runner import paths
+
+# A daemon that warms up answers when it is done; longer than this is worse than the stock runner.
+ACCEPT_SECONDS = 20.0
+# One that dies at its start must not cost each run another start.
+RESTART_SECONDS = 30.0
+
+
+def main() -> int:
+    """Do the run; return the exit status that ansible-runner would have."""
+    if not paths.enabled():
+        return stock("disabled")
+    word, _, rest = ask().partition(" ")
+    if word != "rc":
+        return stock(rest)
+    status, _, output = rest.partition("\n")
+    sys.stdout.write(output)  # the operator logs it if the run failed
+    return int(status)
+
+
+def request() -> bytes:
+    """This run, for the daemon; entry.py reads it."""
+    arguments = [os.fsencode(word) for word in sys.argv[1:]]
+    environment = [name + b"=" + value for name, value in os.environb.items()]
+    count = str(len(arguments)).encode()
+    folder = os.getcwdb()  # noqa: PTH109 - pathlib is slow
+    return b"\0".join([count, *arguments, folder, *environment])
+
+
+def ask() -> str:
+    """The daemon's last word: `rc STATUS` and what the run printed, or `fallback REASON`."""
+    connection = socket(AF_UNIX, SOCK_SEQPACKET)
+    connection.settimeout(ACCEPT_SECONDS)
+    try:
+        connection.connect(paths.socket_path())
+    except OSError:
+        start_daemon()
+        return "fallback down"
+    try:
+        connection.send(request())
+        answer = connection.recv(paths.MESSAGE_BYTES)
+        if answer == paths.ACCEPTED:
+            # From here on the daemon keeps the time.
+            connection.settimeout(None)
+            answer = connection.recv(paths.MESSAGE_BYTES)
+    except TimeoutError:
+        return "fallback slow"
+    except OSError:
+        return "fallback lost"
+    finally:
+        connection.close()
+    return answer.decode(errors="replace") or "fallback lost"
+
+
+def stock(reason: str) -> int:
+    """Become the stock ansible-runner; note why, for the daemon's metrics."""
+    if reason != "disabled":
+        note(reason)
+    # -P: the folder that the operator stands in holds no modules of ours.
+    arguments = [sys.executable, "-P", "-m", "ansible_runner", *sys.argv[1:]]
+    os.execv(sys.executable, arguments)  # noqa: S606 - a shell is what must not be here
+
+
+def note(reason: str) -> None:
+    """Leave a reason for the daemon to count."""
+    try:
+        with open(paths.fallbacks_path(), "a", encoding="utf-8") as file:  # noqa: PTH123 - slow
+            file.write(f"{reason}\n")
+    except OSError:
+        pass
+
+
+def start_daemon() -> None:
+    """Start the daemon for later runs, unless somebody did a moment ago; never raises."""
+    try:
+        os.makedirs(paths.folder(), mode=0o700, exist_ok=True)  # noqa: PTH103 - pathlib is slow
+        mark = f"{paths.folder()}/started"
+        if os.access(mark, os.F_OK) and time.time() - os.stat(mark).st_mtime < RESTART_SECONDS:  # noqa: PTH116 - slow
+            return
+        with open(mark, "w", encoding="utf-8"):  # noqa: PTH123 - slow
+            pass
+        # Not our own output: the operator reads it until the last process has closed it.
+        # What the operator itself writes to is the pod's log.
+        log = f"/proc/{os.getppid()}/fd/2"
+        target = log if os.access(log, os.W_OK) else os.devnull
+        os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-P", "-m", "devctl_runner.daemon"],
+            os.environ,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 1, target, os.O_WRONLY | os.O_APPEND, 0),
+                (os.POSIX_SPAWN_DUP2, 1, 2),
+            ],
+            setsid=True,
+        )
+    except OSError:
+        pass
+
+
+if __name__ == "__main__":
+    sys.exit(main())

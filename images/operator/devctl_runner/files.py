@@ -1,0 +1,72 @@
+"""The files that a warm process holds in memory, and whether they have changed since."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_LOOK_SECONDS = 1.0
+
+
+class Files:
+    """Files as they are now."""
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        """Remember every file below."""
+        self._paths = list(paths)
+        self._found = fingerprint(self._paths)
+        self._looked = time.monotonic()
+        self._changed = False
+
+    def changed(self) -> bool:
+        """Whether one differs by now; looks at most once a second."""
+        if not self._changed and time.monotonic() - self._looked > _LOOK_SECONDS:
+            self._changed = fingerprint(self._paths) != self._found
+            self._looked = time.monotonic()
+        return self._changed
+
+
+def watched_roles(watches: str) -> list[Path]:
+    """The roles that the operator runs, from its watches.yaml; none where there is no such file."""
+    import yaml  # noqa: PLC0415 - Ansible brings it, and the tests of this package have it
+
+    try:
+        entries = yaml.safe_load(Path(watches).read_text(encoding="utf-8")) or []
+    except OSError:
+        return []
+    finalizers = [entry["finalizer"] for entry in entries if "finalizer" in entry]
+    names = [entry["role"] for entry in [*entries, *finalizers] if entry.get("role")]
+    return [Path(os.path.expandvars(name)) for name in dict.fromkeys(names)]
+
+
+def sources(watches: str, roles: Iterable[Path], environment: Mapping[str, str]) -> list[Path]:
+    """Every folder and file whose content a warm process may hold."""
+    settings = [v for k, v in environment.items() if k.startswith("ANSIBLE_") and _is_plugins(k)]
+    plugins = [Path(path) for setting in settings for path in setting.split(":") if path]
+    return [Path(watches), *roles, *plugins]
+
+
+def _is_plugins(setting: str) -> bool:
+    return setting.endswith("_PLUGINS") or setting in {"ANSIBLE_LIBRARY", "ANSIBLE_MODULE_UTILS"}
+
+
+def fingerprint(paths: Iterable[Path]) -> frozenset[tuple[str, int, int]]:
+    """Changes with every file below: its name, time and size."""
+    found = set()
+    stack = [str(path) for path in paths]
+    while stack:
+        path = stack.pop()
+        try:
+            stat = os.stat(path)  # noqa: PTH116 - asked for before every run
+            if os.path.isdir(path):  # noqa: PTH112 - as above
+                stack += [entry.path for entry in os.scandir(path) if entry.name != "__pycache__"]
+            else:
+                found.add((path, stat.st_mtime_ns, stat.st_size))
+        except OSError:
+            continue
+    return frozenset(found)

@@ -1,0 +1,148 @@
+"""The daemon's loop: one thread, because forking from several is not safe."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import time
+from collections import deque
+from typing import TYPE_CHECKING
+
+from devctl_runner import job, paths
+from devctl_runner.entry import Job, answer, output, read
+from devctl_runner.metrics import Scraper
+from devctl_runner.processes import kill_tree
+from devctl_runner.report import TIMED_OUT, explain, report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from socket import socket
+
+    from devctl_runner.files import Files
+    from devctl_runner.metrics import Metrics
+    from devctl_runner.warm import Warm
+
+_TICK_SECONDS = 1.0
+
+
+class Loop:
+    """Takes runs, forks them, ends those that take too long."""
+
+    def __init__(
+        self,
+        listeners: list[socket],
+        warm: Warm,
+        figures: Metrics,
+        own: dict[str, str],
+        files: Files,
+    ) -> None:
+        """`own` is the environment that the daemon began with, `files` what Ansible has read."""
+        self.listeners, self.warm, self.figures = listeners, warm, figures
+        self.own, self.files, self.draining, self.scraper = own, files, False, Scraper()
+        self.waiting: deque[Job] = deque()
+        self.running: set[Job] = set()
+        self.selector = selectors.DefaultSelector()
+        for listener, action in zip(listeners, (self.take, self.scrape), strict=False):
+            listener.settimeout(0)
+            self.selector.register(listener, selectors.EVENT_READ, action)
+
+    def serve(self) -> None:
+        """Return when a role's files have changed and no run goes on."""
+        while not (self.draining and not self.running and not self.waiting):
+            for key, _ in self.selector.select(_TICK_SECONDS):
+                if key.fd in self.selector.get_map():  # no action before it has closed it
+                    key.data()
+            if not self.draining and self.files.changed():
+                self.draining = True
+                self.selector.unregister(self.listeners[0])  # the next process goes on here
+            self.end_overdue()
+            while self.waiting and len(self.running) < paths.max_runs():
+                self.start(self.waiting.popleft())
+
+    def take(self) -> None:
+        """Accept a client."""
+        try:
+            client, _ = self.listeners[0].accept()
+        except OSError:
+            return
+        client.settimeout(0)
+        self.selector.register(client, selectors.EVENT_READ, lambda: self.hear(client))
+
+    def hear(self, client: socket) -> None:
+        """Read a client's one message."""
+        self.selector.unregister(client)
+        if entry := read(client, self.own):
+            self.selector.register(client, selectors.EVENT_READ, lambda: self.cancel(entry))
+            self.waiting.append(entry)
+
+    def start(self, entry: Job) -> None:
+        """Fork."""
+        now = time.monotonic()
+        self.figures.observe("queue_seconds", now - entry.since)
+        entry.since, entry.deadline = now, now + paths.timeout()
+        self.fork(entry, lambda: job.run(entry.run, entry.inputs, self.warm, entry.progress))
+        self.running.add(entry)
+
+    def fork(self, entry: Job, work: Callable[[], object]) -> None:
+        """Do something for a run in a process of its own."""
+        entry.pid = os.fork()
+        if entry.pid == 0:
+            try:
+                for key in list(self.selector.get_map().values()):
+                    os.close(key.fd)  # a client waits while anybody holds its socket
+                work()
+            finally:
+                os._exit(job.UNABLE)
+        entry.watch = os.pidfd_open(entry.pid)
+        self.selector.register(entry.watch, selectors.EVENT_READ, lambda: self.ended(entry))
+
+    def end_overdue(self) -> None:
+        """Kill what takes too long; the operator has no limit of its own."""
+        for entry in self.running:
+            if time.monotonic() > entry.deadline:
+                entry.deadline, entry.result = float("inf"), "timeout"
+                kill_tree(entry.pid)
+
+    def cancel(self, entry: Job) -> None:
+        """The client is gone, so nobody waits for this run."""
+        self.selector.unregister(entry.client)
+        if entry in self.running:
+            entry.result = "cancelled"
+            kill_tree(entry.pid)
+        else:
+            self.waiting.remove(entry)
+            self.finish(entry, "cancelled", 1)
+
+    def ended(self, entry: Job) -> None:
+        """Collect a process; report for one that could not do it itself."""
+        self.selector.unregister(entry.watch)
+        os.close(entry.watch)
+        status = os.waitstatus_to_exitcode(os.waitpid(entry.pid, 0)[1])
+        killed = status < 0 or entry.result == "timeout"
+        if killed and not entry.progress.finished and entry.result != "cancelled":
+            message = explain(entry.result, status)
+            entry.result, entry.status = entry.result or "crashed", TIMED_OUT
+            self.fork(entry, lambda: report(entry, message))
+        else:
+            if status == job.UNABLE and not entry.progress.posted:
+                entry.result = "unable"
+            self.running.discard(entry)
+            self.finish(
+                entry, entry.result or ("failed" if status else "ok"), entry.status or status
+            )
+
+    def finish(self, entry: Job, result: str, status: int) -> None:
+        """Tell the client and count."""
+        if entry.client.fileno() in self.selector.get_map():
+            self.selector.unregister(entry.client)
+        said = f"rc {abs(status)}\n{output(entry.run) if status else ''}"
+        answer(entry.client, "fallback unable" if result == "unable" else said)
+        entry.progress.close()
+        self.figures.add("runs_total", role=entry.run.label, result=result)
+        self.figures.observe("run_seconds", time.monotonic() - entry.since, role=entry.run.label)
+
+    def scrape(self) -> None:
+        """Answer Prometheus."""
+        self.figures.put("queue", len(self.waiting))
+        self.figures.put("running", len(self.running))
+        self.scraper.answer(self.listeners[1], self.figures)

@@ -1,0 +1,58 @@
+"""Where client and daemon meet, and what the environment decides. Imports next to nothing."""
+
+import os
+
+MESSAGE_BYTES = 1 << 18
+"""The longest message; the client's environment is most of one."""
+
+ACCEPTED = b"accepted"
+"""The daemon has a run; its last word follows."""
+
+DEFAULT_MAX_RUNS = 4
+DEFAULT_TIMEOUT = 300.0
+DEFAULT_PORT = 8082
+
+
+def folder() -> str:
+    """The folder of the daemon's socket, private to the operator's user."""
+    return os.environ.get("DEVCTL_RUNNER_DIR", "/tmp/devctl-runner")  # noqa: S108 - 0700, see daemon
+
+
+def socket_path() -> str:
+    """Where the daemon takes runs."""
+    return f"{folder()}/socket"
+
+
+def lock_path() -> str:
+    """Held by the daemon for as long as it lives."""
+    return f"{folder()}/lock"
+
+
+def fallbacks_path() -> str:
+    """One line for each run that went to the stock runner: the reason."""
+    return f"{folder()}/fallbacks"
+
+
+def enabled() -> bool:
+    """Whether runs go to the daemon at all."""
+    return max_runs() > 0
+
+
+def max_runs() -> int:
+    """How many runs go on at once, all kinds together; 0 leaves everything to the stock runner."""
+    return int(os.environ.get("DEVCTL_RUNNER_MAX_RUNS") or DEFAULT_MAX_RUNS)
+
+
+def timeout() -> float:
+    """Seconds after which a run is ended."""
+    return float(os.environ.get("DEVCTL_RUNNER_TIMEOUT") or DEFAULT_TIMEOUT)
+
+
+def metrics_port() -> int:
+    """The port of the metrics; 0 for none."""
+    return int(os.environ.get("DEVCTL_RUNNER_METRICS_PORT") or DEFAULT_PORT)
+
+
+def watches() -> str:
+    """The operator's watches.yaml, which says which roles to warm up."""
+    return os.environ.get("DEVCTL_RUNNER_WATCHES", "watches.yaml")

@@ -1,0 +1,123 @@
+"""Action plugin: make the cluster hold what a role's templates render, in one task.
+
+It runs in Ansible's own process, on what plugins/apply holds; docs/decisions/0004 says why.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleError
+from ansible.plugins.action import ActionBase
+from ansible.template import trust_as_template
+from apply.client import Cluster
+from apply.connection import connect
+from apply.converge import Goal, converge
+from apply.errors import ApplyError, Reason
+from apply.manifests import Manifest, kind_of, parse, stamp, unique
+from apply.ownership import Owner
+from apply.report import Report
+
+DOCUMENTATION = """
+name: apply
+short_description: Make the cluster hold what the role's templates render
+description:
+  - Server-side apply of every manifest in the owner's namespace, then deletion of the owner's
+    objects of the prune kinds that are no longer rendered.
+  - An object that is not the owner's is never touched; the run then fails before its first write.
+  - PersistentVolumeClaims, and manifests annotated devops.yourcompany.com/retain=true, get no owner
+    reference and are never deleted. Manifests annotated devops.yourcompany.com/create-only=true are
+    made if absent and never changed.
+  - A failure has a `reason` (Conflict, Invalid, Forbidden, QuotaExceeded, Terminating, Unavailable,
+    TemplateError), and `retryable` says whether the same run may succeed later.
+options:
+  owner: {description: The whole custom resource, required: true, type: dict}
+  field_manager: {description: The name of its fields' manager, required: true, type: str}
+  identity: {description: Labels that say that an object is the owner's, required: true, type: dict}
+  templates: {description: Templates of the role, required: true, type: list, elements: str}
+  prune: {description: Kinds with apiVersion and kind, type: list, elements: dict}
+"""
+_ARGUMENTS = {
+    "owner": {"type": "dict", "required": True},
+    "field_manager": {"type": "str", "required": True},
+    "identity": {"type": "dict", "required": True},
+    "templates": {"type": "list", "elements": "str", "required": True},
+    "prune": {
+        "type": "list",
+        "elements": "dict",
+        "default": [],
+        "options": {
+            "apiVersion": {"type": "str", "required": True},
+            "kind": {"type": "str", "required": True},
+        },
+    },
+}
+
+
+class ActionModule(ActionBase):
+    """Renders, applies and reports."""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+    _supports_check_mode = True
+    _supports_async = False
+
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Apply the task's templates."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, arguments = self.validate_argument_spec(argument_spec=_ARGUMENTS)
+        report = Report()
+        try:
+            goal = self._goal(arguments, task_vars or {})
+            with connect() as client:
+                cluster = Cluster(
+                    client,
+                    namespace=goal.owner.namespace,
+                    field_manager=arguments["field_manager"],
+                    dry_run=self._task.check_mode,
+                )
+                converge(cluster, goal, report)
+        except ApplyError as error:
+            result.update(
+                failed=True, reason=str(error.reason), retryable=error.retryable, msg=str(error)
+            )
+        result.update(report.result())
+        if self._task.diff:
+            result["diff"] = report.differences
+        return result
+
+    def _goal(self, arguments: dict[str, Any], variables: dict[str, Any]) -> Goal:
+        owner = Owner.of(arguments["owner"])
+        identity = {str(label): str(value) for label, value in arguments["identity"].items()}
+        if not identity:
+            raise ApplyError(Reason.INVALID, "identity is empty: nothing would tell whose is what")
+        manifests = [
+            stamp(manifest, owner, identity)
+            for template in arguments["templates"]
+            for manifest in self._render(template, variables)
+        ]
+        prune = frozenset(map(kind_of, arguments["prune"]))
+        return Goal(owner, identity, unique(manifests), prune)
+
+    def _render(self, template: str, variables: dict[str, Any]) -> list[Manifest]:
+        """The manifests of one template, as `ansible.builtin.template` would render it."""
+        try:
+            path = Path(self._find_needle("templates", template))
+            templar = self._templar.copy_with_new_env(
+                searchpath=[str(path.parent)], available_variables=variables
+            )
+            text = templar.template(
+                trust_as_template(path.read_text(encoding="utf-8")),
+                escape_backslashes=False,
+                overrides={"trim_blocks": True, "lstrip_blocks": False},
+            )
+        except AnsibleError as error:
+            raise ApplyError(Reason.TEMPLATE_ERROR, f"{template}: {error}") from error
+        if text is not None and not isinstance(text, str):
+            # A lone expression keeps its type; with `to_json` it is text.
+            message = f"{template} renders to a {type(text).__name__}, not to text: use to_json"
+            raise ApplyError(Reason.TEMPLATE_ERROR, message)
+        return parse(template, text or "")

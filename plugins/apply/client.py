@@ -1,0 +1,161 @@
+"""The requests of a run, on the official client's dynamic API.
+
+Only GET, LIST, PATCH and DELETE: the operator's proxy adds an owner reference of its own to
+whatever is made by POST, data among it, and a second one to what already has ours.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kubernetes.client.exceptions import ApiException
+from urllib3.exceptions import HTTPError
+
+from apply import resources
+from apply.api_errors import is_passing, retry_after, translate
+from apply.errors import ApplyError, NotFoundError, Reason
+from apply.manifests import Key, Kind, Manifest, key_of
+from apply.retry import Retry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kubernetes.dynamic import DynamicClient
+    from kubernetes.dynamic.resource import Resource
+
+# Seconds to connect and to wait for an answer. Admission may take its time, a run may not.
+_TIMEOUT = (3, 10)
+
+
+@dataclass
+class Cluster:
+    """One namespace of a cluster, seen by one field manager.
+
+    Attributes:
+        client: The official dynamic client, from `apply.connection`.
+        namespace: Where everything is read and written.
+        field_manager: The name under which the server records what is ours.
+        dry_run: Ask the server what it would do, and write nothing.
+        retry: The pauses that the whole run may make.
+    """
+
+    client: DynamicClient
+    namespace: str
+    field_manager: str
+    dry_run: bool = False
+    retry: Retry = field(default_factory=Retry)
+    _handles: dict[Kind, Resource] = field(default_factory=dict, init=False)
+
+    @property
+    def proxied(self) -> bool:
+        """Whether the operator's proxy answers: plain HTTP, to the same pod."""
+        return str(self.client.configuration.host).startswith("http://")
+
+    def list(self, kind: Kind, labels: Mapping[str, str]) -> list[Manifest]:
+        """Every object of a kind that carries all the labels."""
+        # Equality only: the operator's proxy answers those from its cache.
+        selector = ",".join(f"{label}={value}" for label, value in labels.items())
+        found = self._ask(f"{kind.kind} list", self._handle(kind).get, label_selector=selector)
+        # Items of a list come without what the list says once.
+        heading = {"apiVersion": kind.api_version, "kind": kind.kind}
+        return [item | heading for item in found.get("items") or []]
+
+    def get(self, key: Key) -> Manifest | None:
+        """One object, if it exists."""
+        try:
+            return self._ask(str(key), self._handle(key.kind).get, name=key.name)
+        except NotFoundError:
+            return None
+
+    def apply(self, manifest: Manifest, *, force: bool = False, manager: str = "") -> Manifest:
+        """Server-side apply; returns the object as it is now.
+
+        Args:
+            manifest: With metadata.uid, only that very object is changed, and none is made.
+            force: Take fields over from other managers.
+            manager: Another name than the run's.
+
+        Raises:
+            FieldConflictError: Other managers hold fields of it, and `force` is not set.
+            StaleReadError: The object is no longer what was read.
+            ApplyError: The server refused it, or cannot be reached.
+        """
+        return self._ask(
+            self._describe(key_of(manifest)),
+            self._handle(key_of(manifest).kind).server_side_apply,
+            body=manifest,
+            field_manager=manager or self.field_manager,
+            force_conflicts="true" if force else None,
+            # A misspelt field is an error, not silence.
+            query_params=[("fieldValidation", "Strict")],
+            dry_run="All" if self.dry_run else None,
+        )
+
+    def delete(self, thing: Mapping[str, Any]) -> None:
+        """Delete exactly the object that was read; one that is gone already is fine.
+
+        Raises:
+            StaleReadError: The object is no longer what was read.
+            ApplyError: The server refused it, or cannot be reached.
+        """
+        key, metadata = key_of(thing), thing["metadata"]
+        options: dict[str, Any] = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": "Background",  # Jobs would orphan their pods otherwise
+            "preconditions": {
+                "uid": metadata["uid"],
+                "resourceVersion": metadata["resourceVersion"],
+            },
+        }
+        if self.dry_run:
+            # In here: with a body, the server does not look at the query.
+            options["dryRun"] = ["All"]
+        try:
+            handle = self._handle(key.kind)
+            describe = self._describe(key)
+            self._ask(describe, handle.delete, name=key.name, body=options)
+        except NotFoundError:
+            return
+
+    def _handle(self, kind: Kind) -> Resource:
+        if kind not in self._handles:
+            self._handles[kind] = resources.find(kind, self._read_path, self.client)
+        return self._handles[kind]
+
+    def _read_path(self, path: str) -> Manifest:
+        return self._request(path, lambda **options: self.client.request("get", path, **options))
+
+    def _describe(self, key: Key) -> str:
+        return f"{key.kind.kind} {self.namespace}/{key.name}"
+
+    def _ask(self, subject: str, call: Callable[..., Any], **options: Any) -> Manifest:
+        return self._request(subject, call, namespace=self.namespace, **options)
+
+    def _request(self, subject: str, call: Callable[..., Any], **options: Any) -> Manifest:
+        """One request, again while the fault is a passing one and the run has time left.
+
+        Again is safe: an apply that got through changes nothing the second time, and a delete
+        names the UID.
+        """
+        attempt = 0
+        while True:
+            wait = 0.0
+            try:
+                # The client extends query parameters in place: each attempt gets its own list.
+                fresh = {name: list(v) if isinstance(v, list) else v for name, v in options.items()}
+                answer = call(serialize=False, _request_timeout=_TIMEOUT, **fresh)
+                found: Manifest = json.loads(answer.data)
+            except ApiException as error:
+                if not is_passing(error):
+                    raise translate(subject, error) from error
+                failure, wait = translate(subject, error), retry_after(error)
+            except (HTTPError, OSError, ValueError) as error:
+                failure = ApplyError(Reason.UNAVAILABLE, f"{subject}: no answer: {error}")
+            else:
+                return found
+            if not self.retry.pause(attempt, wait):
+                raise failure
+            attempt += 1

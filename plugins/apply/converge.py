@@ -1,0 +1,138 @@
+"""One run: read the neighbours, refuse what is foreign, apply, prune."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from apply.errors import ApplyError, FieldConflictError, Reason, StaleReadError
+from apply.manifests import CREATE_ONLY, Key, Kind, Manifest, is_marked, key_of
+from apply.ownership import Owner, controller_of, is_prunable, refuse_foreign
+from apply.settled import is_settled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from apply.client import Cluster
+    from apply.report import Report
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What the cluster is to hold.
+
+    Attributes:
+        owner: Whose objects they are.
+        identity: The labels that say so.
+        manifests: The objects, already stamped with owner and labels.
+        prune: Kinds of which what is no longer rendered goes.
+    """
+
+    owner: Owner
+    identity: Mapping[str, str]
+    manifests: Mapping[Key, Manifest]
+    prune: frozenset[Kind]
+
+
+def converge(cluster: Cluster, goal: Goal, report: Report) -> None:
+    """Make the cluster hold the goal; the report is right even if this raises.
+
+    Raises:
+        ApplyError: What stands in the way. With reason Conflict over a whole object, or
+            Terminating, nothing has been written.
+    """
+    attempt = 0
+    while True:
+        try:
+            _pass(cluster, goal, report)
+        except StaleReadError as error:
+            if not cluster.retry.pause(attempt):
+                raise ApplyError(Reason.UNAVAILABLE, str(error)) from error
+            attempt += 1
+        else:
+            return
+
+
+def _pass(cluster: Cluster, goal: Goal, report: Report) -> None:
+    existing = read(cluster, goal)
+    refuse_foreign(
+        (thing for key, thing in existing.items() if key in goal.manifests),
+        goal.owner,
+        goal.identity,
+    )
+    for key, manifest in goal.manifests.items():
+        before = existing.get(key)
+        report.applied(before, _apply(cluster, manifest, before))
+    for key, thing in existing.items():
+        if (
+            key.kind in goal.prune
+            and key not in goal.manifests
+            and is_prunable(thing, goal.owner, goal.identity)
+        ):
+            cluster.delete(thing)
+            report.deleted(thing)
+
+
+def read(cluster: Cluster, goal: Goal) -> dict[Key, Manifest]:
+    """What exists of what is rendered, and of what may have to go.
+
+    One LIST finds all of a kind that carries the identity. Names that it lacks are asked for,
+    since an object without the identity may hold them. A kind with one name and nothing to prune
+    needs only the latter.
+    """
+    rendered = Counter(key.kind for key in goal.manifests)
+    existing: dict[Key, Manifest] = {}
+    for kind in {**dict.fromkeys(rendered), **dict.fromkeys(sorted(goal.prune))}:
+        if kind in goal.prune or rendered[kind] > 1:
+            found = {key_of(thing): thing for thing in cluster.list(kind, goal.identity)}
+            existing |= found
+            if cluster.proxied:
+                _have_watched(cluster, found, goal.owner)
+    for key in goal.manifests:
+        if key not in existing and (thing := cluster.get(key)):
+            existing[key] = thing
+    return existing
+
+
+def _have_watched(cluster: Cluster, found: Mapping[Key, Manifest], owner: Owner) -> None:
+    """Make the operator's proxy watch a kind.
+
+    It begins when it serves a GET, never a LIST, of an object whose owner is the run's resource.
+    Answered from its cache, this costs a millisecond.
+    """
+    for key, thing in found.items():
+        reference = controller_of(thing)
+        if reference and reference["uid"] == owner.uid:
+            cluster.get(key)
+            return
+
+
+def _apply(cluster: Cluster, manifest: Manifest, before: Manifest | None) -> Manifest:
+    if is_marked(manifest, CREATE_ONLY):
+        return before or _create(cluster, manifest)
+    if before:
+        if is_settled(manifest, before, cluster.field_manager):
+            return before
+        # The server refuses if the object of that name is another one by now.
+        identified: dict[str, Any] = manifest["metadata"] | {"uid": before["metadata"]["uid"]}
+        manifest = manifest | {"metadata": identified}
+    try:
+        return cluster.apply(manifest)
+    except FieldConflictError as conflict:
+        # Our own name under another operation, as an earlier release may have left it, may move.
+        if conflict.managers != {cluster.field_manager}:
+            raise
+        return cluster.apply(manifest, force=True)
+
+
+def _create(cluster: Cluster, manifest: Manifest) -> Manifest:
+    """Apply under a name used once: whoever is there first keeps the values.
+
+    Under a name that two share, the second would overwrite the first one's generated values.
+    """
+    try:
+        return cluster.apply(manifest, manager=f"{cluster.field_manager}-{uuid4().hex[:8]}")
+    except FieldConflictError as conflict:
+        raise StaleReadError(str(conflict)) from conflict

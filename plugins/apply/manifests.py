@@ -1,0 +1,151 @@
+"""Rendered text to manifests: parsed, checked, and marked as the owner's."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import yaml
+
+from apply.errors import ApplyError, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from apply.ownership import Owner
+
+Manifest = dict[str, Any]
+
+# Data that outlives its owner: never owned, never pruned.
+RETAIN = "devops.yourcompany.com/retain"
+# Made once if absent and never changed, as a generated key is.
+CREATE_ONLY = "devops.yourcompany.com/create-only"
+
+# libyaml's parser is ten times faster, but not in every build of PyYAML.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# `to_json` writes what is beyond 16 bits, an emoji for one, as two escapes; libyaml wants one.
+_PAIR = re.compile(
+    r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE
+)
+
+
+class Kind(NamedTuple):
+    """A kind and the API version that it is spoken in."""
+
+    api_version: str
+    kind: str
+
+
+class Key(NamedTuple):
+    """What names an object inside the owner's namespace."""
+
+    kind: Kind
+    name: str
+
+    def __str__(self) -> str:
+        """As people name it."""
+        return f"{self.kind.kind} {self.name}"
+
+
+def kind_of(thing: Mapping[str, Any]) -> Kind:
+    """The kind of an object, or of anything with apiVersion and kind."""
+    return Kind(str(thing["apiVersion"]), str(thing["kind"]))
+
+
+def key_of(thing: Mapping[str, Any]) -> Key:
+    """What names an object."""
+    return Key(kind_of(thing), str(thing["metadata"]["name"]))
+
+
+def is_marked(thing: Mapping[str, Any], annotation: str) -> bool:
+    """Whether an annotation of ours is set to true."""
+    annotations = thing["metadata"].get("annotations") or {}
+    return bool(annotations.get(annotation) == "true")
+
+
+def is_retained(thing: Mapping[str, Any]) -> bool:
+    """Whether an object holds data that outlives its owner."""
+    return thing["kind"] == "PersistentVolumeClaim" or is_marked(thing, RETAIN)
+
+
+def parse(template: str, text: str) -> list[Manifest]:
+    """The manifests in a rendered template; empty documents are none.
+
+    Raises:
+        ApplyError: It is no YAML, or a document is no manifest of an object.
+    """
+    try:
+        documents = list(yaml.load_all(_PAIR.sub(_one_escape, text), Loader=_LOADER))
+    except yaml.YAMLError as error:
+        problem = getattr(error, "problem", None) or "no YAML"
+        mark = getattr(error, "problem_mark", None)
+        line = f" in line {mark.line + 1}" if mark else ""
+        # The error's own text quotes the line, which may hold a secret.
+        raise ApplyError(Reason.TEMPLATE_ERROR, f"{template}: {problem}{line}") from error
+    manifests = [document for document in documents if document is not None]
+    for manifest in manifests:
+        _check(template, manifest)
+    return manifests
+
+
+def _one_escape(pair: re.Match[str]) -> str:
+    high, low = int(pair[2], 16), int(pair[3], 16)
+    return f"{pair[1]}\\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08X}"
+
+
+def _check(template: str, manifest: object) -> None:
+    """Raises ApplyError unless it names an object and leaves to us what is ours to set."""
+    metadata = manifest.get("metadata") if isinstance(manifest, dict) else None
+    named = (
+        isinstance(manifest, dict)
+        and isinstance(metadata, dict)
+        and all(isinstance(manifest.get(field), str) for field in ("apiVersion", "kind"))
+        and isinstance(metadata.get("name"), str)
+    )
+    if not named:
+        message = f"{template}: a document lacks apiVersion, kind or metadata.name"
+        raise ApplyError(Reason.TEMPLATE_ERROR, message)
+    assert isinstance(metadata, dict)  # noqa: S101 - for the type checker
+    for field in ("ownerReferences", "uid", "resourceVersion", "managedFields"):
+        if field in metadata:
+            message = f"{template}: metadata.{field} is not for a template to set"
+            raise ApplyError(Reason.TEMPLATE_ERROR, message)
+
+
+def stamp(manifest: Manifest, owner: Owner, identity: Mapping[str, str]) -> Manifest:
+    """The manifest in the owner's namespace, with the identity labels and, unless data, its owner.
+
+    Raises:
+        ApplyError: The manifest names another namespace, or gives an identity label another value.
+    """
+    metadata = manifest["metadata"]
+    where = key_of(manifest)
+    if metadata.get("namespace", owner.namespace) != owner.namespace:
+        message = f"{where} is meant for namespace {metadata['namespace']}, not {owner.namespace}"
+        raise ApplyError(Reason.INVALID, message)
+    labels = dict(metadata.get("labels") or {})
+    for label, value in identity.items():
+        if labels.get(label, value) != value:
+            message = (
+                f"{where} sets the label {label}, by which its owner is known, to another value"
+            )
+            raise ApplyError(Reason.INVALID, message)
+    stamped = metadata | {"namespace": owner.namespace, "labels": {**labels, **identity}}
+    if not is_retained(manifest):
+        stamped["ownerReferences"] = [owner.reference()]
+    return manifest | {"metadata": stamped}
+
+
+def unique(manifests: Iterable[Manifest]) -> dict[Key, Manifest]:
+    """The manifests by what names them, in order.
+
+    Raises:
+        ApplyError: Two manifests name the same object.
+    """
+    found: dict[Key, Manifest] = {}
+    for manifest in manifests:
+        key = key_of(manifest)
+        if key in found:
+            raise ApplyError(Reason.TEMPLATE_ERROR, f"{key} is rendered twice")
+        found[key] = manifest
+    return found

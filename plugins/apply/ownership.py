@@ -1,0 +1,135 @@
+"""Whose an existing object is: only the owner's own objects are ever written or deleted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from apply.errors import ApplyError, Reason
+from apply.manifests import is_retained, key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The custom resource whose objects are applied."""
+
+    api_version: str
+    kind: str
+    name: str
+    namespace: str
+    uid: str
+
+    @classmethod
+    def of(cls, resource: Mapping[str, Any]) -> Owner:
+        """The owner that a custom resource is.
+
+        Raises:
+            ApplyError: A field is missing, or the resource is being deleted.
+        """
+        try:
+            metadata = resource["metadata"]
+            owner = cls(
+                str(resource["apiVersion"]),
+                str(resource["kind"]),
+                str(metadata["name"]),
+                str(metadata["namespace"]),
+                str(metadata["uid"]),
+            )
+        except (KeyError, TypeError) as error:
+            raise ApplyError(Reason.INVALID, f"the owner lacks {error}") from error
+        if metadata.get("deletionTimestamp"):
+            raise ApplyError(Reason.TERMINATING, f"{owner} is being deleted; nothing is applied")
+        return owner
+
+    def __str__(self) -> str:
+        """As people name it."""
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+    def reference(self) -> dict[str, Any]:
+        """The owner reference that its objects carry."""
+        return {
+            "apiVersion": self.api_version,
+            "kind": self.kind,
+            "name": self.name,
+            "uid": self.uid,
+            "controller": True,
+            "blockOwnerDeletion": True,
+        }
+
+    def was(self, reference: Mapping[str, Any]) -> bool:
+        """Whether a reference names an earlier resource of this name, deleted since."""
+        group = self.api_version.partition("/")[0]
+        return (
+            str(reference["apiVersion"]).partition("/")[0] == group
+            and (reference["kind"], reference["name"]) == (self.kind, self.name)
+            and reference["uid"] != self.uid
+        )
+
+
+def controller_of(thing: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The reference to the object's controlling owner, if it has one."""
+    references: list[Mapping[str, Any]] = thing["metadata"].get("ownerReferences") or []
+    return next((reference for reference in references if reference.get("controller")), None)
+
+
+def has_identity(thing: Mapping[str, Any], identity: Mapping[str, str]) -> bool:
+    """Whether an object carries every identity label."""
+    labels = thing["metadata"].get("labels") or {}
+    return all(labels.get(label) == value for label, value in identity.items())
+
+
+def refuse_foreign(
+    existing: Iterable[Mapping[str, Any]], owner: Owner, identity: Mapping[str, str]
+) -> None:
+    """Stop a run before its first write if it would touch what is not the owner's to change now.
+
+    An object that the owner controls stays its own when somebody takes the labels off.
+
+    Raises:
+        ApplyError: With reason Conflict for a foreign object, which time does not mend; then
+            with reason Terminating for one of ours that is about to go.
+    """
+    things = list(existing)
+    for thing in things:
+        _refuse_foreign(thing, owner, identity)
+    for thing in things:
+        reference = controller_of(thing)
+        if thing["metadata"].get("deletionTimestamp"):
+            raise ApplyError(Reason.TERMINATING, f"{_place(thing)} is still being deleted")
+        if reference and owner.was(reference):
+            message = f"{_place(thing)} belongs to a deleted {owner} and has yet to go"
+            raise ApplyError(Reason.TERMINATING, message)
+
+
+def _refuse_foreign(thing: Mapping[str, Any], owner: Owner, identity: Mapping[str, str]) -> None:
+    reference = controller_of(thing)
+    if reference and reference["uid"] == owner.uid:
+        return
+    if reference and not owner.was(reference):
+        holder = f"{reference['kind']} {owner.namespace}/{reference['name']}"
+        message = f"{_place(thing)} exists and belongs to {holder}, not to {owner}"
+        raise ApplyError(Reason.CONFLICT, message)
+    if not has_identity(thing, identity):
+        labels = ", ".join(f"{label}={value}" for label, value in identity.items())
+        message = f"{_place(thing)} exists and is not known as {owner}'s: it lacks {labels}"
+        raise ApplyError(Reason.CONFLICT, message)
+
+
+def is_prunable(thing: Mapping[str, Any], owner: Owner, identity: Mapping[str, str]) -> bool:
+    """Whether an object that is no longer rendered may be deleted: surely ours, and no data."""
+    reference = controller_of(thing)
+    return (
+        reference is not None
+        and reference["uid"] == owner.uid
+        and has_identity(thing, identity)
+        and not is_retained(thing)
+        and not thing["metadata"].get("deletionTimestamp")
+    )
+
+
+def _place(thing: Mapping[str, Any]) -> str:
+    key = key_of(thing)
+    return f"{key.kind.kind} {thing['metadata']['namespace']}/{key.name}"

@@ -1,0 +1,127 @@
+"""What a run did, and the differences that it made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from apply.manifests import Key, key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_HIDDEN = "(hidden)"
+# What the server keeps for itself; it differs without anything having changed.
+_BOOKKEEPING = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp")
+
+
+class Action(StrEnum):
+    """What became of an object, in kubectl's words."""
+
+    CREATED = "created"
+    CONFIGURED = "configured"
+    UNCHANGED = "unchanged"
+
+
+@dataclass
+class Report:
+    """What was done so far; also right for a run that failed half-way."""
+
+    objects: dict[Key, dict[str, Any]] = field(default_factory=dict)
+    pruned: list[dict[str, str]] = field(default_factory=list)
+    differences: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was written."""
+        return bool(self.pruned) or any(
+            entry["action"] != Action.UNCHANGED for entry in self.objects.values()
+        )
+
+    def applied(self, before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> None:
+        """Note an object that was applied."""
+        key, action = key_of(after), compare(before, after)
+        # A second pass, after a fault, must not hide what the first one did.
+        earlier = self.objects.get(key)
+        self.objects[key] = {
+            **_name(key),
+            "resourceVersion": after["metadata"].get("resourceVersion", ""),
+            "action": str(earlier["action"])
+            if earlier and action is Action.UNCHANGED
+            else str(action),
+        }
+        if action is not Action.UNCHANGED:
+            self._differs(before, after)
+
+    def deleted(self, before: Mapping[str, Any]) -> None:
+        """Note an object that was pruned."""
+        self.pruned.append(_name(key_of(before)))
+        self._differs(before, None)
+
+    def result(self) -> dict[str, Any]:
+        """As a task's result."""
+        return {
+            "changed": self.changed,
+            "objects": list(self.objects.values()),
+            "pruned": self.pruned,
+        }
+
+    def _differs(self, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> None:
+        header = str(key_of(after or before or {}))
+        self.differences.append(
+            {
+                "before_header": header,
+                "after_header": header,
+                "before": visible(before, None),
+                "after": visible(after, before),
+            }
+        )
+
+
+def compare(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> Action:
+    """What became of an object.
+
+    Equal resource versions would not do: a dry run changes none. Nor would unequal ones: a status
+    may have been written since we read, or the operator's cache answered. So what a new version
+    stands for decides: the content, and which manager holds which field.
+    """
+    if before is None:
+        return Action.CREATED
+    equal = content(before) == content(after) and _held(before) == _held(after)
+    return Action.UNCHANGED if equal else Action.CONFIGURED
+
+
+def _held(thing: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Which manager holds which fields, without the status and the times."""
+    entries: list[dict[str, Any]] = thing["metadata"].get("managedFields") or []
+    return [
+        {name: value for name, value in entry.items() if name != "time"}
+        for entry in entries
+        if not entry.get("subresource")
+    ]
+
+
+def content(thing: Mapping[str, Any]) -> dict[str, Any]:
+    """An object without its status and what the server keeps for itself."""
+    metadata = {k: v for k, v in thing["metadata"].items() if k not in _BOOKKEEPING}
+    return {k: v for k, v in thing.items() if k != "status"} | {"metadata": metadata}
+
+
+def visible(thing: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> dict[str, Any]:
+    """An object as a diff may show it: a Secret's values only as equal to the other's or not."""
+    if thing is None:
+        return {}
+    shown = content(thing)
+    if thing["kind"] == "Secret":
+        known = (other or {}).get("data") or {}
+        shown["data"] = {
+            name: _HIDDEN if other is None or known.get(name) == value else f"{_HIDDEN}, changed"
+            for name, value in (thing.get("data") or {}).items()
+        }
+        shown.pop("stringData", None)
+    return shown
+
+
+def _name(key: Key) -> dict[str, str]:
+    return {"apiVersion": key.kind.api_version, "kind": key.kind.kind, "name": key.name}

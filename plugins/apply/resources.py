@@ -1,0 +1,75 @@
+"""Where the API serves a kind.
+
+The client's own discovery asks the server in every process; a run forks from a warm parent, so it
+would ask in every run. What devctl applies is known and does not move.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kubernetes.dynamic.resource import Resource
+
+from apply.errors import ApplyError, NotFoundError, Reason
+from apply.manifests import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+# Namespaced kinds and the name of their collection.
+KNOWN = {
+    Kind("v1", "ConfigMap"): "configmaps",
+    Kind("v1", "PersistentVolumeClaim"): "persistentvolumeclaims",
+    Kind("v1", "Pod"): "pods",
+    Kind("v1", "Secret"): "secrets",
+    Kind("v1", "Service"): "services",
+    Kind("v1", "ServiceAccount"): "serviceaccounts",
+    Kind("apps/v1", "Deployment"): "deployments",
+    Kind("apps/v1", "StatefulSet"): "statefulsets",
+    Kind("batch/v1", "CronJob"): "cronjobs",
+    Kind("batch/v1", "Job"): "jobs",
+    Kind("networking.k8s.io/v1", "Ingress"): "ingresses",
+    Kind("networking.k8s.io/v1", "NetworkPolicy"): "networkpolicies",
+    Kind("policy/v1", "PodDisruptionBudget"): "poddisruptionbudgets",
+    Kind("rbac.authorization.k8s.io/v1", "Role"): "roles",
+    Kind("rbac.authorization.k8s.io/v1", "RoleBinding"): "rolebindings",
+}
+
+
+def find(kind: Kind, ask: Callable[[str], Mapping[str, Any]], client: Any) -> Resource:
+    """The client's handle of a kind.
+
+    Args:
+        kind: The kind.
+        ask: Reads a path of the API, for kinds that are not known here.
+        client: The dynamic client that the handle is to use.
+
+    Raises:
+        ApplyError: The API does not serve the kind, or not inside namespaces.
+    """
+    group, _, version = kind.api_version.rpartition("/")
+    plural = KNOWN.get(kind) or _discover(kind, ask)
+    return Resource(
+        prefix="apis" if group else "api",
+        group=group,
+        api_version=version,
+        kind=kind.kind,
+        namespaced=True,
+        name=plural,
+        client=client,
+    )
+
+
+def _discover(kind: Kind, ask: Callable[[str], Mapping[str, Any]]) -> str:
+    prefix = "apis" if "/" in kind.api_version else "api"
+    try:
+        served = ask(f"/{prefix}/{kind.api_version}")["resources"]
+    except NotFoundError:
+        served = []
+    for resource in served:
+        if resource["kind"] == kind.kind and "/" not in resource["name"]:
+            if resource["namespaced"]:
+                return str(resource["name"])
+            message = f"{kind.kind} is not namespaced; an owner's objects are in its own namespace"
+            raise ApplyError(Reason.INVALID, message)
+    raise ApplyError(Reason.INVALID, f"the API serves no {kind.kind} in {kind.api_version}")

@@ -1,0 +1,45 @@
+"""How long and how often to try again: seconds, never minutes.
+
+A run holds one of few workers; what takes longer is the operator's to requeue.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SHORTEST, _LONGEST = 0.1, 1.0
+
+
+@dataclass
+class Retry:
+    """The pauses that one run may make, all of them together."""
+
+    seconds: float = 4.0
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+    _deadline: float | None = field(default=None, init=False)
+
+    def pause(self, attempt: int, at_least: float = 0.0) -> bool:
+        """Wait before the next attempt; False at once where that would be too long.
+
+        Args:
+            attempt: How many attempts have failed before this one.
+            at_least: What the server asks for.
+        """
+        now = self.clock()
+        if self._deadline is None:
+            # From the first failure on: a slow machine must not use up what is for faults.
+            self._deadline = now + self.seconds
+        backoff = min(_LONGEST, _SHORTEST * 2**attempt) * random.uniform(0.5, 1)  # noqa: S311
+        # Jitter comes on top of what the server asks for, or all would return at once.
+        delay = at_least + backoff
+        if now + delay > self._deadline:
+            return False
+        self.sleep(delay)
+        return True

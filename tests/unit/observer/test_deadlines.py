@@ -1,0 +1,159 @@
+"""Time deletes only where there is no doubt at all."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from devctl_observer.cluster_api import ClusterApi, Fresh
+from devctl_observer.deadlines import expiry, is_due, next_look
+from devctl_observer.expiry import expire
+from devctl_observer.server_status import Observed, server_status
+from hypothesis import given
+from hypothesis import strategies as st
+
+from devctl.api.durations import parse_duration
+from unit.observer.objects import NOW, ago, server
+
+if TYPE_CHECKING:
+    from devctl_observer.model import Server
+
+
+def lived(ttl: Any, created: str | None = None, **meta: Any) -> Server:
+    meta = {"creationTimestamp": created, **meta}
+    return server(meta=meta, lifecycle={"timeToLive": ttl})
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [(60, 60), ("90m", 5400), ("1d12h", 129600), ("1h1s", 3601), ("0s", 0)],
+)
+def test_durations(value: int | str, seconds: int) -> None:
+    assert parse_duration(value) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    "value", ["", "1", "m", "1s1m", "-5m", "1.5h", "٣m", "99999999d99999999h "]
+)
+def test_what_is_no_duration(value: str) -> None:
+    with pytest.raises(ValueError, match="is no duration"):
+        parse_duration(value)
+
+
+@given(st.integers(0, 10**8 - 1), st.integers(0, 10**8 - 1))
+def test_any_size_of_duration_is_told(days: int, hours: int) -> None:
+    # Python's timedelta ends at a billion days less one.
+    assert parse_duration(f"{days}d{hours}h") == timedelta(days=days, hours=hours)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "due"),
+    [
+        (lived(3600, ago(hours=2)), True),
+        (lived("1h", ago(hours=1)), True),
+        (lived(3600, ago(minutes=59)), False),
+        (server(), False),
+        (lived(3600, None), False),
+        (lived(3600, ago(hours=-5)), False),
+        (lived("soon", ago(days=9)), False),
+        (lived(0, ago(days=9)), False),
+        (lived(-60, ago(days=9)), False),
+        (lived("99999999d", ago(days=9)), False),
+        (lived(3600, ago(hours=2), deletionTimestamp=ago(seconds=1)), False),
+    ],
+)
+def test_what_is_due(candidate: Server, due: bool) -> None:  # noqa: FBT001
+    assert is_due(candidate, NOW) is due
+
+
+def test_no_clock_and_one_dissenting_clock_delete_nothing() -> None:
+    old = lived(3600, ago(hours=2))
+    assert not is_due(old)
+    assert not is_due(old, NOW, NOW - timedelta(hours=1, seconds=1))
+    # A clock that is before the creation is wrong, whichever it is.
+    assert not is_due(old, NOW, NOW - timedelta(hours=3))
+
+
+@given(
+    st.datetimes(timezones=st.just(UTC)),
+    st.integers(-10, 10**9),
+    st.datetimes(timezones=st.just(UTC)),
+)
+def test_nothing_is_due_before_its_time(created: datetime, ttl: int, now: datetime) -> None:
+    candidate = lived(ttl, created.strftime("%Y-%m-%dT%H:%M:%SZ") if created.year > 1000 else None)
+    if is_due(candidate, now):
+        assert now - created.replace(microsecond=0) >= timedelta(seconds=ttl) > timedelta(0)
+
+
+def test_it_looks_again_when_the_notice_begins_and_when_time_is_up() -> None:
+    candidate = lived("10h", ago(hours=2))
+    deadline = expiry(candidate, NOW)
+    assert deadline is not None
+    assert next_look(candidate, NOW) == timedelta(hours=7)
+    assert next_look(candidate, deadline.notice) == timedelta(hours=1)
+    assert next_look(candidate, deadline.at) is None
+    assert next_look(server(), NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("candidate", "status", "reason"),
+    [
+        (lived("10h", ago(hours=2)), "False", "TimeToLive"),
+        (lived("10h", ago(hours=9)), "True", "Soon"),
+        (lived("10h", None), "Unknown", "ClockNotTrusted"),
+        (lived("10h", ago(hours=-9)), "Unknown", "ClockNotTrusted"),
+    ],
+)
+def test_the_owner_is_told_in_time(candidate: Server, status: str, reason: str) -> None:
+    found = server_status(Observed(candidate), NOW)
+    entry = found["conditions"][0]
+    assert (entry["type"], entry["status"], entry["reason"]) == ("Expiring", status, reason)
+    assert ("expiresAt" in found) == (status != "Unknown")
+
+
+class FakeApi:
+    """Answers with one stored server, and remembers what it was asked to delete."""
+
+    def __init__(self, stored: Server | None, clock: datetime = NOW) -> None:
+        self.stored, self.clock = stored, clock
+        self.deleted: list[tuple[str, str]] = []
+        self.told: list[str] = []
+
+    async def read(self, _server: Server) -> Fresh | None:
+        return Fresh(self.stored, self.clock) if self.stored else None
+
+    async def delete(self, found: Server) -> bool:
+        self.deleted.append((found.metadata.uid, found.metadata.resource_version))
+        return True
+
+    async def tell(self, _server: Server, _version: str, said: Any) -> None:
+        self.told.append(said.reason)
+
+
+def tried(api: FakeApi, cached: Server) -> bool:
+    return asyncio.run(expire(cast("ClusterApi", api), cached, NOW))
+
+
+def test_an_expired_server_is_deleted_as_it_is_stored_now() -> None:
+    api = FakeApi(lived(3600, ago(hours=2), resourceVersion="107"))
+    assert tried(api, lived(3600, ago(hours=2)))
+    assert api.deleted == [("u-1", "107")]
+    assert api.told == ["Expired"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "clock"),
+    [
+        (None, NOW),  # gone already
+        (lived(3600, ago(hours=2), uid="u-2"), NOW),  # made anew under the same name
+        (lived("9h", ago(hours=2)), NOW),  # extended at the last moment
+        (lived(3600, ago(hours=2), deletionTimestamp=ago(seconds=1)), NOW),
+        (lived(3600, ago(hours=2)), NOW - timedelta(hours=2)),  # our clock is ahead
+    ],
+)
+def test_what_was_read_again_decides(stored: Server | None, clock: datetime) -> None:
+    api = FakeApi(stored, clock)
+    assert not tried(api, lived(3600, ago(hours=2)))
+    assert api.deleted == []

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from devctl_observer.conditions import MESSAGE_LIMIT, condition, find
+from devctl_observer.flavor_fit import fit, node_facts
+from devctl_observer.flavor_status import flavor_status
+
+from unit.observer.objects import NOW, flavor, node
+
+GPU = {"cpu": "16", "memory": "64Gi", "nvidia.com/gpu": "1"}
+TAINT = [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]
+
+
+def needs(**requests: Any) -> dict[str, Any]:
+    return {"resources": {"requests": {k.replace("_", "/"): v for k, v in requests.items()}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "nodes", "said"),
+    [
+        ({}, [node()], "1 of 1 nodes can hold"),
+        (needs(cpu=8), [node()], "1 x cpu 8 wanted, 4 there"),
+        (needs(cpu="3500m", memory=8e9), [node()], "1 of 1 nodes can hold"),
+        (needs(memory="9Gi"), [node()], "memory 9663676416 wanted, 8589934592 there"),
+        ({"resources": {"limits": {"nvidia.com/gpu": 1}}}, [node()], "1 x no nvidia.com/gpu"),
+        ({"resources": {"limits": {"nvidia.com/gpu": 1}}}, [node(allocatable=GPU)], "1 of 1"),
+        ({"nodeSelector": {"pool": "gpu"}}, [node()], "no label pool=gpu"),
+        ({"nodeSelector": {"pool": "gpu"}}, [node(labels={"pool": "gpu"})], "1 of 1"),
+        ({}, [node(ready="Unknown"), node("b")], "1 of 2"),
+        ({}, [node(ready="False")], "not ready"),
+        ({}, [node(cordoned=True)], "cordoned"),
+        ({}, [node(taints=TAINT)], "taint gpu=yes:NoSchedule"),
+        ({"tolerations": [{"key": "gpu", "value": "yes"}]}, [node(taints=TAINT)], "1 of 1"),
+        ({"tolerations": [{"key": "gpu", "value": "no"}]}, [node(taints=TAINT)], "taint gpu"),
+        ({"tolerations": [{"key": "gpu", "operator": "Exists"}]}, [node(taints=TAINT)], "1 of 1"),
+        ({"tolerations": [{"operator": "Exists"}]}, [node(taints=TAINT, cordoned=True)], "1 of 1"),
+        (
+            {"tolerations": [{"key": "gpu", "operator": "Exists", "effect": "NoExecute"}]},
+            [node(taints=TAINT)],
+            "taint gpu",
+        ),
+        ({}, [node(taints=[{"key": "k", "effect": "PreferNoSchedule"}])], "1 of 1"),
+        ({}, [node(taints=[{"key": "k", "effect": "NoExecute"}])], "taint k:NoExecute"),
+        ({}, [], "the cluster has no nodes"),
+    ],
+)
+def test_whether_a_flavor_fits_and_what_binds(spec: Any, nodes: Any, said: str) -> None:
+    found = fit(flavor(**spec), [node_facts(n) for n in nodes])
+    assert said in found.message
+    assert found.schedulable is ("can hold" in found.message)
+
+
+def test_a_heartbeat_changes_no_facts() -> None:
+    before, after = node(), node()
+    assert after.status
+    assert after.status.conditions
+    after.status.conditions[0].lastHeartbeatTime = NOW
+    assert node_facts(before) == node_facts(after)
+    assert node_facts(node(cordoned=True)) != node_facts(before)
+
+
+def test_the_status_of_a_flavor_stays_when_derived_again() -> None:
+    only = flavor()
+    first = flavor_status(only, {"cpu-small": only}, [node_facts(node())], NOW)
+    assert first["schedulable"] is True
+    assert [c["type"] for c in first["conditions"]] == ["DefaultConflict", "Schedulable"]
+    again = flavor_status(
+        type(only)(only.metadata, only.spec, first),
+        {"cpu-small": only},
+        [node_facts(node())],
+        NOW.replace(hour=20),
+    )
+    assert again == first
+
+
+def test_two_defaults_are_a_conflict_on_both() -> None:
+    both = {name: flavor(name, default=True) for name in ("a", "b")}
+    for name, other in (("a", "b"), ("b", "a")):
+        found = find(flavor_status(both[name], both, [], NOW), "DefaultConflict")
+        assert (found["status"], found["reason"]) == ("True", "SeveralDefaults")
+        assert f"also the default: {other};" in found["message"]
+    one = {"a": flavor("a", default=True), "b": flavor("b")}
+    reasons = [
+        find(flavor_status(f, one, [], NOW), "DefaultConflict")["reason"] for f in one.values()
+    ]
+    assert reasons == ["OnlyDefault", "NotDefault"]
+
+
+def test_a_message_fits_its_field() -> None:
+    assert len(condition("Ready", "False", "X", "x" * 10**5)["message"]) == MESSAGE_LIMIT

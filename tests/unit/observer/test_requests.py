@@ -1,0 +1,192 @@
+"""What goes over the wire, against an API server that is a function."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+from devctl_observer import kinds
+from devctl_observer.cluster_api import ClusterApi
+from devctl_observer.model import Meta
+from devctl_observer.observer import Observer
+from devctl_observer.transitions import Transition
+from lightkube import AsyncClient, KubeConfig
+from lightkube.config import client_adapter
+from lightkube.config.models import Cluster, User
+
+from unit.observer.objects import server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Answer = Callable[[httpx2.Request], httpx2.Response]
+
+PATH = "/apis/devops.yourcompany.com/v1/namespaces/dev-alice/devservers/my-dev"
+STORED = {"metadata": {"name": "my-dev", "namespace": "dev-alice", "uid": "u-1"}, "spec": {}}
+
+
+@pytest.fixture
+def connect(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answer], AsyncClient]:
+    """A client of an API server that answers so."""
+
+    def client(answer: Answer) -> AsyncClient:
+        def plain(*_: object) -> httpx2.AsyncClient:
+            transport = httpx2.MockTransport(answer)
+            return httpx2.AsyncClient(base_url="http://api", transport=transport)
+
+        config = KubeConfig.from_one(cluster=Cluster(server="http://api"), user=User(username="u"))
+        made = AsyncClient(config, transport=httpx2.MockTransport(answer))
+        monkeypatch.setattr(client_adapter, "AsyncClient", plain)
+        return made
+
+    return client
+
+
+def refusal(code: int) -> httpx2.Response:
+    return httpx2.Response(code, json={"kind": "Status", "code": code, "message": "no"})
+
+
+def test_a_status_is_applied_to_that_very_object(
+    connect: Callable[[Answer], AsyncClient],
+) -> None:
+    asked: list[httpx2.Request] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request)
+        return httpx2.Response(200, json=STORED)
+
+    async def play() -> None:
+        api = ClusterApi(connect(answer))
+        await api.apply_status(kinds.DevServer, server().metadata, {"phase": "Running"})
+        await api.apply_status(kinds.DevServerFlavor, Meta("gpu", uid="f"), {"schedulable": True})
+
+    asyncio.run(play())
+    first, second = asked
+    assert (first.method, first.url.path) == ("PATCH", f"{PATH}/status")
+    assert dict(first.url.params) == {"fieldManager": "devctl-observer", "force": "true"}
+    assert first.headers["Content-Type"] == "application/apply-patch+yaml"
+    assert json.loads(first.content) == {
+        "apiVersion": "devops.yourcompany.com/v1",
+        "kind": "DevServer",
+        "metadata": {"name": "my-dev", "namespace": "dev-alice", "uid": "u-1"},
+        "status": {"phase": "Running"},
+    }
+    assert second.url.path == "/apis/devops.yourcompany.com/v1/devserverflavors/gpu/status"
+
+
+def test_a_deletion_names_uid_and_version_and_reading_tells_the_servers_time(
+    connect: Callable[[Answer], AsyncClient],
+) -> None:
+    asked: list[httpx2.Request] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request)
+        headers = {"Date": "Sat, 21 Nov 2026 12:00:00 GMT"}
+        return httpx2.Response(200, json=STORED, headers=headers)
+
+    async def play() -> None:
+        api = ClusterApi(connect(answer))
+        fresh = await api.read(server())
+        assert fresh is not None
+        assert fresh.clock == datetime(2026, 11, 21, 12, tzinfo=UTC)
+        assert await api.delete(server())
+
+    asyncio.run(play())
+    assert [(r.method, r.url.path) for r in asked] == [("GET", PATH), ("DELETE", PATH)]
+    body = json.loads(asked[1].content)
+    assert body["preconditions"] == {"uid": "u-1", "resourceVersion": "100"}
+
+
+@pytest.mark.parametrize("code", [404, 409])
+def test_what_is_gone_or_another_is_not_deleted(
+    connect: Callable[[Answer], AsyncClient], code: int
+) -> None:
+    async def play() -> None:
+        api = ClusterApi(connect(lambda _: refusal(code)))
+        assert not await api.delete(server())
+        if code == 404:
+            assert await api.read(server()) is None
+
+    asyncio.run(play())
+
+
+def test_the_same_transition_is_the_same_event(connect: Callable[[Answer], AsyncClient]) -> None:
+    names: list[str] = []
+    code = 201
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        event = json.loads(request.content)
+        names.append(event["metadata"]["name"])
+        return httpx2.Response(201, json=event) if code == 201 else refusal(code)
+
+    async def play() -> None:
+        nonlocal code
+        api, said = ClusterApi(connect(answer)), Transition("Normal", "Running", "it runs")
+        await api.tell(server(), "7", said)
+        for code in (409, 403):  # noqa: B007 - read by the answer
+            await api.tell(server(), "7", said)
+        code = 500
+        with pytest.raises(httpx2.HTTPError):
+            await api.tell(server(), "8", said)
+
+    asyncio.run(play())
+    assert len(set(names[:3])) == 1
+    assert names[3] not in names[:3]
+
+
+def test_the_whole_observer_writes_each_status_once(
+    connect: Callable[[Answer], AsyncClient],
+) -> None:
+    items: dict[str, dict[str, Any]] = {
+        "devservers": {
+            "metadata": STORED["metadata"] | {"resourceVersion": "5", "generation": 1},
+            "spec": {"flavor": "small"},
+        },
+        "devserverflavors": {
+            "metadata": {"name": "small", "resourceVersion": "6", "generation": 1},
+            "spec": {"resources": {"requests": {"cpu": 1}}},
+        },
+    }
+    written: dict[str, dict[str, Any]] = {}
+    told: list[str] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        parts = request.url.path.split("/")
+        if request.method == "PATCH":
+            kind = parts[-3]
+            assert kind not in written
+            written[kind] = json.loads(request.content)["status"]
+            stored = items[kind] | {"status": written[kind]}
+            metadata = stored["metadata"] | {"resourceVersion": "9"}
+            return httpx2.Response(200, json=stored | {"metadata": metadata})
+        if request.method == "POST":
+            told.append(json.loads(request.content)["reason"])
+            return httpx2.Response(201, content=request.content)
+        if request.url.params.get("watch"):
+            return refusal(410)
+        found = [items[parts[-1]]] if parts[-1] in items else []
+        return httpx2.Response(200, json={"metadata": {"resourceVersion": "8"}, "items": found})
+
+    async def play() -> str:
+        observer = Observer(connect(answer))
+        task = asyncio.ensure_future(observer.run())
+        async with asyncio.timeout(30):
+            while not told or len(written) < 2:  # noqa: ASYNC110 - the answers have no event
+                await asyncio.sleep(0.01)
+        # Meanwhile every watch fails and everything is listed again, which changes nothing.
+        await asyncio.sleep(0.5)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        return observer.metrics()
+
+    metrics = asyncio.run(play())
+    assert written["devservers"]["phase"] == "Pending"
+    assert written["devserverflavors"]["schedulable"] is False
+    assert told == ["Pending"]
+    assert 'devctl_observer_status_writes_total{kind="devserver"} 1\n' in metrics

@@ -1,0 +1,147 @@
+"""An API server in memory, as far as `apply` can tell: preconditions, field managers, dry runs."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from apply.connection import NoDiscovery
+from kubernetes.client.exceptions import ApiException
+from kubernetes.dynamic import DynamicClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Thing = dict[str, Any]
+
+
+def failure(
+    status: int, message: str = "", *causes: dict[str, str], **headers: str
+) -> ApiException:
+    """What the client raises for an error of the server."""
+    error = ApiException(status=status, reason="Reason")
+    error.body = json.dumps({"kind": "Status", "message": message, "details": {"causes": causes}})
+    error.headers = headers
+    return error
+
+
+@dataclass
+class FakeApi:
+    """Objects by path; every request is noted, and may meet a fault first."""
+
+    host: str = "https://cluster"
+    objects: dict[str, Thing] = field(default_factory=dict)
+    requests: list[str] = field(default_factory=list)
+    faults: list[Exception | Callable[[FakeApi], None] | None] = field(default_factory=list)
+    served: dict[str, Any] = field(default_factory=dict)
+    version: int = 100
+    managers: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def client(self) -> DynamicClient:
+        """The official client, with this in the place of the network."""
+        return DynamicClient(self, discoverer=NoDiscovery)
+
+    @property
+    def configuration(self) -> SimpleNamespace:
+        return SimpleNamespace(host=self.host)
+
+    def select_header_accept(self, accepted: list[str]) -> str:
+        return accepted[0]
+
+    def select_header_content_type(self, accepted: list[str]) -> str:
+        return accepted[0]
+
+    def put(self, path: str, thing: Thing, manager: str = "other") -> Thing:
+        """Store an object as somebody else's doing."""
+        self.version += 1
+        name = path.rpartition("/")[2]
+        metadata = {"namespace": "team", "name": name, "uid": f"uid-{self.version}"}
+        metadata |= thing.get("metadata", {}) | {"resourceVersion": str(self.version)}
+        self.objects[path] = thing | {"metadata": metadata}
+        self.managers[path] = dict.fromkeys(thing.get("data", {}), manager)
+        return self.objects[path]
+
+    def call_api(
+        self,
+        path: str,
+        method: str,
+        _path_params: Any,
+        query: list[tuple[str, str]],
+        _headers: Any,
+        body: Any = None,
+        **_options: Any,
+    ) -> SimpleNamespace:
+        self.requests.append(f"{method} {path}")
+        if self.faults and (fault := self.faults.pop(0)):
+            if isinstance(fault, Exception):
+                raise fault
+            fault(self)
+        answer = getattr(self, method.lower())(path, dict(query), copy.deepcopy(body))
+        return SimpleNamespace(data=json.dumps(answer).encode())
+
+    def get(self, path: str, query: dict[str, str], _body: Any) -> Any:
+        if path in self.served:
+            return {"resources": self.served[path]}
+        if "labelSelector" in query:
+            wanted = dict(pair.split("=") for pair in query["labelSelector"].split(","))
+            found = [
+                {k: v for k, v in thing.items() if k not in {"apiVersion", "kind"}}
+                for at, thing in self.objects.items()
+                if at.startswith(path + "/")
+                and wanted.items() <= (thing["metadata"].get("labels") or {}).items()
+            ]
+            return {"kind": "List", "items": found}
+        return self._existing(path)
+
+    def patch(self, path: str, query: dict[str, str], body: Thing) -> Thing:
+        before = self.objects.get(path)
+        uid = body["metadata"].get("uid")
+        if uid and uid != (before or {"metadata": {"uid": None}})["metadata"]["uid"]:
+            raise failure(409, "Precondition failed: UID in precondition")
+        holders = self.managers.get(path, {})
+        held = {
+            holders[name]
+            for name, value in body.get("data", {}).items()
+            if before
+            and before.get("data", {}).get(name, value) != value
+            and holders.get(name, query["fieldManager"]) != query["fieldManager"]
+        }
+        if held and query.get("force") != "true":
+            causes = [
+                {"reason": "FieldManagerConflict", "message": f'conflict with "{manager}" using v1'}
+                for manager in held
+            ]
+            raise failure(409, f"Apply failed with conflicts: {sorted(held)}", *causes)
+        after = self._merged(path, before, body)
+        if "dryRun" not in query:
+            self.objects[path] = after
+            self.managers[path] = holders | dict.fromkeys(
+                body.get("data", {}), query["fieldManager"]
+            )
+        return after
+
+    def delete(self, path: str, _query: dict[str, str], body: Thing) -> Thing:
+        metadata = self._existing(path)["metadata"]
+        if any(metadata[name] != wanted for name, wanted in body["preconditions"].items()):
+            raise failure(409, "Precondition failed")
+        # As the server does it: with options in the body, the query is not looked at.
+        if "dryRun" not in body:
+            del self.objects[path]
+        return {"kind": "Status", "status": "Success"}
+
+    def _existing(self, path: str) -> Thing:
+        if path not in self.objects:
+            raise failure(404, f"{path} not found")
+        return self.objects[path]
+
+    def _merged(self, path: str, before: Thing | None, body: Thing) -> Thing:
+        old = before or {"metadata": {"uid": f"uid-{path}", "resourceVersion": "0"}}
+        metadata = old["metadata"] | body["metadata"]
+        after = old | body | {"metadata": metadata}
+        if after != before:
+            self.version += 1
+            after["metadata"] = metadata | {"resourceVersion": str(self.version)}
+        return after

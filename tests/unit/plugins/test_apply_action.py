@@ -1,0 +1,162 @@
+"""The action plugin: what it takes from the task, and what it reports."""
+
+from __future__ import annotations
+
+import re
+import sys
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from ansible.parsing.dataloader import DataLoader
+from ansible.playbook.task import Task
+from ansible.plugins import loader
+from ansible.template import Templar
+from unit.plugins.fake_api import FakeApi
+
+from devctl.local.paths import REPOSITORY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+CONFIG = "/api/v1/namespaces/team/configmaps"
+OWNER = {
+    "apiVersion": "devops.yourcompany.com/v1",
+    "kind": "DevServer",
+    "metadata": {"name": "ada", "namespace": "team", "uid": "u1"},
+}
+TEMPLATE = """\
+# {% if wanted %}
+
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ name | to_json }}
+data: {value: {{ value | to_json }}, newline: {{ 'a\\n' | to_json }}}
+# {% endif %}
+"""
+Run = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def plugin() -> Any:
+    """The action plugin's class, found as Ansible finds it."""
+    if not loader.AnsibleCollectionConfig.collection_finder:
+        loader.init_plugin_loader()
+    loader.action_loader.add_directory(str(REPOSITORY / "plugins/action"))
+    return loader.action_loader.get("apply", class_only=True)
+
+
+@pytest.fixture
+def api() -> FakeApi:
+    return FakeApi()
+
+
+@pytest.fixture
+def apply(
+    plugin: type, api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Run]:
+    """Runs the action on one template, as a task of a role would."""
+
+    @contextmanager
+    def connect() -> Iterator[Any]:
+        yield api.client()
+
+    monkeypatch.setattr(sys.modules[plugin.__module__], "connect", connect)
+    (tmp_path / "templates").mkdir()
+
+    def run(
+        template: str = TEMPLATE,
+        variables: dict[str, Any] | None = None,
+        *,
+        check_mode: bool = False,
+        **arguments: Any,
+    ) -> Run:
+        (tmp_path / "templates/t.yaml.j2").write_text(template)
+        arguments = {
+            "owner": OWNER,
+            "field_manager": "devctl-operator",
+            "identity": {"server": "ada"},
+            "templates": ["t.yaml.j2"],
+        } | arguments
+        known = {"wanted": True, "name": "cfg", "value": "x"} | (variables or {})
+        task = Task.load({"name": "Apply", "apply": arguments, "diff": True})
+        task.check_mode = check_mode
+        files = DataLoader()
+        files.set_basedir(str(tmp_path))
+        templar = Templar(loader=files, variables={})
+        connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir=None))
+        action = plugin(task, connection, None, files, templar, loader)
+        return dict(action.run(task_vars=known))
+
+    return run
+
+
+def test_it_applies_what_the_template_renders(api: FakeApi, apply: Callable[..., Run]) -> None:
+    result = apply(variables={"value": 'a: b\n"😀{{ 7 * 7 }}'})
+
+    assert "failed" not in result
+    assert result["changed"]
+    assert [entry["action"] for entry in result["objects"]] == ["created"]
+    assert result["diff"][0]["after"]["data"]["value"] == 'a: b\n"😀{{ 7 * 7 }}'
+    stored = api.objects[f"{CONFIG}/cfg"]
+    assert stored["data"] == {"value": 'a: b\n"😀{{ 7 * 7 }}', "newline": "a\n"}
+    assert stored["metadata"]["labels"] == {"server": "ada"}
+    assert not apply(variables={"value": 'a: b\n"😀{{ 7 * 7 }}'})["changed"]
+
+
+def test_a_template_may_render_nothing(api: FakeApi, apply: Callable[..., Run]) -> None:
+    apply()
+
+    result = apply(variables={"wanted": False}, prune=[{"apiVersion": "v1", "kind": "ConfigMap"}])
+
+    assert result["pruned"] == [{"apiVersion": "v1", "kind": "ConfigMap", "name": "cfg"}]
+    assert api.objects == {}
+
+
+def test_check_mode_writes_nothing(api: FakeApi, apply: Callable[..., Run]) -> None:
+    assert apply(check_mode=True)["changed"]
+    assert api.objects == {}
+
+
+def test_a_refusal_is_a_failed_task_with_a_reason(api: FakeApi, apply: Callable[..., Run]) -> None:
+    api.put(f"{CONFIG}/cfg", {"apiVersion": "v1", "kind": "ConfigMap"})
+
+    result = apply()
+
+    assert (result["failed"], result["changed"]) == (True, False)
+    assert (result["reason"], result["retryable"]) == ("Conflict", False)
+    assert result["msg"].startswith("ConfigMap team/cfg exists and is not known as DevServer team/")
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("{{ missing | to_json }}\n", "t.yaml.j2: .*'missing' is undefined"),
+        ("{% if %}", "t.yaml.j2: .*"),
+        ("{{ {'a': 1} }}", "t.yaml.j2 renders to a dict, not to text: use to_json"),
+        ("a", "t.yaml.j2: a document lacks"),
+    ],
+)
+def test_a_bad_template_is_a_template_error(
+    apply: Callable[..., Run], template: str, message: str
+) -> None:
+    result = apply(template)
+
+    assert result["reason"] == "TemplateError"
+    assert re.match(message, result["msg"])
+
+
+def test_a_missing_template_is_a_template_error(apply: Callable[..., Run]) -> None:
+    result = apply(templates=["none.yaml.j2"])
+
+    assert result["reason"] == "TemplateError"
+    assert "none.yaml.j2" in result["msg"]
+
+
+def test_without_an_identity_nothing_is_done(api: FakeApi, apply: Callable[..., Run]) -> None:
+    assert "identity is empty" in apply(identity={})["msg"]
+    assert api.requests == []

@@ -1,0 +1,230 @@
+"""Whole runs against an API server in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from apply.client import Cluster
+from apply.converge import Goal, converge
+from apply.errors import ApplyError, Reason
+from apply.manifests import Kind, stamp, unique
+from apply.ownership import Owner
+from apply.report import Report
+from apply.retry import Retry
+from unit.plugins.fake_api import FakeApi, failure
+
+OWNER = Owner("devops.yourcompany.com/v1", "DevServer", "ada", "team", "u1")
+IDENTITY = {"managed-by": "devctl", "server": "ada"}
+CONFIG = "/api/v1/namespaces/team/configmaps"
+CLAIMS = "/api/v1/namespaces/team/persistentvolumeclaims"
+PRUNE = frozenset({Kind("v1", "ConfigMap"), Kind("v1", "PersistentVolumeClaim")})
+
+
+def config(name: str, data: str = "x", kind: str = "ConfigMap", **metadata: Any) -> dict[str, Any]:
+    metadata = {"name": name, **metadata}
+    return {"apiVersion": "v1", "kind": kind, "metadata": metadata, "data": {"value": data}}
+
+
+def run(
+    api: FakeApi,
+    *manifests: dict[str, Any],
+    prune: frozenset[Kind] = frozenset(),
+    dry_run: bool = False,
+) -> dict[str, Any]:
+    """One run; the result that its task would have."""
+    api.requests.clear()
+    stamped = unique(stamp(manifest, OWNER, IDENTITY) for manifest in manifests)
+    report = Report()
+    clock = iter(range(1000))
+    retry = Retry(sleep=lambda _: None, clock=lambda: next(clock) / 10)
+    cluster = Cluster(api.client(), "team", "devctl-operator", dry_run=dry_run, retry=retry)
+    converge(cluster, Goal(OWNER, IDENTITY, stamped, prune), report)
+    return report.result()
+
+
+def writes(api: FakeApi) -> list[str]:
+    return [request for request in api.requests if not request.startswith("GET")]
+
+
+def refusal(api: FakeApi, *manifests: dict[str, Any], **options: Any) -> ApplyError:
+    with pytest.raises(ApplyError) as caught:
+        run(api, *manifests, **options)
+    return caught.value
+
+
+def actions(result: dict[str, Any]) -> list[str]:
+    return [entry["action"] for entry in result["objects"]]
+
+
+def test_it_creates_then_changes_nothing_then_configures() -> None:
+    api = FakeApi()
+    assert actions(run(api, config("a"), config("b"))) == ["created", "created"]
+
+    again = run(api, config("a"), config("b"))
+    assert (again["changed"], actions(again)) == (False, ["unchanged", "unchanged"])
+
+    assert actions(run(api, config("a"), config("b", "y"))) == ["unchanged", "configured"]
+
+
+def test_neighbours_are_read_once_a_kind() -> None:
+    api = FakeApi()
+    run(api, config("a"), config("b"), prune=PRUNE)
+    run(api, config("a"), config("b"), prune=PRUNE)
+
+    assert api.requests == [
+        f"GET {CONFIG}",
+        f"GET {CLAIMS}",
+        f"PATCH {CONFIG}/a",
+        f"PATCH {CONFIG}/b",
+    ]
+
+
+def test_a_single_object_is_read_by_name() -> None:
+    api = FakeApi()
+    run(api, config("a"))
+
+    assert api.requests == [f"GET {CONFIG}/a", f"PATCH {CONFIG}/a"]
+
+
+def test_the_operators_proxy_gets_the_read_that_makes_it_watch() -> None:
+    api = FakeApi(host="http://localhost:8888")
+    run(api, config("a"), config("b"))
+    run(api, config("a"), config("b"))
+
+    assert api.requests[:2] == [f"GET {CONFIG}", f"GET {CONFIG}/a"]
+
+
+@pytest.mark.parametrize("labels", [{}, IDENTITY])
+def test_a_foreign_object_stops_the_run_before_its_first_write(labels: dict[str, str]) -> None:
+    api = FakeApi()
+    controller = OWNER.reference() | {"kind": "Deployment", "name": "web", "uid": "u9"}
+    theirs = config("b", "theirs", labels=labels, ownerReferences=[controller])
+    before = api.put(f"{CONFIG}/b", theirs)
+
+    error = refusal(api, config("a"), config("b"))
+
+    assert error.reason is Reason.CONFLICT
+    assert "belongs to Deployment team/web" in str(error)
+    assert writes(api) == []
+    assert api.objects == {f"{CONFIG}/b": before}
+
+
+def test_what_is_no_longer_rendered_is_pruned() -> None:
+    api = FakeApi()
+    run(api, config("a"), config("b"), config("home", kind="PersistentVolumeClaim"))
+    stranger = api.put(f"{CONFIG}/c", config("c", labels=IDENTITY))
+
+    result = run(api, config("a"), prune=PRUNE)
+
+    assert result["pruned"] == [{"apiVersion": "v1", "kind": "ConfigMap", "name": "b"}]
+    assert result["changed"]
+    assert set(api.objects) == {f"{CONFIG}/a", f"{CONFIG}/c", f"{CLAIMS}/home"}
+    assert api.objects[f"{CONFIG}/c"] == stranger
+    assert "ownerReferences" not in api.objects[f"{CLAIMS}/home"]["metadata"]
+
+
+def test_what_is_made_once_is_never_changed() -> None:
+    api = FakeApi()
+    once: dict[str, Any] = {"annotations": {"devops.yourcompany.com/create-only": "true"}}
+    assert actions(run(api, config("key", "first", **once))) == ["created"]
+
+    assert actions(run(api, config("key", "second", **once))) == ["unchanged"]
+    assert api.objects[f"{CONFIG}/key"]["data"] == {"value": "first"}
+    assert writes(api) == []
+
+
+def test_of_two_who_make_it_once_the_first_wins() -> None:
+    api = FakeApi()
+    once: dict[str, Any] = {"annotations": {"devops.yourcompany.com/create-only": "true"}}
+    theirs = stamp(config("key", "first", **once), OWNER, IDENTITY)
+    api.faults = [None, lambda api: void(api.put(f"{CONFIG}/key", theirs, "devctl-operator-1"))]
+
+    assert actions(run(api, config("key", "second", **once))) == ["unchanged"]
+    assert api.objects[f"{CONFIG}/key"]["data"] == {"value": "first"}
+
+
+def test_fields_of_another_manager_are_left_and_reported() -> None:
+    api = FakeApi()
+    api.put(f"{CONFIG}/a", stamp(config("a", "theirs"), OWNER, IDENTITY), "kubectl-edit")
+
+    error = refusal(api, config("a", "ours"))
+
+    assert error.reason is Reason.CONFLICT
+    assert str(error) == "ConfigMap team/a: Apply failed with conflicts: ['kubectl-edit']"
+    assert api.objects[f"{CONFIG}/a"]["data"] == {"value": "theirs"}
+
+
+def test_fields_of_our_own_earlier_operation_move() -> None:
+    api = FakeApi()
+    run(api, config("a"))
+    cause = {
+        "reason": "FieldManagerConflict",
+        "message": 'conflict with "devctl-operator" using v1',
+    }
+    api.faults = [None, failure(409, "conflicts", cause)]
+
+    assert actions(run(api, config("a", "y"))) == ["configured"]
+
+
+def test_an_object_replaced_meanwhile_is_read_again() -> None:
+    api = FakeApi()
+    run(api, config("a"))
+
+    def replace(api: FakeApi) -> None:
+        api.put(f"{CONFIG}/a", stamp(config("a"), OWNER, IDENTITY), "devctl-operator")
+
+    api.faults = [None, replace]
+
+    assert actions(run(api, config("a", "y"))) == ["configured"]
+    assert len(writes(api)) == 2
+
+
+def test_an_object_that_keeps_changing_is_given_up() -> None:
+    api = FakeApi()
+    api.faults = [None, failure(409, "changed")] * 100
+
+    error = refusal(api, config("a"))
+
+    assert error.reason is Reason.UNAVAILABLE
+    assert error.retryable
+    assert len(writes(api)) < 60
+
+
+def test_a_pruned_object_that_is_gone_is_fine() -> None:
+    api = FakeApi()
+    run(api, config("a"))
+    api.faults = [None, None, failure(404, "not found")]
+
+    assert run(api, prune=PRUNE)["pruned"]
+
+
+def test_check_mode_writes_nothing() -> None:
+    api = FakeApi()
+    run(api, config("a"), config("b"))
+    before = dict(api.objects)
+
+    result = run(api, config("a", "y"), config("c"), prune=PRUNE, dry_run=True)
+
+    assert actions(result) == ["configured", "created"]
+    assert [entry["name"] for entry in result["pruned"]] == ["b"]
+    assert api.objects == before
+
+
+def test_an_unknown_kind_is_asked_for() -> None:
+    api = FakeApi()
+    api.served["/apis/kueue.x-k8s.io/v1beta1"] = [
+        {"name": "workloads/status", "kind": "Workload", "namespaced": True},
+        {"name": "workloads", "kind": "Workload", "namespaced": True},
+        {"name": "clusterqueues", "kind": "ClusterQueue", "namespaced": False},
+    ]
+    workload = config("a", kind="Workload") | {"apiVersion": "kueue.x-k8s.io/v1beta1"}
+
+    assert actions(run(api, workload)) == ["created"]
+    assert "/apis/kueue.x-k8s.io/v1beta1/namespaces/team/workloads/a" in api.objects
+    assert "is not namespaced" in str(refusal(api, workload | {"kind": "ClusterQueue"}))
+    assert "serves no Cohort" in str(refusal(api, workload | {"kind": "Cohort"}))
+
+
+def void(_: object) -> None:
+    """For what is done for its effect."""

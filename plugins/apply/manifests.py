@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
 from apply.errors import ApplyError, Reason
+from apply.yaml_text import join_escapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,10 +23,6 @@ CREATE_ONLY = "devops.yourcompany.com/create-only"
 
 # libyaml's parser is ten times faster, but not in every build of PyYAML.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-# `to_json` writes what is beyond 16 bits, an emoji for one, as two escapes; libyaml wants one.
-_PAIR = re.compile(
-    r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE
-)
 
 
 class Kind(NamedTuple):
@@ -75,7 +71,7 @@ def parse(template: str, text: str) -> list[Manifest]:
         ApplyError: It is no YAML, or a document is no manifest of an object.
     """
     try:
-        documents = list(yaml.load_all(_PAIR.sub(_one_escape, text), Loader=_LOADER))
+        documents = list(yaml.load_all(join_escapes(text), Loader=_LOADER))
     except yaml.YAMLError as error:
         problem = getattr(error, "problem", None) or "no YAML"
         mark = getattr(error, "problem_mark", None)
@@ -86,11 +82,6 @@ def parse(template: str, text: str) -> list[Manifest]:
     for manifest in manifests:
         _check(template, manifest)
     return manifests
-
-
-def _one_escape(pair: re.Match[str]) -> str:
-    high, low = int(pair[2], 16), int(pair[3], 16)
-    return f"{pair[1]}\\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08X}"
 
 
 def _check(template: str, manifest: object) -> None:

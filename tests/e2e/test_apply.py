@@ -434,7 +434,7 @@ def test_values_keep_their_text(
 
     result = apply(template=template, options=("--extra-vars", json.dumps({"value": value})))
 
-    assert "failed" not in result, result["msg"]
+    assert not result["failed"], result.get("msg")
 
     assert get("configmap/a")["data"] == {"value": value}
 

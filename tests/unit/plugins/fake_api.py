@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import yaml
 from apply.connection import NoDiscovery
 from kubernetes.client.exceptions import ApiException
 from kubernetes.dynamic import DynamicClient
@@ -79,7 +80,9 @@ class FakeApi:
             if isinstance(fault, Exception):
                 raise fault
             fault(self)
-        answer = getattr(self, method.lower())(path, dict(query), copy.deepcopy(body))
+        # As YAML, which is how the server reads what is applied.
+        sent = yaml.load(body, yaml.CSafeLoader) if isinstance(body, bytes) else copy.deepcopy(body)
+        answer = getattr(self, method.lower())(path, dict(query), sent)
         return SimpleNamespace(data=json.dumps(answer).encode())
 
     def get(self, path: str, query: dict[str, str], _body: Any) -> Any:

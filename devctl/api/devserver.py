@@ -28,6 +28,8 @@ class Condition(StrEnum):
     READY = "Ready"
     APPLIED = "Applied"
     FLAVOR_OUTDATED = "FlavorOutdated"
+    RESTART_REQUIRED = "RestartRequired"
+    """The spec has changed in a way that a running server takes up at its next start only."""
     EXPIRING = "Expiring"
 
 

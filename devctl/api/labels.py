@@ -17,3 +17,14 @@ FLAVOR = f"{GROUP}/flavor"
 
 FLAVOR_GENERATION = f"{GROUP}/flavor-generation"
 """Annotation of the pod template: that flavor's metadata.generation at the time."""
+
+MADE_FROM = f"{GROUP}/made-from"
+"""Annotation of a StatefulSet: JSON of what its pods are made from, with `spec` as
+devctl.api.pod_spec gives it, and `flavor` with `name`, `generation` and `spec`."""
+
+WAKE = f"{GROUP}/wake"
+"""Annotation of a DevServer: a digest of what has changed since its role failed. The observer
+writes it so that the role runs again."""
+
+OWNER = f"{GROUP}/owner"
+"""Label: a digest of spec.owner, so that nobody inherits the files of another owner's server."""

@@ -12,6 +12,7 @@ from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.template import trust_as_template
 from apply.client import Cluster
+from apply.condition import tell
 from apply.connection import connect
 from apply.converge import Goal, converge
 from apply.errors import ApplyError, Reason
@@ -36,6 +37,13 @@ options:
   field_manager: {description: The name of its fields' manager, required: true, type: str}
   identity: {description: Labels that say that an object is the owner's, required: true, type: dict}
   templates: {description: Templates of the role, required: true, type: list, elements: str}
+  compute:
+    description: Names of variables that the templates use. Each is computed once.
+    type: list
+    elements: str
+  condition:
+    description: The type of the owner's status condition that says whether the run succeeded.
+    type: str
   prune: {description: Kinds with apiVersion and kind, type: list, elements: dict}
 """
 _ARGUMENTS = {
@@ -43,6 +51,8 @@ _ARGUMENTS = {
     "field_manager": {"type": "str", "required": True},
     "identity": {"type": "dict", "required": True},
     "templates": {"type": "list", "elements": "str", "required": True},
+    "compute": {"type": "list", "elements": "str", "default": []},
+    "condition": {"type": "str"},
     "prune": {
         "type": "list",
         "elements": "dict",
@@ -70,54 +80,106 @@ class ActionModule(ActionBase):
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(argument_spec=_ARGUMENTS)
         report = Report()
-        try:
-            goal = self._goal(arguments, task_vars or {})
-            with connect() as client:
-                cluster = Cluster(
-                    client,
-                    namespace=goal.owner.namespace,
-                    field_manager=arguments["field_manager"],
-                    dry_run=self._task.check_mode,
-                )
-                converge(cluster, goal, report)
-        except ApplyError as error:
+        failure = self._converge(arguments, task_vars or {}, report)
+        if failure:
             result.update(
-                failed=True, reason=str(error.reason), retryable=error.retryable, msg=str(error)
+                failed=True,
+                reason=str(failure.reason),
+                retryable=failure.retryable,
+                msg=str(failure),
             )
         result.update(report.result())
         if self._task.diff:
             result["diff"] = report.differences
         return result
 
-    def _goal(self, arguments: dict[str, Any], variables: dict[str, Any]) -> Goal:
-        owner = Owner.of(arguments["owner"])
+    def _converge(
+        self, arguments: dict[str, Any], variables: dict[str, Any], report: Report
+    ) -> ApplyError | None:
+        """Do it, and tell the owner; why it failed, if it did."""
+        goal: Goal | None = None
+        failure: ApplyError | None = None
+        try:
+            owner = Owner.of(arguments["owner"])
+        except ApplyError as error:
+            return error
+        try:
+            # Before there is a connection: lookups make, and end, one of their own.
+            goal = self._goal(owner, arguments, variables)
+        except ApplyError as error:
+            failure = error
+        try:
+            with connect() as client:
+                cluster = Cluster(
+                    client,
+                    namespace=owner.namespace,
+                    field_manager=arguments["field_manager"],
+                    dry_run=self._task.check_mode,
+                )
+                failure = _attempt(cluster, goal, report) if goal else failure
+                if arguments["condition"]:
+                    tell(cluster, arguments["owner"], arguments["condition"], failure)
+        except ApplyError as error:
+            failure = failure or error
+        return failure
+
+    def _goal(self, owner: Owner, arguments: dict[str, Any], variables: dict[str, Any]) -> Goal:
         identity = {str(label): str(value) for label, value in arguments["identity"].items()}
         if not identity:
             raise ApplyError(Reason.INVALID, "identity is empty: nothing would tell whose is what")
+        computed = {name: self._compute(name) for name in arguments["compute"]}
+        paths = [Path(self._find(template)) for template in arguments["templates"]]
+        # One for all of them: each looks its filters up anew.
+        templar = self._templar.copy_with_new_env(
+            searchpath=list({str(path.parent): None for path in paths}),
+            available_variables=variables | computed,
+        )
         manifests = [
             stamp(manifest, owner, identity)
-            for template in arguments["templates"]
-            for manifest in self._render(template, variables)
+            for path in paths
+            for manifest in _render(templar, path)
         ]
         prune = frozenset(map(kind_of, arguments["prune"]))
         return Goal(owner, identity, unique(manifests), prune)
 
-    def _render(self, template: str, variables: dict[str, Any]) -> list[Manifest]:
-        """The manifests of one template, as `ansible.builtin.template` would render it."""
+    def _compute(self, name: str) -> Any:
+        """The value of a variable; a filter's or a lookup's own error, where there is one."""
         try:
-            path = Path(self._find_needle("templates", template))
-            templar = self._templar.copy_with_new_env(
-                searchpath=[str(path.parent)], available_variables=variables
-            )
-            text = templar.template(
-                trust_as_template(path.read_text(encoding="utf-8")),
-                escape_backslashes=False,
-                overrides={"trim_blocks": True, "lstrip_blocks": False},
-            )
+            return self._templar.template(trust_as_template(f"{{{{ {name} }}}}"))
+        except AnsibleError as error:
+            cause: BaseException | None = error
+            while cause is not None and not isinstance(cause, ApplyError):
+                cause = cause.__cause__
+            raise cause or ApplyError(Reason.TEMPLATE_ERROR, f"{name}: {error}") from error
+
+    def _find(self, template: str) -> str:
+        try:
+            return str(self._find_needle("templates", template))
         except AnsibleError as error:
             raise ApplyError(Reason.TEMPLATE_ERROR, f"{template}: {error}") from error
-        if text is not None and not isinstance(text, str):
-            # A lone expression keeps its type; with `to_json` it is text.
-            message = f"{template} renders to a {type(text).__name__}, not to text: use to_json"
-            raise ApplyError(Reason.TEMPLATE_ERROR, message)
-        return parse(template, text or "")
+
+
+def _render(templar: Any, path: Path) -> list[Manifest]:
+    """The manifests of one template, as `ansible.builtin.template` would render it."""
+    try:
+        text = templar.template(
+            trust_as_template(path.read_text(encoding="utf-8")),
+            escape_backslashes=False,
+            overrides={"trim_blocks": True, "lstrip_blocks": False},
+        )
+    except AnsibleError as error:
+        raise ApplyError(Reason.TEMPLATE_ERROR, f"{path.name}: {error}") from error
+    if text is not None and not isinstance(text, str):
+        # A lone expression keeps its type; with `to_json` it is text.
+        message = f"{path.name} renders to a {type(text).__name__}, not to text: use to_json"
+        raise ApplyError(Reason.TEMPLATE_ERROR, message)
+    return parse(path.name, text or "")
+
+
+def _attempt(cluster: Cluster, goal: Goal, report: Report) -> ApplyError | None:
+    """Converge; what stood in the way, as a value, since the owner is still to be told."""
+    try:
+        converge(cluster, goal, report)
+    except ApplyError as error:
+        return error
+    return None

@@ -35,7 +35,7 @@ class Cluster:
 
     Attributes:
         client: The official dynamic client, from `apply.connection`.
-        namespace: Where everything is read and written.
+        namespace: Where everything is read and written; empty to read what is in none.
         field_manager: The name under which the server records what is ours.
         dry_run: Ask the server what it would do, and write nothing.
         retry: The pauses that the whole run may make.
@@ -56,7 +56,7 @@ class Cluster:
     def list(self, kind: Kind, labels: Mapping[str, str]) -> list[Manifest]:
         """Every object of a kind that carries all the labels."""
         # Equality only: the operator's proxy answers those from its cache.
-        selector = ",".join(f"{label}={value}" for label, value in labels.items())
+        selector = ",".join(f"{label}={value}" for label, value in labels.items()) or None
         found = self._ask(f"{kind.kind} list", self._handle(kind).get, label_selector=selector)
         # Items of a list come without what the list says once.
         heading = {"apiVersion": kind.api_version, "kind": kind.kind}
@@ -68,6 +68,22 @@ class Cluster:
             return self._ask(str(key), self._handle(key.kind).get, name=key.name)
         except NotFoundError:
             return None
+
+    def is_cached(self, key: Key) -> bool:
+        """Whether the operator's proxy answers for an object from its cache.
+
+        It then watches the object's kind for its owner, if it did not before.
+        """
+        try:
+            answer = self._handle(key.kind).get(
+                name=key.name,
+                namespace=self.namespace,
+                serialize=False,
+                _request_timeout=_TIMEOUT,
+            )
+        except (ApiException, HTTPError, OSError):
+            return False
+        return bool(answer.headers.get("X-Cache") == "HIT")
 
     def apply(self, manifest: Manifest, *, force: bool = False, manager: str = "") -> Manifest:
         """Server-side apply; returns the object as it is now.
@@ -94,6 +110,30 @@ class Cluster:
             force_conflicts="true" if force else None,
             # A misspelt field is an error, not silence.
             query_params=[("fieldValidation", "Strict")],
+            dry_run="All" if self.dry_run else None,
+        )
+
+    def apply_status(self, status: Manifest, manager: str) -> None:
+        """Server-side apply of an object's status alone, under a manager of its own.
+
+        Args:
+            status: With apiVersion, kind, metadata.name, metadata.uid and status.
+            manager: Who writes these fields.
+
+        Raises:
+            StaleReadError: The object is no longer what was read.
+            ApplyError: The server refused it, or cannot be reached.
+        """
+        key = key_of(status)
+        path = self._handle(key.kind).path(key.name, self.namespace)
+        self._request(
+            self._describe(key),
+            lambda **options: self.client.request("patch", f"{path}/status", **options),
+            body=yaml_text.dump(status),
+            content_type="application/apply-patch+yaml; charset=utf-8",
+            field_manager=manager,
+            # The fields are this manager's alone; whoever else wrote them was wrong.
+            force_conflicts="true",
             dry_run="All" if self.dry_run else None,
         )
 

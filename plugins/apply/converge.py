@@ -9,14 +9,16 @@ from uuid import uuid4
 
 from apply.errors import ApplyError, FieldConflictError, Reason, StaleReadError
 from apply.manifests import CREATE_ONLY, Key, Kind, Manifest, is_marked, key_of
-from apply.ownership import Owner, controller_of, is_prunable, refuse_foreign
+from apply.ownership import Owner, is_prunable, refuse_foreign
 from apply.settled import is_settled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from apply.client import Cluster
     from apply.report import Report
+
+_LOOKS, _LOOK_SECONDS = 10, 0.02
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,21 @@ def _pass(cluster: Cluster, goal: Goal, report: Report) -> None:
         ):
             cluster.delete(thing)
             report.deleted(thing)
+    if cluster.proxied:
+        have_watched(cluster, goal.manifests)
+
+
+def have_watched(cluster: Cluster, keys: Iterable[Key]) -> None:
+    """Make the operator's proxy watch every kind, so that a child's deletion starts a run.
+
+    It begins to when it answers a GET, never a LIST, of a child from its cache: a millisecond, but
+    what was made just now takes a moment to get there.
+    """
+    for key in {key.kind: key for key in keys}.values():
+        for _ in range(_LOOKS):
+            if cluster.is_cached(key):
+                break
+            cluster.retry.sleep(_LOOK_SECONDS)
 
 
 def read(cluster: Cluster, goal: Goal) -> dict[Key, Manifest]:
@@ -88,25 +105,10 @@ def read(cluster: Cluster, goal: Goal) -> dict[Key, Manifest]:
         if kind in goal.prune or rendered[kind] > 1:
             found = {key_of(thing): thing for thing in cluster.list(kind, goal.identity)}
             existing |= found
-            if cluster.proxied:
-                _have_watched(cluster, found, goal.owner)
     for key in goal.manifests:
         if key not in existing and (thing := cluster.get(key)):
             existing[key] = thing
     return existing
-
-
-def _have_watched(cluster: Cluster, found: Mapping[Key, Manifest], owner: Owner) -> None:
-    """Make the operator's proxy watch a kind.
-
-    It begins when it serves a GET, never a LIST, of an object whose owner is the run's resource.
-    Answered from its cache, this costs a millisecond.
-    """
-    for key, thing in found.items():
-        reference = controller_of(thing)
-        if reference and reference["uid"] == owner.uid:
-            cluster.get(key)
-            return
 
 
 def _apply(cluster: Cluster, manifest: Manifest, before: Manifest | None) -> Manifest:

@@ -122,7 +122,9 @@ def stamp(manifest: Manifest, owner: Owner, identity: Mapping[str, str]) -> Mani
             )
             raise ApplyError(Reason.INVALID, message)
     stamped = metadata | {"namespace": owner.namespace, "labels": {**labels, **identity}}
-    if not is_retained(manifest):
+    if is_retained(manifest):
+        stamped["annotations"] = {**(metadata.get("annotations") or {}), **owner.mark()}
+    else:
         stamped["ownerReferences"] = [owner.reference()]
     return manifest | {"metadata": stamped}
 

@@ -16,8 +16,10 @@ from apply.manifests import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# Namespaced kinds and the name of their collection.
+# Kinds and the name of their collection.
 KNOWN = {
+    Kind("devops.yourcompany.com/v1", "DevServer"): "devservers",
+    Kind("devops.yourcompany.com/v1", "DevServerFlavor"): "devserverflavors",
     Kind("v1", "ConfigMap"): "configmaps",
     Kind("v1", "PersistentVolumeClaim"): "persistentvolumeclaims",
     Kind("v1", "Pod"): "pods",

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 from e2e.commands import devctl, must
+from e2e.deployment import SYSTEM, deploy
 
 from devctl.local import build
 from devctl.local.cluster import existing
@@ -68,6 +69,24 @@ def images(cluster: ClusterSettings) -> dict[str, Image]:
     """The images that the nodes have."""
     assert cluster
     return build.describe(cache_paths())[1]
+
+
+@pytest.fixture(scope="session")
+def deployed(paths: ClusterPaths, images: dict[str, Image]) -> None:
+    """The operator, the observer and all that config/ holds are installed and ready."""
+    deploy(paths, images)
+
+
+@pytest.fixture(scope="module")
+def operator_away(deployed: None, kubectl: Kubectl) -> Iterator[None]:  # noqa: ARG001 - it is needed
+    """The observer runs and the operator does not, so that nobody else makes children."""
+    deployment = ("deployment/devctl-operator", "-n", SYSTEM)
+    kubectl("scale", *deployment, "--replicas=0")
+    selector = "app.kubernetes.io/component=operator"
+    kubectl("wait", "pod", "-n", SYSTEM, "-l", selector, "--for=delete", "--timeout=60s")
+    yield
+    kubectl("scale", *deployment, "--replicas=1")
+    kubectl("rollout", "status", *deployment, "--timeout=60s")
 
 
 @pytest.fixture

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from e2e.commands import must
+from e2e.deployment import SYSTEM
 
 from devctl.api.labels import DEVSERVER, FLAVOR, FLAVOR_GENERATION, GROUP, MANAGED_BY, MANAGER
-from devctl.local.deploy import PARTS
-from devctl.local.paths import REPOSITORY, cache_paths
-from devctl.local.status import find_kubectl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,37 +18,12 @@ if TYPE_CHECKING:
     from e2e.commands import Kubectl
 
     from devctl.local.images import Image
-    from devctl.local.paths import ClusterPaths
 
-SYSTEM = "devctl-system"
 SLEEP = "trap 'exit 0' TERM; while :; do sleep 1; done"
 Status = dict[str, Any]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _alone(paths: ClusterPaths, images: dict[str, Image], kubectl: Kubectl) -> Iterator[None]:
-    """The observer runs and the operator does not, so that nobody else makes children."""
-    variables = {
-        "deploy_operator_kubectl": str(find_kubectl(cache_paths())),
-        "deploy_operator_kubeconfig": str(paths.kubeconfig),
-        "deploy_operator_images": {f"devctl-{part}": images[part].reference for part in PARTS},
-    }
-    program = Path(sys.executable).with_name("ansible-playbook")
-    must(
-        subprocess.run(
-            [program, "playbooks/deploy.yml", "--extra-vars", json.dumps(variables)],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=REPOSITORY,
-            stdin=subprocess.DEVNULL,
-        )
-    )
-    kubectl("scale", "deployment/devctl-operator", "-n", SYSTEM, "--replicas=0")
-    selector = "app.kubernetes.io/component=operator"
-    kubectl("wait", "pod", "-n", SYSTEM, "-l", selector, "--for=delete", "--timeout=60s")
-    yield
-    kubectl("scale", "deployment/devctl-operator", "-n", SYSTEM, "--replicas=1")
+pytestmark = pytest.mark.usefixtures("operator_away")
 
 
 @pytest.fixture

@@ -3,39 +3,40 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from e2e.commands import must
+from e2e.deployment import SYSTEM, deploy
 
-from devctl.local.deploy import PARTS
-from devctl.local.paths import REPOSITORY, cache_paths
-from devctl.local.status import find_kubectl
+from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from e2e.commands import Kubectl
 
     from devctl.local.images import Image
     from devctl.local.paths import ClusterPaths
 
-SYSTEM = "devctl-system"
+pytestmark = pytest.mark.usefixtures("deployed")
+
 SAMPLES = REPOSITORY / "config/samples"
 
 # Everything that the operator may do: API group, resource, name, verb.
 CLUSTER_WIDE = {
     ("authentication.k8s.io", "tokenreviews", "", "create"),
     ("authorization.k8s.io", "subjectaccessreviews", "", "create"),
-    ("devops.yourcompany.com", "devservers", "", "get"),
-    ("devops.yourcompany.com", "devservers", "", "list"),
-    ("devops.yourcompany.com", "devservers", "", "watch"),
-    ("devops.yourcompany.com", "devservers/status", "", "update"),
+    ("devops.yourcompany.com", "devservers/status", "", "patch"),
+} | {
+    (group, resource, "", verb)
+    for group, resources, verbs in [
+        ("devops.yourcompany.com", "devservers devserverflavors", "get list watch"),
+        ("", "persistentvolumeclaims", "get list watch create patch"),
+        ("", "configmaps secrets services", "get list watch create patch delete"),
+        ("apps", "statefulsets", "get list watch create patch delete"),
+    ]
+    for resource in resources.split()
+    for verb in verbs.split()
 }
 OWN_NAMESPACE = {
     ("", "events", "", "create"),
@@ -54,36 +55,6 @@ try:
 except urllib.error.HTTPError as error:
     print(error.code)
 """
-
-
-@pytest.fixture(scope="module")
-def deploy(paths: ClusterPaths, images: dict[str, Image]) -> Callable[[], str]:
-    """Runs playbooks/deploy.yml against the tests' cluster."""
-
-    def run() -> str:
-        variables = {
-            "deploy_operator_kubectl": str(find_kubectl(cache_paths())),
-            "deploy_operator_kubeconfig": str(paths.kubeconfig),
-            "deploy_operator_images": {f"devctl-{part}": images[part].reference for part in PARTS},
-        }
-        program = Path(sys.executable).with_name("ansible-playbook")
-        return must(
-            subprocess.run(
-                [program, "playbooks/deploy.yml", "--extra-vars", json.dumps(variables)],
-                capture_output=True,
-                text=True,
-                check=False,
-                cwd=REPOSITORY,
-                stdin=subprocess.DEVNULL,
-            )
-        )
-
-    return run
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _operator(deploy: Callable[[], str]) -> None:
-    deploy()
 
 
 def operator_pod(kubectl: Kubectl) -> str:
@@ -139,8 +110,8 @@ def rules(kubectl: Kubectl, account: str, namespace: str) -> set[tuple[str, str,
     }
 
 
-def test_a_second_deployment_changes_nothing(deploy: Callable[[], str]) -> None:
-    assert " changed=0 " in deploy()
+def test_a_second_deployment_changes_nothing(paths: ClusterPaths, images: dict[str, Image]) -> None:
+    assert " changed=0 " in deploy(paths, images)
 
 
 def test_the_pod_is_ready_and_confined(kubectl: Kubectl) -> None:
@@ -180,12 +151,13 @@ def test_a_sample_is_accepted_and_answered(kubectl: Kubectl, namespace: str, nam
     server = f"devserver/{manifest['metadata']['name']}"
 
     kubectl("apply", "--server-side", "-f", "-", input=json.dumps(manifest))
-    kubectl("wait", server, "-n", namespace, "--for=condition=Successful", "--timeout=60s")
+    kubectl("wait", server, "-n", namespace, "--for=condition=Applied", "--timeout=60s")
 
-    status = json.loads(kubectl("get", server, "-n", namespace, "-o", "json"))["status"]
-    conditions = {c["type"]: c for c in status["conditions"]}
-    assert conditions["Failure"]["status"] == "False"
-    assert conditions["Running"]["ansibleResult"]["failures"] == 0
+    children = json.loads(kubectl("get", "statefulset,service,pvc", "-n", namespace, "-o", "json"))
+    name = manifest["metadata"]["name"]
+    assert sorted(child["metadata"]["name"] for child in children["items"]) == sorted(
+        [name, name, f"home-{name}-0"]
+    )
 
 
 @pytest.mark.parametrize("name", ["devserverflavor.yaml", "devserverflavor-small.yaml"])
@@ -250,7 +222,5 @@ def test_a_new_pod_takes_the_lead_and_goes_on(kubectl: Kubectl, namespace: str) 
     while lease_holder(kubectl) == leader:
         assert time.monotonic() < deadline
         time.sleep(0.5)
-    kubectl(
-        "wait", "devserver/small", "-n", namespace, "--for=condition=Successful", "--timeout=60s"
-    )
+    kubectl("wait", "devserver/small", "-n", namespace, "--for=condition=Applied", "--timeout=60s")
     assert lease_holder(kubectl) == operator_pod(kubectl)

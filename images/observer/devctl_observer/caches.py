@@ -76,6 +76,7 @@ class Caches:
         return Observed(
             server=server,
             made=own is not None,
+            scale=(own.spec.replicas if own and own.spec else None) or 0,
             annotations=(own.metadata.annotations if own and own.metadata else None) or {},
             pods=pods,
             around=around,

@@ -14,7 +14,8 @@ from lightkube.models.core_v1 import EventSource, ObjectReference
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Event
 
-from devctl.api.labels import GROUP, VERSION
+from devctl.api.labels import GROUP, VERSION, WAKE
+from devctl_observer import kinds
 from devctl_observer.model import parse_server
 from devctl_observer.timestamps import utc_now
 
@@ -39,7 +40,7 @@ class Fresh:
 
 
 class ClusterApi:
-    """Writes status and events, and deletes what has expired.
+    """Writes status and events, wakes roles, and deletes what has expired.
 
     Args:
         client: For everything that lightkube has a method for.
@@ -61,6 +62,24 @@ class ClusterApi:
         where: Any = {"namespace": meta.namespace} if meta.namespace else {}
         applied: dict[str, Any] = await self._client.apply(
             body, meta.name, field_manager=FIELD_MANAGER, force=True, **where
+        )
+        return applied
+
+    async def wake(self, server: Server, value: str) -> dict[str, Any]:
+        """Annotate a server so that its role runs again; returns the object that resulted.
+
+        The UID keeps a server that was deleted meanwhile from being made anew.
+        """
+        meta = server.metadata
+        body = kinds.DevServer(apiVersion=_API_VERSION, kind="DevServer")
+        body["metadata"] = {
+            "name": meta.name,
+            "namespace": meta.namespace,
+            "uid": meta.uid,
+            "annotations": {WAKE: value},
+        }
+        applied: dict[str, Any] = await self._client.apply(
+            body, field_manager=FIELD_MANAGER, force=True
         )
         return applied
 

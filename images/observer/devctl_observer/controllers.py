@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lightkube import ApiError
 
 from devctl.api.devserver import FlavorCondition
 from devctl_observer import kinds
+from devctl_observer.applied import addition
 from devctl_observer.conditions import own_part
 from devctl_observer.deadlines import is_due, next_look
 from devctl_observer.expiry import expire
@@ -17,11 +19,15 @@ from devctl_observer.model import parse_flavor, parse_server
 from devctl_observer.server_status import OWN, server_status
 from devctl_observer.timestamps import utc_now
 from devctl_observer.transitions import transitions
+from devctl_observer.wake import wake_value
 
 if TYPE_CHECKING:
     from devctl_observer.caches import Caches
     from devctl_observer.cluster_api import ClusterApi
+    from devctl_observer.model import Server
     from devctl_observer.store import Key
+
+log = logging.getLogger(__name__)
 
 _DOUBT = 60.0
 """Seconds until a server is looked at again that is due by our clock alone."""
@@ -41,6 +47,7 @@ class Controllers:
         self._api = api
         self.writes = {"devserver": 0, "flavor": 0}
         self.looks = {"devserver": 0, "flavor": 0}
+        self.wakes = 0
 
     async def server(self, key: Key) -> float | None:
         """Bring a server's status up to date; returns the seconds until time changes it."""
@@ -52,25 +59,45 @@ class Controllers:
         if await expire(self._api, server, now):
             return None
         wanted = server_status(self._caches.observe(key, server), now)
-        if own_part(server.status, OWN) != wanted:
-            try:
-                applied = await self._api.apply_status(kinds.DevServer, server.metadata, wanted)
-            except ApiError as error:
-                # It is gone, or another one has its name: the watch is about to say so.
-                if error.status.code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
-                    return None
-                raise
-            self.writes["devserver"] += 1
-            written = parse_server(applied)
-            version = written.metadata.resource_version
-            self._caches.servers.put(key, int(version or 0), written)
-            for said in transitions(server.status, wanted):
-                await self._api.tell(server, version, said)
+        try:
+            if own_part(server.status, OWN) != wanted:
+                await self._write(key, server, wanted)
+            await self._wake(key, server)
+        except ApiError as error:
+            # It is gone, or another one has its name: the watch is about to say so.
+            if error.status.code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
+                return None
+            raise
         if is_due(server, now):
             return _DOUBT
         wait = next_look(server, now)
         # Timers may fire a moment early; a second later it is certainly time.
         return wait.total_seconds() + 1 if wait else None
+
+    async def _write(self, key: Key, server: Server, wanted: dict[str, Any]) -> None:
+        """Write a server's status and tell what is new in it."""
+        applied = await self._api.apply_status(kinds.DevServer, server.metadata, wanted)
+        self.writes["devserver"] += 1
+        version = self._keep(key, applied)
+        for said in transitions(server.status, wanted, addition(server)):
+            await self._api.tell(server, version, said)
+
+    async def _wake(self, key: Key, server: Server) -> None:
+        """Have the role run again if what it failed for is there now."""
+        value = wake_value(server, self._caches.flavors_by_name())
+        if value is None or value == server.wake:
+            return
+        applied = await self._api.wake(server, value)
+        self.wakes += 1
+        self._keep(key, applied)
+        log.info("%s/%s: its flavor can be used now, its role is run again", *key)
+
+    def _keep(self, key: Key, applied: dict[str, Any]) -> str:
+        """Know what was written before the watch tells of it; returns its version."""
+        written = parse_server(applied)
+        version = written.metadata.resource_version
+        self._caches.servers.put(key, int(version or 0), written)
+        return version
 
     async def flavor(self, key: Key) -> float | None:
         """Bring a flavor's status up to date."""

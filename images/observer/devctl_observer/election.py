@@ -17,6 +17,8 @@ from lightkube.resources.coordination_v1 import Lease
 from devctl_observer.timestamps import utc_now
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lightkube import AsyncClient
 
 log = logging.getLogger(__name__)
@@ -39,10 +41,20 @@ class Election:
         name: The lease's name.
         namespace: The lease's namespace.
         identity: Who we are, different for each process.
+        clock: Seconds that pass, from whenever.
     """
 
-    def __init__(self, client: AsyncClient, name: str, namespace: str, identity: str) -> None:
+    def __init__(
+        self,
+        client: AsyncClient,
+        name: str,
+        namespace: str,
+        identity: str,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Be a candidate that has not asked yet."""
+        self._clock = clock
         self._client = client
         self._name, self._namespace, self._identity = name, namespace, identity
         self._seen: tuple[str, float] = ("", 0.0)
@@ -59,13 +71,13 @@ class Election:
         Raises:
             LeadershipLostError: It could not be renewed in time.
         """
-        renewed = time.monotonic()
+        renewed = self._clock()
         while True:
             await asyncio.sleep(PAUSE)
-            began = time.monotonic()
+            began = self._clock()
             if await self._try():
                 renewed = began
-            elif time.monotonic() - renewed > RENEW:
+            elif self._clock() - renewed > RENEW:
                 raise LeadershipLostError(f"lease `{self._name}` could not be renewed")
 
     async def release(self) -> None:
@@ -114,11 +126,11 @@ class Election:
         """Whether a foreign lease has not changed for its whole duration while we looked."""
         version = (lease.metadata.resourceVersion if lease.metadata else None) or ""
         if version != self._seen[0]:
-            self._seen = (version, time.monotonic())
+            self._seen = (version, self._clock())
         spec = lease.spec
         if spec is None or not spec.holderIdentity:
             return True
-        return time.monotonic() - self._seen[1] > (spec.leaseDurationSeconds or DURATION)
+        return self._clock() - self._seen[1] > (spec.leaseDurationSeconds or DURATION)
 
     def _spec(self, transitions: int) -> LeaseSpec:
         now = utc_now()

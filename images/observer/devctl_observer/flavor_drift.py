@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import Condition
-from devctl.api.labels import FLAVOR, FLAVOR_GENERATION
 from devctl_observer.conditions import FALSE, TRUE, UNKNOWN, condition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from devctl_observer.made_from import MadeFrom, Recorded
     from devctl_observer.model import Flavor, Server
 
 _NAMED = 8
 """How many flavors a message lists."""
-
-
-class Recorded(NamedTuple):
-    """The flavor that something was made from."""
-
-    flavor: str
-    generation: int
-
-
-def recorded(annotations: Mapping[str, str] | None) -> Recorded | None:
-    """What the annotations of a pod or a pod template say."""
-    name = (annotations or {}).get(FLAVOR, "")
-    generation = (annotations or {}).get(FLAVOR_GENERATION, "")
-    if not (name and generation.isascii() and generation.isdecimal()):
-        return None
-    return Recorded(name, int(generation))
 
 
 def wanted_flavor(server: Server, flavors: Mapping[str, Flavor]) -> tuple[Flavor | None, str]:
@@ -47,7 +31,9 @@ def _default(flavors: Mapping[str, Flavor]) -> tuple[Flavor | None, str]:
     found = [flavor for flavor in flavors.values() if flavor.spec.default]
     if len(found) == 1:
         return found[0], ""
-    problem = "no flavor is the default" if not found else "several flavors are the default"
+    names = sorted(flavor.metadata.name for flavor in found)
+    several = f"several flavors are the default ({listed(names)})"
+    problem = several if found else "no flavor is the default"
     return None, f"the server names no flavor and {problem}; {_choices(flavors)}"
 
 
@@ -55,30 +41,48 @@ def _choices(flavors: Mapping[str, Flavor]) -> str:
     names = sorted(flavors)
     if not names:
         return "there are no flavors yet: ask an administrator to make one"
+    return f"set spec.flavor to one of: {listed(names)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for a message, however many there are."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"set spec.flavor to one of: {', '.join(names[:_NAMED])}{more}"
+    return ", ".join(names[:_NAMED]) + more
 
 
 def drift_condition(
-    running: Iterable[Recorded | None], flavor: Flavor | None, problem: str
+    running: Iterable[Recorded | None], made: MadeFrom | None, flavor: Flavor | str, restart: str
 ) -> dict[str, Any]:
-    """The FlavorOutdated condition, from what each running pod was made from."""
+    """The FlavorOutdated condition.
+
+    Args:
+        running: What each running pod says it was made from.
+        made: The record of it, which has the flavor's whole spec.
+        flavor: What the server asks for, or why there is none.
+        restart: What to do about a flavor that is outdated.
+    """
     kind = Condition.FLAVOR_OUTDATED
     made_from = list(running)
-    if flavor is None:
-        return condition(kind, UNKNOWN, "FlavorNotFound", problem)
-    name, generation = flavor.metadata.name, flavor.metadata.generation
+    if isinstance(flavor, str):
+        return condition(kind, UNKNOWN, "FlavorNotFound", flavor)
+    name = flavor.metadata.name
     if not made_from:
         return condition(kind, FALSE, "NotRunning", f"the next start uses flavor `{name}` as it is")
     if None in made_from:
         message = "the pods do not say what flavor they were made from"
         return condition(kind, UNKNOWN, "NotRecorded", message)
-    restart = "stop and start the server to use it"
     for entry in made_from:
         if entry is not None and entry.flavor != name:
             message = f"the server runs on flavor `{entry.flavor}` and asks for `{name}`; {restart}"
             return condition(kind, TRUE, "OtherFlavor", message)
-        if entry is not None and entry.generation != generation:
+        if entry is not None and _has_changed(entry, made, flavor):
             message = f"flavor `{name}` has changed since the server started; {restart}"
             return condition(kind, TRUE, "FlavorChanged", message)
     return condition(kind, FALSE, "UpToDate", f"the server runs on flavor `{name}` as it is")
+
+
+def _has_changed(entry: Recorded, made: MadeFrom | None, flavor: Flavor) -> bool:
+    """Whether pods would be made otherwise now; a change of what is the default changes none."""
+    if made is not None and made.flavor == entry:
+        return made.flavor_spec != flavor.pod_spec
+    return entry.generation != flavor.metadata.generation

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import FlavorCondition
 from devctl_observer.conditions import FALSE, TRUE, condition, merge, word
+from devctl_observer.flavor_drift import listed
 from devctl_observer.flavor_fit import fit
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def _default_conflict(flavor: Flavor, flavors: Mapping[str, Flavor]) -> dict[str
         name for name, f in flavors.items() if f.spec.default and name != flavor.metadata.name
     )
     if flavor.spec.default and others:
-        message = f"also the default: {', '.join(others[:8])}; set spec.default on one flavor only"
+        message = f"also the default: {listed(others)}; set spec.default on one flavor only"
         return condition(kind, TRUE, "SeveralDefaults", message)
     reason = "OnlyDefault" if flavor.spec.default else "NotDefault"
     return condition(kind, FALSE, reason, "")

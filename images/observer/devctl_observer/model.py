@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime  # noqa: TC003 - msgspec reads the annotations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
+
+from devctl.api.labels import WAKE
+from devctl.api.pod_spec import pod_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,11 +39,15 @@ class Lifecycle(Base, frozen=True):
     time_to_live: int | str | None = None
 
 
+Count = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
+"""Far beyond what the CRD lets pass, but no number that would fill the memory."""
+
+
 class Distributed(Base, frozen=True):
     """How many processes, and how many of them in each pod."""
 
-    world_size: int = 1
-    nprocs_per_node: int = 1
+    world_size: Count = 1
+    nprocs_per_node: Count = 1
 
 
 class ServerSpec(Base, frozen=True):
@@ -53,6 +60,13 @@ class ServerSpec(Base, frozen=True):
     stopped: bool = False
     lifecycle: Lifecycle | None = None
 
+    @property
+    def size(self) -> int:
+        """How many pods it has when it runs; `devctl.api.pod_spec.shape` for whatever is stored."""
+        if self.mode != "distributed" or self.distributed is None:
+            return 1
+        return max(1, self.distributed.world_size // self.distributed.nprocs_per_node)
+
 
 class Server(Base, frozen=True):
     """A DevServer."""
@@ -60,14 +74,15 @@ class Server(Base, frozen=True):
     metadata: Meta
     spec: ServerSpec
     status: dict[str, Any] = {}
+    pod_spec: dict[str, Any] = {}
+    """The part of the spec that shapes pods, as it is stored."""
+    wake: str = ""
+    """The annotation that re-runs the role."""
 
     @property
-    def size(self) -> int:
-        """How many pods it has when it runs."""
-        if self.spec.mode != "distributed" or self.spec.distributed is None:
-            return 1
-        layout = self.spec.distributed
-        return max(1, layout.world_size // max(1, layout.nprocs_per_node))
+    def ends(self) -> bool:
+        """Whether it is wanted to have no pods."""
+        return self.spec.stopped or self.metadata.deletion_timestamp is not None
 
 
 class Resources(Base, frozen=True):
@@ -101,6 +116,8 @@ class Flavor(Base, frozen=True):
     metadata: Meta
     spec: FlavorSpec = FlavorSpec()
     status: dict[str, Any] = {}
+    pod_spec: dict[str, Any] = {}
+    """The spec as it is stored, but for whether it is the default: that says nothing about pods."""
 
 
 @dataclass(frozen=True)
@@ -114,9 +131,14 @@ class Verdict:
 
 def parse_server(obj: Mapping[str, Any]) -> Server:
     """A DevServer from the API's JSON."""
-    return msgspec.convert(obj, Server)
+    server = msgspec.convert(obj, Server)
+    # The other annotations may be large, and nothing is read of them.
+    wake = (obj["metadata"].get("annotations") or {}).get(WAKE, "")
+    return msgspec.structs.replace(server, pod_spec=pod_spec(obj["spec"]), wake=wake)
 
 
 def parse_flavor(obj: Mapping[str, Any]) -> Flavor:
     """A DevServerFlavor from the API's JSON."""
-    return msgspec.convert(obj, Flavor)
+    flavor = msgspec.convert(obj, Flavor)
+    kept = {key: value for key, value in obj.get("spec", {}).items() if key != "default"}
+    return msgspec.structs.replace(flavor, pod_spec=kept)

@@ -96,6 +96,7 @@ class Observer:
             lines.append(f'devctl_observer_status_writes_total{{kind="{kind}"}} {count}')
         for kind, count in self.controllers.looks.items():
             lines.append(f'devctl_observer_looks_total{{kind="{kind}"}} {count}')
+        lines.append(f"devctl_observer_wakes_total {self.controllers.wakes}")
         return "\n".join(lines) + "\n"
 
     def _server(self, old: Server | None, new: Server | None) -> None:
@@ -117,7 +118,7 @@ class Observer:
         flavor = new or old
         if flavor is None:
             return
-        if old is None or new is None or old.spec != new.spec:
+        if old is None or new is None or _version(old) != _version(new):
             for name in (flavor.metadata.name, ""):
                 for server in self.caches.servers.find(name):
                     self.servers.add(Key(server.metadata.namespace, server.metadata.name))
@@ -137,3 +138,8 @@ class Observer:
     def _all_flavors(self) -> None:
         for key in self.caches.flavors.keys():  # noqa: SIM118 - a Store is no dict; it iterates objects
             self.flavors.add(key)
+
+
+def _version(flavor: Flavor) -> tuple[str, int]:
+    """What moves with a flavor's spec, and with nothing else."""
+    return flavor.metadata.uid, flavor.metadata.generation

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devctl.api.devserver import Condition, Phase
+from devctl.api.devserver import Phase
+from devctl_observer.applied import addition, refusal, with_addition
 from devctl_observer.model import Verdict
 
 if TYPE_CHECKING:
@@ -18,13 +19,14 @@ _GRAVITY = [Phase.FAILED, Phase.PENDING, Phase.STARTING, Phase.STOPPING]
 
 
 def judge_server(
-    server: Server, replicas: Sequence[Replica], *, made: bool, flavor_problem: str
+    server: Server, replicas: Sequence[Replica], size: int, *, made: bool, flavor_problem: str
 ) -> Verdict:
     """The server's phase and the reason of its Ready condition.
 
     Args:
         server: What is wanted.
         replicas: What there is.
+        size: How many of them there should be.
         made: Whether its StatefulSet exists.
         flavor_problem: Why its flavor cannot be used; empty where it can.
     """
@@ -32,11 +34,12 @@ def judge_server(
     if server.metadata.deletion_timestamp:
         return Verdict(Phase.STOPPING, "Deleting", "the server is being deleted; its files stay")
     if server.spec.stopped:
-        return _stopped(server, len(present))
-    wanted = [replica for replica in replicas if replica.ordinal < server.size]
+        stopped = _stopped(server, len(present))
+        return with_addition(stopped, addition(server)) if present else stopped
+    wanted = [replica for replica in replicas if replica.ordinal < size]
     if any(replica.pod is not None for replica in wanted):
         # An invalid change leaves what runs untouched, and so its state is the pods'.
-        return _combine(wanted)
+        return with_addition(_combine(wanted), addition(server))
     return _obstacle(server, made=made, flavor_problem=flavor_problem) or _combine(wanted)
 
 
@@ -44,7 +47,7 @@ def _obstacle(server: Server, *, made: bool, flavor_problem: str) -> Verdict | N
     """Why there cannot be any pod yet."""
     if flavor_problem:
         return Verdict(Phase.FAILED, "InvalidFlavor", flavor_problem)
-    if refused := _not_applied(server):
+    if refused := refusal(server):
         return refused
     if not made:
         return Verdict(Phase.PENDING, "NotApplied", "the operator is about to make it")
@@ -59,17 +62,6 @@ def _stopped(server: Server, left: int) -> Verdict:
     return Verdict(
         Phase.STOPPED, "Stopped", f"the server is stopped and its files are kept; {start}"
     )
-
-
-def _not_applied(server: Server) -> Verdict | None:
-    """The operator's own word that it could not make the present generation."""
-    for condition in server.status.get("conditions", []):
-        current = condition.get("observedGeneration", 0) >= server.metadata.generation
-        is_applied = condition.get("type") == Condition.APPLIED
-        if is_applied and condition.get("status") == "False" and current:
-            reason = condition.get("reason") or "ApplyFailed"
-            return Verdict(Phase.FAILED, reason, condition.get("message") or "it cannot be made")
-    return None
 
 
 def _combine(wanted: Sequence[Replica]) -> Verdict:

@@ -111,9 +111,9 @@ class Reflector(Generic[T]):
         version = int(obj.metadata.resourceVersion or 0)
         try:
             old, new = self._store.get(key), self._convert(obj)
-        except msgspec.ValidationError as error:
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with it
             # One object that no schema should let pass must not hide all others.
-            log.warning("%s %s/%s is not understood: %s", self._kind.__name__, *key, error)
+            log.warning("%s %s/%s is not understood: %r", self._kind.__name__, *key, error)
             self._drop(key)
             return key
         if self._store.put(key, version, new) and old != new:

@@ -6,12 +6,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import MASTER_PORT, Condition, Phase
+from devctl_observer.applied import obstacle
 from devctl_observer.conditions import UNKNOWN, condition, find, merge, word
 from devctl_observer.deadlines import expiry
-from devctl_observer.flavor_drift import Recorded, drift_condition, recorded, wanted_flavor
+from devctl_observer.flavor_drift import drift_condition, wanted_flavor
+from devctl_observer.made_from import made_from, recorded
 from devctl_observer.phase import judge_server
 from devctl_observer.refusals import since
 from devctl_observer.replicas import Surroundings, observe_replicas
+from devctl_observer.restart import advice, restart_condition
 from devctl_observer.timestamps import from_text, to_text
 
 if TYPE_CHECKING:
@@ -20,10 +23,16 @@ if TYPE_CHECKING:
 
     from lightkube.models.core_v1 import Pod
 
-    from devctl_observer.model import Flavor, Server
+    from devctl_observer.made_from import MadeFrom, Recorded
+    from devctl_observer.model import Flavor, Server, ServerSpec
     from devctl_observer.replicas import Replica
 
-OWN = (Condition.READY, Condition.FLAVOR_OUTDATED, Condition.EXPIRING)
+OWN = (
+    Condition.READY,
+    Condition.FLAVOR_OUTDATED,
+    Condition.RESTART_REQUIRED,
+    Condition.EXPIRING,
+)
 
 
 @dataclass(frozen=True)
@@ -33,8 +42,10 @@ class Observed:
     server: Server
     made: bool = False
     """Whether its StatefulSet exists."""
+    scale: int = 0
+    """How many pods its StatefulSet is to have."""
     annotations: Mapping[str, str] = field(default_factory=dict)
-    """Those of its StatefulSet, for pods that do not say themselves what they were made from."""
+    """Those of its StatefulSet: what its pods are made from."""
     pods: Sequence[Pod] = ()
     around: Surroundings = field(default_factory=Surroundings)
     flavors: Mapping[str, Flavor] = field(default_factory=dict)
@@ -43,21 +54,29 @@ class Observed:
 def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
     """What status should say; a key without a value is left out."""
     server = seen.server
-    size = 0 if server.spec.stopped or server.metadata.deletion_timestamp else server.size
+    made = made_from(seen.annotations, f"{server.metadata.namespace}/{server.metadata.name}")
+    layout = _layout(seen, made)
+    size = 0 if server.ends else layout.size
     flavor, problem = wanted_flavor(server, seen.flavors)
     ready_since = from_text(find(server.status, Condition.READY).get("lastTransitionTime"))
     around = replace(seen.around, warnings=since(seen.around.warnings, ready_since))
     replicas = observe_replicas(size, seen.pods, around)
-    verdict = judge_server(server, replicas, made=seen.made, flavor_problem=problem)
-    template = recorded(seen.annotations)
-    made_from = [
-        recorded(pod.metadata.annotations if pod.metadata else None) or template
+    verdict = judge_server(server, replicas, size, made=seen.made, flavor_problem=problem)
+    runs_on = [
+        recorded(pod.metadata.annotations if pod.metadata else None) or (made and made.flavor)
         for pod in seen.pods
     ]
+    lasting = [] if server.ends else runs_on
+    then = advice(server, problem or obstacle(server))
     ready = condition(
         Condition.READY, word(verdict.phase is Phase.RUNNING), verdict.reason, verdict.message
     )
-    wanted = [_expiring(server, now), drift_condition(made_from, flavor, problem), ready]
+    wanted = [
+        _expiring(server, now),
+        drift_condition(lasting, made, flavor or problem, then),
+        ready,
+        restart_condition(server, made, then, running=bool(lasting)),
+    ]
     name = server.metadata.name
     running = [r for r in replicas if r.verdict.phase is Phase.RUNNING and r.ordinal < size]
     status: dict[str, Any] = {
@@ -65,10 +84,10 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
         "replicas": size,
         "readyReplicas": len(running),
         "replicaStatuses": [r.to_status(f"{name}-{r.ordinal}") for r in replicas],
-        "endpoints": _endpoints(server, size),
+        "endpoints": _endpoints(server, layout, size),
         "startedAt": _started(replicas),
         "expiresAt": _expires(server, now),
-        "flavorGeneration": _generation(made_from),
+        "flavorGeneration": _generation(runs_on),
         "conditions": merge(
             [entry for entry in wanted if entry],
             server.status.get("conditions", []),
@@ -79,14 +98,23 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
     return {key: value for key, value in status.items() if value is not None}
 
 
-def _endpoints(server: Server, size: int) -> dict[str, Any] | None:
+def _layout(seen: Observed, made: MadeFrom | None) -> ServerSpec:
+    """What decides how many pods there should be: what the server runs on, while it runs.
+
+    A change of the spec does not touch it. Once nothing runs the role takes up the spec.
+    """
+    runs = bool(seen.pods) or seen.scale > 0
+    return made.layout if made and runs else seen.server.spec
+
+
+def _endpoints(server: Server, layout: ServerSpec, size: int) -> dict[str, Any] | None:
     """Where the server's replicas answer, from inside the cluster and through devctl."""
     name, namespace = server.metadata.name, server.metadata.namespace
     if not size:
         return None
     hosts = [f"{name}-{number}.{name}.{namespace}.svc" for number in range(size)]
     endpoints: dict[str, Any] = {"hosts": hosts, "master": f"{hosts[0]}:{MASTER_PORT}"}
-    if server.spec.enable_ssh:
+    if layout.enable_ssh:
         endpoints["ssh"] = f"devctl ssh {name} --namespace {namespace}"
     return endpoints
 
@@ -103,9 +131,9 @@ def _expires(server: Server, now: datetime) -> str | None:
     return to_text(deadline.at) if deadline else None
 
 
-def _generation(made_from: Sequence[Recorded | None]) -> int | None:
+def _generation(runs_on: Sequence[Recorded | None]) -> int | None:
     """The oldest generation of the flavor that a pod runs on."""
-    return min((entry.generation for entry in made_from if entry), default=None)
+    return min((entry.generation for entry in runs_on if entry), default=None)
 
 
 def _expiring(server: Server, now: datetime) -> dict[str, Any] | None:

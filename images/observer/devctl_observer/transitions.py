@@ -19,21 +19,43 @@ class Transition(NamedTuple):
     message: str
 
 
-def transitions(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Transition]:
-    """The Events of a status that became another one."""
+def transitions(
+    before: Mapping[str, Any], after: Mapping[str, Any], not_applied: str = ""
+) -> Iterator[Transition]:
+    """The Events of a status that became another one.
+
+    Args:
+        before: What it said.
+        after: What it says.
+        not_applied: What is added to the Ready message where a change could not be made.
+    """
     ready = find(after, Condition.READY)
+    said = str(find(before, Condition.READY).get("message", ""))
+    if not_applied and not_applied not in said and not_applied in str(ready.get("message", "")):
+        yield Transition("Warning", "NotApplied", not_applied.removeprefix("; but "))
     phase = after.get("phase")
     changed = phase != before.get("phase")
     if changed or ready.get("reason") != find(before, Condition.READY).get("reason"):
         failed = phase == Phase.FAILED or (phase == Phase.PENDING and not _usual(ready))
         reason = str(phase) if _usual(ready) else str(ready.get("reason"))
         yield Transition("Warning" if failed else "Normal", reason, str(ready.get("message", "")))
-    for kind in (Condition.FLAVOR_OUTDATED, Condition.EXPIRING):
+    for kind in (Condition.RESTART_REQUIRED, Condition.FLAVOR_OUTDATED, Condition.EXPIRING):
         now = find(after, kind)
-        was_true = find(before, kind).get("status") == "True"
-        if now.get("status") == "True" and not was_true:
+        if _holds(after, kind) and not _holds(before, kind):
             severity = "Warning" if kind is Condition.EXPIRING else "Normal"
             yield Transition(severity, str(kind), str(now.get("message", "")))
+
+
+def _holds(status: Mapping[str, Any], kind: Condition) -> bool:
+    """Whether a condition is to be told of."""
+    if find(status, kind).get("status") != "True":
+        return False
+    if kind is Condition.RESTART_REQUIRED:
+        # While nothing is ready the role is about to take the change up by itself.
+        return bool(status.get("readyReplicas"))
+    # A change of spec.flavor is told of once, as RestartRequired.
+    other = find(status, kind).get("reason") == "OtherFlavor"
+    return not (other and find(status, Condition.RESTART_REQUIRED).get("status") == "True")
 
 
 def _usual(ready: Mapping[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,6 +10,9 @@ import msgspec
 from devctl_observer.model import Flavor, Server, parse_flavor, parse_server
 from devctl_observer.timestamps import to_text
 from lightkube.resources.core_v1 import Event, Node, PersistentVolumeClaim, Pod
+
+from devctl.api.labels import MADE_FROM
+from devctl.api.pod_spec import pod_spec
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -50,6 +54,18 @@ def flavor(name: str = "cpu-small", generation: int = 1, **spec: Any) -> Flavor:
             "spec": {"resources": {"requests": {"cpu": 1, "memory": "1Gi"}}, **spec},
         }
     )
+
+
+def made_from(
+    name: str = "cpu-small", generation: int = 1, gives: dict[str, Any] | None = None, **spec: Any
+) -> dict[str, str]:
+    """A StatefulSet's record, as the role writes it: by default of `server()` and `flavor()`."""
+    kept = flavor(name, **(gives or {})).pod_spec
+    record = {
+        "spec": pod_spec({"flavor": name, "image": "torch:1", **spec}),
+        "flavor": {"name": name, "generation": generation, "spec": kept},
+    }
+    return {MADE_FROM: json.dumps(record)}
 
 
 def pod(ordinal: int = 0, *, ready: bool = False, **changes: Any) -> Pod:

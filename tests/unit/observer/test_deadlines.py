@@ -14,7 +14,6 @@ from devctl_observer.server_status import Observed, server_status
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devctl.api.durations import parse_duration
 from unit.observer.objects import NOW, ago, server
 
 if TYPE_CHECKING:
@@ -24,28 +23,6 @@ if TYPE_CHECKING:
 def lived(ttl: Any, created: str | None = None, **meta: Any) -> Server:
     meta = {"creationTimestamp": created, **meta}
     return server(meta=meta, lifecycle={"timeToLive": ttl})
-
-
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [(60, 60), ("90m", 5400), ("1d12h", 129600), ("1h1s", 3601), ("0s", 0)],
-)
-def test_durations(value: int | str, seconds: int) -> None:
-    assert parse_duration(value) == timedelta(seconds=seconds)
-
-
-@pytest.mark.parametrize(
-    "value", ["", "1", "m", "1s1m", "-5m", "1.5h", "٣m", "99999999d99999999h "]
-)
-def test_what_is_no_duration(value: str) -> None:
-    with pytest.raises(ValueError, match="is no duration"):
-        parse_duration(value)
-
-
-@given(st.integers(0, 10**8 - 1), st.integers(0, 10**8 - 1))
-def test_any_size_of_duration_is_told(days: int, hours: int) -> None:
-    # Python's timedelta ends at a billion days less one.
-    assert parse_duration(f"{days}d{hours}h") == timedelta(days=days, hours=hours)
 
 
 @pytest.mark.parametrize(

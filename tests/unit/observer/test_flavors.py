@@ -81,6 +81,9 @@ def test_two_defaults_are_a_conflict_on_both() -> None:
         found = find(flavor_status(both[name], both, [], NOW), "DefaultConflict")
         assert (found["status"], found["reason"]) == ("True", "SeveralDefaults")
         assert f"also the default: {other};" in found["message"]
+    many = {str(n): flavor(str(n), default=True) for n in range(12)}
+    said = find(flavor_status(many["0"], many, [], NOW), "DefaultConflict")["message"]
+    assert said.startswith("also the default: 1, 10, 11, 2, 3, 4, 5, 6 and 3 more; ")
     one = {"a": flavor("a", default=True), "b": flavor("b")}
     reasons = [
         find(flavor_status(f, one, [], NOW), "DefaultConflict")["reason"] for f in one.values()

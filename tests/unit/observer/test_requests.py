@@ -79,6 +79,34 @@ def test_a_status_is_applied_to_that_very_object(
     assert second.url.path == "/apis/devops.yourcompany.com/v1/devserverflavors/gpu/status"
 
 
+def test_a_role_is_woken_by_one_annotation_of_that_very_object(
+    connect: Callable[[Answer], AsyncClient],
+) -> None:
+    asked: list[httpx2.Request] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request)
+        return httpx2.Response(200, json=STORED)
+
+    async def play() -> None:
+        await ClusterApi(connect(answer)).wake(server(), "v")
+
+    asyncio.run(play())
+    assert [(r.method, r.url.path) for r in asked] == [("PATCH", PATH)]
+    assert dict(asked[0].url.params) == {"fieldManager": "devctl-observer", "force": "true"}
+    assert asked[0].headers["Content-Type"] == "application/apply-patch+yaml"
+    assert json.loads(asked[0].content) == {
+        "apiVersion": "devops.yourcompany.com/v1",
+        "kind": "DevServer",
+        "metadata": {
+            "name": "my-dev",
+            "namespace": "dev-alice",
+            "uid": "u-1",
+            "annotations": {"devops.yourcompany.com/wake": "v"},
+        },
+    }
+
+
 def test_a_deletion_names_uid_and_version_and_reading_tells_the_servers_time(
     connect: Callable[[Answer], AsyncClient],
 ) -> None:

@@ -3,7 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from devctl_observer.conditions import find, own_part
+from devctl_observer.applied import addition
+from devctl_observer.conditions import MESSAGE_LIMIT, find, own_part
 from devctl_observer.replicas import Surroundings
 from devctl_observer.server_status import OWN, Observed, server_status
 from devctl_observer.transitions import transitions
@@ -15,6 +16,7 @@ from unit.observer.objects import (
     distributed,
     exited,
     flavor,
+    made_from,
     pod,
     server,
     unscheduled,
@@ -59,7 +61,11 @@ def test_a_running_server_tells_where_it_is() -> None:
         "flavorGeneration": 1,
     }
     assert found["replicaStatuses"][0]["node"] == "node-a"
-    assert [c["type"] for c in found["conditions"]] == ["FlavorOutdated", "Ready"]
+    assert [c["type"] for c in found["conditions"]] == [
+        "FlavorOutdated",
+        "Ready",
+        "RestartRequired",
+    ]
     assert {c["observedGeneration"] for c in found["conditions"]} == {3}
 
 
@@ -94,11 +100,11 @@ def test_before_there_is_anything() -> None:
     assert ready(status())[:3] == ("Pending", "False", "PodMissing")
 
 
-def applied(status: str, generation: int) -> dict[str, Any]:
+def applied(status: str, generation: int, reason: str = "Conflict") -> dict[str, Any]:
     return {
         "type": "Applied",
         "status": status,
-        "reason": "Conflict",
+        "reason": reason,
         "message": "a foreign Service `my-dev` is in the way",
         "observedGeneration": generation,
     }
@@ -113,7 +119,44 @@ def test_the_roles_failure_is_passed_on_for_the_present_generation_only() -> Non
         old = server({"conditions": [entry]})
         assert ready(status(old, made=False))[2] == "NotApplied"
     # What runs goes on, whatever the last change was.
-    assert ready(status(failed, pod(ready=True)))[0] == "Running"
+    running = ready(status(failed, pod(ready=True)))
+    assert running[:3] == ("Running", "True", "Ready")
+    assert running[3] == (
+        "the server is ready; but its spec as it is now is not applied (Conflict): "
+        "a foreign Service `my-dev` is in the way"
+    )
+
+
+@pytest.mark.parametrize(
+    ("reason", "phase"),
+    [
+        *(("Conflict", "Failed"), ("Invalid", "Failed"), ("Forbidden", "Failed")),
+        *(("TemplateError", "Failed"), ("QuotaExceeded", "Pending")),
+        *(("Terminating", "Pending"), ("Unavailable", "Pending")),
+    ],
+)
+def test_what_passes_by_itself_is_no_failure(reason: str, phase: str) -> None:
+    failed = server({"conditions": [applied("False", 3, reason)]})
+    assert ready(status(failed, made=False))[:3] == (phase, "False", reason)
+    told = "is not applied" in ready(status(failed, pod(ready=True)))[3]
+    assert told is (reason not in {"Terminating", "Unavailable"})
+
+
+def test_a_stop_that_is_not_applied_is_not_silent() -> None:
+    stopped = server({"conditions": [applied("False", 3)]}, stopped=True)
+    assert ready(status(stopped, pod(ready=True)))[3].endswith(
+        "a foreign Service `my-dev` is in the way"
+    )
+    assert "foreign" not in ready(status(stopped))[3]
+
+
+def test_an_addition_is_kept_however_long_the_rest_is() -> None:
+    said = applied("False", 3) | {"message": "x" * 5000}
+    gone = container(state={"waiting": {"reason": "ErrImagePull", "message": "y" * 5000}})
+    seen = server({"conditions": [said]})
+    message = ready(status(seen, pod(containerStatuses=[gone])))[3]
+    assert len(message) == MESSAGE_LIMIT
+    assert message.endswith(addition(seen))
 
 
 def test_stopping_stopped_and_deleted() -> None:
@@ -151,7 +194,7 @@ def test_pods_beyond_the_size_do_not_make_it_unready() -> None:
         (
             None,
             {n: flavor(n, default=True) for n in "ab"},
-            "names no flavor and several flavors are the default",
+            "names no flavor and several flavors are the default (a, b); set spec.flavor to one",
         ),
         ("gone", {str(n): flavor(str(n)) for n in range(10)}, "0, 1, 2, 3, 4, 5, 6, 7 and 2 more"),
     ],
@@ -190,12 +233,8 @@ def test_a_flavor_that_changed_waits_for_the_next_start(
 
 
 def test_pods_that_do_not_say_it_were_made_from_what_their_stateful_set_says() -> None:
-    annotations = {
-        "devops.yourcompany.com/flavor": "cpu-small",
-        "devops.yourcompany.com/flavor-generation": "7",
-    }
     silent = pod(ready=True, meta={"annotations": None})
-    assert status(server(), silent, annotations=annotations)["flavorGeneration"] == 7
+    assert status(server(), silent, annotations=made_from(generation=7))["flavorGeneration"] == 7
 
 
 def test_a_status_derived_from_itself_stays() -> None:

@@ -40,6 +40,8 @@ class FakeApi:
     served: dict[str, Any] = field(default_factory=dict)
     version: int = 100
     managers: dict[str, dict[str, str]] = field(default_factory=dict)
+    uncached: int = 0
+    """How many answers of the operator's proxy do not come from its cache yet."""
 
     def client(self) -> DynamicClient:
         """The official client, with this in the place of the network."""
@@ -83,7 +85,10 @@ class FakeApi:
         # As YAML, which is how the server reads what is applied.
         sent = yaml.load(body, yaml.CSafeLoader) if isinstance(body, bytes) else copy.deepcopy(body)
         answer = getattr(self, method.lower())(path, dict(query), sent)
-        return SimpleNamespace(data=json.dumps(answer).encode())
+        headers = {} if self.uncached else {"X-Cache": "HIT"}
+        if method == "GET" and path in self.objects:
+            self.uncached = max(0, self.uncached - 1)
+        return SimpleNamespace(data=json.dumps(answer).encode(), headers=headers)
 
     def get(self, path: str, query: dict[str, str], _body: Any) -> Any:
         if path in self.served:

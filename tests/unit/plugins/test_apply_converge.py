@@ -88,11 +88,18 @@ def test_a_single_object_is_read_by_name() -> None:
 
 
 def test_the_operators_proxy_gets_the_read_that_makes_it_watch() -> None:
-    api = FakeApi(host="http://localhost:8888")
-    run(api, config("a"), config("b"))
+    """Once the child is in its cache, which may take a moment."""
+    api = FakeApi(host="http://localhost:8888", uncached=2)
     run(api, config("a"), config("b"))
 
-    assert api.requests[:2] == [f"GET {CONFIG}", f"GET {CONFIG}/a"]
+    assert api.requests[-4:] == [f"PATCH {CONFIG}/b", *[f"GET {CONFIG}/b"] * 3]
+
+
+def test_a_proxy_that_never_caches_is_not_asked_for_ever() -> None:
+    api = FakeApi(host="http://localhost:8888", uncached=1000)
+    run(api, config("a"))
+
+    assert api.requests.count(f"GET {CONFIG}/a") < 15
 
 
 @pytest.mark.parametrize("labels", [{}, IDENTITY])

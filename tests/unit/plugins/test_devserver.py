@@ -1,124 +1,257 @@
+"""What the role `devserver` computes."""
+
 from __future__ import annotations
 
 import json
 from typing import Any
 
 import pytest
-from ansible.errors import AnsibleFilterError
-from filter.devserver import FLAVOR_GENERATION, FLAVOR_SPEC, devserver_values, shape
+from apply.errors import ApplyError, Reason
+from devserver.homes import homes
+from devserver.host_key import new_host_key
+from devserver.identity import identity
+from devserver.values import devserver_values
 
-FLAVOR: dict[str, Any] = {
+from devctl.api.labels import FLAVOR, FLAVOR_GENERATION, MADE_FROM, OWNER
+
+Thing = dict[str, Any]
+SMALL: Thing = {
     "metadata": {"name": "small", "generation": 3},
     "spec": {"resources": {"requests": {"cpu": 1}, "limits": {"memory": "1Gi"}}},
 }
+LARGE: Thing = {
+    "metadata": {"name": "large", "generation": 1},
+    "spec": {"default": True, "resources": {"requests": {"cpu": 8}}},
+}
+TWO = {"mode": "distributed", "distributed": {"worldSize": 2, "backend": "gloo"}}
 
 
-def server(**spec: Any) -> dict[str, Any]:
-    return {
-        "metadata": {"name": "lab", "namespace": "dev-alice"},
-        "spec": {"flavor": "small", "mode": "standalone", "persistentHomeSize": "1Gi", **spec},
+def server(**spec: Any) -> Thing:
+    spec = {
+        "owner": "alice@company.com",
+        "flavor": "small",
+        "image": "torch:1",
+        "mode": "standalone",
+        "persistentHomeSize": "1Gi",
+        **spec,
     }
+    spec = {name: value for name, value in spec.items() if value is not None}
+    return {"metadata": {"name": "lab", "namespace": "dev-alice", "uid": "u1"}, "spec": spec}
 
 
-def statefulset(values: dict[str, Any]) -> dict[str, Any]:
+def values(
+    wanted: Thing, stateful_set: Thing | None = None, *flavors: Thing, claims: Any = ()
+) -> Thing:
+    return devserver_values(wanted, flavors or (SMALL, LARGE), stateful_set, claims)
+
+
+def stateful_set(made: Thing, ready: int = 1, uid: str = "u1") -> Thing:
     """The StatefulSet that the API server holds after the values were rendered."""
     template = {
         "metadata": {"name": "home"},
-        "spec": {"resources": {"requests": {"storage": values["claim_template_size"]}}},
+        "spec": {"resources": {"requests": {"storage": made["claim_template_size"]}}},
     }
     return {
-        "metadata": {"annotations": values["flavor_annotations"]},
-        "spec": {"replicas": values["replicas"], "volumeClaimTemplates": [template]},
+        "metadata": {"annotations": made["made_from"], "ownerReferences": [{"uid": uid}]},
+        "spec": {
+            "replicas": made["replicas"],
+            "updateStrategy": {"type": made["update_strategy"]},
+            "volumeClaimTemplates": [template],
+        },
+        "status": {"readyReplicas": ready},
     }
 
 
-def environment(values: dict[str, Any]) -> dict[str, str]:
-    return {e["name"]: e["value"] for e in values["environment"] if "value" in e}
+def environment(made: Thing) -> dict[str, str]:
+    return {e["name"]: e["value"] for e in made["environment"] if "value" in e}
 
 
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ({"mode": "standalone"}, (1, 1)),
-        # The seed's manifest: the block is there and unused.
-        ({"mode": "standalone", "distributed": {"worldSize": 4}}, (1, 1)),
-        ({"mode": "distributed", "distributed": {"worldSize": 4, "nprocsPerNode": 1}}, (4, 1)),
-        ({"mode": "distributed", "distributed": {"worldSize": 8, "nprocsPerNode": 4}}, (2, 4)),
-    ],
-)
-def test_pods_are_processes_over_processes_per_pod(
-    spec: dict[str, Any], expected: tuple[int, int]
-) -> None:
-    assert shape(spec) == expected
+def without(made: Thing, *names: str) -> Thing:
+    return {name: value for name, value in made.items() if name not in names}
 
 
 def test_rank_zero_and_its_home_are_the_same_in_both_modes() -> None:
-    one = devserver_values(server(), FLAVOR, None)
-    block = {"worldSize": 2, "backend": "gloo"}
-    two = devserver_values(server(mode="distributed", distributed=block), FLAVOR, statefulset(one))
-    assert one["homes"] == ["home-lab-0"]
-    assert two["homes"] == ["home-lab-0", "home-lab-1"]
+    one, two = values(server()), values(server(**TWO))
+
+    assert [home["name"] for home in one["homes"]] == ["home-lab-0"]
+    assert [home["name"] for home in two["homes"]] == ["home-lab-0", "home-lab-1"]
     assert environment(one)["MASTER_ADDR"] == environment(two)["MASTER_ADDR"] == "lab-0.lab"
 
 
 def test_distributed_settings_reach_the_environment_and_standalone_ignores_them() -> None:
     block = {"worldSize": 4, "nprocsPerNode": 2, "ncclSettings": {"NCCL_DEBUG": "INFO"}}
-    values = environment(
-        devserver_values(server(mode="distributed", distributed=block), FLAVOR, None)
-    )
-    assert values["WORLD_SIZE"] == "4"
-    assert values["LOCAL_WORLD_SIZE"] == "2"
-    assert values["NNODES"] == "2"
-    assert values["NCCL_DEBUG"] == "INFO"
-    alone = environment(devserver_values(server(distributed=block), FLAVOR, None))
+    many = environment(values(server(mode="distributed", distributed=block)))
+    alone = environment(values(server(distributed=block)))
+
+    assert (many["WORLD_SIZE"], many["LOCAL_WORLD_SIZE"], many["NNODES"]) == ("4", "2", "2")
+    assert many["NCCL_DEBUG"] == "INFO"
     assert alone["WORLD_SIZE"] == "1"
     assert "NCCL_DEBUG" not in alone
 
 
+def test_a_dollar_in_a_setting_stays_text() -> None:
+    block = {"worldSize": 2, "ncclSettings": {"NCCL_DEBUG_FILE": "$(HOME)/%h", "NCCL_NCHANNELS": 2}}
+    made = environment(values(server(mode="distributed", distributed=block)))
+
+    assert made["NCCL_DEBUG_FILE"] == "$$(HOME)/%h"
+    assert made["NCCL_NCHANNELS"] == "2"
+
+
 def test_stopping_keeps_the_homes_and_takes_the_pods() -> None:
-    values = devserver_values(server(stopped=True), FLAVOR, None)
-    assert values["replicas"] == 0
-    assert values["homes"] == ["home-lab-0"]
+    made = values(server(stopped=True))
+
+    assert made["replicas"] == 0
+    assert [home["name"] for home in made["homes"]] == ["home-lab-0"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"image": "torch:2"},
+        {"flavor": "large"},
+        {"flavor": "none-of-that-name"},
+        TWO,
+        {"sharedVolumeClaimName": "data"},
+        {"enableSSH": False},
+    ],
+)
+def test_a_running_server_is_not_restarted_by_a_change(change: Thing) -> None:
+    before = values(server())
+
+    assert values(server(**change), stateful_set(before)) == before
+
+
+def test_a_change_is_taken_up_at_the_next_start() -> None:
+    running = values(server())
+    stopped = values(server(image="torch:2", stopped=True), stateful_set(running))
+    started = values(server(image="torch:2"), stateful_set(stopped, ready=0))
+
+    assert (stopped["image"], stopped["replicas"]) == ("torch:2", 0)
+    assert (started["image"], started["replicas"]) == ("torch:2", 1)
+    assert {running["update_strategy"], started["update_strategy"]} == {"OnDelete"}
 
 
 def test_a_changed_flavor_waits_for_the_next_start() -> None:
-    before = devserver_values(server(), FLAVOR, None)
-    changed = {
-        "metadata": {"name": "small", "generation": 4},
-        "spec": {"resources": {"requests": {"cpu": 2}}},
-    }
-    running = devserver_values(server(), changed, statefulset(before))
-    assert running["resources"] == before["resources"]
-    assert running["flavor_annotations"] == before["flavor_annotations"]
-    stopped = devserver_values(server(stopped=True), changed, statefulset(running))
-    assert stopped["flavor_annotations"][FLAVOR_GENERATION] == "4"
-    started = devserver_values(server(), changed, statefulset(stopped))
-    assert started["resources"]["requests"] == {"cpu": 2}
+    changed = {"metadata": {"name": "small", "generation": 4}, "spec": LARGE["spec"]}
+    before = values(server())
+
+    running = values(server(), stateful_set(before), changed)
+    started = values(server(), stateful_set(before, ready=0), changed)
+
+    assert running == before
+    assert started["flavor"] == {FLAVOR: "small", FLAVOR_GENERATION: "4"}
+    assert started["resources"] == {"requests": {"cpu": "8"}}
+
+
+def test_pods_that_never_became_ready_are_replaced_when_the_mistake_is_mended() -> None:
+    wrong = values(server(image="torhc:1"))
+    mended = values(server(), stateful_set(wrong, ready=0))
+    again = values(server(), stateful_set(mended, ready=0))
+    running = values(server(), stateful_set(mended))
+
+    assert mended["image"] == "torch:1"
+    assert mended["update_strategy"] == "RollingUpdate"
+    # Neither a second run nor the pods' becoming ready writes anything.
+    assert again == running == mended
 
 
 def test_a_server_whose_flavor_was_deleted_runs_on_and_a_new_one_is_refused() -> None:
-    before = devserver_values(server(), FLAVOR, None)
-    assert devserver_values(server(), None, statefulset(before))["resources"] == before["resources"]
-    with pytest.raises(AnsibleFilterError, match="flavor `small` does not exist"):
-        devserver_values(server(), None, None)
+    before = values(server())
+
+    assert values(server(), stateful_set(before), LARGE) == before
+    with pytest.raises(ApplyError, match="flavor `small` does not exist") as refused:
+        values(server(), None, LARGE)
+    assert refused.value.reason is Reason.INVALID
 
 
-def test_another_flavor_is_taken_at_once() -> None:
-    before = devserver_values(server(), FLAVOR, None)
-    other = {**FLAVOR, "metadata": {"name": "large", "generation": 1}}
-    values = devserver_values(server(flavor="large"), other, statefulset(before))
-    assert values["flavor_annotations"][FLAVOR_GENERATION] == "1"
+def test_a_server_whose_flavor_was_deleted_can_be_stopped() -> None:
+    stopped = values(server(stopped=True), stateful_set(values(server())), LARGE)
+
+    assert (stopped["replicas"], stopped["flavor"][FLAVOR]) == (0, "small")
 
 
-def test_the_claim_template_keeps_the_size_it_was_made_with() -> None:
-    before = devserver_values(server(), FLAVOR, None)
-    grown = devserver_values(server(persistentHomeSize="2Gi"), FLAVOR, statefulset(before))
+def test_without_a_flavor_the_default_one_is_used() -> None:
+    made = values(server(flavor=None))
+
+    assert made["flavor"] == {FLAVOR: "large", FLAVOR_GENERATION: "1"}
+
+
+@pytest.mark.parametrize(
+    ("flavors", "problem"),
+    [
+        ([SMALL], "none is the default"),
+        (
+            [LARGE, {**LARGE, "metadata": {"name": "huge"}}],
+            r"several are the default \(huge, large",
+        ),
+    ],
+)
+def test_not_exactly_one_default_is_an_error(flavors: list[Thing], problem: str) -> None:
+    with pytest.raises(ApplyError, match=problem):
+        values(server(flavor=None), None, *flavors)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"spec": {}}', '{"spec": 1, "flavor": 2}'])
+def test_a_record_that_makes_no_sense_counts_as_none(text: str) -> None:
+    before = stateful_set(values(server(image="torch:0")))
+    before["metadata"]["annotations"] = {MADE_FROM: text}
+
+    assert values(server(), before)["image"] == "torch:1"
+
+
+def test_the_record_of_an_earlier_server_of_that_name_is_not_used() -> None:
+    before = stateful_set(values(server(image="torch:0")), uid="u0")
+
+    assert values(server(), before)["image"] == "torch:1"
+
+
+def test_the_record_is_the_same_text_whatever_the_order_of_its_keys() -> None:
+    turned = {**SMALL, "spec": dict(reversed(list(SMALL["spec"].items())))}
+
+    one, two = values(server()), values(server(), None, turned)
+
+    assert one["made_from"] == two["made_from"]
+    assert json.loads(one["made_from"][MADE_FROM])["flavor"]["spec"] == SMALL["spec"]
+
+
+def test_the_claim_template_keeps_the_size_it_was_made_with_and_homes_grow() -> None:
+    before = values(server())
+    grown = values(server(persistentHomeSize="2Gi"), stateful_set(before))
+
     assert grown["claim_template_size"] == "1Gi"
+    assert grown["homes"] == [{"name": "home-lab-0", "size": "2Gi"}]
 
 
-def test_the_recorded_flavor_is_the_same_text_whatever_the_order_of_its_keys() -> None:
-    turned = {**FLAVOR, "spec": dict(reversed(list(FLAVOR["spec"].items())))}
-    one = devserver_values(server(), FLAVOR, None)["flavor_annotations"][FLAVOR_SPEC]
-    two = devserver_values(server(), turned, None)["flavor_annotations"][FLAVOR_SPEC]
-    assert one == two
-    assert json.loads(one) == FLAVOR["spec"]
+@pytest.mark.parametrize(
+    ("there", "wanted", "size"),
+    [
+        ("10Gi", "1Gi", "10Gi"),
+        ("1Gi", "10Gi", "10Gi"),
+        ("1024Mi", "1Gi", "1024Mi"),
+        ("1Gi", 1073741824, "1Gi"),
+        ("1Gi", 1073741825, "1073741825"),
+    ],
+)
+def test_a_home_that_is_there_never_shrinks(there: str, wanted: str | int, size: str) -> None:
+    claim = {
+        "metadata": {"name": "home-lab-0"},
+        "spec": {"resources": {"requests": {"storage": there}}},
+    }
+
+    assert homes("lab", 1, wanted, [claim]) == [{"name": "home-lab-0", "size": size}]
+
+
+def test_another_owner_has_another_identity() -> None:
+    alice, bob = identity(server()), identity(server(owner="bob@company.com"))
+
+    assert alice[OWNER] != bob[OWNER]
+    assert without(alice, OWNER) == without(bob, OWNER)
+
+
+def test_a_host_key_is_new_each_time_and_says_whose_it_is() -> None:
+    one, two = new_host_key("lab"), new_host_key("lab")
+
+    assert one["private"] != two["private"]
+    assert one["private"].startswith("-----BEGIN OPENSSH PRIVATE KEY-----\n")
+    assert one["public"].startswith("ssh-ed25519 ")
+    assert one["public"].endswith(" lab\n")

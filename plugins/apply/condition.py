@@ -1,0 +1,76 @@
+"""The one condition that a role writes: whether the cluster holds what it rendered."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from apply.errors import NotFoundError, StaleReadError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from apply.client import Cluster
+    from apply.errors import ApplyError
+
+# A status condition holds 32 KiB.
+_LONGEST = 4096
+
+
+def condition(kind: str, generation: int, error: ApplyError | None) -> dict[str, Any]:
+    """A condition without its time.
+
+    >>> condition("Applied", 2, None)["reason"]
+    'Applied'
+    """
+    return {
+        "type": kind,
+        "status": "False" if error else "True",
+        "observedGeneration": generation,
+        "reason": str(error.reason) if error else "Applied",
+        "message": str(error)[:_LONGEST] if error else "the cluster holds what it is to hold",
+    }
+
+
+def status_manifest(
+    owner: Mapping[str, Any], kind: str, error: ApplyError | None, now: datetime | None = None
+) -> dict[str, Any] | None:
+    """The status to apply to the owner; None where it says so already.
+
+    Args:
+        owner: The custom resource, as it was when the run began.
+        kind: The condition's type.
+        error: Why it is not so; None where it is.
+        now: The time, if not the present.
+    """
+    metadata = owner["metadata"]
+    found = (c for c in owner.get("status", {}).get("conditions", []) if c.get("type") == kind)
+    before: Mapping[str, Any] = next(found, {})
+    wanted = condition(kind, metadata["generation"], error)
+    since = before.get("lastTransitionTime")
+    if since and wanted.items() <= before.items():
+        return None
+    if not since or before.get("status") != wanted["status"]:
+        since = (now or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        # The UID: an object of that name that was made since is another one.
+        "metadata": {name: metadata[name] for name in ("name", "namespace", "uid")},
+        "status": {"conditions": [wanted | {"lastTransitionTime": since}]},
+    }
+
+
+def tell(cluster: Cluster, owner: Mapping[str, Any], kind: str, error: ApplyError | None) -> None:
+    """Write the condition where it is not so already; an owner that is gone needs none.
+
+    Raises:
+        ApplyError: The server refused it, or cannot be reached.
+    """
+    status = status_manifest(owner, kind, error)
+    if status is None:
+        return
+    try:
+        cluster.apply_status(status, f"{cluster.field_manager}-status")
+    except (NotFoundError, StaleReadError):
+        return

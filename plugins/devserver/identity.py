@@ -1,0 +1,33 @@
+"""The labels that say that an object is a server's."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from devctl.api.labels import DEVSERVER, MANAGED_BY, MANAGER, OWNER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def identity(server: Mapping[str, Any]) -> dict[str, str]:
+    """Who made it, for which server, of which owner.
+
+    Homes outlive their server. The owner is part of the identity, so that a server of the same name
+    that somebody else makes does not come up with another person's files, but with a conflict.
+    """
+    return {
+        MANAGED_BY: MANAGER,
+        DEVSERVER: str(server["metadata"]["name"]),
+        OWNER: owner_digest(str(server["spec"]["owner"])),
+    }
+
+
+def owner_digest(owner: str) -> str:
+    """An owner as a label may hold it: names of people hold characters that labels may not.
+
+    >>> owner_digest("alice@company.com")
+    '22c9943ba6fdf0104cc21b7b'
+    """
+    return sha256(owner.encode()).hexdigest()[:24]

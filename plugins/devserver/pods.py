@@ -1,0 +1,93 @@
+"""What a server's pods are made from.
+
+A server that runs is never restarted by a change: it keeps what its pods were made from, recorded
+on its StatefulSet, until it is stopped and started. While no pod is ready there is nothing to keep,
+and a change is taken up at once: that is how a mistake is mended.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from apply.errors import ApplyError
+
+from devctl.api.labels import MADE_FROM
+from devctl.api.pod_spec import pod_spec
+from devserver.flavors import find_flavor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+MadeFrom = dict[str, Any]
+
+
+def recorded(server: Mapping[str, Any], statefulset: Mapping[str, Any] | None) -> MadeFrom | None:
+    """What the StatefulSet's pods were made from; None where that is not known.
+
+    A StatefulSet of an earlier server of the same name says nothing about this one.
+    """
+    metadata = (statefulset or {}).get("metadata", {})
+    owners = {owner["uid"] for owner in metadata.get("ownerReferences", [])}
+    text = metadata.get("annotations", {}).get(MADE_FROM)
+    if server["metadata"]["uid"] not in owners or not text:
+        return None
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(found, dict):
+        return None
+    whole = isinstance(found.get("spec"), dict) and isinstance(found.get("flavor"), dict)
+    return found if whole else None
+
+
+def is_serving(server: Mapping[str, Any], statefulset: Mapping[str, Any] | None) -> bool:
+    """Whether somebody may be at work on the server."""
+    ready = (statefulset or {}).get("status", {}).get("readyReplicas", 0)
+    return ready > 0 and not server["spec"].get("stopped", False)
+
+
+def made_from(
+    server: Mapping[str, Any],
+    flavors: Sequence[Mapping[str, Any]],
+    statefulset: Mapping[str, Any] | None,
+) -> MadeFrom:
+    """What the pods are to be made from now.
+
+    Raises:
+        ApplyError: The server is to start, and the flavor that it asks for cannot be told.
+    """
+    kept = recorded(server, statefulset)
+    if kept and is_serving(server, statefulset):
+        return kept
+    spec = pod_spec(server["spec"])
+    try:
+        return {"spec": spec, "flavor": find_flavor(spec.get("flavor"), flavors)}
+    except ApplyError:
+        # Whatever has become of the flavor, a server can be stopped.
+        if kept and server["spec"].get("stopped", False):
+            return kept
+        raise
+
+
+def update_strategy(
+    server: Mapping[str, Any], statefulset: Mapping[str, Any] | None, wanted: MadeFrom
+) -> str:
+    """How the StatefulSet takes up a changed template.
+
+    Not by itself, or an upgrade of the operator would restart everybody's servers. But pods that
+    never became ready would otherwise stay when what broke them is mended.
+    """
+    if statefulset is None or server["spec"].get("stopped", False):
+        return "OnDelete"
+    broken = not is_serving(server, statefulset)
+    before = recorded(server, statefulset)
+    if broken and before is not None and before != wanted:
+        return "RollingUpdate"
+    return str(statefulset["spec"].get("updateStrategy", {}).get("type", "OnDelete"))
+
+
+def text_of(wanted: MadeFrom) -> str:
+    """As it is recorded; equal text for equal content."""
+    return json.dumps(wanted, sort_keys=True)

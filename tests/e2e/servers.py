@@ -1,0 +1,122 @@
+"""One DevServer in a namespace of the test's own, and what people look at in it."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from e2e.commands import Kubectl
+
+Thing = dict[str, Any]
+TWO_RANKS = {"mode": "distributed", "distributed": {"worldSize": 2, "backend": "gloo"}}
+CHILDREN = "statefulset,service,configmap,secret,persistentvolumeclaim,pod"
+
+
+def wait_until(true: Callable[[], bool], what: str, seconds: float = 60) -> None:
+    """Look until it is so."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
+        time.sleep(0.2)
+
+
+@dataclass
+class DevServer:
+    """A server as its owner sees it: applied, looked at, and used."""
+
+    kubectl: Kubectl
+    namespace: str
+    spec: Thing
+    name: str = "lab"
+    wanted: Thing = field(default_factory=dict)
+
+    def apply(self, **changes: Any) -> None:
+        """Apply its manifest with the fields that changed; None takes one out."""
+        self.wanted |= changes
+        spec = {
+            name: value for name, value in (self.spec | self.wanted).items() if value is not None
+        }
+        manifest = {
+            "apiVersion": "devops.yourcompany.com/v1",
+            "kind": "DevServer",
+            "metadata": {"name": self.name, "namespace": self.namespace},
+            "spec": spec,
+        }
+        self.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(manifest))
+
+    def get(self, *names: str) -> list[Thing]:
+        """Objects of the namespace."""
+        options = ("-n", self.namespace, "--ignore-not-found", "-o", "json")
+        text = self.kubectl("get", *names, *options)
+        found = json.loads(text) if text.strip() else {"items": []}
+        items: list[Thing] = found.get("items", [found])
+        return items
+
+    @property
+    def status(self) -> Thing:
+        """Its status."""
+        found: Thing = self.get("devserver", self.name)[0].get("status", {})
+        return found
+
+    def condition(self, kind: str) -> Thing:
+        """A condition of its status; empty where there is none."""
+        found = (c for c in self.status.get("conditions", []) if c["type"] == kind)
+        return next(found, {})
+
+    def is_current(self, kind: str, status: str) -> bool:
+        """Whether a condition has that status for the spec as it is now."""
+        server = self.get("devserver", self.name)[0]
+        return any(
+            (c["type"], c["status"]) == (kind, status)
+            and c["observedGeneration"] == server["metadata"]["generation"]
+            for c in server.get("status", {}).get("conditions", [])
+        )
+
+    def wait(self, kind: str, status: str = "True", seconds: float = 60) -> Thing:
+        """Wait until a condition has a status for the present spec; the condition."""
+        wait_until(
+            lambda: self.is_current(kind, status),
+            f"{kind}={status} of {self.namespace}/{self.name}: {self.status}",
+            seconds,
+        )
+        return self.condition(kind)
+
+    def stop(self) -> None:
+        """Stop it and wait for the last pod to go."""
+        self.apply(stopped=True)
+        wait_until(lambda: self.status.get("phase") == "Stopped", "it is stopped")
+
+    def start(self, **changes: Any) -> None:
+        """Start it, with changes, and wait until it is ready."""
+        self.apply(stopped=False, **changes)
+        self.wait("Ready")
+
+    def delete(self) -> None:
+        """Delete it and wait for the last of its pods to go."""
+        self.kubectl("-n", self.namespace, "delete", "devserver", self.name)
+        wait_until(lambda: not self.get("statefulset,pod"), "its pods are gone")
+
+    def run(self, script: str, rank: int = 0) -> str:
+        """What a script prints inside one of its pods."""
+        pod = f"{self.name}-{rank}"
+        return self.kubectl("-n", self.namespace, "exec", pod, "--", "sh", "-c", script).strip()
+
+    def uids(self, kinds: str = CHILDREN) -> dict[str, str]:
+        """Its objects, `Kind/name`, and their UIDs."""
+        return {
+            f"{thing['kind']}/{thing['metadata']['name']}": thing["metadata"]["uid"]
+            for thing in self.get(kinds)
+            if thing["metadata"]["name"] != "kube-root-ca.crt"
+        }
+
+    def versions(self, kinds: str = CHILDREN) -> dict[str, str]:
+        """Its objects and their resource versions."""
+        return {
+            f"{thing['kind']}/{thing['metadata']['name']}": thing["metadata"]["resourceVersion"]
+            for thing in self.get(kinds)
+        }

@@ -1,0 +1,29 @@
+"""Words that are stored in clusters: a changed one orphans what has the old one."""
+
+from __future__ import annotations
+
+import re
+
+from devctl.api import labels
+from devctl.api.devserver import Condition, FlavorCondition, Phase
+
+_QUALIFIED = re.compile(r"devops\.yourcompany\.com/[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+def test_labels_and_annotations_have_the_groups_prefix_and_a_name_of_their_own() -> None:
+    names = ("DEVSERVER", "FLAVOR", "FLAVOR_GENERATION", "MADE_FROM", "WAKE", "OWNER")
+    keys = [getattr(labels, name) for name in names]
+    assert len(set(keys)) == len(keys)
+    assert all(_QUALIFIED.fullmatch(key) for key in keys)
+
+
+def test_the_words_of_a_status() -> None:
+    assert sorted(Phase) == ["Failed", "Pending", "Running", "Starting", "Stopped", "Stopping"]
+    assert sorted(Condition) == [
+        "Applied",
+        "Expiring",
+        "FlavorOutdated",
+        "Ready",
+        "RestartRequired",
+    ]
+    assert sorted(FlavorCondition) == ["DefaultConflict", "Schedulable"]

@@ -1,0 +1,50 @@
+"""Lets endless work run for a while. No limit is a time: a loaded machine is slow, not wrong."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from lightkube import ApiError
+from lightkube.models.meta_v1 import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from http import HTTPStatus
+
+
+def api_error(code: HTTPStatus) -> ApiError:
+    return ApiError(status=Status(code=int(code), message=code.phrase))
+
+
+async def until(work: Coroutine[Any, Any, None], reached: Callable[[], object]) -> None:
+    """Let something run until what it is to bring about is there."""
+    task = asyncio.ensure_future(work)
+    for _ in range(3000):
+        if reached() or task.done():
+            break
+        await asyncio.sleep(0.01)
+    await _end(task)
+    assert reached()
+
+
+async def for_turns(work: Coroutine[Any, Any, None], turns: int) -> None:
+    """Let something run for so many turns of the event loop."""
+    task = asyncio.ensure_future(work)
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    await _end(task)
+
+
+async def for_a_while(work: Coroutine[Any, Any, None]) -> None:
+    """Let something run that is to do nothing more."""
+    task = asyncio.ensure_future(work)
+    await asyncio.sleep(0.1)
+    await _end(task)
+
+
+async def _end(task: asyncio.Future[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task

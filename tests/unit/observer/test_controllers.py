@@ -1,0 +1,189 @@
+"""What is written about a server or a flavor, against a cluster that is a list in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+import pytest
+from devctl_observer import kinds
+from devctl_observer.caches import Caches
+from devctl_observer.controllers import Controllers
+from devctl_observer.flavor_fit import node_facts
+from devctl_observer.store import Key
+from lightkube import ApiError
+from lightkube.resources.apps_v1 import StatefulSet
+
+from devctl.api.labels import WAKE
+from unit.observer.objects import flavor, node, pod, server, warning
+from unit.observer.running import api_error
+
+if TYPE_CHECKING:
+    from devctl_observer.cluster_api import ClusterApi
+
+KEY = Key("dev-alice", "my-dev")
+
+
+class FakeCluster:
+    """Stores what is written, as the API server would; its versions count writes."""
+
+    def __init__(self, caches: Caches) -> None:
+        self.caches = caches
+        self.version = 1000
+        self.written: list[dict[str, Any]] = []
+        self.told: list[str] = []
+        self.woken: list[str] = []
+        self.fails: ApiError | None = None
+
+    async def apply_status(self, _kind: Any, meta: Any, status: dict[str, Any]) -> dict[str, Any]:
+        if self.fails:
+            raise self.fails
+        self.written.append(status)
+        before = self.caches.servers.get(Key(meta.namespace, meta.name))
+        ours = {entry["type"] for entry in status["conditions"]}
+        others = [
+            entry
+            for entry in (before.status.get("conditions", []) if before else [])
+            if entry["type"] not in ours
+        ]
+        merged = {**status, "conditions": [*others, *status["conditions"]]}
+        return self.stored(meta, merged, before.wake if before else "")
+
+    async def wake(self, found: Any, value: str) -> dict[str, Any]:
+        if self.fails:
+            raise self.fails
+        self.woken.append(value)
+        before = self.caches.servers.get(KEY)
+        assert before
+        return self.stored(found.metadata, before.status, value)
+
+    async def tell(self, _server: Any, _version: str, said: Any) -> None:
+        self.told.append(said.reason)
+
+    def stored(self, meta: Any, status: dict[str, Any], wake: str) -> dict[str, Any]:
+        self.version = max(self.version, int(meta.resource_version or 0)) + 1
+        metadata = {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid}
+        metadata |= {"generation": meta.generation, "resourceVersion": str(self.version)}
+        annotations = {WAKE: wake} if wake else {}
+        spec = {"flavor": "cpu-small"}
+        return {"metadata": metadata | {"annotations": annotations}, "spec": spec, "status": status}
+
+
+def filled() -> tuple[Caches, FakeCluster, Controllers]:
+    caches = Caches()
+    cluster = FakeCluster(caches)
+    caches.servers.put(KEY, 100, server())
+    caches.flavors.put(Key("", "cpu-small"), 1, flavor())
+    caches.nodes.put(Key("", "node-a"), 1, node_facts(node()))
+    labelled = pod(ready=True)
+    assert labelled.metadata
+    labelled.metadata.labels = {"devops.yourcompany.com/devserver": "my-dev"}
+    caches.pods.put(Key("dev-alice", "my-dev-0"), 1, labelled)
+    foreign = warning("Pod", "my-dev-0", "FailedMount", "of an earlier pod")
+    caches.warnings.put(Key("dev-alice", "w"), 1, foreign)
+    owner = {"apiVersion": "v1", "kind": "DevServer", "name": "my-dev", "uid": "u-1"}
+    made = msgspec.convert(
+        {
+            "metadata": {"name": "my-dev", "uid": "s", "ownerReferences": [owner]},
+            "spec": {"selector": {}, "serviceName": "my-dev", "template": {}},
+        },
+        StatefulSet,
+    )
+    caches.stateful_sets.put(KEY, 1, kinds.small_stateful_set(made))
+    return caches, cluster, Controllers(caches, cast("ClusterApi", cluster))
+
+
+def test_a_status_is_written_once() -> None:
+    caches, cluster, controllers = filled()
+    observed = caches.observe(KEY, server())
+    assert observed.made
+    assert observed.around.warnings == ()
+    for _ in range(3):
+        assert asyncio.run(controllers.server(KEY)) is None
+        assert asyncio.run(controllers.flavor(Key("", "cpu-small"))) is None
+    assert [status.get("phase") for status in cluster.written] == ["Running", None]
+    assert cluster.told == ["Running"]
+    assert controllers.writes == {"devserver": 1, "flavor": 1}
+    assert asyncio.run(controllers.server(Key("dev-alice", "gone"))) is None
+    assert asyncio.run(controllers.flavor(Key("", "gone"))) is None
+
+
+@pytest.mark.parametrize("code", [HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT])
+def test_what_is_gone_meanwhile_is_no_failure(code: HTTPStatus) -> None:
+    _, cluster, controllers = filled()
+    cluster.fails = api_error(code)
+    assert asyncio.run(controllers.server(KEY)) is None
+    assert asyncio.run(controllers.flavor(Key("", "cpu-small"))) is None
+    assert controllers.writes == {"devserver": 0, "flavor": 0}
+
+
+def test_a_refused_write_is_a_failure() -> None:
+    _, cluster, controllers = filled()
+    cluster.fails = api_error(HTTPStatus.FORBIDDEN)
+    with pytest.raises(ApiError):
+        asyncio.run(controllers.server(KEY))
+    with pytest.raises(ApiError):
+        asyncio.run(controllers.flavor(Key("", "cpu-small")))
+
+
+def test_an_expiring_server_is_looked_at_in_time() -> None:
+    caches, _, controllers = filled()
+    caches.servers.put(KEY, 101, server(lifecycle={"timeToLive": "9999d"}))
+    wait = asyncio.run(controllers.server(KEY))
+    assert wait is not None
+    assert wait > 86400
+
+
+def invalid(generation: int) -> dict[str, Any]:
+    said = {"type": "Applied", "status": "False", "reason": "Invalid", "message": "no flavor"}
+    return {"conditions": [said | {"observedGeneration": generation}]}
+
+
+def test_a_role_is_woken_once_for_each_cause() -> None:
+    caches, cluster, controllers = filled()
+    caches.servers.put(KEY, 100, server(invalid(3)))
+    for _ in range(3):
+        asyncio.run(controllers.server(KEY))
+    assert len(cluster.woken) == controllers.wakes == 1
+    # Another process that knows nothing of this one finds the annotation.
+    again = Controllers(caches, cast("ClusterApi", cluster))
+    asyncio.run(again.server(KEY))
+    assert again.wakes == 0
+    caches.flavors.put(Key("", "cpu-small"), 2, flavor(generation=2))
+    asyncio.run(again.server(KEY))
+    assert len(set(cluster.woken)) == 2
+
+
+def test_who_has_failed_for_nothing_that_is_known_is_not_woken() -> None:
+    caches, cluster, controllers = filled()
+    caches.servers.put(KEY, 100, server(invalid(2)))
+    asyncio.run(controllers.server(KEY))
+    assert cluster.woken == []
+
+
+def test_a_server_that_goes_while_it_is_woken_is_no_failure() -> None:
+    caches, cluster, controllers = filled()
+    asyncio.run(controllers.server(KEY))
+    written = caches.servers.get(KEY)
+    assert written
+    status = {**written.status, "conditions": [*written.status["conditions"]]}
+    status["conditions"] += invalid(3)["conditions"]
+    caches.servers.put(KEY, 90_000, server(status, {"resourceVersion": "90000"}))
+    cluster.fails = api_error(HTTPStatus.CONFLICT)
+    assert asyncio.run(controllers.server(KEY)) is None
+    assert controllers.wakes == 0
+
+
+def test_a_change_that_is_not_applied_is_told_once() -> None:
+    caches, cluster, controllers = filled()
+    asyncio.run(controllers.server(KEY))
+    written = caches.servers.get(KEY)
+    assert written
+    conflict = invalid(3)["conditions"][0] | {"reason": "Conflict"}
+    status = {**written.status, "conditions": [*written.status["conditions"], conflict]}
+    caches.servers.put(KEY, 90_000, server(status, {"resourceVersion": "90000"}))
+    for _ in range(3):
+        asyncio.run(controllers.server(KEY))
+    assert cluster.told == ["Running", "NotApplied"]

@@ -1,0 +1,106 @@
+"""One observer leads. Time passes with each look at the clock: nobody has to wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from itertools import count
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from devctl_observer import election
+from devctl_observer.election import Election, LeadershipLostError
+from lightkube.models.coordination_v1 import LeaseSpec
+from lightkube.models.meta_v1 import ObjectMeta
+
+from unit.observer.running import api_error, for_turns
+
+if TYPE_CHECKING:
+    from lightkube import AsyncClient
+
+
+class FakeLease:
+    """A cluster with one lease."""
+
+    def __init__(self) -> None:
+        self.lease: Any = None
+        self.version = 0
+        self.broken = False
+
+    async def get(self, _kind: Any, _name: str, **_options: Any) -> Any:
+        if self.broken:
+            raise api_error(HTTPStatus.SERVICE_UNAVAILABLE)
+        if self.lease is None:
+            raise api_error(HTTPStatus.NOT_FOUND)
+        metadata = ObjectMeta(name="l", namespace="n", resourceVersion=str(self.version))
+        return type(self.lease)(metadata=metadata, spec=self.lease.spec)
+
+    async def create(self, lease: Any) -> None:
+        self.lease, self.version = lease, self.version + 1
+
+    async def replace(self, lease: Any) -> None:
+        if lease.metadata.resourceVersion != str(self.version):
+            raise api_error(HTTPStatus.CONFLICT)
+        await self.create(lease)
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(election, "PAUSE", 0)
+
+
+def candidate(cluster: FakeLease, who: str) -> Election:
+    clock = count()
+    client = cast("AsyncClient", cluster)
+    return Election(client, "l", "n", who, clock=lambda: float(next(clock)))
+
+
+def test_one_leads_another_waits_and_follows() -> None:
+    cluster = FakeLease()
+
+    async def both(leader: Election, other: Election) -> None:
+        await asyncio.gather(leader.hold(), other.win())
+
+    async def play() -> None:
+        first, second = candidate(cluster, "first"), candidate(cluster, "second")
+        await first.win()
+        await for_turns(both(first, second), 200)
+        assert cluster.version > 50
+        assert cluster.lease.spec.holderIdentity == "first"
+        await second.release()  # not its own: nothing happens
+        assert cluster.lease.spec.holderIdentity == "first"
+        await first.release()
+        await second.win()
+        assert cluster.lease.spec.holderIdentity == "second"
+
+    asyncio.run(play())
+
+
+def test_the_lease_of_a_leader_that_died_is_taken_when_its_duration_is_over() -> None:
+    cluster = FakeLease()
+
+    async def play() -> None:
+        await candidate(cluster, "dead").win()
+        cluster.lease.spec = LeaseSpec(holderIdentity="dead", leaseDurationSeconds=50)
+        heir = candidate(cluster, "heir")
+        await for_turns(heir.win(), 40)
+        assert cluster.lease.spec.holderIdentity == "dead"
+        await heir.win()
+        assert cluster.lease.spec.holderIdentity == "heir"
+        assert cluster.lease.spec.leaseTransitions == 1
+
+    asyncio.run(play())
+
+
+def test_a_leader_that_cannot_renew_stops() -> None:
+    cluster = FakeLease()
+
+    async def play() -> None:
+        leader = candidate(cluster, "me")
+        await leader.win()
+        cluster.broken = True
+        with pytest.raises(LeadershipLostError, match="could not be renewed"):
+            await leader.hold()
+        await leader.release()
+
+    asyncio.run(play())

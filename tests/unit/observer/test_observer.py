@@ -1,0 +1,115 @@
+"""Whom a change concerns."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+import pytest
+from devctl_observer import kinds, observer
+from devctl_observer.flavor_fit import node_facts
+from devctl_observer.observer import Observer
+from devctl_observer.store import Key
+
+from devctl.api.labels import DEVSERVER
+from unit.observer.objects import flavor, node, pod, server, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lightkube import AsyncClient
+
+MINE = Key("dev-alice", "my-dev")
+NAMELESS = Key("dev-alice", "nameless")
+
+
+@pytest.fixture
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Any], None]], set[str]]:
+    """The names of the servers and flavors that a change makes the observer look at."""
+    monkeypatch.setattr(observer, "ClusterApi", lambda _: None)
+
+    def play(change: Callable[[Any], None]) -> set[str]:
+        async def run() -> set[str]:
+            one = Observer(cast("AsyncClient", None))
+            found: set[str] = set()
+            monkeypatch.setattr(one.servers, "add", lambda key: found.add(key.name))
+            monkeypatch.setattr(one.flavors, "add", lambda key: found.add(f"flavor {key.name}"))
+            one.caches.servers.put(MINE, 1, server())
+            one.caches.servers.put(NAMELESS, 1, server(meta={"name": "nameless"}, flavor=None))
+            for name in ("cpu-small", "gpu"):
+                one.caches.flavors.put(Key("", name), 1, flavor(name))
+            one.caches.pods.put(Key("dev-alice", "my-dev-0"), 1, labelled())
+            change(one)
+            return found
+
+        return asyncio.run(run())
+
+    return play
+
+
+def labelled() -> Any:
+    found = pod()
+    assert found.metadata
+    found.metadata.labels = {DEVSERVER: "my-dev"}
+    return found
+
+
+def recreated() -> Any:
+    meta = msgspec.structs.replace(flavor().metadata, uid="another")
+    return msgspec.structs.replace(flavor(), metadata=meta)
+
+
+BOTH = {"my-dev", "nameless"}
+FLAVORS = {"flavor cpu-small", "flavor gpu"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (None, flavor(), BOTH | FLAVORS),
+        (flavor(), None, BOTH | FLAVORS),
+        (flavor(), flavor(generation=2), BOTH | {"flavor cpu-small"}),
+        (flavor(), flavor(generation=2, default=True), BOTH | FLAVORS),
+        (flavor(), recreated(), BOTH | {"flavor cpu-small"}),
+        # Its status alone.
+        (flavor(), flavor(), {"flavor cpu-small"}),
+        # Another one decides about who names none.
+        (None, flavor("gpu", default=True), {"nameless"} | FLAVORS),
+        (None, None, set()),
+    ],
+)
+def test_a_flavor(looked_at: Any, old: Any, new: Any, expected: set[str]) -> None:
+    assert looked_at(lambda one: one._flavor(old, new)) == expected  # noqa: SLF001
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (node_facts(node()), node_facts(node(ready="False")), {"my-dev"} | FLAVORS),
+        (node_facts(node()), None, {"my-dev"} | FLAVORS),
+        (None, node_facts(node("other")), FLAVORS),
+        (node_facts(node()), node_facts(node(cordoned=True)), FLAVORS),
+    ],
+)
+def test_a_node(looked_at: Any, old: Any, new: Any, expected: set[str]) -> None:
+    assert looked_at(lambda one: one._node(old, new)) == expected  # noqa: SLF001
+
+
+def test_a_server_a_child_and_a_warning(looked_at: Any) -> None:
+    said = warning("Pod", "my-dev-0", "FailedMount", "x")
+    assert looked_at(lambda one: one._server(None, server())) == {"my-dev"}  # noqa: SLF001
+    assert looked_at(lambda one: one._server(server(), None)) == set()  # noqa: SLF001
+    assert looked_at(lambda one: one._child(labelled(), None)) == {"my-dev"}  # noqa: SLF001
+    assert looked_at(lambda one: one._child(None, pod())) == set()  # noqa: SLF001
+    assert looked_at(lambda one: one._warning(None, said)) == {"my-dev"}  # noqa: SLF001
+    assert looked_at(lambda one: one._warning(said, None)) == {"my-dev"}  # noqa: SLF001
+
+
+def test_what_is_kept_of_a_pod_is_enough_and_no_more() -> None:
+    whole = pod(ready=True)
+    small = kinds.small_pod(whole)
+    assert small.spec
+    assert (small.spec.containers, small.spec.affinity) == ([], None)
+    assert (small.spec.nodeName, bool(small.spec.volumes)) == ("node-a", True)
+    assert kinds.small_pod(type(whole)()).spec is None

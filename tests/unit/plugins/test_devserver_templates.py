@@ -1,0 +1,146 @@
+"""Whatever a spec's fields hold, the templates give the same manifests, with it as plain text."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.plugins import loader
+from ansible.template import Templar, trust_as_template
+from apply.manifests import parse
+from devserver.values import devserver_values
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from devctl.api.labels import MADE_FROM
+from devctl.local.paths import REPOSITORY
+
+Thing = dict[str, Any]
+ROLE = REPOSITORY / "roles/devserver"
+KEY = {"private": "private-text", "public": "public-text"}
+# What YAML cannot hold at all is refused by the API server before any role sees it.
+TEXT = st.text(
+    st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t\r"), min_size=1
+)
+HOSTILE = [
+    "a\nprivileged: true",
+    "{{ lookup('pipe', 'id') }}",
+    "{% for a in b %}",
+    "---\n- x",
+    "!!python/object",
+    "*alias &anchor",
+    "'\"\\",
+    "null",
+    "0x10",
+    "a: b # c",
+    "{# comment #}",
+    "\u2028\u0085",
+    "🙂",
+]
+FIELDS = (
+    "image",
+    "flavor",
+    "sharedVolumeClaimName",
+    "persistentHomeSize",
+    "setting",
+    "memory",
+    "selector",
+    "toleration",
+)
+
+
+def server(values: dict[str, str]) -> Thing:
+    block = {"worldSize": 2, "backend": "gloo", "ncclSettings": {"NCCL_DEBUG": values["setting"]}}
+    spec: Thing = {name: values[name] for name in FIELDS[:4]}
+    spec |= {"owner": "alice", "mode": "distributed", "distributed": block}
+    return {"metadata": {"name": "lab", "namespace": "dev", "uid": "u1"}, "spec": spec}
+
+
+def flavor(values: dict[str, str]) -> Thing:
+    return {
+        "metadata": {"name": values["flavor"], "generation": 1},
+        "spec": {
+            "resources": {"requests": {"memory": values["memory"]}},
+            "nodeSelector": {"pool": values["selector"]},
+            "tolerations": [{"key": values["toleration"]}],
+        },
+    }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _plugins() -> None:
+    if not loader.AnsibleCollectionConfig.collection_finder:
+        loader.init_plugin_loader()
+
+
+def render(values: dict[str, str]) -> list[Thing]:
+    """The manifests of every template, as the role's one task has them rendered."""
+    wanted = devserver_values(server(values), [flavor(values)], None, [])
+    variables = {
+        "__devserver": wanted,
+        "__devserver_host_key": KEY,
+        "ansible_search_path": [str(ROLE)],
+    }
+    made = []
+    templar = Templar(loader=DataLoader(), variables=variables)
+    for path in sorted((ROLE / "templates").iterdir()):
+        text = templar.template(
+            trust_as_template(path.read_text()), overrides={"trim_blocks": True}
+        )
+        made += parse(path.name, text)
+    return made
+
+
+def put(thing: Any, names: dict[str, str]) -> Any:
+    """A thing with each text that is a placeholder replaced."""
+    if isinstance(thing, dict):
+        return {key: put(value, names) for key, value in thing.items()}
+    if isinstance(thing, list):
+        return [put(value, names) for value in thing]
+    return names.get(thing, thing) if isinstance(thing, str) else thing
+
+
+def without_record(manifests: list[Thing]) -> list[Thing]:
+    """The record of the spec is JSON in a text: compared by itself."""
+    for manifest in manifests:
+        manifest["metadata"].pop("annotations", None)
+    return manifests
+
+
+@cache
+def plain() -> str:
+    """The manifests of a server whose texts are placeholders."""
+    return json.dumps(without_record(render({name: f"plain-{name}" for name in FIELDS})))
+
+
+def check(values: dict[str, str]) -> None:
+    texts = {f"plain-{name}": value for name, value in values.items()}
+    # The kubelet would put a variable in the place of `$(NAME)`.
+    texts["plain-setting"] = values["setting"].replace("$(", "$$(")
+    found = render(values)
+    metadata = next(m["metadata"] for m in found if m["kind"] == "StatefulSet")
+    record = json.loads(metadata["annotations"][MADE_FROM])
+    assert record["spec"]["image"] == values["image"]
+    assert without_record(found) == put(json.loads(plain()), texts)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_hostile_text_stays_text(text: str) -> None:
+    check(dict.fromkeys(FIELDS, text))
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.fixed_dictionaries(dict.fromkeys(FIELDS, TEXT)))
+def test_any_text_stays_text(values: dict[str, str]) -> None:
+    check(values)
+
+
+def test_no_value_is_rendered_as_a_template_again() -> None:
+    made = yaml.safe_dump(render(dict.fromkeys(FIELDS, "{{ 6 * 7 }}")))
+
+    assert "42" not in made
+    assert "{{ 6 * 7 }}" in made

@@ -7,7 +7,8 @@ An image.json holds:
 - ``context``: paths of this repository that the Containerfile copies, at the same relative path.
 - ``programs``: program group to program names; each is staged as ``bin/<program>``.
 - ``args``: further build arguments.
-- ``version``: a fixed tag, where kubeadm dictates one; otherwise the tag is the content's hash.
+- ``version``: a fixed tag, where kubeadm or people's manifests name one; otherwise the tag is the
+  content's hash.
 - ``bootstrap``: suite and packages of a Debian root, staged as ``base.tar``.
 - ``pods``: false where no pod uses it; it is not imported into the nodes then.
 - ``variants``: several images from one Containerfile; each entry overrides the keys above.

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import time
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
 from e2e.commands import devctl, must
 from e2e.deployment import SYSTEM, deploy
+from e2e.tenants import ALICE, BOB, OBSERVER, OPERATOR, RESOURCES, VERBS, Tenants, server
 
 from devctl.local import build
 from devctl.local.cluster import existing
@@ -97,3 +100,28 @@ def namespace(kubectl: Kubectl, request: pytest.FixtureRequest) -> Iterator[str]
     kubectl("create", "namespace", name)
     yield name
     kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture
+def tenants(kubectl: Kubectl, namespace: str) -> Tenants:
+    """Alice, Bob and the operator, in a namespace of the test's."""
+    names = ("tenant", "-n", namespace)
+    kubectl("create", "role", *names, f"--verb={VERBS}", f"--resource={RESOURCES}")
+    users = tuple(f"--user={user}" for user in (ALICE, BOB, OPERATOR, OBSERVER))
+    kubectl("create", "rolebinding", *names, "--role=tenant", *users)
+    return Tenants(kubectl, namespace)
+
+
+@pytest.fixture(scope="session")
+def enforced(kubectl: Kubectl, deployed: object) -> None:  # noqa: ARG001 - comes first
+    """New policies take the API server a moment to load."""
+    annotations = {"ansible.sdk.operatorframework.io/reconcile-period": "x"}
+    probe = json.dumps(server(annotations=annotations))
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            kubectl("create", "-n", "default", "-f", "-", "--dry-run=server", input=probe)
+        except pytest.fail.Exception:
+            return
+        assert time.monotonic() < deadline
+        time.sleep(0.2)

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import shutil
+import string
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unit.devserver_files.conftest import SHELLS, Container, make_container
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE ada\'s $(key) `of` "hers"'
+SYSTEM = "/usr/local/sbin:/usr/sbin:/sbin"
+SHELLS_HERE = [name for name in SHELLS if shutil.which(name)]
+PRINTABLE = st.text(string.printable[:95], max_size=40)
+NAMES = st.from_regex(r"(NCCL_|TORCH_NCCL_|[A-Z])[A-Z0-9_]{1,8}", fullmatch=True).filter(
+    lambda name: not name.startswith("SSH_") and name not in {"PATH", "TERM", "PWD", "ENV"}
+)
+
+
+def session(
+    container: Container, key: str = KEY, env: Mapping[str, str] | None = None
+) -> tuple[str, str]:
+    """What sshd is given: its configuration and the keys that it lets in."""
+    program = (
+        f'cp "$4" "{container.root}/config"; cp "${{4%/*}}/authorized_keys" "{container.root}"'
+    )
+    path = container.program_on_path("sshd", f'[ "$1 $2 $3" = "-i -e -f" ]; {program}')
+    (container.root / "etc/devctl/ssh/ssh_host_ed25519_key").touch()
+    programs = {SYSTEM: str(container.root / "programs")}
+    assert container.run("sshd", key, env={**path, **(env or {})}, more=programs) == (0, "", "")
+    assert not list((container.root / "run/devctl").iterdir())
+    config = (container.root / "config").read_text()
+    return config, (container.root / "authorized_keys").read_text()
+
+
+def words(line: str) -> list[str]:
+    """A line of sshd_config as OpenSSH's argv_split takes it apart."""
+    found, at = [], 0
+    while at < len(line):
+        if line[at] in " \t":
+            at += 1
+            continue
+        if line[at] == "#":
+            break
+        word, quote = "", ""
+        while at < len(line):
+            char, after = line[at], line[at + 1 : at + 2]
+            if char == "\\" and (after in {"'", '"', "\\"} or (not quote and after == " ")):
+                word, at = word + after, at + 1
+            elif not quote and char in " \t":
+                break
+            elif not quote and char in "'\"":
+                quote = char
+            elif char == quote:
+                quote = ""
+            else:
+                word += char
+            at += 1
+        assert not quote
+        found.append(word)
+    return found
+
+
+def environment(config: str) -> dict[str, str]:
+    """The session's environment; sshd heeds the first SetEnv alone."""
+    [line] = [line for line in config.splitlines() if line.startswith("SetEnv")]
+    return dict(word.split("=", 1) for word in words(line)[1:])
+
+
+def test_the_key_is_the_only_one_and_never_a_command(container: Container) -> None:
+    assert session(container)[1] == f"{KEY}\n"
+
+
+def test_only_keys_open_and_only_ones_own_account(container: Container) -> None:
+    config = session(container)[0].splitlines()
+
+    for line in (
+        "AuthenticationMethods publickey",
+        "PasswordAuthentication no",
+        "KbdInteractiveAuthentication no",
+        "PermitRootLogin no",
+        "UsePAM no",
+        "X11Forwarding no",
+        "PidFile none",
+    ):
+        assert line in config
+
+
+def test_a_session_has_the_containers_environment(container: Container) -> None:
+    given_ = {
+        "NCCL_DEBUG": "INFO",
+        "TORCH_NCCL_BLOCKING_WAIT": "1",
+        "RANK": "0",
+        "EMPTY": "",
+        "ODD": r""" a 'b' "c" \d \\ $HOME ${x} `y` #z %h; """,
+    }
+
+    passed = environment(session(container, env=given_)[0])
+
+    assert {name: passed[name] for name in given_} == given_
+    assert passed["PATH"].startswith(str(container.root))
+
+
+def test_a_sessions_own_variables_are_not_the_containers(container: Container) -> None:
+    own = {"TERM": "dumb", "SSH_AUTH_SOCK": "/s", "USER": "x", "SHELL": "/x", "SHLVL": "3"}
+
+    assert not own.keys() & environment(session(container, env=own)[0]).keys()
+
+
+def test_a_value_of_several_lines_adds_no_line(container: Container) -> None:
+    env = {"TWO": "a\nexport FAKE='1'\nPermitRootLogin yes", "ONE": "1"}
+
+    config = session(container, env=env)[0]
+
+    assert "PermitRootLogin yes" not in config
+    passed = environment(config)
+    assert passed["ONE"] == "1"
+    assert "TWO" not in passed
+    assert not passed.get("FAKE")
+
+
+@pytest.mark.parametrize("program", SHELLS_HERE)
+@given(env=st.dictionaries(NAMES, PRINTABLE, max_size=4))
+def test_every_printable_value_arrives_as_it_is(program: str, env: dict[str, str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        container = make_container(Path(folder) / "container", program)
+        passed = environment(session(container, env=env)[0])
+
+    assert {name: passed.get(name) for name in env} == env
+
+
+@pytest.mark.parametrize("arguments", [[], [""], ["a\nb"], ["a", "b"]], ids=repr)
+def test_a_wrong_call_is_told(container: Container, arguments: list[str]) -> None:
+    tells(container.run("sshd", *arguments), 2, "one argument", "/opt/devctl/sshd")
+
+
+def test_a_server_without_ssh_is_told(container: Container) -> None:
+    tells(container.run("sshd", KEY), 127, "no SSH host key", "spec.enableSSH")
+
+
+@pytest.mark.parametrize("found", [True, False])
+def test_an_image_without_sshd_is_told(container: Container, *, found: bool) -> None:
+    (container.root / "etc/devctl/ssh/ssh_host_ed25519_key").touch()
+    # Not even this script itself will do, where its folder is on PATH.
+    text = "server=$(PATH=/usr/local/sbin:/usr/sbin:/sbin:$PATH && command -v sshd)"
+    more = {text: f"server=$({'echo /opt/devctl/sshd' if found else 'false'})"}
+
+    tells(container.run("sshd", KEY, more=more), 127, "no sshd", "openssh-server")
+
+
+def test_a_user_without_a_name_is_told(container: Container) -> None:
+    (container.root / "etc/devctl/ssh/ssh_host_ed25519_key").touch()
+    container.program_on_path("sshd", "exit 1")
+    env = container.program_on_path("id", '[ "$1" = -u ] && echo 1000')
+    more = {SYSTEM: str(container.root / "programs")}
+
+    tells(container.run("sshd", KEY, env=env, more=more), 127, "user 1000", "useradd --uid 1000")
+
+
+def test_a_failed_session_leaves_nothing(container: Container) -> None:
+    env = container.program_on_path("sshd", "exit 255")
+    (container.root / "etc/devctl/ssh/ssh_host_ed25519_key").touch()
+    more = {SYSTEM: str(container.root / "programs")}
+
+    assert container.run("sshd", KEY, env=env, more=more)[0] == 255
+    assert not list((container.root / "run/devctl").iterdir())
+
+
+def tells(result: tuple[int, str, str], status: int, error: str, fix: str) -> None:
+    first, second = result[2].splitlines()
+    assert result[:2] == (status, "")
+    assert first.startswith("error: ")
+    assert error in first
+    assert second.startswith("  fix: ")
+    assert fix in second

@@ -97,18 +97,8 @@ class ActionModule(ActionBase):
         self, arguments: dict[str, Any], variables: dict[str, Any], report: Report
     ) -> ApplyError | None:
         """Do it, and tell the owner; why it failed, if it did."""
-        goal: Goal | None = None
-        failure: ApplyError | None = None
         try:
             owner = Owner.of(arguments["owner"])
-        except ApplyError as error:
-            return error
-        try:
-            # Before there is a connection: lookups make, and end, one of their own.
-            goal = self._goal(owner, arguments, variables)
-        except ApplyError as error:
-            failure = error
-        try:
             with connect() as client:
                 cluster = Cluster(
                     client,
@@ -116,11 +106,15 @@ class ActionModule(ActionBase):
                     field_manager=arguments["field_manager"],
                     dry_run=self._task.check_mode,
                 )
-                failure = _attempt(cluster, goal, report) if goal else failure
+                failure: ApplyError | None = None
+                try:
+                    converge(cluster, self._goal(owner, arguments, variables), report)
+                except ApplyError as error:
+                    failure = error
                 if arguments["condition"]:
                     tell(cluster, arguments["owner"], arguments["condition"], failure)
         except ApplyError as error:
-            failure = failure or error
+            return error
         return failure
 
     def _goal(self, owner: Owner, arguments: dict[str, Any], variables: dict[str, Any]) -> Goal:
@@ -174,12 +168,3 @@ def _render(templar: Any, path: Path) -> list[Manifest]:
         message = f"{path.name} renders to a {type(text).__name__}, not to text: use to_json"
         raise ApplyError(Reason.TEMPLATE_ERROR, message)
     return parse(path.name, text or "")
-
-
-def _attempt(cluster: Cluster, goal: Goal, report: Report) -> ApplyError | None:
-    """Converge; what stood in the way, as a value, since the owner is still to be told."""
-    try:
-        converge(cluster, goal, report)
-    except ApplyError as error:
-        return error
-    return None

@@ -24,13 +24,20 @@ class NoDiscovery:
         """Take what a discoverer is given, and do nothing with it."""
 
 
+# The client that is open; a task's lookups and its action share it.
+_open: list[DynamicClient] = []
+
+
 @contextmanager
 def connect(environment: Mapping[str, str] = os.environ) -> Iterator[DynamicClient]:
-    """A client for the cluster of K8S_AUTH_KUBECONFIG, or of KUBECONFIG.
+    """A client for the cluster of K8S_AUTH_KUBECONFIG, or of KUBECONFIG; inside another, the same.
 
     Raises:
         ApplyError: Neither is set, or the file cannot be used.
     """
+    if _open:
+        yield _open[-1]
+        return
     # Read now, not when the client is imported: a warm runner imports it long before.
     path = environment.get("K8S_AUTH_KUBECONFIG") or environment.get("KUBECONFIG")
     if not path:
@@ -41,7 +48,11 @@ def connect(environment: Mapping[str, str] = os.environ) -> Iterator[DynamicClie
     try:
         _load(path, configuration)
         with client.ApiClient(configuration) as api:
-            yield DynamicClient(api, discoverer=NoDiscovery)
+            _open.append(DynamicClient(api, discoverer=NoDiscovery))
+            try:
+                yield _open[-1]
+            finally:
+                _open.pop()
     finally:
         # Keys that it wrote to /tmp. It cleans up at exit, which Ansible's workers never reach.
         kube_config._cleanup_temp_files()  # noqa: SLF001

@@ -106,10 +106,29 @@ def count(namespace: str, kind: str, path: str, value: str) -> int:
     return kubectl("-n", namespace, "get", kind, "-o", template).split().count(value)
 
 
-def applied(namespace: str) -> int:
-    """How many servers have all of their children: the condition is the last thing written."""
-    path = '.status.conditions[?(@.type=="Applied")].status'
-    return count(namespace, "devserver", path, "True")
+def await_applied(namespace: str, servers: int) -> bool:
+    """Whether every server got all of its children: the condition is the last thing written.
+
+    One watch, since looking again and again would cost the machine that is measured.
+    """
+    program = find_kubectl(cache_paths()) or shutil.which("kubectl")
+    template = '{.metadata.name} {.status.conditions[?(@.type=="Applied")].status}{"\\n"}'
+    options = ["get", "devserver", "--watch", "-o", f"jsonpath={template}"]
+    done: set[str] = set()
+    with subprocess.Popen(
+        ["timeout", str(PATIENCE), str(program), "-n", namespace, *options],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as watch:
+        assert watch.stdout
+        for line in watch.stdout:
+            name, _, status = line.strip().partition(" ")
+            if status == "True":
+                done.add(name)
+            if len(done) == servers:
+                break
+        watch.terminate()
+    return len(done) == servers
 
 
 def versions(namespace: str) -> dict[str, str]:
@@ -137,7 +156,7 @@ def runner(*setting: str) -> None:
 def reconcile(kind: str, servers: int, image: str, *, again: bool) -> float:
     """One row: servers a second from `kubectl apply` to the last child."""
     namespace, started = begin(servers, image, stopped=True)
-    complete = wait(lambda: applied(namespace) == servers)
+    complete = await_applied(namespace, servers)
     seconds = time.monotonic() - started
     before = versions(namespace)
     print(
@@ -153,14 +172,19 @@ def reconcile(kind: str, servers: int, image: str, *, again: bool) -> float:
 
 def second_pass(servers: int, before: dict[str, str], namespace: str) -> None:
     """What a new operator, which runs the role for every server, changes."""
+    started = time.monotonic()
     kubectl("rollout", "restart", *SYSTEM, OPERATOR)
     kubectl("rollout", "status", *SYSTEM, OPERATOR, "--timeout=120s")
-    started = time.monotonic()
+    component = "app.kubernetes.io/component=operator"
+    wait(lambda: kubectl("get", "pod", *SYSTEM, "-l", component, "-o", "name").count("pod/") == 1)
 
     def runs() -> int:
-        log = kubectl("logs", *SYSTEM, OPERATOR, "--tail=-1")
-        done = re.findall(r"ok=\d+ +changed=(\d+) +unreachable=0 +failed=0", log)
-        return len(done)
+        """How many runs the new operator's runner has made."""
+        pods = kubectl("get", "pod", *SYSTEM, "-l", component, "-o", "name").split()
+        pod = pods[-1].partition("/")[2]
+        path = f"/api/v1/namespaces/{SYSTEM[1]}/pods/{pod}:8082/proxy/metrics"
+        done = re.findall(r"runs_total\{.*\} (\d+)", kubectl("get", "--raw", path))
+        return sum(map(int, done))
 
     wait(lambda: runs() >= servers, pause=2)
     after = versions(namespace)

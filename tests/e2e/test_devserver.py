@@ -355,8 +355,10 @@ def test_a_forced_second_run_writes_nothing(server: DevServer, kubectl: Kubectl)
     kubectl("rollout", "status", "deployment/devctl-observer", "-n", SYSTEM, "--timeout=60s")
 
     def runs() -> bool:
-        log = kubectl("logs", "-n", SYSTEM, "deployment/devctl-operator", "--tail=-1")
-        return f'"namespace":"{server.namespace}"' in log and "playbook_on_task_start" in log
+        """Whether the new operator's runner has run the role."""
+        pod = kubectl("get", "pod", *pods, "-o", "jsonpath={.items[0].metadata.name}")
+        path = f"/api/v1/namespaces/{SYSTEM}/pods/{pod}:8082/proxy/metrics"
+        return 'runs_total{role="devserver",result="ok"}' in kubectl("get", "--raw", path)
 
     wait_until(runs, "the new operator runs the role")
     time.sleep(5)

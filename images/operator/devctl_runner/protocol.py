@@ -54,9 +54,14 @@ class Run:
         return self.directory / "artifacts" / self.ident
 
     def play(self) -> list[dict[str, Any]]:
-        """The play that ansible-runner makes of a role."""
-        roles = [{"name": self.role}]
-        return [{"hosts": self.hosts, "gather_facts": self.gather_facts, "roles": roles}]
+        """The play that ansible-runner makes of a role, without a task to validate its arguments.
+
+        The operator makes the arguments of an object that the API server has held against its
+        schema; in a role of one task, the validation would be the other half of a run.
+        """
+        role = {"name": self.role, "rolespec_validate": False}
+        tasks = [{"ansible.builtin.import_role": role}]
+        return [{"hosts": self.hosts, "gather_facts": self.gather_facts, "tasks": tasks}]
 
 
 def parse(argv: Sequence[str], cwd: str) -> Run:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from devctl_runner.compiled import compile_role, remember_compiled
 from devctl_runner.protocol import INVENTORY
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ _SETTINGS = {
 }
 
 _JOIN_SECONDS = 5.0
+# How often a run looks whether its task has ended. Ansible's own millisecond is a busy machine's
+# tenth: several runs at once, each a thousand looks a second.
+_POLL_SECONDS = 0.008
 
 
 @dataclass(frozen=True)
@@ -63,9 +67,11 @@ def warm_up(roles: Iterable[Path], folder: Path) -> Warm:
     inventory_file = folder / "hosts"
     inventory_file.write_text(INVENTORY, encoding="utf-8")
 
-    from ansible.cli import CLI  # noqa: PLC0415 - it reads the settings above
+    from ansible import constants  # noqa: PLC0415 - it reads the settings above
+    from ansible.cli import CLI  # noqa: PLC0415
     from ansible.cli.playbook import PlaybookCLI  # noqa: PLC0415
 
+    constants.DEFAULT_INTERNAL_POLL_INTERVAL = _POLL_SECONDS
     for name in os.environ.get("DEVCTL_RUNNER_PRELOAD", "").split():
         importlib.import_module(name)
     playbook = folder / "throwaway"
@@ -73,9 +79,11 @@ def warm_up(roles: Iterable[Path], folder: Path) -> Warm:
     CLI.run(cli)  # reads the command line and makes collections importable
     loader, inventory, variables = cli._play_prereqs()  # noqa: SLF001 - there is no public way
     warm = Warm(loader, inventory, variables, settings)
+    remember_compiled()
     for role in roles:
         try:
             _throw_away(warm, role, playbook)
+            compile_role(role, loader)
         except Exception as error:  # noqa: BLE001 - the run itself will say what is wrong
             print(f"devctl-runnerd: cannot warm {role.name} up: {error}", file=sys.stderr)  # noqa: T201
     # The last task's process, which would stay a zombie for as long as the daemon lives.

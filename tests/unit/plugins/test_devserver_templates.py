@@ -81,7 +81,7 @@ def render(values: dict[str, str]) -> list[Thing]:
     """The manifests of every template, as the role's one task has them rendered."""
     wanted = devserver_values(server(values), [flavor(values)], None, [])
     variables = {
-        "__devserver": wanted,
+        "__devserver_values": wanted,
         "__devserver_host_key": KEY,
         "ansible_search_path": [str(ROLE)],
     }

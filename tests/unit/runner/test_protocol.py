@@ -16,9 +16,9 @@ def test_the_operators_command_line_for_a_role() -> None:
     assert run == Run(
         Path("/d"), "7", 3, "devserver", "/r", "localhost", verbosity=2, gather_facts=False
     )
-    assert run.play() == [
-        {"hosts": "localhost", "gather_facts": False, "roles": [{"name": "devserver"}]}
-    ]
+    role = {"name": "devserver", "rolespec_validate": False}
+    tasks = [{"ansible.builtin.import_role": role}]
+    assert run.play() == [{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]
     assert run.label == "devserver"
 
 

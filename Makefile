@@ -1,6 +1,6 @@
 # Thin on purpose: every target is one command that can also be typed.
 .DEFAULT_GOAL := help
-.PHONY: help up down demo deploy test test-unit test-e2e lint bench bench-local lock
+.PHONY: help up down demo deploy test test-unit test-e2e molecule lint bench bench-local bench-devservers lock
 
 VENV := .venv
 DEVCTL := $(VENV)/bin/devctl
@@ -20,7 +20,7 @@ up: $(VENV)/installed ## Bring the local cluster up, or heal it
 down: $(VENV)/installed ## Take the local cluster down; its data stays
 	$(DEVCTL) local down
 
-demo: ## From nothing to a running operator and an accepted DevServer
+demo: ## From nothing to a DevServer that runs PyTorch
 	$(MAKE) --no-print-directory deploy KUBECONFIG=
 	sh scripts/demo.sh $(LOCAL_KUBECONFIG)
 
@@ -35,13 +35,19 @@ test-unit: $(VENV)/installed ## No cluster, no sockets, seconds
 test-e2e: $(VENV)/installed ## Real pods on a real cluster; brings one up
 	$(VENV)/bin/pytest tests/e2e
 
+molecule: $(VENV)/installed ## Each behaviour of the role, against KUBECONFIG's cluster, whose operator is away
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" molecule test --all
+
 lint: $(VENV)/installed ## Style, types, layers, YAML and Ansible
 	sh scripts/lint.sh $(VENV)
 
-bench: bench-local ## Every figure of docs/performance.md
+bench: bench-local bench-devservers ## Every figure of docs/performance.md
 
 bench-local: $(VENV)/installed ## How long `up` takes: cold, cached, already up
 	$(VENV)/bin/python tests/bench/local_up.py
+
+bench-devservers: $(VENV)/installed ## A hundred DevServers at once, on the local cluster with the operator deployed
+	KUBECONFIG=$(LOCAL_KUBECONFIG) $(VENV)/bin/python tests/bench/devservers.py localhost/devctl/devserver:0.1.0
 
 lock: $(VENV)/installed ## Renew the locked requirement files
 	sh scripts/lock.sh $(VENV)

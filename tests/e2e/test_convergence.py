@@ -228,7 +228,6 @@ def test_changes_and_back_end_where_a_fresh_server_does(
         {"enableSSH": False},
         {"sharedVolumeClaimName": "data"},
         {"image": "localhost/other:1"},
-        {"stopped": False},
     ]
     for change in changes:
         server.apply(**change)
@@ -236,5 +235,5 @@ def test_changes_and_back_end_where_a_fresh_server_does(
         server.apply(**{name: server.spec.get(name) for name in change})
         role.run(str(paths.kubeconfig))
         after = content(server)
-        # A server that once ran keeps what its pods asked for; homes are never taken away.
+        # Homes are never taken away.
         assert {name: after[name] for name in expected} == expected, change

@@ -22,6 +22,7 @@ down: $(VENV)/installed ## Take the local cluster down; its data stays
 
 demo: ## From nothing to a DevServer that runs PyTorch
 	$(MAKE) --no-print-directory deploy KUBECONFIG=
+	$(DEVCTL) local load devserver
 	sh scripts/demo.sh $(LOCAL_KUBECONFIG)
 
 deploy: $(VENV)/installed ## Deploy the operator: to KUBECONFIG's cluster, or to the local one

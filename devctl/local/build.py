@@ -17,7 +17,7 @@ from devctl.local.lock import hold
 from devctl.local.programs import ProgramGroup, build_group, load_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
     from devctl.local.go import GoToolchain
@@ -39,8 +39,15 @@ class Artifacts(NamedTuple):
     """What was not there: `programs/<group>` and `image/<name>`."""
 
 
-def ensure_built(cache: CachePaths, report: Callable[[str], None]) -> Artifacts:
+def ensure_built(
+    cache: CachePaths, report: Callable[[str], None], also: Collection[str] = ()
+) -> Artifacts:
     """Build what is missing and return where everything lies.
+
+    Args:
+        cache: Where it is kept.
+        report: Told what was built.
+        also: Names of images that `up` does without and that are wanted now.
 
     Raises:
         StepError: Something failed to build; what was finished before stays cached.
@@ -49,7 +56,8 @@ def ensure_built(cache: CachePaths, report: Callable[[str], None]) -> Artifacts:
     with hold(cache.lock, "the cache of programs and images", report):
         go = ensure_go(cache)
         groups, images = describe(cache)
-        needs = plan(groups, images, cache)
+        wanted = {name: i for name, i in images.items() if i.up or name in also}
+        needs = plan(groups, wanted, cache)
         if needs:
             _Builder(go, groups, images, cache, report).run(needs)
             shutil.rmtree(cache.go_work, ignore_errors=True)

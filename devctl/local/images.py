@@ -11,6 +11,7 @@ An image.json holds:
   content's hash.
 - ``bootstrap``: suite and packages of a Debian root, staged as ``base.tar``.
 - ``pods``: false where no pod uses it; it is not imported into the nodes then.
+- ``up``: false where `devctl local up` does without it; `devctl local load NAME` brings it.
 - ``variants``: several images from one Containerfile; each entry overrides the keys above.
 """
 
@@ -47,6 +48,8 @@ class Image:
     bootstrap: Mapping[str, Any] | None = None
     pods: bool = True
     """Whether pods use it, so that every node gets it."""
+    up: bool = True
+    """Whether every cluster has it, or those only into which it is loaded."""
     digest: str = ""
     """Hash of all inputs, the base's and the programs' included."""
 

@@ -108,7 +108,8 @@ def import_images(context: Context, programs: Mapping[str, str]) -> dict[str, An
     node = context.paths.node(context.node)
     ctr = f"{programs['containerd']}/ctr"
     node_images.wait_for_containerd(node, ctr)
-    imported = node_images.import_missing(node, images.values(), ctr, context.cache)
+    wanted = [image for image in images.values() if image.up]
+    imported = node_images.import_missing(node, wanted, ctr, context.cache)
     return {"changed": bool(imported), "imported": imported}
 
 

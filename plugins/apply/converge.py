@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from apply.report import Report
 
 _LOOKS, _LOOK_SECONDS = 10, 0.02
+# Other controllers write into these, and the operator takes what one writes first for a change that
+# the role is to answer: a run for nothing, for each. That one is gone, the observer tells.
+_WITH_STATUS = {"PersistentVolumeClaim", "StatefulSet", "Deployment", "Job", "Pod"}
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,8 @@ def have_watched(cluster: Cluster, keys: Iterable[Key]) -> None:
     It begins to when it answers a GET, never a LIST, of a child from its cache: a millisecond, but
     what was made just now takes a moment to get there.
     """
-    for key in {key.kind: key for key in keys}.values():
+    watched = {key.kind: key for key in keys if key.kind.kind not in _WITH_STATUS}
+    for key in watched.values():
         for _ in range(_LOOKS):
             if cluster.is_cached(key):
                 break

@@ -122,9 +122,7 @@ def stamp(manifest: Manifest, owner: Owner, identity: Mapping[str, str]) -> Mani
             )
             raise ApplyError(Reason.INVALID, message)
     stamped = metadata | {"namespace": owner.namespace, "labels": {**labels, **identity}}
-    if is_retained(manifest):
-        stamped["annotations"] = {**(metadata.get("annotations") or {}), **owner.mark()}
-    else:
+    if not is_retained(manifest):
         stamped["ownerReferences"] = [owner.reference()]
     return manifest | {"metadata": stamped}
 

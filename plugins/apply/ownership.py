@@ -59,17 +59,6 @@ class Owner:
             "blockOwnerDeletion": True,
         }
 
-    def mark(self) -> dict[str, str]:
-        """Annotations by which the operator runs the role when an object goes, without owning it.
-
-        An owner reference does that too, but takes the object along when the owner is deleted.
-        """
-        group = self.api_version.partition("/")[0]
-        return {
-            "operator-sdk/primary-resource": f"{self.namespace}/{self.name}",
-            "operator-sdk/primary-resource-type": f"{self.kind}.{group}",
-        }
-
     def was(self, reference: Mapping[str, Any]) -> bool:
         """Whether a reference names an earlier resource of this name, deleted since."""
         group = self.api_version.partition("/")[0]

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
-from e2e.commands import must
+from e2e.commands import devctl, must
 from e2e.servers import TWO_RANKS, DevServer
 
 from devctl.local.paths import cache_paths
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from devctl.local.images import Image
     from devctl.local.paths import ClusterPaths
+    from devctl.local.settings import ClusterSettings
 
 ALL_REDUCE = """
 import torch, torch.distributed as dist
@@ -38,10 +39,12 @@ TASTE = "import torch, torchvision, sklearn, numpy, safetensors; print(torch.one
 @pytest.fixture(scope="module")
 def server(
     deployed: None,  # noqa: ARG001 - it comes first
+    cluster: ClusterSettings,
     kubectl: Kubectl,
     images: dict[str, Image],
 ) -> Iterator[DevServer]:
     """A distributed server of two ranks with devctl's own image, in a restricted namespace."""
+    must(devctl("local", "load", "devserver", "--name", cluster.name))
     namespace = "training"
     kubectl("create", "namespace", namespace)
     kubectl("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")

@@ -11,7 +11,7 @@ from devctl.cli.local.options import name_option
 from devctl.errors import HostError
 from devctl.local import build, preflight, steps, supervisor
 from devctl.local.cluster import existing
-from devctl.local.node_images import export_image, import_archive
+from devctl.local.node_images import export_image, import_archive, import_missing
 from devctl.local.paths import cache_paths
 
 
@@ -19,10 +19,11 @@ from devctl.local.paths import cache_paths
 @click.argument("image")
 @name_option
 def load(image: str, name: str) -> None:
-    """Bring an image into every node: an archive, or one that docker, podman or buildah has.
+    """Bring an image into every node: an archive, one that docker, podman or buildah has, or ours.
 
     \b
     Examples:
+      devctl local load devserver        # devctl's own, built first if need be
       devctl local load my-image.tar
       devctl local load company/pytorch-dev:1.4
     """
@@ -30,8 +31,14 @@ def load(image: str, name: str) -> None:
     settings, paths = existing(name)
     if supervisor.running_pid(paths) is None:
         raise HostError(f"cluster `{name}` is not up", "bring it up with `devctl local up`")
-    groups, _ = build.describe(cache_paths())
+    groups, images = build.describe(cache_paths())
     ctr = steps.PROGRAMS_IN_NODE / groups["containerd"].folder(cache_paths()).name / "ctr"
+    if image in images:
+        build.ensure_built(cache_paths(), click.echo, also={image})
+        for node in settings.nodes:
+            import_missing(paths.node(node.name), [images[image]], str(ctr), cache_paths())
+            click.echo(f"{node.name}: `{images[image].reference}` is there")
+        return
     with tempfile.TemporaryDirectory(dir=paths.root) as temporary:
         archive = Path(image)
         if not archive.is_file():

@@ -50,6 +50,8 @@ class Caches:
         self.claims: Store[PersistentVolumeClaim] = Store(lambda claim: server_of(claim.metadata))
         self.warnings: Store[Event] = Store(lambda event: server_of_warning(event.involvedObject))
         self.nodes: Store[NodeFacts] = Store()
+        self.gone: dict[Key, str] = {}
+        """The UID of what each server lost last."""
 
     def flavors_by_name(self) -> dict[str, Flavor]:
         """Every flavor."""

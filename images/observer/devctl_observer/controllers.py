@@ -15,16 +15,18 @@ from devctl_observer.conditions import own_part
 from devctl_observer.deadlines import is_due, next_look
 from devctl_observer.expiry import expire
 from devctl_observer.flavor_status import flavor_status
+from devctl_observer.missing import GRACE, missing, settled
 from devctl_observer.model import parse_flavor, parse_server
-from devctl_observer.server_status import OWN, server_status
+from devctl_observer.server_status import OWN, homes_of, server_status
 from devctl_observer.timestamps import utc_now
 from devctl_observer.transitions import transitions
-from devctl_observer.wake import wake_value
+from devctl_observer.wake import digest, wake_value
 
 if TYPE_CHECKING:
     from devctl_observer.caches import Caches
     from devctl_observer.cluster_api import ClusterApi
     from devctl_observer.model import Server
+    from devctl_observer.server_status import Observed
     from devctl_observer.store import Key
 
 log = logging.getLogger(__name__)
@@ -58,11 +60,13 @@ class Controllers:
         now = utc_now()
         if await expire(self._api, server, now):
             return None
-        wanted = server_status(self._caches.observe(key, server), now)
+        seen = self._caches.observe(key, server)
+        wanted = server_status(seen, now)
+        lost = missing(seen, homes_of(seen))
         try:
             if own_part(server.status, OWN) != wanted:
                 await self._write(key, server, wanted)
-            await self._wake(key, server)
+            await self._wake(key, seen, lost if settled(seen, now) else [])
         except ApiError as error:
             # It is gone, or another one has its name: the watch is about to say so.
             if error.status.code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
@@ -70,6 +74,8 @@ class Controllers:
             raise
         if is_due(server, now):
             return _DOUBT
+        if lost and not settled(seen, now):
+            return GRACE.total_seconds()
         wait = next_look(server, now)
         # Timers may fire a moment early; a second later it is certainly time.
         return wait.total_seconds() + 1 if wait else None
@@ -82,15 +88,18 @@ class Controllers:
         for said in transitions(server.status, wanted, addition(server)):
             await self._api.tell(server, version, said)
 
-    async def _wake(self, key: Key, server: Server) -> None:
-        """Have the role run again if what it failed for is there now."""
+    async def _wake(self, key: Key, seen: Observed, lost: list[str]) -> None:
+        """Have the role run again if what it failed for is there now, or what it made is not."""
+        server, why = seen.server, "its flavor can be used now"
         value = wake_value(server, self._caches.flavors_by_name())
+        if lost:
+            value, why = digest(server, *lost, self._caches.gone.get(key, "")), "it lost a part"
         if value is None or value == server.wake:
             return
         applied = await self._api.wake(server, value)
         self.wakes += 1
         self._keep(key, applied)
-        log.info("%s/%s: its flavor can be used now, its role is run again", *key)
+        log.info("%s/%s: %s, its role is run again", *key, why)
 
     def _keep(self, key: Key, applied: dict[str, Any]) -> str:
         """Know what was written before the watch tells of it; returns its version."""

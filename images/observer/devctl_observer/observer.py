@@ -61,11 +61,11 @@ class Observer:
             follow(Node, caches.nodes, node_facts, self._node, everywhere=False),
             follow(Pod, caches.pods, kinds.small_pod, self._child, selectors=_OURS),
             follow(
-                *(StatefulSet, caches.stateful_sets, kinds.small_stateful_set, self._child),
+                *(StatefulSet, caches.stateful_sets, kinds.small_stateful_set, self._kept),
                 selectors=_OURS,
             ),
             follow(
-                *(PersistentVolumeClaim, caches.claims, kinds.without_history, self._child),
+                *(PersistentVolumeClaim, caches.claims, kinds.without_history, self._kept),
                 selectors=_OURS,
             ),
             follow(
@@ -102,7 +102,17 @@ class Observer:
     def _server(self, old: Server | None, new: Server | None) -> None:
         if server := new or old:
             key = Key(server.metadata.namespace, server.metadata.name)
-            self.servers.add(key) if new else self.servers.forget_timer(key)
+            if new:
+                self.servers.add(key)
+            else:
+                self.servers.forget_timer(key)
+                self.caches.gone.pop(key, None)
+
+    def _kept(self, old: Any, new: Any) -> None:
+        """The same for a child that the role would have to make again."""
+        if old is not None and new is None and (key := server_of(old.metadata)):
+            self.caches.gone[key] = old.metadata.uid
+        self._child(old, new)
 
     def _child(self, old: Any, new: Any) -> None:
         for state in (old, new):

@@ -98,6 +98,12 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
     return {key: value for key, value in status.items() if value is not None}
 
 
+def homes_of(seen: Observed) -> int:
+    """How many homes a server has: what it runs on decides while it runs, stopped or not."""
+    metadata = seen.server.metadata
+    return _layout(seen, made_from(seen.annotations, f"{metadata.namespace}/{metadata.name}")).size
+
+
 def _layout(seen: Observed, made: MadeFrom | None) -> ServerSpec:
     """What decides how many pods there should be: what the server runs on, while it runs.
 

@@ -1,8 +1,8 @@
-"""When a role that failed is to be run again: because what it lacked is there.
+"""When a role is to be run again: what it lacked is there, or what it made is gone.
 
-ansible-operator runs a role for changes of the DevServer and of its children. That a flavor was
-made, or that one of two defaults has gone, reaches it through an annotation. Its value is a digest
-of that cause, so that it is written once for each, whoever looks and however often.
+ansible-operator runs a role for changes of the DevServer and of some of its children. All else
+reaches it through an annotation. Its value is a digest of the cause, so that it is written once for
+each, whoever looks and however often.
 """
 
 from __future__ import annotations
@@ -31,6 +31,12 @@ def wake_value(server: Server, flavors: Mapping[str, Flavor]) -> str | None:
         return None
     # Which flavor is the only default depends on all of them.
     causes = [flavor] if server.spec.flavor else [flavors[name] for name in sorted(flavors)]
-    parts = [str(server.metadata.generation)]
-    parts += [f"{cause.metadata.uid}/{cause.metadata.generation}" for cause in causes]
+    return digest(
+        server, *(f"{cause.metadata.uid}/{cause.metadata.generation}" for cause in causes)
+    )
+
+
+def digest(server: Server, *cause: str) -> str:
+    """The annotation's value for a cause."""
+    parts = [str(server.metadata.generation), *cause]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -112,7 +112,9 @@ def test_what_holds_a_terminal_goes_after_what_runs_in_it(
 
 
 def test_a_shell_that_does_not_listen_to_term_is_hung_up(pod: Pod) -> None:
-    shell = pod.runs("import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n")
+    # Whoever runs the tests under nohup hands an ignored SIGHUP down to them.
+    listens = "import signal, time\nsignal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+    shell = pod.runs(f"{listens}signal.signal(signal.SIGTERM, signal.SIG_IGN)\n")
 
     pod.stop()
 

@@ -1,0 +1,46 @@
+"""What of a server somebody has taken away.
+
+ansible-operator runs a role when one of its objects is deleted. But where it watches a kind for it,
+it also takes the first status that a controller writes into each object for a change, and runs the
+role for nothing. So it does not watch the kinds that have a status; they are watched here anyway.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from devctl.api.devserver import Condition
+from devctl_observer.conditions import TRUE, find
+from devctl_observer.timestamps import from_text
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from devctl_observer.server_status import Observed
+
+GRACE = timedelta(seconds=3)
+"""The role's word that all is there comes over another watch than what is there."""
+
+
+def missing(seen: Observed, size: int) -> list[str]:
+    """What the role has made for the present spec and is not there; empty while it is at work.
+
+    Args:
+        seen: The server and what belongs to it.
+        size: How many homes it has.
+    """
+    server = seen.server
+    said = find(server.status, Condition.APPLIED)
+    current = said.get("observedGeneration") == server.metadata.generation
+    if server.metadata.deletion_timestamp or not current or said.get("status") != TRUE:
+        return []
+    homes = [f"home-{server.metadata.name}-{ordinal}" for ordinal in range(size)]
+    lost = [home for home in homes if home not in seen.around.claims]
+    return lost if seen.made else [*lost, "the StatefulSet"]
+
+
+def settled(seen: Observed, now: datetime) -> bool:
+    """Whether what the role has made must have been seen by now."""
+    since = from_text(find(seen.server.status, Condition.APPLIED).get("lastTransitionTime"))
+    return since is None or now - since >= GRACE

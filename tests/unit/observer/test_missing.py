@@ -1,0 +1,66 @@
+"""A server that lost what its role had made has the role run again: once for each loss."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from devctl_observer.missing import GRACE, missing, settled
+from devctl_observer.replicas import Surroundings
+from devctl_observer.server_status import Observed, homes_of
+from devctl_observer.wake import digest
+
+from unit.observer.objects import NOW, ago, claim, distributed, server
+
+
+def applied(generation: int = 3, status: str = "True", **since: float) -> dict[str, Any]:
+    condition = {"type": "Applied", "status": status, "observedGeneration": generation}
+    return {"conditions": [condition | {"lastTransitionTime": ago(**(since or {"hours": 1}))}]}
+
+
+def seen(
+    *homes: str, status: dict[str, Any] | None = None, made: bool = True, **of: Any
+) -> Observed:
+    around = Surroundings(claims={home: claim("Bound", home) for home in homes})
+    return Observed(server=server(status or applied(), **of), made=made, around=around)
+
+
+def lost(found: Observed) -> list[str]:
+    return missing(found, homes_of(found))
+
+
+def test_nothing_is_missing_where_all_is_there() -> None:
+    assert lost(seen("home-my-dev-0")) == []
+    assert lost(seen("home-my-dev-0", "home-my-dev-1", **distributed())) == []
+
+
+def test_what_is_gone_is_named() -> None:
+    assert lost(seen("home-my-dev-0", made=False)) == ["the StatefulSet"]
+    assert lost(seen("home-my-dev-0", **distributed())) == ["home-my-dev-1"]
+    assert lost(seen(made=False)) == ["home-my-dev-0", "the StatefulSet"]
+
+
+@pytest.mark.parametrize(
+    "status", [{}, applied(status="False"), applied(generation=2)], ids=["none", "failed", "old"]
+)
+def test_a_role_that_is_not_done_lost_nothing(status: dict[str, Any]) -> None:
+    assert lost(seen(status=status or {"conditions": []}, made=False)) == []
+
+
+def test_a_server_that_goes_lost_nothing() -> None:
+    going = {"deletionTimestamp": ago(seconds=1)}
+    assert lost(seen(made=False, meta=going)) == []
+
+
+def test_what_was_made_just_now_may_not_have_been_seen_yet() -> None:
+    found = seen(status=applied(seconds=1), made=False)
+    assert not settled(found, NOW)
+    assert settled(found, NOW + GRACE)
+    assert settled(seen(status=applied(hours=1)), NOW + timedelta(0))
+
+
+def test_each_loss_has_a_value_of_its_own() -> None:
+    values = [digest(server(), "the StatefulSet", uid) for uid in ("", "u-1", "u-2")]
+    values.append(digest(server(meta={"generation": 4}), "the StatefulSet", "u-1"))
+    assert len(set(values)) == 4

@@ -21,6 +21,8 @@ from devctl.local.paths import REPOSITORY, cluster_paths
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from e2e.commands import Kubectl
+
     from devctl.local.settings import ClusterSettings
 
 NAME = "e2e-host"
@@ -32,10 +34,28 @@ def must_print(*argv: str) -> str:
     return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
 
 
+def await_quiet(kubectl: Kubectl) -> None:
+    """Wait until the main cluster makes and ends no pods: their processes come and go here."""
+    deadline = time.monotonic() + 120
+    settled = ("Running", "Succeeded")
+    calm = 0
+    while calm < 3:
+        assert time.monotonic() < deadline
+        found = json.loads(kubectl("get", "namespaces,pods", "--all-namespaces", "-o", "json"))
+        busy = any(
+            "deletionTimestamp" in item["metadata"]
+            or (item["kind"] == "Pod" and item["status"].get("phase") not in settled)
+            for item in found["items"]
+        )
+        calm = 0 if busy else calm + 1
+        time.sleep(1)
+
+
 @pytest.fixture
-def forgotten(cluster: ClusterSettings) -> Iterator[None]:
+def forgotten(cluster: ClusterSettings, kubectl: Kubectl) -> Iterator[None]:
     """No cluster of this test's name before and after; the tests' main cluster is up beside it."""
     assert cluster
+    await_quiet(kubectl)
     folder = cluster_paths(NAME).root
     if folder.exists():
         must(devctl("local", "reset", "--name", NAME, "--confirm", NAME))

@@ -1,4 +1,4 @@
-"""Words of a DevServer's status."""
+"""Words of a DevServer: names and numbers of what is made for it, and its status."""
 
 from __future__ import annotations
 
@@ -6,6 +6,18 @@ from enum import StrEnum
 
 MASTER_PORT = 29500
 """Where rank 0 listens for the others."""
+
+PORTS = range(MASTER_PORT, MASTER_PORT + 11)
+"""What is open between ranks; the others are for further groups of the same training."""
+
+
+def home_names(server: str, count: int) -> list[str]:
+    """The claims of a server's homes, by rank.
+
+    >>> home_names("lab", 2)
+    ['home-lab-0', 'home-lab-1']
+    """
+    return [f"home-{server}-{ordinal}" for ordinal in range(count)]
 
 
 class Phase(StrEnum):

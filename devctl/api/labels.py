@@ -23,8 +23,7 @@ MADE_FROM = f"{GROUP}/made-from"
 devctl.api.pod_spec gives it, and `flavor` with `name`, `generation` and `spec`."""
 
 WAKE = f"{GROUP}/wake"
-"""Annotation of a DevServer: a digest of what has changed since its role failed. The observer
-writes it so that the role runs again."""
+"""Annotation of a DevServer: a digest of why its role is to run again, as the observer sees it."""
 
 OWNER = f"{GROUP}/owner"
 """Label: a digest of spec.owner, so that nobody inherits the files of another owner's server."""

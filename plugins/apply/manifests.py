@@ -8,6 +8,7 @@ import yaml
 
 from apply.errors import ApplyError, Reason
 from apply.yaml_text import join_escapes
+from devctl.api.labels import GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 Manifest = dict[str, Any]
 
 # Data that outlives its owner: never owned, never pruned.
-RETAIN = "devops.yourcompany.com/retain"
+RETAIN = f"{GROUP}/retain"
 # Made once if absent and never changed, as a generated key is.
-CREATE_ONLY = "devops.yourcompany.com/create-only"
+CREATE_ONLY = f"{GROUP}/create-only"
 
 # libyaml's parser is ten times faster, but not in every build of PyYAML.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

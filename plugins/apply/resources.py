@@ -12,14 +12,15 @@ from kubernetes.dynamic.resource import Resource
 
 from apply.errors import ApplyError, NotFoundError, Reason
 from apply.manifests import Kind
+from devctl.api.labels import GROUP, VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 # Kinds and the name of their collection.
 KNOWN = {
-    Kind("devops.yourcompany.com/v1", "DevServer"): "devservers",
-    Kind("devops.yourcompany.com/v1", "DevServerFlavor"): "devserverflavors",
+    Kind(f"{GROUP}/{VERSION}", "DevServer"): "devservers",
+    Kind(f"{GROUP}/{VERSION}", "DevServerFlavor"): "devserverflavors",
     Kind("v1", "ConfigMap"): "configmaps",
     Kind("v1", "PersistentVolumeClaim"): "persistentvolumeclaims",
     Kind("v1", "Pod"): "pods",

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from kubernetes.utils.quantity import parse_quantity
 
+from devctl.api.devserver import home_names
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -25,8 +27,10 @@ def homes(
         claim["metadata"]["name"]: claim["spec"]["resources"]["requests"]["storage"]
         for claim in claims
     }
-    names = [f"home-{name}-{ordinal}" for ordinal in range(count)]
-    return [{"name": home, "size": _larger(there.get(home), str(wanted))} for home in names]
+    return [
+        {"name": home, "size": _larger(there.get(home), str(wanted))}
+        for home in home_names(name, count)
+    ]
 
 
 def _larger(there: str | None, wanted: str) -> str:

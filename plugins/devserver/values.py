@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from devctl.api.devserver import PORTS
 from devctl.api.labels import FLAVOR, FLAVOR_GENERATION, MADE_FROM
 from devctl.api.pod_spec import shape
 from devserver.environment import environment
@@ -47,6 +48,7 @@ def devserver_values(
         "made_from": {MADE_FROM: text_of(pods)},
         "flavor": {FLAVOR: flavor["name"], FLAVOR_GENERATION: str(flavor["generation"])},
         "image": spec["image"],
+        "ports": list(PORTS),
         "environment": environment(name, spec),
         "resources": quantities(resources),
         "node_selector": flavor["spec"].get("nodeSelector", {}),

@@ -17,6 +17,18 @@ TWO_RANKS = {"mode": "distributed", "distributed": {"worldSize": 2, "backend": "
 CHILDREN = "statefulset,service,configmap,secret,persistentvolumeclaim,pod"
 
 
+def apply_flavor(kubectl: Kubectl, name: str, **spec: Any) -> str:
+    """Make a flavor, or change it; its name."""
+    manifest = {
+        "apiVersion": "devops.yourcompany.com/v1",
+        "kind": "DevServerFlavor",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+    kubectl("apply", "--server-side", "-f", "-", input=json.dumps(manifest))
+    return name
+
+
 def wait_until(true: Callable[[], bool], what: str, seconds: float = 60) -> None:
     """Look until it is so."""
     deadline = time.monotonic() + seconds

@@ -18,7 +18,7 @@ import pytest
 import yaml
 from e2e.commands import must
 from e2e.fault_proxy import Fault, FaultProxy, fault_proxy
-from e2e.servers import DevServer, wait_until
+from e2e.servers import DevServer, apply_flavor, wait_until
 
 from devctl.local.paths import REPOSITORY
 
@@ -44,13 +44,7 @@ PLAY = {
 @pytest.fixture
 def server(kubectl: Kubectl, namespace: str, images: dict[str, Image]) -> Iterator[DevServer]:
     """A stopped server of two ranks: all of its objects are the role's own."""
-    flavor = {
-        "apiVersion": "devops.yourcompany.com/v1",
-        "kind": "DevServerFlavor",
-        "metadata": {"name": namespace},
-        "spec": {"resources": {"requests": {"cpu": "20m", "memory": "32Mi"}}},
-    }
-    kubectl("apply", "--server-side", "-f", "-", input=json.dumps(flavor))
+    apply_flavor(kubectl, namespace, resources={"requests": {"cpu": "20m", "memory": "32Mi"}})
     spec = {
         "owner": "alice@company.com",
         "flavor": namespace,

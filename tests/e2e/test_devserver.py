@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from e2e.deployment import SYSTEM
-from e2e.servers import TWO_RANKS, DevServer, wait_until
+from e2e.servers import TWO_RANKS, DevServer, apply_flavor, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,14 +28,7 @@ def flavor(kubectl: Kubectl, namespace: str) -> Iterator[Callable[..., str]]:
     """Makes a flavor of the test's own, or changes it; its name."""
 
     def make(**spec: Any) -> str:
-        manifest = {
-            "apiVersion": "devops.yourcompany.com/v1",
-            "kind": "DevServerFlavor",
-            "metadata": {"name": namespace},
-            "spec": {"resources": RESOURCES, **spec},
-        }
-        kubectl("apply", "--server-side", "-f", "-", input=json.dumps(manifest))
-        return namespace
+        return apply_flavor(kubectl, namespace, **{"resources": RESOURCES, **spec})
 
     yield make
     kubectl("delete", "devserverflavor", namespace, "--ignore-not-found")

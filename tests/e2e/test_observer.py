@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from e2e.deployment import SYSTEM
+from e2e.rights import own_rules
 
 from devctl.api.labels import DEVSERVER, FLAVOR, FLAVOR_GENERATION, GROUP, MANAGED_BY, MANAGER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from e2e.commands import Kubectl
 
@@ -319,7 +320,7 @@ def test_a_new_observer_writes_nothing_that_is_there(
     assert told == events(kubectl, namespace)[: len(told)]
 
 
-def test_it_may_do_exactly_what_it_does(rules: Callable[[str], set[tuple[str, ...]]]) -> None:
+def test_it_may_do_exactly_what_it_does(kubectl: Kubectl) -> None:
     verbs = ("get", "list", "watch", "patch", "delete")
     cluster_wide = {(GROUP, "devservers", "", verb) for verb in verbs}
     cluster_wide |= {(GROUP, "devserverflavors", "", verb) for verb in ("list", "watch")}
@@ -333,31 +334,5 @@ def test_it_may_do_exactly_what_it_does(rules: Callable[[str], set[tuple[str, ..
     lease = ("coordination.k8s.io", "leases")
     own = {(*lease, "", "create")}
     own |= {(*lease, "devctl-observer", verb) for verb in ("get", "update")}
-    assert rules("default") == cluster_wide
-    assert rules(SYSTEM) == cluster_wide | own
-
-
-@pytest.fixture
-def rules(kubectl: Kubectl) -> Callable[[str], set[tuple[str, ...]]]:
-    """What the observer's account may do in a namespace beyond any other account."""
-
-    def ask(account: str, namespace: str) -> set[tuple[str, ...]]:
-        review = {
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SelfSubjectRulesReview",
-            "spec": {"namespace": namespace},
-        }
-        # To validate, kubectl would list CRDs, which the account may not.
-        who = f"--as=system:serviceaccount:{SYSTEM}:{account}"
-        options = ("-o", "json", "--validate=false", who)
-        answer = json.loads(kubectl("create", "-f", "-", *options, input=json.dumps(review)))
-        return {
-            (group, resource, name, verb)
-            for rule in answer["status"]["resourceRules"]
-            for group in rule["apiGroups"]
-            for resource in rule["resources"]
-            for name in rule.get("resourceNames") or [""]
-            for verb in rule["verbs"]
-        }
-
-    return lambda namespace: ask("devctl-observer", namespace) - ask("default", namespace)
+    assert own_rules(kubectl, "devctl-observer", "default") == cluster_wide
+    assert own_rules(kubectl, "devctl-observer", SYSTEM) == cluster_wide | own

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from e2e.deployment import SYSTEM, deploy
+from e2e.rights import own_rules
 
 from devctl.local.paths import REPOSITORY
 
@@ -101,27 +102,6 @@ def refusal(kubectl: Kubectl, manifest: dict[str, Any]) -> str:
     return str(failure.value)
 
 
-def rules(kubectl: Kubectl, account: str, namespace: str) -> set[tuple[str, str, str, str]]:
-    """What an account of the operator's namespace may do in a namespace."""
-    review = {
-        "apiVersion": "authorization.k8s.io/v1",
-        "kind": "SelfSubjectRulesReview",
-        "spec": {"namespace": namespace},
-    }
-    # To validate, kubectl would list CRDs, which the account may not.
-    options = ("-o", "json", "--validate=false", f"--as=system:serviceaccount:{SYSTEM}:{account}")
-    answer = json.loads(kubectl("create", "-f", "-", *options, input=json.dumps(review)))
-    assert not answer["status"]["incomplete"]
-    return {
-        (group, resource, name, verb)
-        for rule in answer["status"]["resourceRules"]
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for name in rule.get("resourceNames") or [""]
-        for verb in rule["verbs"]
-    }
-
-
 def test_a_second_deployment_changes_nothing(paths: ClusterPaths, images: dict[str, Image]) -> None:
     # What other tests scaled becomes ours again with the first.
     deploy(paths, images)
@@ -155,8 +135,7 @@ def test_the_namespace_refuses_what_is_not_restricted(kubectl: Kubectl) -> None:
 
 def test_it_may_do_exactly_what_it_does(kubectl: Kubectl) -> None:
     for namespace, expected in [(SYSTEM, CLUSTER_WIDE | OWN_NAMESPACE), ("default", CLUSTER_WIDE)]:
-        everyone = rules(kubectl, "default", namespace)
-        assert rules(kubectl, "devctl-operator", namespace) - everyone == expected
+        assert own_rules(kubectl, "devctl-operator", namespace) == expected
 
 
 @pytest.mark.usefixtures("flavors")

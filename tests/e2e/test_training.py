@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from e2e.commands import devctl, must
-from e2e.servers import TWO_RANKS, DevServer
+from e2e.servers import TWO_RANKS, DevServer, apply_flavor
 
 from devctl.local.paths import cache_paths
 from devctl.local.status import find_kubectl
@@ -48,18 +47,8 @@ def server(
     namespace = "training"
     kubectl("create", "namespace", namespace)
     kubectl("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
-    flavor = {
-        "apiVersion": "devops.yourcompany.com/v1",
-        "kind": "DevServerFlavor",
-        "metadata": {"name": namespace},
-        "spec": {
-            "resources": {
-                "requests": {"cpu": "100m", "memory": "256Mi"},
-                "limits": {"memory": "2Gi"},
-            }
-        },
-    }
-    kubectl("apply", "--server-side", "-f", "-", input=json.dumps(flavor))
+    requests = {"cpu": "100m", "memory": "256Mi"}
+    apply_flavor(kubectl, namespace, resources={"requests": requests, "limits": {"memory": "2Gi"}})
     spec = {
         "owner": "alice@company.com",
         "flavor": namespace,

@@ -17,7 +17,7 @@ from devctl_observer.expiry import expire
 from devctl_observer.flavor_status import flavor_status
 from devctl_observer.missing import GRACE, missing, settled
 from devctl_observer.model import parse_flavor, parse_server
-from devctl_observer.server_status import OWN, homes_of, server_status
+from devctl_observer.server_status import OWN, server_status
 from devctl_observer.timestamps import utc_now
 from devctl_observer.transitions import transitions
 from devctl_observer.wake import digest, wake_value
@@ -62,11 +62,12 @@ class Controllers:
             return None
         seen = self._caches.observe(key, server)
         wanted = server_status(seen, now)
-        lost = missing(seen, homes_of(seen))
+        lost = missing(seen)
+        unsure = bool(lost) and not settled(seen, now)
         try:
             if own_part(server.status, OWN) != wanted:
                 await self._write(key, server, wanted)
-            await self._wake(key, seen, lost if settled(seen, now) else [])
+            await self._wake(key, seen, [] if unsure else lost)
         except ApiError as error:
             # It is gone, or another one has its name: the watch is about to say so.
             if error.status.code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
@@ -74,7 +75,7 @@ class Controllers:
             raise
         if is_due(server, now):
             return _DOUBT
-        if lost and not settled(seen, now):
+        if unsure:
             return GRACE.total_seconds()
         wait = next_look(server, now)
         # Timers may fire a moment early; a second later it is certainly time.
@@ -91,7 +92,7 @@ class Controllers:
     async def _wake(self, key: Key, seen: Observed, lost: list[str]) -> None:
         """Have the role run again if what it failed for is there now, or what it made is not."""
         server, why = seen.server, "its flavor can be used now"
-        value = wake_value(server, self._caches.flavors_by_name())
+        value = wake_value(server, seen.flavors)
         if lost:
             value, why = digest(server, *lost, self._caches.gone.get(key, "")), "it lost a part"
         if value is None or value == server.wake:

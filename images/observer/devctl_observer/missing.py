@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from devctl.api.devserver import Condition
+from devctl.api.devserver import Condition, home_names
 from devctl_observer.conditions import TRUE, find
 from devctl_observer.timestamps import from_text
 
@@ -23,19 +23,14 @@ GRACE = timedelta(seconds=3)
 """The role's word that all is there comes over another watch than what is there."""
 
 
-def missing(seen: Observed, size: int) -> list[str]:
-    """What the role has made for the present spec and is not there; empty while it is at work.
-
-    Args:
-        seen: The server and what belongs to it.
-        size: How many homes it has.
-    """
+def missing(seen: Observed) -> list[str]:
+    """What the role has made for the present spec and is not there; empty while it is at work."""
     server = seen.server
     said = find(server.status, Condition.APPLIED)
     current = said.get("observedGeneration") == server.metadata.generation
     if server.metadata.deletion_timestamp or not current or said.get("status") != TRUE:
         return []
-    homes = [f"home-{server.metadata.name}-{ordinal}" for ordinal in range(size)]
+    homes = home_names(server.metadata.name, seen.layout.size)
     lost = [home for home in homes if home not in seen.around.claims]
     return lost if seen.made else [*lost, "the StatefulSet"]
 

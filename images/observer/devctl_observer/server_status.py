@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import MASTER_PORT, Condition, Phase
@@ -50,12 +51,26 @@ class Observed:
     around: Surroundings = field(default_factory=Surroundings)
     flavors: Mapping[str, Flavor] = field(default_factory=dict)
 
+    @cached_property
+    def record(self) -> MadeFrom | None:
+        """What its pods are made from, read once however often it is asked for."""
+        metadata = self.server.metadata
+        return made_from(self.annotations, f"{metadata.namespace}/{metadata.name}")
+
+    @property
+    def layout(self) -> ServerSpec:
+        """What decides how many pods there should be: what the server runs on, while it runs.
+
+        A change of the spec does not touch it. Once nothing runs the role takes up the spec.
+        """
+        runs = bool(self.pods) or self.scale > 0
+        return self.record.layout if self.record and runs else self.server.spec
+
 
 def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
     """What status should say; a key without a value is left out."""
     server = seen.server
-    made = made_from(seen.annotations, f"{server.metadata.namespace}/{server.metadata.name}")
-    layout = _layout(seen, made)
+    made, layout = seen.record, seen.layout
     size = 0 if server.ends else layout.size
     flavor, problem = wanted_flavor(server, seen.flavors)
     ready_since = from_text(find(server.status, Condition.READY).get("lastTransitionTime"))
@@ -96,21 +111,6 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
         ),
     }
     return {key: value for key, value in status.items() if value is not None}
-
-
-def homes_of(seen: Observed) -> int:
-    """How many homes a server has: what it runs on decides while it runs, stopped or not."""
-    metadata = seen.server.metadata
-    return _layout(seen, made_from(seen.annotations, f"{metadata.namespace}/{metadata.name}")).size
-
-
-def _layout(seen: Observed, made: MadeFrom | None) -> ServerSpec:
-    """What decides how many pods there should be: what the server runs on, while it runs.
-
-    A change of the spec does not touch it. Once nothing runs the role takes up the spec.
-    """
-    runs = bool(seen.pods) or seen.scale > 0
-    return made.layout if made and runs else seen.server.spec
 
 
 def _endpoints(server: Server, layout: ServerSpec, size: int) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from devctl_observer.missing import GRACE, missing, settled
 from devctl_observer.replicas import Surroundings
-from devctl_observer.server_status import Observed, homes_of
+from devctl_observer.server_status import Observed
 from devctl_observer.wake import digest
 
 from unit.observer.objects import NOW, ago, claim, distributed, server
@@ -26,31 +26,27 @@ def seen(
     return Observed(server=server(status or applied(), **of), made=made, around=around)
 
 
-def lost(found: Observed) -> list[str]:
-    return missing(found, homes_of(found))
-
-
 def test_nothing_is_missing_where_all_is_there() -> None:
-    assert lost(seen("home-my-dev-0")) == []
-    assert lost(seen("home-my-dev-0", "home-my-dev-1", **distributed())) == []
+    assert missing(seen("home-my-dev-0")) == []
+    assert missing(seen("home-my-dev-0", "home-my-dev-1", **distributed())) == []
 
 
 def test_what_is_gone_is_named() -> None:
-    assert lost(seen("home-my-dev-0", made=False)) == ["the StatefulSet"]
-    assert lost(seen("home-my-dev-0", **distributed())) == ["home-my-dev-1"]
-    assert lost(seen(made=False)) == ["home-my-dev-0", "the StatefulSet"]
+    assert missing(seen("home-my-dev-0", made=False)) == ["the StatefulSet"]
+    assert missing(seen("home-my-dev-0", **distributed())) == ["home-my-dev-1"]
+    assert missing(seen(made=False)) == ["home-my-dev-0", "the StatefulSet"]
 
 
 @pytest.mark.parametrize(
     "status", [{}, applied(status="False"), applied(generation=2)], ids=["none", "failed", "old"]
 )
 def test_a_role_that_is_not_done_lost_nothing(status: dict[str, Any]) -> None:
-    assert lost(seen(status=status or {"conditions": []}, made=False)) == []
+    assert missing(seen(status=status or {"conditions": []}, made=False)) == []
 
 
 def test_a_server_that_goes_lost_nothing() -> None:
     going = {"deletionTimestamp": ago(seconds=1)}
-    assert lost(seen(made=False, meta=going)) == []
+    assert missing(seen(made=False, meta=going)) == []
 
 
 def test_what_was_made_just_now_may_not_have_been_seen_yet() -> None:

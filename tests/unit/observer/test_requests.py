@@ -47,6 +47,17 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answer], AsyncClient]:
     return client
 
 
+def recorder() -> tuple[list[httpx2.Request], Answer]:
+    """What is asked from now on, and the server that answers it."""
+    asked: list[httpx2.Request] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request)
+        return httpx2.Response(200, json=STORED)
+
+    return asked, answer
+
+
 def refusal(code: int) -> httpx2.Response:
     return httpx2.Response(code, json={"kind": "Status", "code": code, "message": "no"})
 
@@ -54,11 +65,7 @@ def refusal(code: int) -> httpx2.Response:
 def test_a_status_is_applied_to_that_very_object(
     connect: Callable[[Answer], AsyncClient],
 ) -> None:
-    asked: list[httpx2.Request] = []
-
-    def answer(request: httpx2.Request) -> httpx2.Response:
-        asked.append(request)
-        return httpx2.Response(200, json=STORED)
+    asked, answer = recorder()
 
     async def play() -> None:
         api = ClusterApi(connect(answer))
@@ -82,11 +89,7 @@ def test_a_status_is_applied_to_that_very_object(
 def test_a_role_is_woken_by_one_annotation_of_that_very_object(
     connect: Callable[[Answer], AsyncClient],
 ) -> None:
-    asked: list[httpx2.Request] = []
-
-    def answer(request: httpx2.Request) -> httpx2.Response:
-        asked.append(request)
-        return httpx2.Response(200, json=STORED)
+    asked, answer = recorder()
 
     async def play() -> None:
         await ClusterApi(connect(answer)).wake(server(), "v")

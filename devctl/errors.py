@@ -5,6 +5,7 @@ DevctlError                 something went wrong; exit code 1
 ├── NotFoundError           what was named does not exist; 3
 ├── WaitTimeoutError        it did not happen in time; 4
 ├── DeniedError             rights or a quota forbid it; 5
+├── AlreadyExistsError      something of that name is there
 ├── HostError               this machine cannot do it as it is
 ├── BusyError               somebody else is at it
 └── StepError               a program that we ran failed
@@ -55,6 +56,10 @@ class DeniedError(DevctlError):
     """Rights or a quota forbid it."""
 
     exit_code = 5
+
+
+class AlreadyExistsError(DevctlError):
+    """Something of that name is there already."""
 
 
 class HostError(DevctlError):

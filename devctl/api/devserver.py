@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
+
+NAME = re.compile(r"[a-z]([-a-z0-9]{0,50}[a-z0-9])?", re.ASCII)
+NAME_RULE = "start with a letter and have at most 52 lower-case letters, digits and '-'"
+"""What the CRD asks of a server's name: pods are called after it, and so are labels."""
 
 MASTER_PORT = 29500
 """Where rank 0 listens for the others."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 GROUP = "devops.yourcompany.com"
 VERSION = "v1"
 
@@ -27,3 +29,12 @@ WAKE = f"{GROUP}/wake"
 
 OWNER = f"{GROUP}/owner"
 """Label: a digest of spec.owner, so that nobody inherits the files of another owner's server."""
+
+
+def owner_digest(owner: str) -> str:
+    """An owner as a label may hold it: names of people hold characters that labels may not.
+
+    >>> owner_digest("alice@company.com")
+    '22c9943ba6fdf0104cc21b7b'
+    """
+    return sha256(owner.encode()).hexdigest()[:24]

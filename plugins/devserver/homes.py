@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kubernetes.utils.quantity import parse_quantity
-
 from devctl.api.devserver import home_names
+from devctl.api.quantities import parse_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

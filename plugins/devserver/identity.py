@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from devctl.api.labels import DEVSERVER, MANAGED_BY, MANAGER, OWNER
+from devctl.api.labels import DEVSERVER, MANAGED_BY, MANAGER, OWNER, owner_digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,12 +21,3 @@ def identity(server: Mapping[str, Any]) -> dict[str, str]:
         DEVSERVER: str(server["metadata"]["name"]),
         OWNER: owner_digest(str(server["spec"]["owner"])),
     }
-
-
-def owner_digest(owner: str) -> str:
-    """An owner as a label may hold it: names of people hold characters that labels may not.
-
-    >>> owner_digest("alice@company.com")
-    '22c9943ba6fdf0104cc21b7b'
-    """
-    return sha256(owner.encode()).hexdigest()[:24]

@@ -33,5 +33,5 @@ def rules(kubectl: Kubectl, account: str, namespace: str) -> set[tuple[str, str,
 
 
 def own_rules(kubectl: Kubectl, account: str, namespace: str) -> set[tuple[str, str, str, str]]:
-    """The same without what any other account may do."""
-    return rules(kubectl, account, namespace) - rules(kubectl, "default", namespace)
+    """The same without what everybody may do: an account without any right of its own says that."""
+    return rules(kubectl, account, namespace) - rules(kubectl, "nobody", namespace)

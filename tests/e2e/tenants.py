@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from devctl.api import ephemeral_acceleration_job
 from devctl.api.labels import GROUP, VERSION
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ RESOURCES = (
     "pods,pods/status,persistentvolumeclaims,services,configmaps,secrets,"
     "statefulsets.apps,statefulsets.apps/scale,deployments.apps,controllerrevisions.apps,"
     "jobs.batch,cronjobs.batch,"
-    f"devservers.{GROUP}"
+    f"devservers.{GROUP},"
+    f"{ephemeral_acceleration_job.PLURAL}.{ephemeral_acceleration_job.GROUP}"
 )
 VERBS = "get,list,watch,create,update,patch,delete"
 CONTAINER = {"name": "main", "image": "none:1"}
@@ -81,6 +83,17 @@ def server(metadata_name: str = "box", /, **changes: Any) -> Manifest:
             "stopped": True,
             **changes,
         },
+    }
+
+
+def job(metadata_name: str = "box", /, **changes: Any) -> Manifest:
+    """A suspended job; labels, annotations and fields of its spec may differ."""
+    metadata = {key: changes.pop(key) for key in ("labels", "annotations") if key in changes}
+    return {
+        "apiVersion": f"{ephemeral_acceleration_job.GROUP}/{ephemeral_acceleration_job.VERSION}",
+        "kind": ephemeral_acceleration_job.KIND,
+        "metadata": {"name": metadata_name, **metadata},
+        "spec": {"image": "none:1", "suspend": True, **changes},
     }
 
 

@@ -91,10 +91,10 @@ def test_the_samples_apply_in_one_go(kubectl: Kubectl, namespace: str) -> None:
 def test_nobody_sets_what_the_framework_reads(tenants: Tenants, key: str) -> None:
     for user in (ADMINISTRATOR, ALICE, OPERATOR):
         said = tenants.refused(user, server(owner=user or ALICE, annotations={key: "x"}))
-        assert f"annotation `{key}` cannot be set on a DevServer" in said
+        assert f"annotation `{key}` cannot be set on DevServers" in said
     tenants.create(ADMINISTRATOR, server(), keep=True)
     said = tenants.refusal(ALICE, "annotate", "devserver/box", f"{key}=x")
-    assert f"annotation `{key}` cannot be set on a DevServer" in said
+    assert f"annotation `{key}` cannot be set on DevServers" in said
 
 
 @pytest.mark.parametrize("field", ["labels", "annotations"])

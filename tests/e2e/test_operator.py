@@ -31,12 +31,14 @@ CLUSTER_WIDE = {
     ("authentication.k8s.io", "tokenreviews", "", "create"),
     ("authorization.k8s.io", "subjectaccessreviews", "", "create"),
     ("devops.yourcompany.com", "devservers/status", "", "patch"),
+    ("gpu.yourdomain.io", "ephemeralaccelerationjobs/status", "", "patch"),
 } | {
     (group, resource, "", verb)
     for group, resources, verbs in [
         ("devops.yourcompany.com", "devservers devserverflavors", "get list watch"),
         ("", "persistentvolumeclaims", "get list watch create patch"),
-        ("", "configmaps secrets services", "get list watch create patch delete"),
+        ("gpu.yourdomain.io", "ephemeralaccelerationjobs", "get list watch"),
+        ("", "configmaps secrets services pods", "get list watch create patch delete"),
         ("apps", "statefulsets", "get list watch create patch delete"),
     ]
     for resource in resources.split()

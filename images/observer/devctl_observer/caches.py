@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lightkube.resources.apps_v1 import StatefulSet
     from lightkube.resources.core_v1 import Event, PersistentVolumeClaim, Pod
 
-    from devctl_observer.flavor_fit import NodeFacts
+    from devctl.api.placing import NodeFacts
     from devctl_observer.model import Flavor, Server
 
 

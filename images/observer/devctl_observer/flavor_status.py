@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from devctl_observer.flavor_fit import NodeFacts
+    from devctl.api.placing import NodeFacts
     from devctl_observer.model import Flavor
 
 

@@ -25,7 +25,7 @@ from devctl_observer.work_queue import WorkQueue
 if TYPE_CHECKING:
     from lightkube import AsyncClient
 
-    from devctl_observer.flavor_fit import NodeFacts
+    from devctl.api.placing import NodeFacts
     from devctl_observer.model import Flavor, Server
 
 log = logging.getLogger(__name__)

@@ -13,16 +13,44 @@ if TYPE_CHECKING:
 
 _INSUFFICIENT = re.compile(r"Insufficient ([A-Za-z0-9./_-]*[A-Za-z0-9])")
 _ABSENT = re.compile(r'persistentvolumeclaim "([^"]*)" not found')
-_VOLUME = re.compile(
-    r"unbound immediate PersistentVolumeClaims|persistentvolumeclaim "
-    r"|volume node affinity|didn't find available persistent volumes|volume limit|node\(s\) .*CSI"
-)
+# What comes after it is what preemption and devices would give: a user can do nothing about that.
+_BEYOND = re.compile(r" (?:no new claims to deallocate|preemption:)")
+_BACK = "it starts when one does again: ask an administrator"
+# What is said of nodes, by what weighs more: the words in it, the reason, and what it means.
+_NODES = [
+    # A volume that is there already binds its pod: to its node, or to its zone.
+    (
+        re.compile(r"PersistentVolume's node affinity|volume node affinity"),
+        "Unschedulable",
+        f"no node that its home can be reached from takes pods now; {_BACK}",
+    ),
+    (
+        re.compile(
+            r"unbound immediate PersistentVolumeClaims|persistentvolumeclaim "
+            r"|didn't find available persistent volumes|volume limit|node\(s\) .*CSI"
+        ),
+        "VolumePending",
+        "no node can use its volumes",
+    ),
+    (
+        re.compile("were unschedulable"),
+        "Unschedulable",
+        f"no node that it may use takes pods now; {_BACK}",
+    ),
+    (
+        re.compile("affinity/selector|untolerated taint"),
+        "Unschedulable",
+        (
+            "no node that may be used fits the flavor; choose another flavor, or ask an "
+            "administrator to add such a node"
+        ),
+    ),
+]
 
 
 def judge_scheduling(condition: PodCondition) -> Verdict:
     """What a PodScheduled condition that is not True means."""
-    # What follows is what preemption would give, which a user can do nothing about.
-    detail = (condition.message or "").partition(" preemption:")[0].strip()
+    detail = _BEYOND.split(condition.message or "")[0].strip()
     if condition.reason == "SchedulingGated":
         message = "waits in the queue until there is quota for it"
         return Verdict(Phase.PENDING, "Queued", message)
@@ -35,12 +63,8 @@ def judge_scheduling(condition: PodCondition) -> Verdict:
         advice = "make it, or correct spec.sharedVolumeClaimName"
         message = f"claim `{absent[1]}` does not exist; {advice}"
         return Verdict(Phase.PENDING, "VolumePending", message)
-    if _VOLUME.search(detail):
-        message = f"no node can use its volumes ({detail})"
-        return Verdict(Phase.PENDING, "VolumePending", message)
-    if "affinity/selector" in detail or "untolerated taint" in detail:
-        advice = "choose another flavor, or ask an administrator to add such a node"
-        message = f"no node that may be used fits the flavor; {advice} ({detail})"
-        return Verdict(Phase.PENDING, "Unschedulable", message)
+    for said, reason, meaning in _NODES:
+        if said.search(detail):
+            return Verdict(Phase.PENDING, reason, f"{meaning} ({detail})")
     message = f"no node takes it ({detail})" if detail else "waits for the scheduler"
     return Verdict(Phase.PENDING, "Unschedulable", message)

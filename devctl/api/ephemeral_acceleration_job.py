@@ -1,0 +1,69 @@
+"""Words of an EphemeralAccelerationJob: what is made for it, and its status."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+GROUP = "gpu.yourdomain.io"
+VERSION = "v1alpha1"
+KIND = "EphemeralAccelerationJob"
+PLURAL = "ephemeralaccelerationjobs"
+
+NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
+NAME_RULE = "have at most 63 lower-case letters, digits and '-', and start and end without '-'"
+"""What the CRD asks of a job's name: it is the value of a label."""
+
+JOB = f"{GROUP}/job"
+"""Label: the job that an object belongs to, by name, in the same namespace."""
+
+APP = {"app": "gpu-job"}
+"""Labels of every job's pod, by which `kubectl logs --selector` finds them."""
+
+MADE_FROM = f"{GROUP}/made-from"
+"""Annotation of a job's pod: a digest of the part of the spec that it was made from."""
+
+WAKE = f"{GROUP}/wake"
+"""Annotation of a job: a digest of why its role is to run again, as the observer sees it."""
+
+PVC_TTL_SECONDS = f"{GROUP}/pvc-ttl-seconds"
+"""Annotation of a claim: its job's pvcTTLSecondsAfterFinished, for when the job is gone."""
+
+FINISHED_AT = f"{GROUP}/finished-at"
+"""Annotation of a claim: when its job finished. The role writes it."""
+
+RELEASED_AT = f"{GROUP}/released-at"
+"""Annotation of a claim: when its job was first seen to be gone. The observer writes it."""
+
+MOUNT_PATH = "/artifacts"
+"""Where the job's container has its volume."""
+
+
+def claim_name(job: str) -> str:
+    """The claim that holds a job's inputs and results."""
+    return f"artifacts-{job}"
+
+
+def pod_name(job: str) -> str:
+    """The pod that a job runs in."""
+    return f"ephemeralaccelerationjob-{job}"
+
+
+class Phase(StrEnum):
+    """What a job is doing. Succeeded and Failed are for ever."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+
+
+class Condition(StrEnum):
+    """Condition types; the role writes APPLIED, the observer the others."""
+
+    SUCCEEDED = "Succeeded"
+    APPLIED = "Applied"
+    POD_EXPIRED = "PodExpired"
+    """True when the time to keep the finished pod is over: the role then removes it."""
+    ARTIFACTS_EXPIRED = "ArtifactsExpired"
+    """True when the time to keep the volume is over: the observer then deletes it."""

@@ -1,0 +1,30 @@
+"""Amounts of resources as Kubernetes writes them: `500m`, `8`, `16Gi`, `1e3`."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+_PATTERN = re.compile(
+    r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)(n|u|m|k|[KMGTPE]i|[MGTPE])?", re.ASCII
+)
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = "KMGTPE"
+
+
+def parse_quantity(value: float | str) -> Decimal:
+    """The number that a quantity stands for.
+
+    Raises:
+        ValueError: It is none.
+
+    >>> parse_quantity("500m"), parse_quantity("2Ki"), parse_quantity(8)
+    (Decimal('0.500'), Decimal('2048'), Decimal('8'))
+    """
+    match = _PATTERN.fullmatch(str(value))
+    if match is None:
+        raise ValueError(f"`{value}` is no quantity: write for example `8`, `500m` or `16Gi`")
+    number, unit = Decimal(match[1]), match[2] or ""
+    if unit.endswith("i"):
+        return number * Decimal(1024) ** (_BINARY.index(unit[0]) + 1)
+    return number.scaleb(_DECIMAL[unit])

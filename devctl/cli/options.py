@@ -1,0 +1,164 @@
+"""Options that several commands share, and the connection that they lead to."""
+
+from __future__ import annotations
+
+import functools
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from devctl.api.durations import parse_duration
+from devctl.cli import names
+from devctl.cli.verbosity import verbose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Command = Callable[..., Any]
+
+_OPTIONS = {"namespace": "-n", "context": "--context", "kubeconfig": "--kubeconfig"}
+"""How a person names a place, in the order in which it is shown to them."""
+
+
+def where(command: Command) -> Command:
+    """Give a command the options that say which cluster and namespace; see `named`."""
+    for option in (
+        click.option("--kubeconfig", metavar="FILE", help="Else $KUBECONFIG, ~/.kube/config."),
+        click.option(
+            "--context",
+            metavar="NAME",
+            shell_complete=names.contexts,
+            help="Another cluster of it.",
+        ),
+        click.option(
+            "-n", "--namespace", metavar="NAME", shell_complete=names.namespaces, help="Where."
+        ),
+    ):
+        command = _kept(option)(command)
+    return command
+
+
+def _kept(option: Command) -> Command:
+    """An option that leaves its value where `named` finds it, and gives the command none."""
+
+    def keep(command: Command) -> Command:
+        changed: Command = option(command)
+        parameters = getattr(changed, "params", None) or changed.__click_params__  # type: ignore[attr-defined]
+        parameters[-1].expose_value = False
+        parameters[-1].callback = _keep
+        return changed
+
+    return keep
+
+
+def _keep(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        context.meta[names.KEY + str(option.name)] = value
+
+
+def connected(command: Command) -> Command:
+    """Give a command a client for the cluster and namespace that its line names.
+
+    They may stand before the command's name, too; those after it count.
+    """
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        from devctl.client.client import Client  # noqa: PLC0415 - heavy
+
+        return command(Client.connect(**names.named(click.get_current_context())), *args, **kwargs)
+
+    return where(verbose(run))
+
+
+def command(words: str, program: str = "devctl") -> str:
+    """A command to show to a person, for the cluster and the namespace that they named."""
+    context = click.get_current_context(silent=True)
+    places = names.named(context) if context else {}
+    named = "".join(
+        f" {option} {shlex.quote(str(places[name]))}"
+        for name, option in _OPTIONS.items()
+        if places.get(name)
+    )
+    return f"`{program} {words}{named}`"
+
+
+def output(*formats: str) -> Command:
+    """Give a command `-o`; the first format is what it prints without."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice(formats),
+        default=formats[0],
+        show_default=True,
+        help="Format.",
+    )
+
+
+all_namespaces = click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
+
+selector = click.option(
+    "-l", "--selector", metavar="K=V,...", default="", help="Only those with these labels."
+)
+
+
+def labels(selector: str) -> dict[str, Any] | None:
+    """What a selector asks for; None where it asks for nothing.
+
+    A label with several values may have any of them, one with None must only be there.
+
+    >>> labels("app=web,tier")
+    {'app': 'web', 'tier': None}
+
+    Raises:
+        BadParameter: It cannot be read.
+    """
+    found: dict[str, Any] = {}
+    for part in filter(None, (part.strip() for part in selector.split(","))):
+        name, equals, value = part.replace("==", "=", 1).partition("=")
+        if not name or "!" in part or " " in part or "=" in value:
+            raise click.BadParameter(f"`{part}` is no label: write `NAME=VALUE` or `NAME`")
+        found[name] = value if equals else None
+    return found or None
+
+
+def duration(value: int | str) -> int | str:
+    """An option's value that is a duration: seconds, or text such as `90m`, `1d12h`.
+
+    >>> duration("90"), duration("90m")
+    (90, '90m')
+    """
+    whole = int(value) if str(value).isdecimal() and str(value).isascii() else value
+    try:
+        parse_duration(whole)
+    except (ValueError, OverflowError) as error:
+        raise click.BadParameter(str(error)) from error
+    return whole
+
+
+# What click's own messages call it.
+duration.__name__ = "duration"
+
+
+def seconds(length: int | str) -> float:
+    """How many seconds a duration is.
+
+    >>> seconds("1m30s")
+    90.0
+    """
+    return parse_duration(length).total_seconds()
+
+
+server_name = click.argument("name", metavar="NAME", shell_complete=names.servers)
+"""The argument of a command that is about one server."""
+
+server_names = click.argument(
+    "servers", nargs=-1, required=True, metavar="NAME...", shell_complete=names.servers
+)
+"""The argument of a command that is about several servers."""
+
+
+def unique(given: Sequence[str]) -> list[str]:
+    """Names as they were given, each once."""
+    return list(dict.fromkeys(given))

@@ -1,0 +1,1 @@
+"""The SDK: what the commands do, for programs."""

@@ -1,0 +1,152 @@
+"""The SDK's front door."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from devctl.client.events import Events
+    from devctl.client.files.files import Files
+    from devctl.client.flavors import Flavors
+    from devctl.client.homes import Homes
+    from devctl.client.jobs.jobs import Jobs
+    from devctl.client.monitor import Monitor
+    from devctl.client.runs.runs import Runs
+    from devctl.client.servers import Servers
+    from devctl.client.ssh.ssh import Ssh
+    from devctl.client.streams.execute import Execute
+    from devctl.client.streams.port_forwards import Forward
+    from devctl.kube.cluster import Cluster
+
+
+class Client:
+    """Everything that `devctl` and `egpu` can do in one cluster, as one user.
+
+        client = Client(namespace="dev-alice")
+        client.servers.create("lab", flavor="cpu-small")
+        client.servers.wait_ready("lab")
+        print(client.execute("lab", ["nproc"]).stdout)
+        client.servers.delete("lab")
+
+    Each part is imported when it is asked for: a command pays for what it uses.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster | None = None,
+        *,
+        kubeconfig: str | None = None,
+        context: str | None = None,
+        namespace: str | None = None,
+    ) -> None:
+        """Read the kubeconfig; ask nothing yet.
+
+        Args:
+            cluster: A connection that is there already; the others are then unused.
+            kubeconfig: A file; else KUBECONFIG, else ~/.kube/config.
+            context: One of its contexts; else DEVCTL_CONTEXT, else the current one.
+            namespace: Where; else DEVCTL_NAMESPACE, else the context's.
+
+        Raises:
+            DevctlError: No cluster can be found that way.
+        """
+        if cluster is None:
+            from devctl.kube.cluster import Cluster  # noqa: PLC0415
+
+            cluster = Cluster.connect(kubeconfig, context, namespace)
+        self.cluster = cluster
+
+    @classmethod
+    def connect(
+        cls,
+        kubeconfig: str | None = None,
+        context: str | None = None,
+        namespace: str | None = None,
+    ) -> Self:
+        """The same, by places."""
+        return cls(kubeconfig=kubeconfig, context=context, namespace=namespace)
+
+    @property
+    def namespace(self) -> str:
+        """Where things are looked for that are named without a namespace."""
+        return self.cluster.namespace
+
+    @cached_property
+    def servers(self) -> Servers:
+        """Servers: create, look at, stop, start, extend, delete."""
+        from devctl.client.servers import Servers  # noqa: PLC0415
+
+        return Servers(self.cluster)
+
+    @cached_property
+    def homes(self) -> Homes:
+        """The volumes that hold people's files, and outlive servers."""
+        from devctl.client.homes import Homes  # noqa: PLC0415
+
+        return Homes(self.cluster)
+
+    @cached_property
+    def flavors(self) -> Flavors:
+        """What servers can run on, and how much of it is free."""
+        from devctl.client.flavors import Flavors  # noqa: PLC0415
+
+        return Flavors(self.cluster)
+
+    @cached_property
+    def events(self) -> Events:
+        """What has happened."""
+        from devctl.client.events import Events  # noqa: PLC0415
+
+        return Events(self.cluster)
+
+    @cached_property
+    def runs(self) -> Runs:
+        """Scripts on all ranks of a server: start, follow, stop."""
+        from devctl.client.runs.runs import Runs  # noqa: PLC0415
+
+        return Runs(self.cluster)
+
+    @cached_property
+    def files(self) -> Files:
+        """Files to a server and from it: copy, sync."""
+        from devctl.client.files.files import Files  # noqa: PLC0415
+
+        return Files(self.cluster)
+
+    @cached_property
+    def execute(self) -> Execute:
+        """A command in a server: `client.execute("lab", ["nproc"])`."""
+        from devctl.client.streams.execute import Execute  # noqa: PLC0415
+
+        return Execute(self.cluster)
+
+    @cached_property
+    def forward(self) -> Forward:
+        """A port of a server on this machine: `client.forward("lab", 8888)`."""
+        from devctl.client.streams.port_forwards import Forward  # noqa: PLC0415
+
+        return Forward(self.cluster)
+
+    @cached_property
+    def ssh(self) -> Ssh:
+        """What the system's ssh needs to reach a server."""
+        from devctl.client.ssh.ssh import Ssh  # noqa: PLC0415
+
+        return Ssh(self.cluster)
+
+    @cached_property
+    def monitor(self) -> Monitor:
+        """What servers use: processor, memory, disk, GPUs, processes."""
+        from devctl.client.monitor import Monitor  # noqa: PLC0415
+
+        return Monitor(self.cluster, self.execute)
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        """Ephemeral jobs: create, follow, their files, delete."""
+        from devctl.client.jobs.jobs import Jobs  # noqa: PLC0415
+
+        return Jobs(self.cluster)

@@ -1,0 +1,1 @@
+"""One cluster as one user: requests, watches, and streams to and from pods."""

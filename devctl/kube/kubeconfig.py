@@ -1,0 +1,190 @@
+"""Which cluster, as whom and where in it: kubeconfig files, as kubectl reads them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from devctl.errors import DevctlError, UsageError
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+"""Where a pod finds the credentials of its service account."""
+_NONE = "name one with --kubeconfig or KUBECONFIG; `devctl local up` makes a cluster on this machine"
+_FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
+
+
+@dataclass(frozen=True)
+class Access:
+    """One entry of a kubeconfig, put together.
+
+    Args:
+        server: The address of the API server.
+        namespace: Where commands act that name no namespace.
+        context: The name of the entry.
+        user_name: The name that the kubeconfig has for the user.
+        cluster: What it says of the cluster; paths are absolute.
+        user: What it says of the user; paths are absolute.
+        home: The folder of the file that the user is from: relative commands start there.
+    """
+
+    server: str
+    namespace: str = "default"
+    context: str = ""
+    user_name: str = ""
+    cluster: dict[str, Any] = field(default_factory=dict)
+    user: dict[str, Any] = field(default_factory=dict, repr=False)
+    home: Path = Path()
+
+
+def find_access(
+    kubeconfig: str | None = None, context: str | None = None, namespace: str | None = None
+) -> Access:
+    """The access that a person has chosen.
+
+    Args:
+        kubeconfig: A file; else those of KUBECONFIG, ~/.kube/config, or a pod's service account.
+        context: An entry of it; else that of DEVCTL_CONTEXT, or the current one.
+        namespace: Where to act; else that of DEVCTL_NAMESPACE, of the context, or `default`.
+
+    Raises:
+        UsageError: There is no such context.
+        DevctlError: There is no kubeconfig, or it cannot be read.
+    """
+    context = context or os.environ.get("DEVCTL_CONTEXT")
+    namespace = namespace or os.environ.get("DEVCTL_NAMESPACE")
+    paths = _paths(kubeconfig)
+    found = [path for path in paths if path.exists()]
+    if not found:
+        if not kubeconfig and not os.environ.get("KUBECONFIG") and _in_pod():
+            return _service_account(namespace)
+        looked = f"`{paths[0]}`" if len(paths) == 1 else "any file of KUBECONFIG"
+        raise DevctlError(f"there is no kubeconfig: {looked} is not there", _NONE)
+    config = _Merged()
+    for path in found:
+        config.add(path, _read(path))
+    return config.access(context, namespace, found)
+
+
+def _paths(kubeconfig: str | None) -> list[Path]:
+    if kubeconfig:
+        return [Path(kubeconfig).expanduser()]
+    named = [part for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
+    return [Path(part).expanduser() for part in named] or [Path("~/.kube/config").expanduser()]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        # The C loader takes a tenth of the time, and large kubeconfigs are common.
+        config = yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        why = str(error).splitlines()[0]
+        raise DevctlError(
+            f"kubeconfig `{path}` cannot be read: {why}",
+            "mend it, or name another one with --kubeconfig",
+        ) from error
+    if config is not None and not isinstance(config, dict):
+        raise DevctlError(f"`{path}` is no kubeconfig", "name another one with --kubeconfig")
+    return config or {}
+
+
+class _Merged:
+    """Several kubeconfigs as one: whatever is said first counts."""
+
+    def __init__(self) -> None:
+        self._current = ""
+        self._entries: dict[tuple[str, str], tuple[dict[str, Any], Path]] = {}
+
+    def add(self, path: Path, config: dict[str, Any]) -> None:
+        """Take in one more file.
+
+        Raises:
+            DevctlError: It is no kubeconfig.
+        """
+        self._current = self._current or str(config.get("current-context") or "")
+        home = path.absolute().parent
+        try:
+            for section, kind in _KINDS.items():
+                for entry in config.get(section) or []:
+                    value = _absolute(dict(entry.get(kind) or {}), home)
+                    self._entries.setdefault((kind, str(entry["name"])), (value, home))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise DevctlError(
+                f"`{path}` is no kubeconfig", "mend it, or name another one with --kubeconfig"
+            ) from error
+
+    def access(self, context: str | None, namespace: str | None, paths: list[Path]) -> Access:
+        """One context's access.
+
+        Raises:
+            UsageError: There is no such context, or it names what is not there.
+        """
+        name = context or self._current
+        where = ", ".join(f"`{path}`" for path in paths)
+        if not name:
+            raise UsageError(
+                f"{where} has no current context",
+                "choose one with --context, or `kubectl config use-context`",
+            )
+        chosen = self._entry("context", name)
+        if chosen is None:
+            known = ", ".join(sorted(name for kind, name in self._entries if kind == "context"))
+            raise UsageError(
+                f"there is no context `{name}` in {where}",
+                f"choose one of {known} with --context" if known else _NONE,
+            )
+        about, _ = chosen
+        cluster = self._entry("cluster", str(about.get("cluster", "")))
+        if cluster is None or not cluster[0].get("server"):
+            raise UsageError(
+                f"context `{name}` in {where} names no cluster with an address",
+                "mend it, or choose another one with --context",
+            )
+        user_name = str(about.get("user") or "")
+        user = self._entry("user", user_name) if user_name else ({}, Path())
+        if user is None:
+            raise UsageError(
+                f"context `{name}` in {where} names user `{user_name}`, who is not there",
+                "mend it, or choose another one with --context",
+            )
+        return Access(
+            server=str(cluster[0]["server"]).rstrip("/"),
+            namespace=namespace or str(about.get("namespace") or "default"),
+            context=name,
+            user_name=user_name,
+            cluster=cluster[0],
+            user=user[0],
+            home=user[1],
+        )
+
+    def _entry(self, kind: str, name: str) -> tuple[dict[str, Any], Path] | None:
+        return self._entries.get((kind, name))
+
+
+_KINDS = {"clusters": "cluster", "contexts": "context", "users": "user"}
+
+
+def _absolute(value: dict[str, Any], home: Path) -> dict[str, Any]:
+    """Paths in a kubeconfig are relative to the file."""
+    return value | {name: str(home / value[name]) for name in _FILES if value.get(name)}
+
+
+def _in_pod() -> bool:
+    return "KUBERNETES_SERVICE_HOST" in os.environ and (SERVICE_ACCOUNT / "token").exists()
+
+
+def _service_account(namespace: str | None) -> Access:
+    host = os.environ["KUBERNETES_SERVICE_HOST"]
+    port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
+    own = SERVICE_ACCOUNT / "namespace"
+    return Access(
+        server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
+        namespace=namespace or (own.read_text().strip() if own.exists() else "default"),
+        context="in-cluster",
+        user_name="service account",
+        cluster={"certificate-authority": str(SERVICE_ACCOUNT / "ca.crt")},
+        user={"tokenFile": str(SERVICE_ACCOUNT / "token")},
+    )

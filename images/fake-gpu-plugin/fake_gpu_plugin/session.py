@@ -1,0 +1,71 @@
+"""One session with one kubelet: serve, register, and stay until it goes away."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+import grpc
+
+import fake_gpu_plugin.deviceplugin_pb2 as api
+import fake_gpu_plugin.deviceplugin_pb2_grpc as api_grpc
+from fake_gpu_plugin.devices import RESOURCE
+from fake_gpu_plugin.registration import NotRegisteredError
+from fake_gpu_plugin.service import OPTIONS, DevicePlugin
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+KUBELET = "kubelet.sock"
+OWN = "fake-gpu-plugin.sock"
+API_VERSION = "v1beta1"
+PATIENCE = 10.0
+"""Seconds until the kubelet must have answered, and have asked for the devices."""
+
+
+async def session(folder: Path, names: Sequence[str]) -> None:
+    """Offer the devices to the kubelet of this node until it goes away.
+
+    Args:
+        folder: The kubelet's folder of plugins.
+        names: The devices.
+
+    Raises:
+        NotRegisteredError: The kubelet did not take us.
+    """
+    service = DevicePlugin(names)
+    server = grpc.aio.server()
+    api_grpc.add_DevicePluginServicer_to_server(service, server)
+    try:
+        server.add_insecure_port(f"unix:{folder / OWN}")
+    except RuntimeError as error:
+        raise NotRegisteredError(f"no socket can be made in {folder}: {error}") from error
+    try:
+        await server.start()
+        await _register(folder)
+        await asyncio.wait_for(service.watched.wait(), PATIENCE)
+        log.info("registered %d made-up devices as %s: no GPU is behind them", len(names), RESOURCE)
+        await service.released.wait()
+    except TimeoutError as error:
+        raise NotRegisteredError("it does not ask for the devices") from error
+    finally:
+        service.ending.set()
+        await server.stop(grace=1)
+
+
+async def _register(folder: Path) -> None:
+    request = api.RegisterRequest(
+        version=API_VERSION, endpoint=OWN, resource_name=RESOURCE, options=OPTIONS
+    )
+    # A channel of its own each time: one that failed waits ever longer before it tries again.
+    async with grpc.aio.insecure_channel(f"unix:{folder / KUBELET}") as channel:
+        try:
+            await api_grpc.RegistrationStub(channel).Register(request, timeout=PATIENCE)
+        except grpc.aio.AioRpcError as error:
+            away = error.code() is grpc.StatusCode.UNAVAILABLE
+            reason = "it does not answer" if away else f"it refused: {error.details()}"
+            raise NotRegisteredError(reason) from error

@@ -17,7 +17,7 @@ from devctl.local.lock import hold
 from devctl.local.programs import ProgramGroup, build_group, load_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
     from devctl.local.go import GoToolchain
@@ -56,7 +56,7 @@ def ensure_built(
     with hold(cache.lock, "the cache of programs and images", report):
         go = ensure_go(cache)
         groups, images = describe(cache)
-        wanted = {name: i for name, i in images.items() if i.up or name in also}
+        wanted = with_bases((n for n, i in images.items() if i.up or n in also), images)
         needs = plan(groups, wanted, cache)
         if needs:
             _Builder(go, groups, images, cache, report).run(needs)
@@ -64,6 +64,15 @@ def ensure_built(
             buildah.forget_others(images, cache)
         node_root = buildah.unpack(images["node"], cache)
         return Artifacts(groups, images, node_root, frozenset(needs))
+
+
+def with_bases(names: Iterable[str], images: Mapping[str, Image]) -> dict[str, Image]:
+    """The images of these names and what they are built on, bases first."""
+    wanted = set(names)
+    for image in reversed(images.values()):
+        if image.name in wanted and image.base:
+            wanted.add(image.base)
+    return {name: image for name, image in images.items() if name in wanted}
 
 
 def describe(cache: CachePaths) -> tuple[dict[str, ProgramGroup], dict[str, Image]]:
@@ -81,7 +90,9 @@ def plan(
     not built again, except as the base of one that is, if buildah's store has lost its layers.
     """
     jobs = {f"programs/{g.name}" for g in groups.values() if not g.folder(cache).is_dir()}
-    jobs |= {f"image/{i.name}" for i in images.values() if not i.archive(cache).is_file()}
+    jobs |= {
+        f"image/{i.name}" for i in images.values() if i.pods and not i.archive(cache).is_file()
+    }
     if not (cache.node_roots / images["node"].key).is_dir():
         jobs.add("image/node")
     for image in reversed(list(images.values())):  # bases come before what is built on them

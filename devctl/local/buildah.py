@@ -35,7 +35,7 @@ def buildah(cache: CachePaths) -> list[str | Path]:
 def build_image(
     image: Image, base: Image | None, groups: Mapping[str, ProgramGroup], cache: CachePaths
 ) -> None:
-    """Build an image and store it as an archive with its checksum.
+    """Build an image and, if pods use it, store it as an archive with its checksum.
 
     The archive's folder appears under its final name only when it is complete.
 
@@ -64,6 +64,9 @@ def build_image(
             what=f"build image `{image.name}`",
             env={**os.environ, "BUILDAH_FORMAT": "docker"},
         )
+    if not image.pods:  # what is built on it, or unpacked from it, takes it from the store
+        partial.rmdir()
+        return
     run_logged(
         [
             *buildah(cache),

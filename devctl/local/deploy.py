@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-PARTS = ("operator", "observer")
-"""Images that run in a cluster; each has a deployment `devctl-<name>`."""
+EVERYWHERE = ("operator", "observer")
+"""Images that run in any cluster; each has a workload `devctl-<name>`."""
+
+PARTS = (*EVERYWHERE, "fake-gpu-plugin")
+"""Those that run in the local cluster."""
 
 
 class Target(NamedTuple):
@@ -35,7 +38,7 @@ class Target(NamedTuple):
     kubectl: Path
     kubeconfig: Path
     images: dict[str, str]
-    """For each deployment, by name, its image."""
+    """For each workload, by name, its image."""
     overlay: str
 
     def variables(self) -> dict[str, Any]:
@@ -51,7 +54,7 @@ def foreign_target(environment: Mapping[str, str], kubectl: Path | None) -> Targ
         UsageError: Something is missing to reach it.
     """
     images = {}
-    for part in PARTS:
+    for part in EVERYWHERE:
         variable = f"DEVCTL_{part.upper()}_IMAGE"
         images[f"devctl-{part}"] = environment.get(variable, "")
         if not images[f"devctl-{part}"]:
@@ -101,7 +104,7 @@ def main() -> None:
             click.echo(line, err=True)
         sys.exit(error.exit_code)
     for name, image in target.images.items():
-        click.echo(f"{name} `{image}` runs in namespace devctl-system")
+        click.echo(f"{name} `{image}` runs")
     click.echo(
         f"next: export KUBECONFIG={target.kubeconfig}; kubectl get devservers --all-namespaces"
     )

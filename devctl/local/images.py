@@ -10,7 +10,8 @@ An image.json holds:
 - ``version``: a fixed tag, where kubeadm or people's manifests name one; otherwise the tag is the
   content's hash.
 - ``bootstrap``: suite and packages of a Debian root, staged as ``base.tar``.
-- ``pods``: false where no pod uses it; it is not imported into the nodes then.
+- ``aliases``: further full references under which the nodes have it.
+- ``pods``: false where no pod uses it; it gets no archive and is not imported into the nodes then.
 - ``up``: false where `devctl local up` does without it; `devctl local load NAME` brings it.
 - ``variants``: several images from one Containerfile; each entry overrides the keys above.
 """
@@ -46,6 +47,8 @@ class Image:
     args: Mapping[str, str] = field(default_factory=dict)
     version: str | None = None
     bootstrap: Mapping[str, Any] | None = None
+    aliases: tuple[str, ...] = ()
+    """Further names; they say nothing about its content."""
     pods: bool = True
     """Whether pods use it, so that every node gets it."""
     up: bool = True

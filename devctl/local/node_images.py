@@ -44,9 +44,24 @@ def import_missing(
     for image in missing:
         checksums.verify(image.archive_folder(cache))
         import_archive(node, image.archive(cache), ctr)
+        for alias in image.aliases:
+            tag_image(node, image.reference, alias, ctr)
         have[image.reference] = image.digest
         node.imported.write_text(json.dumps(have, indent=2, sort_keys=True))
     return [image.reference for image in missing]
+
+
+def tag_image(node: NodePaths, reference: str, alias: str, ctr: str) -> None:
+    """Give an image that a node has another name, which may have been another's.
+
+    Raises:
+        StepError: containerd refused it.
+    """
+    command = [ctr, "--namespace", "k8s.io", "images", "tag", "--force", reference, alias]
+    result = subprocess.run([*enter(node), *command], capture_output=True, text=True, check=False)
+    if result.returncode:
+        what = f"name `{reference}` `{alias}` in a node"
+        raise StepError(*explain(what, result.returncode, result.stderr, None))
 
 
 def import_archive(node: NodePaths, archive: Path, ctr: str) -> None:

@@ -38,13 +38,18 @@ class Container:
             AssertionError: The script does not contain a text that is to be replaced.
         """
         text = (FILES / name).read_text()
+        # Where a script starts itself again, it is in the container's shell.
+        itself = '/bin/sh "$0"'
         paths = ("/home/dev", "/etc/skel", "/etc/devctl", "/run/devctl", "proc=/proc")
         replaced = {path: path.replace("/", f"{self.root}/", 1) for path in paths if path in text}
+        if itself in text:
+            replaced[itself] = f'{self.root}/sh "$0"'
         for old, new in {**replaced, **more}.items():
             assert old in text
             text = text.replace(old, new)
         # `stop` on the machine's own processes would end whoever runs the tests.
         assert "=/proc" not in text
+        assert itself not in text
         copy = self.root / name
         copy.write_text(text)
         return copy
@@ -55,6 +60,7 @@ class Container:
         *arguments: str,
         env: Mapping[str, str] | None = None,
         more: Mapping[str, str] | None = None,
+        stdin: int = subprocess.DEVNULL,
     ) -> subprocess.Popen[str]:
         """Run a script with the container's shell."""
         # The fixture has found it.
@@ -63,7 +69,7 @@ class Container:
             [*self.argv, str(self.script(name, more or {})), *arguments],
             executable=program,
             env={"PATH": os.environ["PATH"], **(env or {})},
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -75,11 +81,16 @@ class Container:
         *arguments: str,
         env: Mapping[str, str] | None = None,
         more: Mapping[str, str] | None = None,
+        words: str | None = None,
     ) -> tuple[int, str, str]:
-        """Run a script to its end: exit status, stdout, stderr."""
-        process = self.start(name, *arguments, env=env, more=more)
+        """Run a script to its end: exit status, stdout, stderr.
+
+        `words` is what it reads; without any its input is at its end.
+        """
+        stdin = subprocess.DEVNULL if words is None else subprocess.PIPE
+        process = self.start(name, *arguments, env=env, more=more, stdin=stdin)
         try:
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(words, timeout=30)
         finally:
             process.kill()
         return process.returncode, out, err
@@ -99,6 +110,7 @@ class Container:
 def make_container(root: Path, program: str) -> Container:
     for folder in ("home/dev", "etc/skel", "etc/devctl/ssh", "run/devctl", "proc"):
         (root / folder).mkdir(parents=True)
+    (root / "sh").symlink_to(shutil.which(program) or program)
     return Container(root, program, SHELLS[program])
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,23 @@ def layers(monkeypatch: pytest.MonkeyPatch, kept: Iterable[str]) -> None:
 @pytest.fixture
 def node_root(cache: CachePaths) -> None:
     (cache.node_roots / IMAGES["node"].key).mkdir(parents=True)
+
+
+def test_what_is_wanted_is_built_on_what_it_is_made_of() -> None:
+    assert list(build.with_bases(["top", "etcd"], IMAGES)) == ["base", "etcd", "middle", "top"]
+
+
+@pytest.mark.usefixtures("node_root")
+def test_an_image_that_no_pod_uses_is_built_for_others_only(
+    cache: CachePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has no archive that could be missing."""
+    images = IMAGES | {"middle": replace(IMAGES["middle"], pods=False)}
+    make(cache, EVERYTHING - {"image/middle"})
+    layers(monkeypatch, kept=["base"])
+    assert plan(GROUPS, images, cache) == {}
+    images["top"] = replace(images["top"], digest="2")
+    assert plan(GROUPS, images, cache) == {"image/middle": set(), "image/top": {"image/middle"}}
 
 
 @pytest.mark.usefixtures("node_root")

@@ -72,6 +72,14 @@ def beside(program: Path, name: str) -> Path:
     return program.with_name(f"{program.name}.{name}")
 
 
+@pytest.mark.usefixtures("program")
+def test_an_image_that_no_pod_uses_is_kept_in_the_store_alone(
+    image: Image, groups: dict[str, ProgramGroup], cache: CachePaths
+) -> None:
+    buildah.build_image(replace(image, pods=False), BASE, groups, cache)
+    assert list(cache.images.iterdir()) == []
+
+
 def test_a_built_image_is_a_checked_archive_of_exactly_its_parts(
     program: Path, image: Image, groups: dict[str, ProgramGroup], cache: CachePaths
 ) -> None:

@@ -71,8 +71,8 @@ def test_deploy_ends_with_the_next_command(
     monkeypatch.setattr(playbook, "run", lambda *_: 0)
     deploy.main()
     operator, observer, following = capsys.readouterr().out.splitlines()
-    assert operator.startswith("devctl-operator `op:1` runs in ")
-    assert observer.startswith("devctl-observer `ob:1` runs in ")
+    assert operator.startswith("devctl-operator `op:1` runs")
+    assert observer.startswith("devctl-observer `ob:1` runs")
     assert following.startswith("next: export KUBECONFIG=/config; ")
 
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 # Stands for nsenter and the containerd client behind it.
 FAKE_NODE = """#!/bin/sh
-cat >> "$0.imported"
+echo "$*" >> "$0.calls"
+case "$*" in *" tag "*) ;; *) cat >> "$0.imported" ;; esac
 [ ! -e "$0.fails" ] || { echo "ctr: unexpected EOF" >&2; exit 1; }
 """
 IMAGES = [
@@ -72,6 +73,16 @@ def test_a_node_gets_what_its_pods_use_once(
     assert imported(program) == ["etcd-1", "pause-1"]
     assert import_missing(node, IMAGES, "/ctr", cache) == []
     assert imported(program) == []
+
+
+def test_a_node_has_an_image_under_its_further_names_too(
+    cache: CachePaths, node: NodePaths, program: Path
+) -> None:
+    named = replace(IMAGES[0], aliases=("docker.io/library/etcd:latest",))
+    store(named, cache)
+    import_missing(node, [named], "/ctr", cache)
+    *_, last = program.with_name("nsenter.calls").read_text().splitlines()
+    assert last.endswith(f"images tag --force {named.reference} docker.io/library/etcd:latest")
 
 
 def test_new_content_under_the_same_tag_is_imported_again(

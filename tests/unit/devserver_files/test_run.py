@@ -1,0 +1,420 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unit.devserver_files.conftest import PRESENT, Container, eventually, make_container
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+ODD = ["a b", "$(touch evil)", "`touch evil`", "'\"", "-n", "", "a\nb", "*", "ü€", "\\"]
+SEVERAL = {"WORLD_SIZE": "2"}
+SLEEPS = ("sh", "-c", "echo begun; exec sleep 60")
+# Programs get this many tenths of a second to write what they have.
+SHORT = {"limit=100 ": "limit=6 "}
+
+
+@dataclass
+class Rank:
+    """A container whose processes are this machine's; what a test has started ends with it."""
+
+    container: Container
+    begun: list[str] = field(default_factory=list)
+
+    @property
+    def home(self) -> Path:
+        return self.container.root / "home/dev"
+
+    @property
+    def runs(self) -> Path:
+        return self.home / ".devctl/runs"
+
+    def __call__(
+        self,
+        *words: str,
+        env: Mapping[str, str] | None = None,
+        more: Mapping[str, str] | None = None,
+    ) -> tuple[int, str, str]:
+        return self.container.run("run", *words, env=env, more=more)
+
+    def start(
+        self,
+        run: str,
+        *argv: str,
+        env: Mapping[str, str] | None = None,
+        more: Mapping[str, str] | None = None,
+    ) -> tuple[int, str, str]:
+        self.begun.append(run)
+        return self("start", run, ".", *argv, env=env, more=more)
+
+    def follow(self, run: str, offset: int = 0) -> tuple[str, list[str]]:
+        """What one call of `follow` prints, and what it says."""
+        process = self.container.start("run", "follow", run, str(offset), stdin=subprocess.PIPE)
+        assert process.stdin and process.stdout and process.stderr
+        try:
+            printed, said = process.stdout.read(), process.stderr.read().splitlines()
+            assert process.wait(10) == 0
+        finally:
+            process.kill()
+            process.communicate()
+        return printed, said
+
+    def all(self, run: str) -> tuple[str, list[str]]:
+        """Everything that a run prints, and how it has ended."""
+        printed, said = self.follow(run)
+        while said[-1] == "more":
+            rest, said = self.follow(run, len(printed.encode()))
+            printed += rest
+        return printed, said[-1].split()
+
+    def listed(self) -> list[str]:
+        status, out, err = self("list")
+        assert (status, err) == (0, "")
+        return out.split("\0")[:-1]
+
+    def fates(self) -> dict[str, str]:
+        """What has become of each run: its fate and its code."""
+        fields, found = self.listed(), {}
+        while fields:
+            run, fate, code, _started, _folder, count = fields[:6]
+            found[run] = f"{fate} {code}"
+            del fields[: 6 + int(count)]
+        return found
+
+    def pretends(self, run: str, *, turn: bool = False) -> Path:
+        """A run whose shell is this process: it goes on for as long as the test."""
+        folder = self.runs / run
+        folder.mkdir(parents=True)
+        (folder / "record").write_bytes(b"1\0/home\0001\0train\0")
+        if turn:
+            (folder / "turn").touch()
+        since = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
+        (folder / "supervisor").write_text(f"{os.getpid()} {since}\n")
+        return folder
+
+
+@contextmanager
+def made(root: Path, program: str) -> Iterator[Rank]:
+    container = make_container(root / "container", program)
+    # `stop` touches a run's own processes alone.
+    (container.root / "proc").rmdir()
+    (container.root / "proc").symlink_to("/proc")
+    rank = Rank(container)
+    yield rank
+    for run in rank.begun:
+        if (rank.runs / run / "record").exists():
+            rank("stop", run, more=SHORT)
+
+
+@pytest.fixture(params=PRESENT)
+def rank(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Rank]:
+    with made(tmp_path, request.param) as rank:
+        yield rank
+
+
+def tells(result: tuple[int, str, str], status: int, error: str, fix: str) -> None:
+    assert result[:2] == (status, ""), result
+    first, second = result[2].splitlines()
+    assert first.startswith("error: ")
+    assert error in first
+    assert second.startswith("  fix: ")
+    assert fix in second
+
+
+def test_a_run_goes_on_without_whoever_started_it(rank: Rank) -> None:
+    assert rank.start("one", "sh", "-c", "echo begun; sleep 0.3; echo done; exit 7") == (0, "", "")
+
+    printed, (fate, code, when, now) = rank.all("one")
+
+    assert (printed, fate, code) == ("begun\ndone\n", "ended", "7")
+    assert 0 <= float(now) - float(when) < 10
+
+
+def test_what_is_printed_comes_complete_and_in_order(rank: Rank) -> None:
+    assert rank.start("one", "sh", "-c", "seq 50000; seq 50000 >&2")[0] == 0
+
+    printed, _ = rank.all("one")
+
+    assert printed.splitlines() == 2 * [str(number) for number in range(1, 50001)]
+
+
+def test_output_is_taken_up_again_at_a_byte(rank: Rank) -> None:
+    rank.start("one", "printf", "%s", "0123456789")
+    assert rank.all("one")[0] == "0123456789"
+
+    assert rank.follow("one", 4)[0] == "456789"
+    assert rank.container.run("run", "output", "one", "4", words="")[0] in {0, 143}
+
+
+def test_the_last_lines_begin_with_a_whole_one(rank: Rank) -> None:
+    rank.start("one", "printf", "first\nsecond\nthird\n")
+    rank.all("one")
+
+    assert rank.follow("one", -9) == ("third\n", ["from 13", rank.follow("one")[1][0]])
+    assert rank.follow("one", -900)[0] == "first\nsecond\nthird\n"
+
+
+def test_words_are_words(rank: Rank) -> None:
+    rank.start("one", "printf", "%s|", *ODD)
+
+    assert rank.all("one")[0] == "".join(f"{word}|" for word in ODD)
+    fields = rank.listed()
+    assert (fields[0], fields[1:3], fields[5]) == ("one", ["ended", "0"], str(2 + len(ODD)))
+    assert fields[6:] == ["printf", "%s|", *ODD]
+    assert not list(rank.home.rglob("evil"))
+
+
+@pytest.mark.parametrize("program", PRESENT)
+@settings(max_examples=15)
+@given(
+    words=st.lists(
+        st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20), max_size=4
+    )
+)
+def test_every_word_arrives_as_it_is(program: str, words: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder, made(Path(folder), program) as rank:
+        rank.start("one", "printf", "%s|", *words)
+        output = rank.runs / "one/output"
+        wanted = "".join(f"{word}|" for word in words or [""]).encode()
+        eventually(lambda: output.read_bytes() == wanted)
+        eventually((rank.runs / "one/exit").exists)
+
+
+def test_the_environment_is_the_servers_and_the_output_its_owners(rank: Rank) -> None:
+    rank.start("one", "sh", "-c", 'echo "$NCCL_DEBUG"; umask; pwd', env={"NCCL_DEBUG": "INFO"})
+
+    lines = rank.all("one")[0].splitlines()
+
+    usual = os.umask(0o22)
+    os.umask(usual)
+    assert lines == ["INFO", f"{usual:04o}", str(rank.home)]
+    assert (rank.runs / "one/output").stat().st_mode & 0o77 == 0
+
+
+def test_a_run_reads_nothing(rank: Rank) -> None:
+    rank.start("one", "cat")
+    assert rank.all("one") == ("", rank.follow("one")[1][-1].split())
+
+
+@pytest.mark.parametrize(("ending", "code"), [("kill -KILL $$", "137"), ("exec no-such", "127")])
+def test_an_end_is_on_record(rank: Rank, ending: str, code: str) -> None:
+    rank.start("one", "sh", "-c", ending)
+    assert rank.all("one")[1][:2] == ["ended", code]
+
+
+def test_python_may_have_one_name_only(rank: Rank) -> None:
+    programs = rank.container.program_on_path("python3", 'echo "python3 $*"')
+    text = "command -v python >/dev/null"
+    rank.start("one", "python", "-u", "x.py", env=programs, more={f"! {text}": "! false"})
+    assert rank.all("one")[0] == "python3 -u x.py\n"
+
+
+def test_stop_ends_everything_that_a_run_has_started(rank: Rank) -> None:
+    hides = "import os, sys, time\nos.setsid()\nif os.fork(): sys.exit()\ntime.sleep(60)"
+    deaf = "trap '' TERM; echo deaf; while :; do sleep 1; done"
+    line = f"(exec {sys.executable} -c '{hides}') & sleep 60 & {deaf}"
+    rank.start("one", "sh", "-c", line)
+    output = rank.runs / "one/output"
+    eventually(lambda: output.read_text() == "deaf\n")
+    assert writers(output)
+
+    assert rank("stop", "one", more=SHORT) == (0, "", "")
+
+    assert writers(output) == []
+    assert rank.fates()["one"] == "ended 137"
+
+
+def test_a_program_gets_to_write_what_it_has(rank: Rank) -> None:
+    saves = "trap 'sleep 0.3; echo saved; exit 3' TERM; echo begun; while :; do sleep 0.1; done"
+    rank.start("one", "sh", "-c", saves)
+    eventually(lambda: (rank.runs / "one/output").read_text() == "begun\n")
+
+    assert rank("stop", "one") == (0, "", "")
+
+    assert (rank.runs / "one/output").read_text() == "begun\nsaved\n"
+    assert rank.fates()["one"] == "ended 3"
+    assert rank("stop", "one") == (0, "", "")
+
+
+def test_a_run_of_an_earlier_life_of_the_container_is_lost(rank: Rank) -> None:
+    folder = rank.pretends("one")
+    (folder / "output").write_text("begun\n")
+    (folder / "supervisor").write_text(f"{os.getpid()} 1\n")
+
+    assert rank.fates()["one"] == "lost -"
+    assert rank.all("one") == ("begun\n", ["lost"])
+    assert rank("stop", "one") == (0, "", "")
+
+
+def test_whoever_watches_may_go_without_a_word(rank: Rank) -> None:
+    rank.start("one", *SLEEPS)
+    watcher = rank.container.start("run", "follow", "one", "0", stdin=subprocess.PIPE)
+    assert watcher.stdin and watcher.stdout
+    assert watcher.stdout.readline() == "begun\n"
+
+    watcher.stdin.close()
+
+    assert watcher.wait(5) == 143
+    assert watcher.stdout.read() == ""
+    watcher.stdout.close()
+    assert rank.fates()["one"] == "running -"
+
+
+def test_a_server_of_one_rank_runs_several_at_once(rank: Rank) -> None:
+    for run in ("one", "two"):
+        assert rank.start(run, *SLEEPS)[0] == 0
+    assert set(rank.fates().values()) == {"running -"}
+
+
+def test_ranks_that_meet_run_one_at_a_time(rank: Rank) -> None:
+    assert rank.start("b", *SLEEPS, env=SEVERAL)[0] == 0
+
+    for run in ("a", "c"):
+        tells(rank.start(run, *SLEEPS, env=SEVERAL), 75, "run `b` goes on here", "stop it")
+    assert list(rank.fates()) == ["b"]
+
+    rank("stop", "b", more=SHORT)
+    assert rank.start("a", *SLEEPS, env=SEVERAL)[0] == 0
+
+
+def test_of_many_that_start_at_the_same_moment_one_does(rank: Rank) -> None:
+    rank.start("old", "true", env=SEVERAL)
+    rank.all("old")
+    for round_ in range(4):
+        runs = [f"{round_}-{number}" for number in range(5)]
+        rank.begun += runs
+        # Each writes the script anew, which must not change under the others.
+        script = rank.container.script("run", {})
+        argv = [rank.container.argv[0], str(script), "start"]
+        started = [
+            subprocess.Popen(
+                [str(rank.container.root / "sh"), *argv[1:], run, ".", *SLEEPS],
+                env={"PATH": os.environ["PATH"], **SEVERAL},
+                stdin=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+            )
+            for run in runs
+        ]
+        said = [process.communicate(timeout=30)[1] for process in started]
+        codes = [process.returncode for process in started]
+        assert sorted(codes) == [0, 75, 75, 75, 75], said
+        assert list(rank.fates().values()).count("running -") == 1
+        rank("stop", runs[codes.index(0)], more=SHORT)
+
+
+def test_of_two_that_look_around_the_first_by_name_goes_on(rank: Rank) -> None:
+    other = rank.pretends("b")
+
+    tells(rank.start("c", *SLEEPS, env=SEVERAL), 75, "run `b` goes on here", "stop it")
+    process = rank.container.start("run", "start", "a", ".", *SLEEPS, env=SEVERAL)
+    rank.begun.append("a")
+    eventually((rank.runs / "a/supervisor").exists)
+    time.sleep(0.2)
+    assert process.poll() is None
+    (other / "supervisor").unlink()
+
+    assert process.communicate(timeout=10) == ("", "")
+    assert process.returncode == 0
+    assert (rank.runs / "a/turn").exists()
+
+
+def test_a_run_that_was_there_is_not_overtaken(rank: Rank) -> None:
+    rank.pretends("b", turn=True)
+    tells(rank.start("a", *SLEEPS, env=SEVERAL), 75, "run `b` goes on here", "stop it")
+    assert not (rank.runs / "a").exists()
+
+
+def test_whoever_never_decides_is_not_waited_for_long(rank: Rank) -> None:
+    rank.pretends("b")
+    more = {'[ "$looks" = 50 ]': '[ "$looks" = 2 ]'}
+    result = rank.start("a", *SLEEPS, env=SEVERAL, more=more)
+    tells(result, 75, "run `b` goes on here", "stop it")
+
+
+def test_old_runs_give_way_but_none_that_goes_on(rank: Rank) -> None:
+    rank.start("first", *SLEEPS)
+    few = {"keep=20": "keep=3"}
+    for number in range(5):
+        rank.start(f"run-{number}", "true", more=few)
+        eventually((rank.runs / f"run-{number}/exit").exists)
+        # What `ls -t` goes by.
+        os.utime(rank.runs / f"run-{number}", (number + 10, number + 10))
+        os.utime(rank.runs / "first", (1, 1))
+
+    assert sorted(rank.fates()) == ["first", "run-2", "run-3", "run-4"]
+
+
+@pytest.mark.parametrize("what", ["record", "exit.new", "supervisor.new"])
+def test_a_full_home_is_called_so(rank: Rank, what: str) -> None:
+    more = {f'| cat >"$run/{what}"': "| cat >/dev/full"}
+    result = rank.start("one", "true", more=more)
+    tells(result, 73, "the home is full: cat: ", "raise spec.persistentHomeSize")
+    assert "No space left on device" in result[2]
+    assert not (rank.runs / "one").exists()
+
+
+def test_a_home_that_fills_up_later_still_notes_the_end(rank: Rank) -> None:
+    # Nothing new is made from then on: neither files nor blocks.
+    rank.start("one", "sh", "-c", 'ls ".devctl/runs/one"; exit 5')
+    printed, said = rank.all("one")
+    assert printed.split() == ["exit.new", "output", "record", "supervisor", "turn"]
+    assert said[:2] == ["ended", "5"]
+    assert (rank.runs / "one/exit").stat().st_size == 41
+
+
+def test_a_home_that_takes_nothing_is_told(rank: Rank) -> None:
+    (rank.home / ".devctl").write_text("a file")
+    tells(rank.start("one", "true"), 73, "cannot write in", "write access")
+
+
+def test_a_folder_that_is_not_there_is_told(rank: Rank) -> None:
+    tells(rank("start", "one", "no/such", "true"), 3, "no folder", "devctl sync")
+
+
+@pytest.mark.parametrize("name", ["", "A", "../x", "a b", "a/b"])
+def test_a_name_that_none_can_have_is_refused(rank: Rank, name: str) -> None:
+    tells(rank("start", name, ".", "true"), 2, "is no name of a run", "use a-z")
+    tells(rank("stop", name), 2, "no run is called", "devctl logs")
+    assert not rank.runs.exists()
+
+
+@pytest.mark.parametrize("words", [["follow", "one", "0"], ["output", "one", "0"], ["stop", "one"]])
+def test_a_run_that_is_not_there_is_told(rank: Rank, words: list[str]) -> None:
+    tells(rank(*words), 3, "this rank has no run `one`", "devctl logs")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["start"], ["start", "one", "."], ["follow", "one"], ["stop"], ["list", "x"], ["prune"]],
+    ids=" ".join,
+)
+def test_a_wrong_call_is_told(rank: Rank, words: list[str]) -> None:
+    tells(rank(*words), 2, "does not go like this", "use start")
+
+
+def test_no_runs_are_an_empty_list(rank: Rank) -> None:
+    assert rank.listed() == []
+
+
+def writers(output: Path) -> list[str]:
+    """The processes that print into a run's output."""
+    found = []
+    for opened in Path("/proc").glob("[0-9]*/fd/1"):
+        try:
+            if opened.samefile(output):
+                found.append(opened.parts[2])
+        except OSError:
+            continue
+    return found

@@ -53,7 +53,7 @@ def test_nobody_sets_what_the_framework_reads(tenants: Tenants, key: str) -> Non
 @pytest.mark.parametrize("kind", MARKED)
 @pytest.mark.parametrize("field", ["labels", "annotations"])
 def test_nobody_marks_an_object_as_part_of_a_job(tenants: Tenants, kind: str, field: str) -> None:
-    marked = child(kind, **{field: {JOB: "box"}})
+    marked = child(kind, "child", **{field: {JOB: "box"}})
     assert REFUSED in tenants.refused(ALICE, marked)
     for user in (OPERATOR, OBSERVER, ADMINISTRATOR):
         tenants.create(user, marked)

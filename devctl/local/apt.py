@@ -86,13 +86,17 @@ def host_sources() -> tuple[str, list[Source]]:
     return codename, sources
 
 
-def install_missing(log: Path) -> list[str]:
+def install_missing(log: Path, programs: Mapping[str, str] = HOST_PROGRAMS) -> list[str]:
     """Install the packages whose programs the host lacks; returns their names.
+
+    Args:
+        log: Where apt's words go.
+        programs: Each program and the package that brings it.
 
     Raises:
         StepError: apt could not install them.
     """
-    missing = sorted({p for program, p in HOST_PROGRAMS.items() if shutil.which(program) is None})
+    missing = sorted({p for program, p in programs.items() if shutil.which(program) is None})
     if missing:
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         what = f"install {', '.join(missing)}"

@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
+from e2e.command_line import CommandLine
 from e2e.commands import devctl, must
 from e2e.deployment import SYSTEM, deploy
+from e2e.servers import TWO_RANKS, DevServer, apply_flavor
 from e2e.tenants import ALICE, BOB, OBSERVER, OPERATOR, RESOURCES, VERBS, Tenants, server
 
 from devctl.local import build
+from devctl.local.apt import install_missing
 from devctl.local.cluster import existing
 from devctl.local.paths import cache_paths, cluster_paths
 from devctl.local.status import find_kubectl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from e2e.commands import Kubectl
 
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
     from devctl.local.paths import ClusterPaths
     from devctl.local.settings import ClusterSettings
 
-CLUSTER = "e2e"
+CLUSTER = os.environ.get("DEVCTL_E2E_CLUSTER", "e2e")
 
 
 @pytest.fixture(scope="session")
@@ -100,6 +104,50 @@ def namespace(kubectl: Kubectl, request: pytest.FixtureRequest) -> Iterator[str]
     kubectl("create", "namespace", name)
     yield name
     kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture(scope="session")
+def torch_image(deployed: None, cluster: ClusterSettings, images: dict[str, Image]) -> str:  # noqa: ARG001
+    """devctl's own image for servers, on every node."""
+    must(devctl("local", "load", "devserver", "--name", cluster.name))
+    return images["devserver"].reference
+
+
+@pytest.fixture(scope="session")
+def lab(kubectl: Kubectl, torch_image: str) -> Iterator[DevServer]:
+    """A distributed server `lab` of two ranks on two nodes, which tests of commands share."""
+    namespace = "lab"
+    kubectl("create", "namespace", namespace)
+    requests = {"cpu": "100m", "memory": "256Mi"}
+    apply_flavor(kubectl, namespace, resources={"requests": requests, "limits": {"memory": "2Gi"}})
+    owner = {"owner": "kubernetes-admin", "flavor": namespace, "image": torch_image}
+    made = DevServer(kubectl, namespace, {**owner, "persistentHomeSize": "200Mi"})
+    made.apply(**TWO_RANKS)
+    made.wait("Ready", seconds=120)
+    yield made
+    made.delete()
+    kubectl("delete", "devserverflavor", namespace)
+    kubectl("delete", "namespace", namespace, "--wait=false")
+
+
+@pytest.fixture(scope="session")
+def user_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What a user has on their machine, and some commands of devctl call."""
+    programs = {"git": "git", "rsync": "rsync", "scp": "openssh-client", "ssh": "openssh-client"}
+    install_missing(tmp_path_factory.mktemp("apt") / "log", programs)
+
+
+@pytest.fixture
+def command_line(
+    paths: ClusterPaths,
+    lab: DevServer,
+    user_programs: None,  # noqa: ARG001 - it comes first
+    tmp_path: Path,
+) -> CommandLine:
+    """The shell of the administrator, in the namespace of `lab`, with a home of its own."""
+    home = tmp_path / "home"
+    home.mkdir()
+    return CommandLine(paths.kubeconfig, lab.namespace, home)
 
 
 @pytest.fixture

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from e2e.commands import Kubectl
 
 Thing = dict[str, Any]
 TWO_RANKS = {"mode": "distributed", "distributed": {"worldSize": 2, "backend": "gloo"}}
 CHILDREN = "statefulset,service,configmap,secret,persistentvolumeclaim,pod"
+SMALL = {"requests": {"cpu": "20m", "memory": "32Mi"}, "limits": {"memory": "256Mi"}}
+KEEP = "echo kept > /home/dev/file"
 
 
 def apply_flavor(kubectl: Kubectl, name: str, **spec: Any) -> str:
@@ -47,19 +50,23 @@ class DevServer:
     name: str = "lab"
     wanted: Thing = field(default_factory=dict)
 
-    def apply(self, **changes: Any) -> None:
-        """Apply its manifest with the fields that changed; None takes one out."""
+    def manifest(self, **changes: Any) -> Thing:
+        """Its manifest with the fields that changed; None takes one out."""
         self.wanted |= changes
         spec = {
             name: value for name, value in (self.spec | self.wanted).items() if value is not None
         }
-        manifest = {
+        return {
             "apiVersion": "devops.yourcompany.com/v1",
             "kind": "DevServer",
             "metadata": {"name": self.name, "namespace": self.namespace},
             "spec": spec,
         }
-        self.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(manifest))
+
+    def apply(self, **changes: Any) -> None:
+        """Apply its manifest with the fields that changed."""
+        manifest = json.dumps(self.manifest(**changes))
+        self.kubectl("apply", "--server-side", "-f", "-", input=manifest)
 
     def get(self, *names: str) -> list[Thing]:
         """Objects of the namespace."""
@@ -132,3 +139,48 @@ class DevServer:
             f"{thing['kind']}/{thing['metadata']['name']}": thing["metadata"]["resourceVersion"]
             for thing in self.get(kinds)
         }
+
+
+@contextmanager
+def small_server(kubectl: Kubectl, namespace: str, image: str, **spec: Any) -> Iterator[DevServer]:
+    """A small server with a flavor of its own, named like its namespace; the test applies it.
+
+    Every server of the namespace is deleted in the end.
+    """
+    common = {
+        "owner": "alice@company.com",
+        "flavor": apply_flavor(kubectl, namespace, resources=SMALL),
+        "image": image,
+        "persistentHomeSize": "10Mi",
+    }
+    yield DevServer(kubectl, namespace, common | spec)
+    # Before its namespace and its flavor, so that the operator has nothing to retry.
+    kubectl("-n", namespace, "delete", "devserver", "--all")
+    kubectl("delete", "devserverflavor", namespace, "--ignore-not-found")
+
+
+def content(server: DevServer, selector: str = "") -> Thing:
+    """What the role is answerable for in each object, with nothing that differs from run to run.
+
+    Args:
+        server: In whose namespace the objects are.
+        selector: The labels of those to look at; all of them where it is empty.
+    """
+    kinds = CHILDREN.removesuffix(",pod")
+    found = {}
+    for thing in server.get(kinds, *(("-l", selector) if selector else ())):
+        metadata = thing["metadata"]
+        if metadata["name"] == "kube-root-ca.crt":
+            continue
+        owners = [owner["name"] for owner in metadata.get("ownerReferences", [])]
+        # A key is made anew with each server; that it is there is what counts.
+        data = sorted(thing.get("data", {})) if thing["kind"] == "Secret" else thing.get("data")
+        found[f"{thing['kind']}/{metadata['name']}"] = [
+            metadata["labels"],
+            metadata.get("annotations"),
+            owners,
+            thing.get("spec"),
+            data,
+        ]
+    text = json.dumps(found).replace(server.namespace, "NAMESPACE")
+    return json.loads(text)  # type: ignore[no-any-return]

@@ -16,7 +16,7 @@ from apply.condition import tell
 from apply.connection import connect
 from apply.converge import Goal, converge
 from apply.errors import ApplyError, Reason
-from apply.manifests import Manifest, kind_of, parse, stamp, unique
+from apply.manifests import Key, Manifest, kind_of, parse, stamp, unique
 from apply.ownership import Owner
 from apply.report import Report
 
@@ -45,6 +45,17 @@ options:
     description: The type of the owner's status condition that says whether the run succeeded.
     type: str
   prune: {description: Kinds with apiVersion and kind, type: list, elements: dict}
+  remove:
+    description:
+      - An expression over the computed variables, for objects as they were read. They are deleted
+        before anything is applied. One that has changed since is left, and the run fails as
+        retryable.
+    type: str
+  update_only:
+    description:
+      - An expression over the computed variables, for a list of apiVersion, kind and name. Such an
+        object is applied if it exists, and not made.
+    type: str
 """
 _ARGUMENTS = {
     "owner": {"type": "dict", "required": True},
@@ -53,6 +64,8 @@ _ARGUMENTS = {
     "templates": {"type": "list", "elements": "str", "required": True},
     "compute": {"type": "list", "elements": "str", "default": []},
     "condition": {"type": "str"},
+    "remove": {"type": "str"},
+    "update_only": {"type": "str"},
     "prune": {
         "type": "list",
         "elements": "dict",
@@ -121,7 +134,7 @@ class ActionModule(ActionBase):
         identity = {str(label): str(value) for label, value in arguments["identity"].items()}
         if not identity:
             raise ApplyError(Reason.INVALID, "identity is empty: nothing would tell whose is what")
-        computed = {name: self._compute(name) for name in arguments["compute"]}
+        computed = {name: _value(self._templar, name) for name in arguments["compute"]}
         paths = [Path(self._find(template)) for template in arguments["templates"]]
         # One for all of them: each looks its filters up anew.
         templar = self._templar.copy_with_new_env(
@@ -133,24 +146,35 @@ class ActionModule(ActionBase):
             for path in paths
             for manifest in _render(templar, path)
         ]
-        prune = frozenset(map(kind_of, arguments["prune"]))
-        return Goal(owner, identity, unique(manifests), prune)
-
-    def _compute(self, name: str) -> Any:
-        """The value of a variable; a filter's or a lookup's own error, where there is one."""
-        try:
-            return self._templar.template(trust_as_template(f"{{{{ {name} }}}}"))
-        except AnsibleError as error:
-            cause: BaseException | None = error
-            while cause is not None and not isinstance(cause, ApplyError):
-                cause = cause.__cause__
-            raise cause or ApplyError(Reason.TEMPLATE_ERROR, f"{name}: {error}") from error
+        remove, update_only = (
+            _value(templar, arguments[name]) if arguments[name] else []
+            for name in ("remove", "update_only")
+        )
+        return Goal(
+            owner,
+            identity,
+            unique(manifests),
+            prune=frozenset(map(kind_of, arguments["prune"])),
+            remove=remove,
+            update_only=frozenset(Key(kind_of(thing), str(thing["name"])) for thing in update_only),
+        )
 
     def _find(self, template: str) -> str:
         try:
             return str(self._find_needle("templates", template))
         except AnsibleError as error:
             raise ApplyError(Reason.TEMPLATE_ERROR, f"{template}: {error}") from error
+
+
+def _value(templar: Any, expression: str) -> Any:
+    """The value of an expression; a filter's or a lookup's own error, where there is one."""
+    try:
+        return templar.template(trust_as_template(f"{{{{ {expression} }}}}"))
+    except AnsibleError as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, ApplyError):
+            cause = cause.__cause__
+        raise cause or ApplyError(Reason.TEMPLATE_ERROR, f"{expression}: {error}") from error
 
 
 def _render(templar: Any, path: Path) -> list[Manifest]:

@@ -12,7 +12,7 @@ client       the requests
 settled      whether an apply would change nothing
 report       what was done, and the differences
 condition    the owner's condition about it
-converge     read, check, write, prune
+converge     read, check, remove, write, prune
 
 The folder `plugins/` must be on Python's path: Ansible loads an action plugin as a single file.
 """

@@ -1,4 +1,4 @@
-"""One run: read the neighbours, refuse what is foreign, apply, prune."""
+"""One run: read the neighbours, refuse what is foreign, remove, apply, prune."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from uuid import uuid4
 
 from apply.errors import ApplyError, FieldConflictError, Reason, StaleReadError
 from apply.manifests import CREATE_ONLY, Key, Kind, Manifest, is_marked, key_of
-from apply.ownership import Owner, is_prunable, refuse_foreign
+from apply.ownership import Owner, is_prunable, place, refuse_foreign, refuse_going
 from apply.settled import is_settled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from apply.client import Cluster
     from apply.report import Report
@@ -33,25 +33,30 @@ class Goal:
         identity: The labels that say so.
         manifests: The objects, already stamped with owner and labels.
         prune: Kinds of which what is no longer rendered goes.
+        remove: Objects that are to go, as they were read when that was decided.
+        update_only: What is left out where it does not exist.
     """
 
     owner: Owner
     identity: Mapping[str, str]
     manifests: Mapping[Key, Manifest]
     prune: frozenset[Kind]
+    remove: Sequence[Manifest] = ()
+    update_only: frozenset[Key] = frozenset()
 
 
 def converge(cluster: Cluster, goal: Goal, report: Report) -> None:
     """Make the cluster hold the goal; the report is right even if this raises.
 
     Raises:
-        ApplyError: What stands in the way. With reason Conflict over a whole object, or
-            Terminating, nothing has been written.
+        ApplyError: What stands in the way. With reason Conflict over a whole object nothing has
+            been written; with reason Terminating nothing has been applied.
     """
     attempt = 0
+    remove = list(goal.remove)
     while True:
         try:
-            _pass(cluster, goal, report)
+            _pass(cluster, goal, remove, report)
         except StaleReadError as error:
             if not cluster.retry.pause(attempt):
                 raise ApplyError(Reason.UNAVAILABLE, str(error)) from error
@@ -60,16 +65,19 @@ def converge(cluster: Cluster, goal: Goal, report: Report) -> None:
             return
 
 
-def _pass(cluster: Cluster, goal: Goal, report: Report) -> None:
+def _pass(cluster: Cluster, goal: Goal, remove: list[Manifest], report: Report) -> None:
     existing = read(cluster, goal)
-    refuse_foreign(
-        (thing for key, thing in existing.items() if key in goal.manifests),
-        goal.owner,
-        goal.identity,
-    )
+    touched = [thing for key, thing in existing.items() if key in goal.manifests]
+    refuse_foreign(touched, goal.owner, goal.identity)
+    # Before what is going is refused: a claim may be waiting for the very pod that is removed.
+    while remove:
+        _remove(cluster, goal, remove[0], report)
+        del remove[0]
+    refuse_going(touched, goal.owner)
     for key, manifest in goal.manifests.items():
         before = existing.get(key)
-        report.applied(before, _apply(cluster, manifest, before))
+        if before or key not in goal.update_only:
+            report.applied(before, _apply(cluster, manifest, before))
     for key, thing in existing.items():
         if (
             key.kind in goal.prune
@@ -80,6 +88,20 @@ def _pass(cluster: Cluster, goal: Goal, report: Report) -> None:
             report.deleted(thing)
     if cluster.proxied:
         have_watched(cluster, goal.manifests)
+
+
+def _remove(cluster: Cluster, goal: Goal, thing: Manifest, report: Report) -> None:
+    """Delete an object exactly as it was when that was decided."""
+    if not is_prunable(thing, goal.owner, goal.identity):
+        message = f"{place(thing)} is not {goal.owner}'s to remove"
+        raise ApplyError(Reason.CONFLICT, message)
+    try:
+        cluster.delete(thing)
+    except StaleReadError as error:
+        # Not read again here: what has changed may be what it was decided by.
+        message = f"{place(thing)} was to be removed and has changed meanwhile; it is left: {error}"
+        raise ApplyError(Reason.UNAVAILABLE, message) from error
+    report.deleted(thing)
 
 
 def have_watched(cluster: Cluster, keys: Iterable[Key]) -> None:

@@ -84,23 +84,29 @@ def has_identity(thing: Mapping[str, Any], identity: Mapping[str, str]) -> bool:
 def refuse_foreign(
     existing: Iterable[Mapping[str, Any]], owner: Owner, identity: Mapping[str, str]
 ) -> None:
-    """Stop a run before its first write if it would touch what is not the owner's to change now.
+    """Stop a run before its first write if it would touch what is not the owner's.
 
     An object that the owner controls stays its own when somebody takes the labels off.
 
     Raises:
-        ApplyError: With reason Conflict for a foreign object, which time does not mend; then
-            with reason Terminating for one of ours that is about to go.
+        ApplyError: With reason Conflict: time does not mend it.
     """
-    things = list(existing)
-    for thing in things:
+    for thing in existing:
         _refuse_foreign(thing, owner, identity)
-    for thing in things:
+
+
+def refuse_going(existing: Iterable[Mapping[str, Any]], owner: Owner) -> None:
+    """Stop a run before it applies anything if it would touch what is about to go.
+
+    Raises:
+        ApplyError: With reason Terminating.
+    """
+    for thing in existing:
         reference = controller_of(thing)
         if thing["metadata"].get("deletionTimestamp"):
-            raise ApplyError(Reason.TERMINATING, f"{_place(thing)} is still being deleted")
+            raise ApplyError(Reason.TERMINATING, f"{place(thing)} is still being deleted")
         if reference and owner.was(reference):
-            message = f"{_place(thing)} belongs to a deleted {owner} and has yet to go"
+            message = f"{place(thing)} belongs to a deleted {owner} and has yet to go"
             raise ApplyError(Reason.TERMINATING, message)
 
 
@@ -110,16 +116,16 @@ def _refuse_foreign(thing: Mapping[str, Any], owner: Owner, identity: Mapping[st
         return
     if reference and not owner.was(reference):
         holder = f"{reference['kind']} {owner.namespace}/{reference['name']}"
-        message = f"{_place(thing)} exists and belongs to {holder}, not to {owner}"
+        message = f"{place(thing)} exists and belongs to {holder}, not to {owner}"
         raise ApplyError(Reason.CONFLICT, message)
     if not has_identity(thing, identity):
         labels = ", ".join(f"{label}={value}" for label, value in identity.items())
-        message = f"{_place(thing)} exists and is not known as {owner}'s: it lacks {labels}"
+        message = f"{place(thing)} exists and is not known as {owner}'s: it lacks {labels}"
         raise ApplyError(Reason.CONFLICT, message)
 
 
 def is_prunable(thing: Mapping[str, Any], owner: Owner, identity: Mapping[str, str]) -> bool:
-    """Whether an object that is no longer rendered may be deleted: surely ours, and no data."""
+    """Whether an object may be deleted: surely ours, no data, and not being deleted already."""
     reference = controller_of(thing)
     return (
         reference is not None
@@ -130,6 +136,7 @@ def is_prunable(thing: Mapping[str, Any], owner: Owner, identity: Mapping[str, s
     )
 
 
-def _place(thing: Mapping[str, Any]) -> str:
+def place(thing: Mapping[str, Any]) -> str:
+    """An object and where it is, as people name it."""
     key = key_of(thing)
     return f"{key.kind.kind} {thing['metadata']['namespace']}/{key.name}"

@@ -55,7 +55,7 @@ class Report:
             self._differs(before, after)
 
     def deleted(self, before: Mapping[str, Any]) -> None:
-        """Note an object that was pruned."""
+        """Note an object that was pruned or removed."""
         self.pruned.append(_name(key_of(before)))
         self._differs(before, None)
 

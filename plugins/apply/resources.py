@@ -12,6 +12,7 @@ from kubernetes.dynamic.resource import Resource
 
 from apply.errors import ApplyError, NotFoundError, Reason
 from apply.manifests import Kind
+from devctl.api import ephemeral_acceleration_job as job
 from devctl.api.labels import GROUP, VERSION
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 KNOWN = {
     Kind(f"{GROUP}/{VERSION}", "DevServer"): "devservers",
     Kind(f"{GROUP}/{VERSION}", "DevServerFlavor"): "devserverflavors",
+    Kind(f"{job.GROUP}/{job.VERSION}", job.KIND): job.PLURAL,
     Kind("v1", "ConfigMap"): "configmaps",
     Kind("v1", "PersistentVolumeClaim"): "persistentvolumeclaims",
     Kind("v1", "Pod"): "pods",

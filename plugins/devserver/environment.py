@@ -44,7 +44,7 @@ def environment(name: str, spec: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _literal(value: str) -> str:
     """The kubelet puts other variables in the place of `$(NAME)`; two dollars stand for one.
 
-    >>> _literal("$(HOME)")
-    '$$(HOME)'
+    >>> _literal("$(HOME) $$")
+    '$$(HOME) $$$$'
     """
-    return value.replace("$(", "$$(")
+    return value.replace("$", "$$")

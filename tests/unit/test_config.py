@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CONFIG = REPOSITORY / "config"
-CRDS = sorted(p.name for p in (CONFIG / "crd").glob("dev*.yaml"))
+CRDS = sorted(p.name for p in (CONFIG / "crd").glob("*.yaml") if p.name != "kustomization.yaml")
+WATCHES = yaml.safe_load((REPOSITORY / "watches.yaml").read_text())
+# Of the manifest as people have it from elsewhere, word for word: it has to go on working.
+GIVEN_JOB = "5273adcf58b600871a9640b804b19333faf6fc4c39f7f87eb482c3c70a7c070e"
 POLICIES = sorted(
     p.name for p in (CONFIG / "admission").glob("*.yaml") if "Policy" in p.read_text()
 )
@@ -58,6 +63,80 @@ def test_a_kind_can_be_listed_with_ours_only(name: str) -> None:
         columns = version["additionalPrinterColumns"]
         assert 4 <= len([c for c in columns if not c.get("priority")]) <= 6
         assert columns[-1]["name"] == "Age"
+
+
+@pytest.mark.parametrize("folder", ["crd", "samples"])
+def test_every_manifest_of_a_folder_is_installed(folder: str) -> None:
+    (listed,) = documents(folder, "kustomization.yaml")
+    there = {p.name for p in (CONFIG / folder).glob("*.yaml")}
+    assert {*listed["resources"], "kustomization.yaml"} == there
+
+
+def properties(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every field of a schema with its path."""
+    for name, child in schema.get("properties", {}).items():
+        yield f"{path}{name}", child
+        yield from properties(child, f"{path}{name}.")
+
+
+def test_a_job_without_a_spec_has_every_field_that_its_role_reads() -> None:
+    (crd,) = documents("crd", "ephemeralaccelerationjob.yaml")
+    (version,) = crd["spec"]["versions"]
+    spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    assert spec["default"] == {}
+    assert "required" not in spec
+    without = {path for path, field in properties(spec) if "default" not in field}
+    assert without == {
+        "activeDeadlineSeconds",
+        "command",
+        "storageClass",
+        "weights",
+        "weights.labelsPath",
+        "weights.path",
+    }
+
+
+def test_a_jobs_spec_is_closed_once_it_has_started_but_for_its_times() -> None:
+    (crd,) = documents("crd", "ephemeralaccelerationjob.yaml")
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    (rule,) = (r["rule"] for r in schema["x-kubernetes-validations"] if "oldSelf" in r["rule"])
+    fields = set(schema["properties"]["spec"]["properties"])
+    kept = {field for field in fields if f"self.spec.{field} == oldSelf.spec.{field}" in rule}
+    assert fields - kept == {"ttlSecondsAfterFinished", "pvcTTLSecondsAfterFinished"}
+
+
+@pytest.mark.parametrize("watch", WATCHES, ids=lambda watch: str(watch["kind"]))
+def test_a_kind_is_watched_safely_and_its_role_is_there(watch: dict[str, Any]) -> None:
+    role = PurePosixPath(watch["role"]).name
+    assert (REPOSITORY / "roles" / role / "tasks/main.yml").is_file()
+    # Or Jinja in a user's strings would be run, and status would have two writers.
+    assert watch["markUnsafe"] is True
+    assert watch["manageStatus"] is False
+    assert watch["maxRunnerArtifacts"] >= 3
+    # What the role computes with is imported before a run is forked.
+    containerfile = (REPOSITORY / "images/operator/Containerfile").read_text()
+    (preloaded,) = (line for line in containerfile.splitlines() if "_RUNNER_PRELOAD" in line)
+    assert f" {role}.values" in preloaded
+    assert (REPOSITORY / "plugins" / role / "values.py").is_file()
+
+
+def test_the_watched_kinds_are_the_ones_that_are_installed() -> None:
+    installed = {
+        (crd["spec"]["group"], version["name"], crd["spec"]["names"]["kind"])
+        for name in CRDS
+        for crd in documents("crd", name)
+        for version in crd["spec"]["versions"]
+    }
+    watched = {(w["group"], w["version"], w["kind"]) for w in WATCHES}
+    assert watched < installed
+    assert {kind for _, _, kind in installed - watched} == {"DevServerFlavor"}
+
+
+def test_the_sample_of_a_job_is_the_one_that_people_have() -> None:
+    text = (CONFIG / "samples" / "ephemeralaccelerationjob.yaml").read_bytes()
+    start, given = text.split(b"\n", 1)
+    assert start == b"---"
+    assert sha256(given).hexdigest() == GIVEN_JOB
 
 
 @pytest.mark.parametrize("name", POLICIES)

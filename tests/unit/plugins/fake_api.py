@@ -105,6 +105,7 @@ class FakeApi:
         return self._existing(path)
 
     def patch(self, path: str, query: dict[str, str], body: Thing) -> Thing:
+        path = path.removesuffix("/status")
         before = self.objects.get(path)
         uid = body["metadata"].get("uid")
         if uid and uid != (before or {"metadata": {"uid": None}})["metadata"]["uid"]:

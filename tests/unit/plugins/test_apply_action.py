@@ -87,7 +87,7 @@ def apply(
         task.check_mode = check_mode
         files = DataLoader()
         files.set_basedir(str(tmp_path))
-        templar = Templar(loader=files, variables={})
+        templar = Templar(loader=files, variables=known)
         connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir=None))
         action = plugin(task, connection, None, files, templar, loader)
         return dict(action.run(task_vars=known))
@@ -155,6 +155,30 @@ def test_a_missing_template_is_a_template_error(apply: Callable[..., Run]) -> No
 
     assert result["reason"] == "TemplateError"
     assert "none.yaml.j2" in result["msg"]
+
+
+def test_what_goes_and_what_is_not_made_are_expressions(
+    api: FakeApi, apply: Callable[..., Run]
+) -> None:
+    """They are over what has been computed: that is done once."""
+    apply()
+    known = {
+        "found": [api.objects[f"{CONFIG}/cfg"]],
+        "names": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "other"}],
+        "name": "other",
+    }
+
+    result = apply(variables=known, compute=["found"], remove="found", update_only="names")
+
+    assert [thing["name"] for thing in result["pruned"]] == ["cfg"]
+    assert api.objects == {}
+
+
+def test_a_bad_expression_is_a_template_error(apply: Callable[..., Run]) -> None:
+    result = apply(remove="nothing.of_that_name")
+
+    assert result["reason"] == "TemplateError"
+    assert result["msg"].startswith("nothing.of_that_name: ")
 
 
 def test_without_an_identity_nothing_is_done(api: FakeApi, apply: Callable[..., Run]) -> None:

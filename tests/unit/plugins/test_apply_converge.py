@@ -8,7 +8,7 @@ import pytest
 from apply.client import Cluster
 from apply.converge import Goal, converge
 from apply.errors import ApplyError, Reason
-from apply.manifests import Kind, stamp, unique
+from apply.manifests import Key, Kind, stamp, unique
 from apply.ownership import Owner
 from apply.report import Report
 from apply.retry import Retry
@@ -31,6 +31,8 @@ def run(
     *manifests: dict[str, Any],
     prune: frozenset[Kind] = frozenset(),
     dry_run: bool = False,
+    remove: tuple[dict[str, Any], ...] = (),
+    update_only: frozenset[Key] = frozenset(),
 ) -> dict[str, Any]:
     """One run; the result that its task would have."""
     api.requests.clear()
@@ -39,7 +41,7 @@ def run(
     clock = iter(range(1000))
     retry = Retry(sleep=lambda _: None, clock=lambda: next(clock) / 10)
     cluster = Cluster(api.client(), "team", "devctl-operator", dry_run=dry_run, retry=retry)
-    converge(cluster, Goal(OWNER, IDENTITY, stamped, prune), report)
+    converge(cluster, Goal(OWNER, IDENTITY, stamped, prune, remove, update_only), report)
     return report.result()
 
 
@@ -204,6 +206,122 @@ def test_a_pruned_object_that_is_gone_is_fine() -> None:
     api.faults = [None, None, failure(404, "not found")]
 
     assert run(api, prune=PRUNE)["pruned"]
+
+
+def made(api: FakeApi, name: str = "a") -> dict[str, Any]:
+    """An object that an earlier run has made, as it is read."""
+    run(api, config(name))
+    return dict(api.objects[f"{CONFIG}/{name}"])
+
+
+def test_what_was_decided_upon_is_removed_before_anything_is_applied() -> None:
+    api = FakeApi()
+    old = made(api)
+
+    result = run(api, config("b"), remove=(old,))
+
+    assert result["pruned"] == [{"apiVersion": "v1", "kind": "ConfigMap", "name": "a"}]
+    assert writes(api) == [f"DELETE {CONFIG}/a", f"PATCH {CONFIG}/b"]
+    assert not run(api, config("b"))["changed"]
+
+
+def test_an_object_to_remove_that_is_gone_is_fine() -> None:
+    api = FakeApi()
+    old = made(api)
+    del api.objects[f"{CONFIG}/a"]
+
+    run(api, config("b"), remove=(old,))
+
+    assert set(api.objects) == {f"{CONFIG}/b"}
+
+
+@pytest.mark.parametrize("change", [{"resourceVersion": "7"}, {"uid": "another"}])
+def test_an_object_to_remove_that_has_changed_is_left(change: dict[str, str]) -> None:
+    """Not read and tried again: what has changed may be what it was decided by."""
+    api = FakeApi()
+    old = made(api)
+    old["metadata"] = old["metadata"] | change
+
+    error = refusal(api, config("b"), remove=(old,))
+
+    assert (error.reason, error.retryable) == (Reason.UNAVAILABLE, True)
+    assert "ConfigMap team/a was to be removed and has changed meanwhile" in str(error)
+    assert set(api.objects) == {f"{CONFIG}/a"}
+    assert writes(api) == [f"DELETE {CONFIG}/a"]
+
+
+def test_what_is_removed_is_removed_once_though_the_run_reads_again() -> None:
+    api = FakeApi()
+    old = made(api)
+    api.faults = [None, None, failure(409, "changed")]
+
+    result = run(api, config("b"), remove=(old,))
+
+    assert [entry["name"] for entry in result["pruned"]] == ["a"]
+    assert writes(api).count(f"DELETE {CONFIG}/a") == 1
+    assert f"{CONFIG}/b" in api.objects
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        config("a", labels=IDENTITY, namespace="team"),
+        config("a", kind="PersistentVolumeClaim", labels=IDENTITY, namespace="team"),
+        config("a", labels={}, ownerReferences=[OWNER.reference()], namespace="team"),
+    ],
+)
+def test_only_what_is_surely_ours_and_no_data_is_removed(theirs: dict[str, Any]) -> None:
+    api = FakeApi()
+
+    error = refusal(api, config("b"), remove=(theirs,))
+
+    assert error.reason is Reason.CONFLICT
+    assert "team/a is not DevServer team/ada's to remove" in str(error)
+    assert writes(api) == []
+
+
+def test_a_conflict_is_refused_before_anything_is_removed() -> None:
+    api = FakeApi()
+    old = made(api)
+    api.put(f"{CONFIG}/b", config("b", "theirs"))
+
+    assert refusal(api, config("b"), remove=(old,)).reason is Reason.CONFLICT
+    assert writes(api) == []
+
+
+def test_what_goes_may_wait_for_what_is_removed() -> None:
+    api = FakeApi()
+    old = made(api)
+    run(api, config("b"))
+    api.objects[f"{CONFIG}/b"]["metadata"]["deletionTimestamp"] = "now"
+
+    assert refusal(api, config("b"), remove=(old,)).reason is Reason.TERMINATING
+    assert writes(api) == [f"DELETE {CONFIG}/a"]
+
+
+def test_check_mode_removes_nothing() -> None:
+    api = FakeApi()
+    old = made(api)
+
+    assert run(api, remove=(old,), dry_run=True)["changed"]
+    assert f"{CONFIG}/a" in api.objects
+
+
+def test_what_is_only_updated_is_never_made() -> None:
+    api = FakeApi()
+    only = frozenset({Key(Kind("v1", "ConfigMap"), "a")})
+    assert not run(api, config("a"), update_only=only)["changed"]
+    assert api.objects == {}
+
+    run(api, config("a"))
+    assert actions(run(api, config("a", "y"), update_only=only)) == ["configured"]
+
+    def lose(api: FakeApi) -> None:
+        del api.objects[f"{CONFIG}/a"]
+
+    api.faults = [None, lose]
+    run(api, config("a", "z"), update_only=only)
+    assert api.objects == {}
 
 
 def test_check_mode_writes_nothing() -> None:

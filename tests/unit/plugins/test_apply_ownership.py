@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from apply.errors import ApplyError, Reason
-from apply.ownership import Owner, is_prunable, refuse_foreign
+from apply.ownership import Owner, is_prunable, refuse_foreign, refuse_going
 
 OWNER = Owner("devops.yourcompany.com/v1", "DevServer", "ada", "team", "u1")
 IDENTITY = {"managed-by": "devctl", "server": "ada"}
@@ -32,9 +32,14 @@ def thing(
     }
 
 
+def refuse(*things: dict[str, Any]) -> None:
+    refuse_foreign(things, OWNER, IDENTITY)
+    refuse_going(things, OWNER)
+
+
 def refusal(*things: dict[str, Any]) -> ApplyError:
     with pytest.raises(ApplyError) as caught:
-        refuse_foreign(things, OWNER, IDENTITY)
+        refuse(*things)
     return caught.value
 
 
@@ -64,7 +69,7 @@ def test_an_owner_needs_all_that_names_it() -> None:
     ],
 )
 def test_what_is_ours_passes(own: dict[str, Any]) -> None:
-    refuse_foreign([own], OWNER, IDENTITY)
+    refuse(own)
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,14 @@ def test_any_text_stays_text(values: dict[str, str]) -> None:
     check(values)
 
 
+def test_every_script_of_the_role_reaches_the_server() -> None:
+    (utilities,) = (m for m in render(dict.fromkeys(FIELDS, "x")) if m["kind"] == "ConfigMap")
+    files = {path.name: path.read_text() for path in (ROLE / "files").iterdir()}
+
+    assert utilities["data"].keys() == files.keys()
+    assert all(files[name].startswith(text) for name, text in utilities["data"].items())
+
+
 def test_no_value_is_rendered_as_a_template_again() -> None:
     made = yaml.safe_dump(render(dict.fromkeys(FIELDS, "{{ 6 * 7 }}")))
 

@@ -66,11 +66,12 @@ def test_other_rules_of_cutting_are_another_template(compiled: list[str]) -> Non
     assert compiled.count(text) == 2
 
 
-def test_what_a_role_renders_was_compiled_before(compiled: list[str]) -> None:
-    compile_role(REPOSITORY / "roles/devserver", DataLoader())
+@pytest.mark.parametrize("role", sorted(p.name for p in (REPOSITORY / "roles").iterdir()))
+def test_what_a_role_renders_was_compiled_before(compiled: list[str], role: str) -> None:
+    compile_role(REPOSITORY / "roles" / role, DataLoader())
 
     before = len(compiled)
-    for path in sorted((REPOSITORY / "roles/devserver/templates").iterdir()):
+    for path in sorted((REPOSITORY / "roles" / role / "templates").iterdir()):
         templar = Templar(loader=DataLoader(), variables={})
         with pytest.raises(Exception, match="undefined"):
             templar.template(

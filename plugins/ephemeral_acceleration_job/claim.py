@@ -1,0 +1,80 @@
+"""The claim of a job's volume, which outlives the job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from devctl.api.ephemeral_acceleration_job import (
+    FINISHED_AT,
+    PVC_TTL_SECONDS,
+    Condition,
+    claim_name,
+)
+from devctl.api.quantities import parse_quantity
+from ephemeral_acceleration_job.state import is_finished, is_going, is_started, is_true
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def is_rendered(
+    job: Mapping[str, Any], pod: Mapping[str, Any] | None, claim: Mapping[str, Any] | None
+) -> bool:
+    """Whether this run has a claim to apply.
+
+    One that a job has written to is kept up to date, and if it is lost it is not made again: an
+    empty volume would pass for the job's. One that goes before its job has started is applied all
+    the same, which fails for as long as it is there: so the run is tried again until it is gone.
+    """
+    if is_finished(job):
+        expired = is_true(job, Condition.ARTIFACTS_EXPIRED)
+        return claim is not None and not is_going(claim) and not expired
+    if is_started(job, pod):
+        return claim is not None and not is_going(claim)
+    return True
+
+
+def claim_values(job: Mapping[str, Any], claim: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the claim's template prints.
+
+    Args:
+        job: The job.
+        claim: The claim as it is now, perhaps from an earlier job; None where there is none.
+    """
+    spec, status = job["spec"], job.get("status", {})
+    annotations = {PVC_TTL_SECONDS: str(spec["pvcTTLSecondsAfterFinished"])}
+    if status.get("finishedAt"):
+        annotations[FINISHED_AT] = str(status["finishedAt"])
+    wanted = str(spec["pvcSize"])
+    return {
+        "name": claim_name(job["metadata"]["name"]),
+        "annotations": annotations,
+        "size": wanted if claim is None else at_least(_size(claim), wanted),
+        "storage_class": spec.get("storageClass") if claim is None else _applied_class(claim),
+    }
+
+
+def at_least(there: str, wanted: str) -> str:
+    """The larger of two sizes; the one that is there if they are equal. Claims cannot shrink.
+
+    >>> at_least("1024Mi", "1Gi"), at_least("1Gi", "2Gi")
+    ('1024Mi', '2Gi')
+    """
+    return there if parse_quantity(there) >= parse_quantity(wanted) else wanted
+
+
+def _size(claim: Mapping[str, Any]) -> str:
+    return str(claim["spec"]["resources"]["requests"]["storage"])
+
+
+def _applied_class(claim: Mapping[str, Any]) -> str | None:
+    """The claim's own class, if it was applied: to leave it out then would be to take it off.
+
+    A class never changes. One that the API server has filled in stays the server's: to apply that,
+    too, would be a write in the second run of every job.
+    """
+    for entry in claim["metadata"].get("managedFields") or []:
+        fields = (entry.get("fieldsV1") or {}).get("f:spec") or {}
+        if entry.get("operation") == "Apply" and "f:storageClassName" in fields:
+            return str(claim["spec"].get("storageClassName", ""))
+    return None

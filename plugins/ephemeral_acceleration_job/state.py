@@ -1,0 +1,53 @@
+"""How far a job has come.
+
+The observer's status says it, a moment late. What may never happen twice is also asked of the live
+pod.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from devctl.api.ephemeral_acceleration_job import Condition, Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_ENDED = {Phase.SUCCEEDED, Phase.FAILED}
+_BEGUN = {"Running", "Succeeded", "Failed"}
+"""Phases of a pod that it never comes back from."""
+
+
+def is_going(thing: Mapping[str, Any] | None) -> bool:
+    """Whether an object is there and is being deleted."""
+    return bool(thing and thing["metadata"].get("deletionTimestamp"))
+
+
+def is_finished(job: Mapping[str, Any]) -> bool:
+    """Whether the job has ended, for ever."""
+    status = job.get("status", {})
+    return bool(status.get("finishedAt")) or status.get("phase") in _ENDED
+
+
+def is_started(job: Mapping[str, Any], pod: Mapping[str, Any] | None) -> bool:
+    """Whether the job's program runs or has run."""
+    return bool(job.get("status", {}).get("startedAt")) or _has_begun(pod)
+
+
+def is_true(job: Mapping[str, Any], kind: Condition) -> bool:
+    """Whether a condition of the job's status is true."""
+    conditions = job.get("status", {}).get("conditions", [])
+    return any((c.get("type"), c.get("status")) == (kind, "True") for c in conditions)
+
+
+def _has_begun(pod: Mapping[str, Any] | None) -> bool:
+    status = (pod or {}).get("status", {})
+    states = (
+        container.get(name) or {}
+        for container in status.get("containerStatuses") or []
+        for name in ("state", "lastState")
+    )
+    # A container that has ended may be told before the pod's phase is.
+    return status.get("phase") in _BEGUN or any(
+        s.keys() & {"running", "terminated"} for s in states
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from devctl.api.devserver import Condition, Phase
 from devctl_observer.conditions import FALSE, MESSAGE_LIMIT, find
@@ -11,7 +11,7 @@ from devctl_observer.model import Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from devctl_observer.model import Server
+    from devctl_observer.model import Meta, Server
 
 _RETRIED = {"Terminating", "Unavailable"}
 """Reasons that pass by themselves: the operator tries again."""
@@ -19,14 +19,31 @@ _WAITS = {*_RETRIED, "QuotaExceeded"}
 _LONGEST = 1024
 
 
-def failure(server: Server) -> Mapping[str, Any]:
-    """The condition Applied, if it says that the present generation was not; else empty.
+class Ours(Protocol):
+    """An object of a kind of ours."""
 
-    The condition of an earlier generation blames a spec that is no longer there.
+    @property
+    def metadata(self) -> Meta:
+        """Its generation is that of its spec."""
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """What was written about it."""
+
+
+def role_said(item: Ours) -> Mapping[str, Any]:
+    """The condition Applied of the present generation; empty where there is none yet.
+
+    The condition of an earlier generation speaks of a spec that is no longer there.
     """
-    said = find(server.status, Condition.APPLIED)
-    current = said.get("observedGeneration") == server.metadata.generation
-    return said if current and said.get("status") == FALSE else {}
+    said = find(item.status, Condition.APPLIED)
+    return said if said.get("observedGeneration") == item.metadata.generation else {}
+
+
+def failure(item: Ours) -> Mapping[str, Any]:
+    """The condition Applied, if it says that the present generation was not; else empty."""
+    said = role_said(item)
+    return said if said.get("status") == FALSE else {}
 
 
 def refusal(server: Server) -> Verdict | None:

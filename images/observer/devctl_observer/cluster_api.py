@@ -1,4 +1,4 @@
-"""The few requests that change something."""
+"""The few requests that change something, and those that must not be answered by a cache."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from lightkube import ApiError
 from lightkube.config import client_adapter
@@ -14,28 +14,28 @@ from lightkube.models.core_v1 import EventSource, ObjectReference
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Event
 
-from devctl.api.labels import GROUP, VERSION, WAKE
-from devctl_observer import kinds
-from devctl_observer.model import parse_server
 from devctl_observer.timestamps import utc_now
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from lightkube import AsyncClient
 
-    from devctl_observer.model import Meta, Server
+    from devctl_observer.kinds import Kind
+    from devctl_observer.model import Meta
     from devctl_observer.transitions import Transition
 
 FIELD_MANAGER = "devctl-observer"
-_API_VERSION = f"{GROUP}/{VERSION}"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Fresh:
-    """A server as it is now, and the API server's own time."""
+class Fresh(Generic[T]):
+    """An object as it is now, None where it is gone, and the API server's own time."""
 
-    server: Server
+    item: T | None
     clock: datetime
 
 
@@ -51,48 +51,50 @@ class ClusterApi:
         self._client = client
         self._http = client_adapter.AsyncClient(client.config, client_adapter.ConnectionParams())
 
-    async def apply_status(self, kind: Any, meta: Meta, status: dict[str, Any]) -> dict[str, Any]:
+    async def apply_status(
+        self, kind: Kind[Any], meta: Meta, status: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Make our part of a status exactly this; returns the object that resulted.
 
         The UID keeps the status of a deleted object from being written to its successor.
         """
-        metadata = {"name": meta.name, "uid": meta.uid}
-        body = kind.Status({"apiVersion": _API_VERSION, "kind": kind.__name__, "status": status})
-        body["metadata"] = metadata | ({"namespace": meta.namespace} if meta.namespace else {})
+        body = kind.resource.Status(
+            {"apiVersion": kind.api_version, "kind": kind.name, "status": dict(status)}
+        )
+        return await self._apply(body, meta, {})
+
+    async def annotate(
+        self, kind: Kind[Any], meta: Meta, annotations: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Make our annotations exactly these; returns the object that resulted.
+
+        The UID keeps an object that was deleted meanwhile from being made anew.
+        """
+        body = kind.resource({"apiVersion": kind.api_version, "kind": kind.name})
+        return await self._apply(body, meta, {"annotations": dict(annotations)})
+
+    async def wake(self, kind: Kind[Any], meta: Meta, value: str) -> dict[str, Any]:
+        """Annotate an object so that its role runs again; returns the object that resulted."""
+        return await self.annotate(kind, meta, {kind.wake: value})
+
+    async def _apply(self, body: Any, meta: Meta, metadata: dict[str, Any]) -> dict[str, Any]:
         where: Any = {"namespace": meta.namespace} if meta.namespace else {}
+        body["metadata"] = {"name": meta.name, "uid": meta.uid} | where | metadata
         applied: dict[str, Any] = await self._client.apply(
             body, meta.name, field_manager=FIELD_MANAGER, force=True, **where
         )
         return applied
 
-    async def wake(self, server: Server, value: str) -> dict[str, Any]:
-        """Annotate a server so that its role runs again; returns the object that resulted.
-
-        The UID keeps a server that was deleted meanwhile from being made anew.
-        """
-        meta = server.metadata
-        body = kinds.DevServer(apiVersion=_API_VERSION, kind="DevServer")
-        body["metadata"] = {
-            "name": meta.name,
-            "namespace": meta.namespace,
-            "uid": meta.uid,
-            "annotations": {WAKE: value},
-        }
-        applied: dict[str, Any] = await self._client.apply(
-            body, field_manager=FIELD_MANAGER, force=True
-        )
-        return applied
-
-    async def tell(self, server: Server, version: str, said: Transition) -> None:
-        """Post an Event about a server; the same transition gives the same Event."""
-        meta, now = server.metadata, utc_now()
+    async def tell(self, kind: Kind[Any], meta: Meta, version: str, said: Transition) -> None:
+        """Post an Event about an object; the same transition gives the same Event."""
+        now = utc_now()
         parts = f"{meta.uid}\n{version}\n{said.reason}\n{said.message}"
         digest = hashlib.sha256(parts.encode()).hexdigest()[:16]
         event = Event(
             metadata=ObjectMeta(name=f"{meta.name}.{digest}", namespace=meta.namespace),
             involvedObject=ObjectReference(
-                apiVersion=_API_VERSION,
-                kind="DevServer",
+                apiVersion=kind.api_version,
+                kind=kind.name,
                 name=meta.name,
                 namespace=meta.namespace,
                 uid=meta.uid,
@@ -113,34 +115,45 @@ class ClusterApi:
             if error.status.code not in {HTTPStatus.CONFLICT, HTTPStatus.FORBIDDEN}:
                 raise
 
-    async def read(self, server: Server) -> Fresh | None:
-        """The server as the API server has it now, past our cache; None where it is gone."""
-        answer = await self._http.get(_path(server))
-        if answer.status_code == HTTPStatus.NOT_FOUND:
-            return None
-        answer.raise_for_status()
+    async def read(self, kind: Kind[T], meta: Meta) -> Fresh[T]:
+        """An object as the API server has it now, past our cache."""
+        answer = await self._http.get(kind.path(meta))
+        gone = answer.status_code == HTTPStatus.NOT_FOUND and _names(answer.json(), meta.name)
+        if not gone:
+            answer.raise_for_status()
         clock = parsedate_to_datetime(answer.headers["Date"])
-        return Fresh(parse_server(answer.json()), clock)
+        return Fresh(None if gone else kind.parse(answer.json()), clock)
 
-    async def delete(self, server: Server) -> bool:
-        """Delete exactly this version of a server; returns whether it was that one.
+    async def list_now(self, resource: Any, namespace: str | None = None) -> list[Any]:
+        """Every object of a kind as the API server has them now, past our cache.
 
-        Its children go by their owner references, in the background; its homes have none.
+        Args:
+            resource: lightkube's class of them.
+            namespace: Where; None for objects that are in none.
         """
-        meta = server.metadata
+        where: Any = {"namespace": namespace} if namespace else {}
+        return [item async for item in self._client.list(resource, chunk_size=500, **where)]
+
+    async def delete(self, kind: Kind[Any], meta: Meta) -> bool:
+        """Delete exactly this version of an object; returns whether it was that one.
+
+        Its children go by their owner references, in the background.
+        """
         body = {
             "kind": "DeleteOptions",
             "apiVersion": "v1",
             "propagationPolicy": "Background",
             "preconditions": {"uid": meta.uid, "resourceVersion": meta.resource_version},
         }
-        answer = await self._http.request("DELETE", _path(server), json=body)
+        answer = await self._http.request("DELETE", kind.path(meta), json=body)
         if answer.status_code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
             return False
         answer.raise_for_status()
         return True
 
 
-def _path(server: Server) -> str:
-    meta = server.metadata
-    return f"apis/{_API_VERSION}/namespaces/{meta.namespace}/devservers/{meta.name}"
+def _names(status: Any, name: str) -> bool:
+    """Whether a `not found` is about that object, and not about a path that nobody serves yet."""
+    if not isinstance(status, dict) or status.get("reason") != "NotFound":
+        return False
+    return (status.get("details") or {}).get("name") == name

@@ -36,7 +36,7 @@ _DOUBT = 60.0
 
 
 class Controllers:
-    """Handlers for the work queues.
+    """Handlers for the work queues of servers and flavors.
 
     Args:
         caches: What was observed.
@@ -83,11 +83,11 @@ class Controllers:
 
     async def _write(self, key: Key, server: Server, wanted: dict[str, Any]) -> None:
         """Write a server's status and tell what is new in it."""
-        applied = await self._api.apply_status(kinds.DevServer, server.metadata, wanted)
+        applied = await self._api.apply_status(kinds.SERVER, server.metadata, wanted)
         self.writes["devserver"] += 1
         version = self._keep(key, applied)
         for said in transitions(server.status, wanted, addition(server)):
-            await self._api.tell(server, version, said)
+            await self._api.tell(kinds.SERVER, server.metadata, version, said)
 
     async def _wake(self, key: Key, seen: Observed, lost: list[str]) -> None:
         """Have the role run again if what it failed for is there now, or what it made is not."""
@@ -97,7 +97,7 @@ class Controllers:
             value, why = digest(server, *lost, self._caches.gone.get(key, "")), "it lost a part"
         if value is None or value == server.wake:
             return
-        applied = await self._api.wake(server, value)
+        applied = await self._api.wake(kinds.SERVER, server.metadata, value)
         self.wakes += 1
         self._keep(key, applied)
         log.info("%s/%s: %s, its role is run again", *key, why)
@@ -119,9 +119,7 @@ class Controllers:
         wanted = flavor_status(flavor, self._caches.flavors_by_name(), nodes, utc_now())
         if own_part(flavor.status, FlavorCondition) != wanted:
             try:
-                applied = await self._api.apply_status(
-                    kinds.DevServerFlavor, flavor.metadata, wanted
-                )
+                applied = await self._api.apply_status(kinds.FLAVOR, flavor.metadata, wanted)
             except ApiError as error:
                 if error.status.code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
                     return None

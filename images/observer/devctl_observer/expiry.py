@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from devctl_observer import kinds
 from devctl_observer.deadlines import is_due
 from devctl_observer.timestamps import to_text
 from devctl_observer.transitions import Transition
@@ -28,15 +29,15 @@ async def expire(api: ClusterApi, server: Server, now: datetime) -> bool:
     """
     if not is_due(server, now):
         return False
-    fresh = await api.read(server)
-    if fresh is None or fresh.server.metadata.uid != server.metadata.uid:
+    fresh = await api.read(kinds.SERVER, server.metadata)
+    found = fresh.item
+    if found is None or found.metadata.uid != server.metadata.uid:
         return False
-    if not is_due(fresh.server, now, fresh.clock):
+    meta = found.metadata
+    if not is_due(found, now, fresh.clock) or not await api.delete(kinds.SERVER, meta):
         return False
-    if not await api.delete(fresh.server):
-        return False
-    meta = fresh.server.metadata
     log.info("%s/%s: deleted, its timeToLive is over", meta.namespace, meta.name)
     message = f"the server was deleted at {to_text(now)}: its timeToLive is over; its files stay"
-    await api.tell(fresh.server, meta.resource_version, Transition("Normal", "Expired", message))
+    said = Transition("Normal", "Expired", message)
+    await api.tell(kinds.SERVER, meta, meta.resource_version, said)
     return True

@@ -7,6 +7,7 @@ from datetime import datetime  # noqa: TC003 - msgspec reads the annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
+from lightkube.models.meta_v1 import ObjectMeta
 
 from devctl.api.labels import WAKE
 from devctl.api.pod_spec import pod_spec
@@ -31,6 +32,17 @@ class Meta(Base, frozen=True):
     resource_version: str = ""
     creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
+
+
+def meta_of(metadata: ObjectMeta | None) -> Meta:
+    """The same of a child."""
+    found = metadata or ObjectMeta()
+    return Meta(
+        name=found.name or "",
+        uid=found.uid or "",
+        namespace=found.namespace or "",
+        resource_version=found.resourceVersion or "",
+    )
 
 
 class Lifecycle(Base, frozen=True):

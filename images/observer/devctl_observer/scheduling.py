@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.api.devserver import Phase
 from devctl_observer.model import Verdict
@@ -16,39 +16,42 @@ _ABSENT = re.compile(r'persistentvolumeclaim "([^"]*)" not found')
 # What comes after it is what preemption and devices would give: a user can do nothing about that.
 _BEYOND = re.compile(r" (?:no new claims to deallocate|preemption:)")
 _BACK = "it starts when one does again: ask an administrator"
-# What is said of nodes, by what weighs more: the words in it, the reason, and what it means.
-_NODES = [
-    # A volume that is there already binds its pod: to its node, or to its zone.
-    (
-        re.compile(r"PersistentVolume's node affinity|volume node affinity"),
-        "Unschedulable",
-        f"no node that its home can be reached from takes pods now; {_BACK}",
-    ),
-    (
-        re.compile(
-            r"unbound immediate PersistentVolumeClaims|persistentvolumeclaim "
-            r"|didn't find available persistent volumes|volume limit|node\(s\) .*CSI"
-        ),
-        "VolumePending",
-        "no node can use its volumes",
-    ),
-    (
-        re.compile("were unschedulable"),
-        "Unschedulable",
-        f"no node that it may use takes pods now; {_BACK}",
-    ),
-    (
-        re.compile("affinity/selector|untolerated taint"),
-        "Unschedulable",
-        (
-            "no node that may be used fits the flavor; choose another flavor, or ask an "
-            "administrator to add such a node"
-        ),
-    ),
-]
 
 
-def judge_scheduling(condition: PodCondition) -> Verdict:
+class Words(NamedTuple):
+    """What differs between the kinds of ours that a pod is for."""
+
+    volume: str
+    """Where its files are."""
+    less: str
+    """How its owner asks for less."""
+    other: str
+    """What no node fits, and what its owner can do about that."""
+    absent: str
+    """What its owner can do about a claim that is not there."""
+
+
+SERVER_WORDS = Words(
+    volume="its home",
+    less="choose a smaller flavor",
+    other="the flavor; choose another flavor",
+    absent="make it, or correct spec.sharedVolumeClaimName",
+)
+JOB_WORDS = Words(
+    volume="its volume",
+    less="ask for less in spec.resources",
+    other="the job; ask for less in spec.resources",
+    absent="it is about to be made",
+)
+
+_HOME = re.compile(r"PersistentVolume's node affinity|volume node affinity")
+_VOLUMES = re.compile(
+    r"unbound immediate PersistentVolumeClaims|persistentvolumeclaim "
+    r"|didn't find available persistent volumes|volume limit|node\(s\) .*CSI"
+)
+
+
+def judge_scheduling(condition: PodCondition, words: Words) -> Verdict:
     """What a PodScheduled condition that is not True means."""
     detail = _BEYOND.split(condition.message or "")[0].strip()
     if condition.reason == "SchedulingGated":
@@ -56,15 +59,31 @@ def judge_scheduling(condition: PodCondition) -> Verdict:
         return Verdict(Phase.PENDING, "Queued", message)
     if missing := sorted(set(_INSUFFICIENT.findall(detail))):
         what = " and ".join(f"`{name}`" for name in missing)
-        advice = "wait until others stop, or choose a smaller flavor"
+        advice = f"wait until others stop, or {words.less}"
         message = f"no node has enough free {what}; {advice} ({detail})"
         return Verdict(Phase.PENDING, "Unschedulable", message)
     if absent := _ABSENT.search(detail):
-        advice = "make it, or correct spec.sharedVolumeClaimName"
-        message = f"claim `{absent[1]}` does not exist; {advice}"
+        message = f"claim `{absent[1]}` does not exist; {words.absent}"
         return Verdict(Phase.PENDING, "VolumePending", message)
-    for said, reason, meaning in _NODES:
-        if said.search(detail):
-            return Verdict(Phase.PENDING, reason, f"{meaning} ({detail})")
+    reason, meaning = _of_nodes(detail, words)
+    if meaning:
+        return Verdict(Phase.PENDING, reason, f"{meaning} ({detail})")
     message = f"no node takes it ({detail})" if detail else "waits for the scheduler"
-    return Verdict(Phase.PENDING, "Unschedulable", message)
+    return Verdict(Phase.PENDING, reason, message)
+
+
+def _of_nodes(detail: str, words: Words) -> tuple[str, str]:
+    """The reason and what it means; of several that are told, the one that weighs most."""
+    # A volume that is there already binds its pod: to its node, or to its zone.
+    if _HOME.search(detail):
+        meaning = f"no node that {words.volume} can be reached from takes pods now; {_BACK}"
+    elif _VOLUMES.search(detail):
+        return "VolumePending", "no node can use its volumes"
+    elif "were unschedulable" in detail:
+        meaning = f"no node that it may use takes pods now; {_BACK}"
+    elif "affinity/selector" in detail or "untolerated taint" in detail:
+        ask = "or ask an administrator to add such a node"
+        meaning = f"no node that may be used fits {words.other}, {ask}"
+    else:
+        meaning = ""
+    return "Unschedulable", meaning

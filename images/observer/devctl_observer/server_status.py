@@ -13,8 +13,9 @@ from devctl_observer.deadlines import expiry
 from devctl_observer.flavor_drift import drift_condition, wanted_flavor
 from devctl_observer.made_from import made_from, recorded
 from devctl_observer.phase import judge_server
+from devctl_observer.pods import Surroundings
 from devctl_observer.refusals import since
-from devctl_observer.replicas import Surroundings, observe_replicas
+from devctl_observer.replicas import observe_replicas
 from devctl_observer.restart import advice, restart_condition
 from devctl_observer.timestamps import from_text, to_text
 

@@ -51,15 +51,15 @@ class FakeCluster:
         merged = {**status, "conditions": [*others, *status["conditions"]]}
         return self.stored(meta, merged, before.wake if before else "")
 
-    async def wake(self, found: Any, value: str) -> dict[str, Any]:
+    async def wake(self, _kind: Any, meta: Any, value: str) -> dict[str, Any]:
         if self.fails:
             raise self.fails
         self.woken.append(value)
         before = self.caches.servers.get(KEY)
         assert before
-        return self.stored(found.metadata, before.status, value)
+        return self.stored(meta, before.status, value)
 
-    async def tell(self, _server: Any, _version: str, said: Any) -> None:
+    async def tell(self, _kind: Any, _meta: Any, _version: str, said: Any) -> None:
         self.told.append(said.reason)
 
     def stored(self, meta: Any, status: dict[str, Any], wake: str) -> dict[str, Any]:

@@ -98,14 +98,14 @@ class FakeApi:
         self.deleted: list[tuple[str, str]] = []
         self.told: list[str] = []
 
-    async def read(self, _server: Server) -> Fresh | None:
-        return Fresh(self.stored, self.clock) if self.stored else None
+    async def read(self, _kind: Any, _meta: Any) -> Fresh[Server]:
+        return Fresh(self.stored, self.clock)
 
-    async def delete(self, found: Server) -> bool:
-        self.deleted.append((found.metadata.uid, found.metadata.resource_version))
+    async def delete(self, _kind: Any, meta: Any) -> bool:
+        self.deleted.append((meta.uid, meta.resource_version))
         return True
 
-    async def tell(self, _server: Server, _version: str, said: Any) -> None:
+    async def tell(self, _kind: Any, _meta: Any, _version: str, said: Any) -> None:
         self.told.append(said.reason)
 
 

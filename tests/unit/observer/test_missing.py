@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from devctl_observer.missing import GRACE, missing, settled
-from devctl_observer.replicas import Surroundings
+from devctl_observer.pods import Surroundings
 from devctl_observer.server_status import Observed
 from devctl_observer.wake import digest
 

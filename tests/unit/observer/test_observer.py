@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 import pytest
 from devctl_observer import kinds, observer
+from devctl_observer.children import Children
 from devctl_observer.flavor_fit import node_facts
 from devctl_observer.observer import Observer
+from devctl_observer.servers import Servers
 from devctl_observer.store import Key
 
 from devctl.api.labels import DEVSERVER
@@ -18,6 +20,7 @@ from unit.observer.objects import flavor, node, pod, server, warning
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from devctl_observer.cluster_api import ClusterApi
     from lightkube import AsyncClient
 
 MINE = Key("dev-alice", "my-dev")
@@ -27,11 +30,10 @@ NAMELESS = Key("dev-alice", "nameless")
 @pytest.fixture
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Any], None]], set[str]]:
     """The names of the servers and flavors that a change makes the observer look at."""
-    monkeypatch.setattr(observer, "ClusterApi", lambda _: None)
 
     def play(change: Callable[[Any], None]) -> set[str]:
         async def run() -> set[str]:
-            one = Observer(cast("AsyncClient", None))
+            one = Servers(Children(), cast("ClusterApi", None))
             found: set[str] = set()
             monkeypatch.setattr(one.servers, "add", lambda key: found.add(key.name))
             monkeypatch.setattr(one.flavors, "add", lambda key: found.add(f"flavor {key.name}"))
@@ -93,17 +95,50 @@ def test_a_flavor(looked_at: Any, old: Any, new: Any, expected: set[str]) -> Non
     ],
 )
 def test_a_node(looked_at: Any, old: Any, new: Any, expected: set[str]) -> None:
-    assert looked_at(lambda one: one._node(old, new)) == expected  # noqa: SLF001
+    assert looked_at(lambda one: one.node(old, new)) == expected
 
 
 def test_a_server_a_child_and_a_warning(looked_at: Any) -> None:
     said = warning("Pod", "my-dev-0", "FailedMount", "x")
     assert looked_at(lambda one: one._server(None, server())) == {"my-dev"}  # noqa: SLF001
     assert looked_at(lambda one: one._server(server(), None)) == set()  # noqa: SLF001
-    assert looked_at(lambda one: one._child(labelled(), None)) == {"my-dev"}  # noqa: SLF001
-    assert looked_at(lambda one: one._child(None, pod())) == set()  # noqa: SLF001
-    assert looked_at(lambda one: one._warning(None, said)) == {"my-dev"}  # noqa: SLF001
-    assert looked_at(lambda one: one._warning(said, None)) == {"my-dev"}  # noqa: SLF001
+    assert looked_at(lambda one: one.pod(labelled(), None)) == {"my-dev"}
+    assert looked_at(lambda one: one.pod(None, pod())) == set()
+    assert looked_at(lambda one: one.warning(None, said)) == {"my-dev"}
+    assert looked_at(lambda one: one.warning(said, None)) == {"my-dev"}
+
+
+def test_what_is_gone_is_remembered_and_a_clock_that_was_set_concerns_all(looked_at: Any) -> None:
+    assert looked_at(lambda one: one.claim(labelled(), None)) == {"my-dev"}
+    assert looked_at(lambda one: one.look_again()) == BOTH
+    kept: list[dict[Key, str]] = []
+
+    def lose(one: Servers) -> None:
+        one.claim(labelled(), None)
+        one.claim(pod(), None)
+        kept.append(dict(one.caches.gone))
+
+    looked_at(lose)
+    assert kept == [{MINE: "p-0"}]
+
+
+def test_every_family_hears_of_what_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observer, "ClusterApi", lambda _: None)
+    told: list[str] = []
+
+    class Listener:
+        first = others = queues = ()
+
+        def __getattr__(self, name: str) -> Any:
+            return lambda *_: told.append(name)
+
+    one = Observer(cast("AsyncClient", None))
+    one.families = [cast("Any", Listener()), cast("Any", Listener())]
+    for followed in one._shared():  # noqa: SLF001
+        followed.changed(None, None)
+    one._look_again()  # noqa: SLF001
+    names = ("node", "pod", "claim", "warning", "look_again")
+    assert told == [name for name in names for _ in range(2)]
 
 
 def test_what_is_kept_of_a_pod_is_enough_and_no_more() -> None:

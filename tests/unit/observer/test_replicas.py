@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from devctl_observer.replicas import Surroundings, judge_pod, observe_replicas, ordinal
+from devctl_observer.pods import Surroundings, judge_pod
+from devctl_observer.replicas import observe_replicas, ordinal
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -154,6 +155,32 @@ def test_a_failing_init_container_is_seen() -> None:
             "VolumePending",
             "claim `shared` does not exist; make it, or correct spec.sharedVolumeClaimName",
         ),
+        (
+            (
+                "0/2 nodes are available: 1 node(s) were unschedulable, 1 node(s) didn't match "
+                "PersistentVolume's node affinity. no new claims to deallocate, preemption: none"
+            ),
+            "Unschedulable",
+            "no node that its home can be reached from takes pods now; it starts when one does",
+        ),
+        (
+            "0/2 nodes are available: 2 node(s) had volume node affinity conflict.",
+            "Unschedulable",
+            "no node that its home can be reached from takes pods now",
+        ),
+        (
+            (
+                "0/2 nodes are available: 1 node(s) had untolerated taint {a: b}, 1 node(s) were "
+                "unschedulable."
+            ),
+            "Unschedulable",
+            "no node that it may use takes pods now; it starts when one does again: ask an",
+        ),
+        (
+            "0/1 nodes are available: 1 node(s) exceed max volume limit.",
+            "VolumePending",
+            "no node can use its volumes",
+        ),
         ("0/1 nodes are available: 1 node(s) were odd.", "Unschedulable", "no node takes it"),
         ("", "Unschedulable", "waits for the scheduler"),
     ],
@@ -163,6 +190,7 @@ def test_the_scheduler_says_why(message: str, reason: str, said: str) -> None:
     assert (verdict.phase, verdict.reason) == (Phase.PENDING, reason)
     assert said in verdict.message
     assert "preemption" not in verdict.message
+    assert "deallocate" not in verdict.message
 
 
 def test_a_gated_pod_waits_in_the_queue() -> None:

@@ -12,12 +12,14 @@ import httpx2
 import pytest
 from devctl_observer import kinds
 from devctl_observer.cluster_api import ClusterApi
+from devctl_observer.jobs.kinds import CLAIM, JOB
 from devctl_observer.model import Meta
 from devctl_observer.observer import Observer
 from devctl_observer.transitions import Transition
 from lightkube import AsyncClient, KubeConfig
 from lightkube.config import client_adapter
 from lightkube.config.models import Cluster, User
+from lightkube.resources.core_v1 import Node, Pod
 
 from unit.observer.objects import server
 
@@ -59,7 +61,24 @@ def recorder() -> tuple[list[httpx2.Request], Answer]:
 
 
 def refusal(code: int) -> httpx2.Response:
-    return httpx2.Response(code, json={"kind": "Status", "code": code, "message": "no"})
+    status = {"kind": "Status", "code": code, "message": "no", "details": {"name": "my-dev"}}
+    headers = {"Date": "Sat, 21 Nov 2026 12:00:00 GMT"}
+    status |= {"reason": "NotFound"} if code == 404 else {}
+    return httpx2.Response(code, json=status, headers=headers)
+
+
+@pytest.mark.parametrize(
+    "body", [{}, [], {"reason": "NotFound"}, {"reason": "NotFound", "details": {"name": "other"}}]
+)
+def test_a_path_that_nobody_serves_is_no_object_that_is_gone(
+    connect: Callable[[Answer], AsyncClient], body: Any
+) -> None:
+    async def play() -> None:
+        api = ClusterApi(connect(lambda _: httpx2.Response(404, json=body)))
+        with pytest.raises(httpx2.HTTPError):
+            await api.read(kinds.SERVER, server().metadata)
+
+    asyncio.run(play())
 
 
 def test_a_status_is_applied_to_that_very_object(
@@ -69,8 +88,8 @@ def test_a_status_is_applied_to_that_very_object(
 
     async def play() -> None:
         api = ClusterApi(connect(answer))
-        await api.apply_status(kinds.DevServer, server().metadata, {"phase": "Running"})
-        await api.apply_status(kinds.DevServerFlavor, Meta("gpu", uid="f"), {"schedulable": True})
+        await api.apply_status(kinds.SERVER, server().metadata, {"phase": "Running"})
+        await api.apply_status(kinds.FLAVOR, Meta("gpu", uid="f"), {"schedulable": True})
 
     asyncio.run(play())
     first, second = asked
@@ -92,7 +111,7 @@ def test_a_role_is_woken_by_one_annotation_of_that_very_object(
     asked, answer = recorder()
 
     async def play() -> None:
-        await ClusterApi(connect(answer)).wake(server(), "v")
+        await ClusterApi(connect(answer)).wake(kinds.SERVER, server().metadata, "v")
 
     asyncio.run(play())
     assert [(r.method, r.url.path) for r in asked] == [("PATCH", PATH)]
@@ -122,10 +141,11 @@ def test_a_deletion_names_uid_and_version_and_reading_tells_the_servers_time(
 
     async def play() -> None:
         api = ClusterApi(connect(answer))
-        fresh = await api.read(server())
-        assert fresh is not None
+        fresh = await api.read(kinds.SERVER, server().metadata)
+        assert fresh.item
+        assert fresh.item.metadata.uid == "u-1"
         assert fresh.clock == datetime(2026, 11, 21, 12, tzinfo=UTC)
-        assert await api.delete(server())
+        assert await api.delete(kinds.SERVER, server().metadata)
 
     asyncio.run(play())
     assert [(r.method, r.url.path) for r in asked] == [("GET", PATH), ("DELETE", PATH)]
@@ -139,9 +159,9 @@ def test_what_is_gone_or_another_is_not_deleted(
 ) -> None:
     async def play() -> None:
         api = ClusterApi(connect(lambda _: refusal(code)))
-        assert not await api.delete(server())
+        assert not await api.delete(kinds.SERVER, server().metadata)
         if code == 404:
-            assert await api.read(server()) is None
+            assert (await api.read(kinds.SERVER, server().metadata)).item is None
 
     asyncio.run(play())
 
@@ -158,16 +178,67 @@ def test_the_same_transition_is_the_same_event(connect: Callable[[Answer], Async
     async def play() -> None:
         nonlocal code
         api, said = ClusterApi(connect(answer)), Transition("Normal", "Running", "it runs")
-        await api.tell(server(), "7", said)
+        await api.tell(kinds.SERVER, server().metadata, "7", said)
         for code in (409, 403):  # noqa: B007 - read by the answer
-            await api.tell(server(), "7", said)
+            await api.tell(kinds.SERVER, server().metadata, "7", said)
         code = 500
         with pytest.raises(httpx2.HTTPError):
-            await api.tell(server(), "8", said)
+            await api.tell(kinds.SERVER, server().metadata, "8", said)
 
     asyncio.run(play())
     assert len(set(names[:3])) == 1
     assert names[3] not in names[:3]
+
+
+def test_a_claim_gets_a_condition_and_notes_and_goes(
+    connect: Callable[[Answer], AsyncClient],
+) -> None:
+    asked: list[httpx2.Request] = []
+    stored = {"metadata": {"name": "artifacts-j", "namespace": "n", "uid": "c"}, "items": []}
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request)
+        return httpx2.Response(200, json=stored)
+
+    async def play() -> None:
+        api = ClusterApi(connect(answer))
+        meta = Meta("artifacts-j", uid="c", namespace="n", resource_version="7")
+        applied = await api.apply_status(CLAIM, meta, {"conditions": []})
+        assert CLAIM.parse(applied).metadata
+        await api.annotate(CLAIM, meta, {"a": "b"})
+        await api.annotate(CLAIM, meta, {})
+        await api.wake(JOB, Meta("j", uid="u", namespace="n"), "v")
+        assert await api.delete(CLAIM, meta)
+        assert await api.list_now(Pod, "n") == []
+        assert await api.list_now(Node) == []
+
+    asyncio.run(play())
+    path = "/api/v1/namespaces/n/persistentvolumeclaims/artifacts-j"
+    job = "/apis/gpu.yourdomain.io/v1alpha1/namespaces/n/ephemeralaccelerationjobs/j"
+    assert [(r.method, r.url.path) for r in asked] == [
+        ("PATCH", f"{path}/status"),
+        ("PATCH", path),
+        ("PATCH", path),
+        ("PATCH", job),
+        ("DELETE", path),
+        ("GET", "/api/v1/namespaces/n/pods"),
+        ("GET", "/api/v1/nodes"),
+    ]
+    first, noted, emptied, woken, deleted, listed, _ = asked
+    assert json.loads(first.content) == {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "artifacts-j", "namespace": "n", "uid": "c"},
+        "status": {"conditions": []},
+    }
+    assert dict(first.url.params) == {"fieldManager": "devctl-observer", "force": "true"}
+    assert json.loads(noted.content)["metadata"]["annotations"] == {"a": "b"}
+    assert json.loads(emptied.content)["metadata"]["annotations"] == {}
+    assert json.loads(woken.content)["metadata"]["annotations"] == {"gpu.yourdomain.io/wake": "v"}
+    preconditions = json.loads(deleted.content)["preconditions"]
+    assert preconditions == {"uid": "c", "resourceVersion": "7"}
+    # A version would let a cache answer.
+    assert "resourceVersion" not in listed.url.params
 
 
 def test_the_whole_observer_writes_each_status_once(
@@ -181,6 +252,16 @@ def test_the_whole_observer_writes_each_status_once(
         "devserverflavors": {
             "metadata": {"name": "small", "resourceVersion": "6", "generation": 1},
             "spec": {"resources": {"requests": {"cpu": 1}}},
+        },
+        "ephemeralaccelerationjobs": {
+            "metadata": {
+                "name": "my-job",
+                "namespace": "dev-alice",
+                "uid": "j-1",
+                "resourceVersion": "7",
+                "generation": 1,
+            },
+            "spec": {"model": "resnet50"},
         },
     }
     written: dict[str, dict[str, Any]] = {}
@@ -207,7 +288,7 @@ def test_the_whole_observer_writes_each_status_once(
         observer = Observer(connect(answer))
         task = asyncio.ensure_future(observer.run())
         async with asyncio.timeout(30):
-            while not told or len(written) < 2:  # noqa: ASYNC110 - the answers have no event
+            while len(told) < 2 or len(written) < 3:  # noqa: ASYNC110 - the answers have no event
                 await asyncio.sleep(0.01)
         # Meanwhile every watch fails and everything is listed again, which changes nothing.
         await asyncio.sleep(0.5)
@@ -219,5 +300,8 @@ def test_the_whole_observer_writes_each_status_once(
     metrics = asyncio.run(play())
     assert written["devservers"]["phase"] == "Pending"
     assert written["devserverflavors"]["schedulable"] is False
-    assert told == ["Pending"]
+    assert written["ephemeralaccelerationjobs"]["reason"] == "NotApplied"
+    assert sorted(told) == ["NotApplied", "Pending"]
+    assert 'devctl_observer_status_writes_total{kind="job"} 1\n' in metrics
+    assert 'devctl_observer_jobs{phase="Pending"} 1\n' in metrics
     assert 'devctl_observer_status_writes_total{kind="devserver"} 1\n' in metrics

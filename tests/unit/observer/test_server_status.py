@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from devctl_observer.applied import addition
 from devctl_observer.conditions import MESSAGE_LIMIT, find, own_part
-from devctl_observer.replicas import Surroundings
+from devctl_observer.pods import Surroundings
 from devctl_observer.server_status import OWN, Observed, server_status
 from devctl_observer.transitions import transitions
 

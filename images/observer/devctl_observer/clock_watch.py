@@ -1,0 +1,53 @@
+"""Notices that the clock was set: timers count seconds that pass, deadlines are times of day."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+log = logging.getLogger(__name__)
+
+PAUSE = 5.0
+_STEP = 1.0
+"""Seconds by which the clock may move against the time that passes: it is tuned all the time."""
+
+
+class ClockWatch:
+    """Has everything looked at anew after a step of the clock, or a sleep of the machine.
+
+    Args:
+        stepped: What is to be done then.
+        wall: The time of day in seconds.
+        steady: Seconds that pass, from whenever.
+    """
+
+    def __init__(
+        self,
+        stepped: Callable[[], None],
+        *,
+        wall: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Remember how the clocks stand to each other."""
+        self._stepped = stepped
+        self._wall, self._steady = wall, steady
+        self._apart = wall() - steady()
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        while True:
+            await asyncio.sleep(PAUSE)
+            self.look()
+
+    def look(self) -> None:
+        """Compare the clocks once."""
+        apart = self._wall() - self._steady()
+        step, self._apart = apart - self._apart, apart
+        if abs(step) >= _STEP:
+            log.info("the clock was set by %.1f s: every deadline is looked at again", step)
+            self._stepped()

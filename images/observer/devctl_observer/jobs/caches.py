@@ -1,0 +1,95 @@
+"""Everything that is watched for jobs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from devctl.api.ephemeral_acceleration_job import claim_name, pod_name
+from devctl_observer.jobs.observed import Observed, is_own
+from devctl_observer.jobs.released import job_of, stays
+from devctl_observer.pods import Surroundings
+from devctl_observer.store import Key, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lightkube.models.core_v1 import ObjectReference
+    from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
+
+    from devctl.api.placing import NodeFacts
+    from devctl_observer.children import Children
+    from devctl_observer.jobs.model import Job
+
+_POD, _CLAIM = pod_name(""), claim_name("")
+
+
+def job_of_pod(namespace: str | None, name: str | None) -> Key | None:
+    """The job whose pod has that name."""
+    if not name or not name.startswith(_POD):
+        return None
+    return Key(namespace or "", name.removeprefix(_POD))
+
+
+def job_of_warning(about: ObjectReference) -> Key | None:
+    """The job whose child a warning is about, by the child's name."""
+    name = about.name or ""
+    if about.kind == "Pod":
+        return job_of_pod(about.namespace, name)
+    if about.kind == "PersistentVolumeClaim" and name.startswith(_CLAIM):
+        return Key(about.namespace or "", name.removeprefix(_CLAIM))
+    return None
+
+
+class JobCaches:
+    """The stores of every kind that makes a job.
+
+    Args:
+        children: Those that are shared with other families.
+    """
+
+    def __init__(self, children: Children) -> None:
+        """Begin with nothing known."""
+        self.jobs: Store[Job] = Store()
+        self.children = children
+        self.gone: dict[Key, str] = {}
+        """The UID of what each job lost last."""
+        self.born = uuid4().hex
+        """Stands for what was lost before this process looked."""
+
+    def observe(self, key: Key, job: Job) -> Observed:
+        """Everything that a job's status is derived from."""
+        children = self.children
+        pod = children.pods.get(Key(key.namespace, pod_name(key.name)))
+        found = children.claims.get(Key(key.namespace, claim_name(key.name)))
+        claim = found if found and job_of(found) == key and stays(found) else None
+        about = [("Pod", pod.metadata if pod else None)]
+        about += [("PersistentVolumeClaim", claim.metadata if claim else None)]
+        claims = {claim_name(key.name): claim} if claim else {}
+        seen = Observed(
+            job,
+            claim=claim,
+            around=Surroundings(claims, children.warnings_about(about)),
+        )
+        return with_pod(seen, pod, children.nodes)
+
+
+def with_pod(
+    seen: Observed, pod: Pod | None, nodes: Iterable[NodeFacts], *, listed: bool = False
+) -> Observed:
+    """The same with the pod of its name, whosever that is, and the nodes."""
+    own = pod is not None and is_own(pod, seen.job)
+    return replace(
+        seen,
+        pod=pod if own else None,
+        taken=pod is not None and not own,
+        nodes=frozenset(node.name for node in nodes if node.ready),
+        listed=listed,
+    )
+
+
+def claim_key(claim: PersistentVolumeClaim) -> Key:
+    """What a claim is stored under."""
+    metadata = claim.metadata
+    return Key((metadata.namespace if metadata else None) or "", (metadata and metadata.name) or "")

@@ -1,0 +1,126 @@
+"""What is done about one claim of a job: it can be waited for, and goes after its job."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+from lightkube import ApiError
+
+from devctl.api.ephemeral_acceleration_job import RELEASED_AT
+from devctl_observer.jobs.controller import DOUBT, IN_USE
+from devctl_observer.jobs.kinds import CLAIM, JOB
+from devctl_observer.jobs.observed import Clocks
+from devctl_observer.jobs.released import bound_status, deadline, job_of, notes_of, stays
+from devctl_observer.model import Meta, meta_of
+from devctl_observer.timestamps import to_text, utc_now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from lightkube.resources.core_v1 import PersistentVolumeClaim
+
+    from devctl_observer.cluster_api import ClusterApi
+    from devctl_observer.jobs.caches import JobCaches
+    from devctl_observer.jobs.removal import Remover
+    from devctl_observer.store import Key
+
+log = logging.getLogger(__name__)
+
+_MARGIN = 1.0
+
+
+class ClaimController:
+    """Handler of the work queue of claims.
+
+    Args:
+        caches: What was observed.
+        api: What can be changed.
+        remover: Deletes claims.
+        clock: What time it is.
+    """
+
+    def __init__(
+        self,
+        caches: JobCaches,
+        api: ClusterApi,
+        remover: Remover,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        """Count from zero."""
+        self._caches, self._api, self._remover = caches, api, remover
+        self._clock = clock
+        self.looks = 0
+
+    async def claim(self, key: Key) -> float | None:
+        """Do what is to be done about a claim; returns the seconds until time changes it."""
+        claim = self._caches.children.claims.get(key)
+        owner = job_of(claim) if claim else None
+        if claim is None or owner is None or not stays(claim):
+            return None
+        self.looks += 1
+        try:
+            claim = await self._tell_bound(key, claim)
+            if self._caches.jobs.get(owner) is None:
+                return await self._released(key, claim, owner)
+            # A job has it again, which keeps its time.
+            if RELEASED_AT in notes_of(claim):
+                await self._note(key, claim, {})
+        except ApiError as error:
+            # It is gone, or another one has its name: the watch is about to say so.
+            if error.status.code not in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
+                raise
+        return None
+
+    async def _released(self, key: Key, claim: PersistentVolumeClaim, owner: Key) -> float | None:
+        """Delete a claim whose job is gone when its time has come."""
+        where = Meta(name=owner.name, namespace=owner.namespace)
+        fresh = await self._api.read(JOB, where)
+        if fresh.item is not None:
+            return DOUBT
+        clocks = Clocks(self._clock(), fresh.clock)
+        if RELEASED_AT not in notes_of(claim):
+            if not clocks.agree:
+                return DOUBT
+            claim = await self._note(key, claim, {RELEASED_AT: to_text(clocks.latest)})
+        at = deadline(notes_of(claim))
+        if at is None:
+            # What cannot be read never deletes anything.
+            return None
+        if not clocks.passed(at):
+            return max((at - clocks.ours).total_seconds() + _MARGIN, DOUBT)
+        removed, users = await self._remover.remove(claim)
+        if removed:
+            return None
+        return IN_USE if users else DOUBT
+
+    async def _note(
+        self, key: Key, claim: PersistentVolumeClaim, notes: Mapping[str, str]
+    ) -> PersistentVolumeClaim:
+        """Make our annotations of a claim exactly these."""
+        applied = await self._api.annotate(CLAIM, meta_of(claim.metadata), notes)
+        return self._keep(key, applied)
+
+    async def _tell_bound(self, key: Key, claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
+        """Show in a claim's conditions that it has its volume."""
+        status = bound_status(claim, self._clock())
+        if status is None:
+            return claim
+        try:
+            applied = await self._api.apply_status(CLAIM, meta_of(claim.metadata), status)
+        except httpx2.HTTPError as error:
+            # Nobody loses anything by it, so it must not keep a claim from going in time.
+            log.warning("%s/%s: its condition Bound was not written: %r", *key, error)
+            return claim
+        return self._keep(key, applied)
+
+    def _keep(self, key: Key, applied: Mapping[str, Any]) -> PersistentVolumeClaim:
+        """Know what was written before the watch tells of it."""
+        written = CLAIM.parse(applied)
+        version = meta_of(written.metadata).resource_version
+        self._caches.children.claims.put(key, int(version or 0), written)
+        return written

@@ -1,0 +1,162 @@
+"""What is done about one job: derive its status, write it if it differs, and keep its times."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import replace
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from lightkube import ApiError
+from lightkube.resources.core_v1 import Node, Pod
+
+from devctl_observer.conditions import own_part
+from devctl_observer.flavor_fit import node_facts
+from devctl_observer.jobs.caches import with_pod
+from devctl_observer.jobs.deadlines import next_look
+from devctl_observer.jobs.kinds import JOB
+from devctl_observer.jobs.missing import GRACE, missing
+from devctl_observer.jobs.model import parse_job
+from devctl_observer.jobs.observed import Clocks
+from devctl_observer.jobs.status import OWN, job_status, judge, volume_is_due, wants_proof
+from devctl_observer.jobs.transitions import transitions
+from devctl_observer.jobs.wake import wake_value
+from devctl_observer.kinds import small_pod
+from devctl_observer.timestamps import utc_now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from devctl_observer.cluster_api import ClusterApi
+    from devctl_observer.jobs.caches import JobCaches
+    from devctl_observer.jobs.model import Job
+    from devctl_observer.jobs.observed import Observed
+    from devctl_observer.jobs.removal import Remover
+    from devctl_observer.store import Key
+
+log = logging.getLogger(__name__)
+
+IN_USE = 15.0
+"""Seconds until a volume that was in use is looked at again."""
+DOUBT = 5.0
+"""Seconds until something is looked at again that should have happened by now."""
+
+
+class JobController:
+    """Handler of the work queue of jobs.
+
+    Args:
+        caches: What was observed.
+        api: What can be changed.
+        remover: Deletes claims.
+        clock: What time it is.
+        steady: Seconds that pass, from whenever.
+    """
+
+    def __init__(
+        self,
+        caches: JobCaches,
+        api: ClusterApi,
+        remover: Remover,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Count from zero."""
+        self._caches, self._api, self._remover = caches, api, remover
+        self._clock, self._steady = clock, steady
+        self._lost_since: dict[Key, float] = {}
+        self.writes = self.looks = self.wakes = 0
+
+    async def job(self, key: Key) -> float | None:
+        """Bring a job's status up to date; returns the seconds until time changes it."""
+        job = self._caches.jobs.get(key)
+        if job is None:
+            self._lost_since.pop(key, None)
+            return None
+        self.looks += 1
+        seen, clocks = self._caches.observe(key, job), Clocks(self._clock())
+        users: list[str] = []
+        doubtful = wants_proof(seen, clocks)
+        if doubtful:
+            proven = await self._prove(key, seen)
+            if proven is None:
+                # It is gone, or another one has its name: the watch is about to say so.
+                return None
+            seen, clocks = proven
+            if volume_is_due(seen, clocks) and seen.claim:
+                removed, users = await self._remover.remove(seen.claim)
+                seen = replace(seen, claim=None) if removed else seen
+        try:
+            job = await self._write(key, seen, job_status(seen, clocks, users))
+            unsure = await self._wake(key, replace(seen, job=job))
+        except ApiError as error:
+            if error.status.code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
+                return None
+            raise
+        if unsure:
+            return GRACE
+        wait = next_look(replace(seen, job=job), self._clock())
+        if wait is None:
+            # What seemed to be an end was none, or cannot be told yet.
+            return DOUBT if doubtful and not job.finished else None
+        return wait.total_seconds() or (IN_USE if users else DOUBT)
+
+    async def _prove(self, key: Key, seen: Observed) -> tuple[Observed, Clocks] | None:
+        """The same past the cache, with the API server's time."""
+        fresh = await self._api.read(JOB, seen.job.metadata)
+        job = fresh.item
+        if job is None or job.metadata.uid != seen.job.metadata.uid:
+            return None
+        seen = self._caches.observe(key, job)
+        clocks = Clocks(self._clock(), fresh.clock)
+        if not job.finished and judge(seen, clocks).absence:
+            # Nodes come last: one that has come back by then has not ended its pod.
+            pods = await self._api.list_now(Pod, key.namespace)
+            found = (p for p in pods if p.metadata and p.metadata.name == seen.pod_name)
+            pod = next(map(small_pod, found), None)
+            nodes = [node_facts(node) for node in await self._api.list_now(Node)]
+            seen = with_pod(seen, pod, nodes, listed=True)
+        return seen, clocks
+
+    async def _write(self, key: Key, seen: Observed, wanted: dict[str, Any]) -> Job:
+        """Write a job's status and tell what is new in it; returns the job with it."""
+        job = seen.job
+        if own_part(job.status, OWN) == wanted:
+            return job
+        applied = await self._api.apply_status(JOB, job.metadata, wanted)
+        self.writes += 1
+        written = self._keep(key, applied)
+        for said in transitions(job.status, wanted):
+            version = written.metadata.resource_version
+            await self._api.tell(JOB, job.metadata, version, said)
+        return written
+
+    async def _wake(self, key: Key, seen: Observed) -> bool:
+        """Have the role run again if there is a reason; returns whether that is not sure yet."""
+        lost = missing(seen)
+        unsure = self._unsure(key, lost=bool(lost))
+        gone = self._caches.gone.get(key, "")
+        value = wake_value(seen.job, [] if unsure else lost, gone, self._caches.born)
+        if value is not None and value != seen.job.wake:
+            self._keep(key, await self._api.wake(JOB, seen.job.metadata, value))
+            self.wakes += 1
+            why = "it has ended" if seen.job.finished else "something of it went"
+            log.info("%s/%s: %s, its role is run again", *key, why)
+        return unsure
+
+    def _unsure(self, key: Key, *, lost: bool) -> bool:
+        """Whether something seems to be lost that may only not have been seen yet."""
+        if not lost:
+            self._lost_since.pop(key, None)
+            return False
+        since = self._lost_since.setdefault(key, self._steady())
+        return self._steady() - since < GRACE
+
+    def _keep(self, key: Key, applied: dict[str, Any]) -> Job:
+        """Know what was written before the watch tells of it."""
+        written = parse_job(applied)
+        self._caches.jobs.put(key, int(written.metadata.resource_version or 0), written)
+        return written

@@ -1,0 +1,55 @@
+"""What a program said last. It may say anything, so nothing of it is trusted."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+import msgspec
+
+LONGEST = 1024
+"""Characters of a message; an Event holds no more."""
+
+_REASON = re.compile(r"[A-Z][A-Za-z]{0,62}", re.ASCII)
+_ENDS_A_LINE = {"Zl", "Zp"}
+
+
+class Words(NamedTuple):
+    """A failure in the program's own words."""
+
+    reason: str
+    message: str
+
+
+class _Said(msgspec.Struct, forbid_unknown_fields=True):
+    reason: str
+    message: str
+
+
+def own_words(text: str | None) -> Words | None:
+    """What a termination message says, if it is one JSON object with `reason` and `message`."""
+    try:
+        said = msgspec.json.decode((text or "").encode(), type=_Said)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return None
+    if not _REASON.fullmatch(said.reason):
+        return None
+    return Words(said.reason, shown(said.message) or "no detail given")
+
+
+def shown(text: str, limit: int = LONGEST) -> str:
+    r"""A text on one line without control characters, of which the end is kept.
+
+    >>> shown("one\r\n\x1b[31mtwo\n\n")
+    'one | [31mtwo'
+    """
+    lines = (_plain(line).strip() for line in text.splitlines())
+    joined = " | ".join(line for line in lines if line)
+    return joined if len(joined) <= limit else f"…{joined[len(joined) - limit + 1 :]}"
+
+
+def _plain(line: str) -> str:
+    """A line without what would change a terminal, or how other text is read."""
+    kinds = ((char, unicodedata.category(char)) for char in line.replace("\t", " "))
+    return "".join(char for char, kind in kinds if kind[0] != "C" and kind not in _ENDS_A_LINE)

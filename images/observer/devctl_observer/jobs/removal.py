@@ -1,0 +1,49 @@
+"""Deletes a claim whose time is over, and nothing else."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from lightkube.resources.core_v1 import Pod
+
+from devctl_observer.jobs.kinds import CLAIM
+from devctl_observer.jobs.released import users_of
+from devctl_observer.model import meta_of
+
+if TYPE_CHECKING:
+    from lightkube.resources.core_v1 import PersistentVolumeClaim
+
+    from devctl_observer.cluster_api import ClusterApi
+
+log = logging.getLogger(__name__)
+
+
+class Remover:
+    """Deletes claims that no pod uses.
+
+    Args:
+        api: What can be changed.
+    """
+
+    def __init__(self, api: ClusterApi) -> None:
+        """Count from zero."""
+        self._api = api
+        self.removed = 0
+
+    async def remove(self, claim: PersistentVolumeClaim) -> tuple[bool, list[str]]:
+        """Delete exactly this version of a claim unless a pod has it in use.
+
+        Whoever calls has made sure that its time is over. Users are asked for past the cache, which
+        knows devctl's own pods only.
+
+        Returns:
+            Whether it was deleted, and who uses it.
+        """
+        meta = meta_of(claim.metadata)
+        users = users_of(await self._api.list_now(Pod, meta.namespace), meta.name)
+        if users or not await self._api.delete(CLAIM, meta):
+            return False, users
+        self.removed += 1
+        log.info("%s/%s: deleted, its time is over", meta.namespace, meta.name)
+        return True, []

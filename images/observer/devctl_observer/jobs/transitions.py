@@ -1,0 +1,43 @@
+"""Which change of a job's status is worth an Event."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from devctl.api.ephemeral_acceleration_job import Condition, Phase
+from devctl_observer.conditions import TRUE, find
+from devctl_observer.transitions import Transition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_USUAL = {"NotApplied", "Suspended", "Scheduling", "Creating", "Queued", "Deleting", "Running"}
+"""Reasons that belong to every job's life."""
+
+
+def transitions(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Transition]:
+    """The Events of a status that became another one."""
+    if _word(before) != _word(after) and after.get("reason") != "Ending":
+        yield _of_phase(after)
+    for kind in (Condition.POD_EXPIRED, Condition.ARTIFACTS_EXPIRED):
+        said, earlier = find(after, kind), find(before, kind)
+        if said.get("reason") == earlier.get("reason"):
+            continue
+        if said.get("status") == TRUE:
+            yield Transition("Normal", str(kind), str(said.get("message", "")))
+        elif said.get("reason") in {"InUse", "ClockNotTrusted"}:
+            yield Transition("Warning", str(said["reason"]), str(said.get("message", "")))
+
+
+def _word(status: Mapping[str, Any]) -> tuple[Any, Any]:
+    return status.get("phase"), status.get("reason")
+
+
+def _of_phase(status: Mapping[str, Any]) -> Transition:
+    phase, reason = str(status.get("phase")), str(status.get("reason"))
+    message = str(status.get("message", ""))
+    if phase == Phase.SUCCEEDED:
+        return Transition("Normal", phase, message)
+    if phase == Phase.FAILED or reason not in _USUAL:
+        return Transition("Warning", reason, message)
+    return Transition("Normal", reason, message)

@@ -1,0 +1,47 @@
+"""When a job's role is to be run again.
+
+It has ended, its pod's time is over, a part is lost, or what stood in its way is gone.
+
+The annotation's value is a digest of the cause, so that it is written once for each, whoever looks
+and however often.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from devctl_observer.applied import failure
+from devctl_observer.jobs.deadlines import pod_expired
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from devctl_observer.jobs.model import Job
+
+
+_IN_THE_WAY = {"Conflict", "Terminating"}
+"""Why a role cannot, where an earlier job's pod or claim is still there."""
+
+
+def wake_value(job: Job, lost: Sequence[str], gone: str, born: str) -> str | None:
+    """What the annotation should say; None where nobody needs to be woken.
+
+    Args:
+        job: As it is stored.
+        lost: What of it is gone, and is to be made again.
+        gone: What went last, as far as this process saw it: tells a loss from every other one.
+        born: Stands for that where this process saw nothing go.
+    """
+    if job.going:
+        return None
+    if job.finished:
+        step = "expired" if pod_expired(job) else "finished"
+        return _digest(job.metadata.uid, step, str(job.status.get("finishedAt", "")))
+    if gone and failure(job).get("reason") in _IN_THE_WAY:
+        return _digest(job.metadata.uid, "freed", gone)
+    return _digest(job.metadata.uid, "lost", *lost, gone or born) if lost else None
+
+
+def _digest(*cause: str) -> str:
+    return hashlib.sha256("\n".join(cause).encode()).hexdigest()[:16]

@@ -1,0 +1,338 @@
+"""A cluster in memory: an API server, an obedient role, a node, two clocks, and our process."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+from devctl_observer import kinds
+from devctl_observer.children import Children
+from devctl_observer.cluster_api import Fresh
+from devctl_observer.flavor_fit import node_facts
+from devctl_observer.jobs.family import Jobs
+from devctl_observer.jobs.kinds import CLAIM, JOB, parse_claim
+from devctl_observer.jobs.model import parse_job
+from devctl_observer.jobs.status import OWN
+from devctl_observer.store import Key
+from devctl_observer.timestamps import to_text
+from lightkube.resources.core_v1 import Node, Pod
+
+from devctl.api.ephemeral_acceleration_job import FINISHED_AT, PVC_TTL_SECONDS, WAKE
+from unit.observer.jobs.things import NAMESPACE, OURS, container
+from unit.observer.objects import NOW
+from unit.observer.running import api_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from datetime import datetime
+
+    from devctl_observer.cluster_api import ClusterApi
+
+Object = dict[str, Any]
+CLAIM_OF, POD_OF = "artifacts-", "ephemeralaccelerationjob-"
+
+
+class Queue:
+    """A work queue whose time is the cluster's."""
+
+    def __init__(
+        self, cluster: Cluster, handle: Callable[[Key], Coroutine[Any, Any, float | None]]
+    ) -> None:
+        self.cluster, self.handle = cluster, handle
+        self.ready: set[Key] = set()
+        self.timers: dict[Key, float] = {}
+
+    def add(self, key: Key) -> None:
+        self.ready.add(key)
+
+    def forget_timer(self, key: Key) -> None:
+        self.timers.pop(key, None)
+
+    def work(self) -> bool:
+        due = {key for key, when in self.timers.items() if when <= self.cluster.seconds}
+        keys, self.ready = sorted(self.ready | due), set()
+        for key in keys:
+            self.timers.pop(key, None)
+            wait = asyncio.run(self.handle(key))
+            if wait is not None:
+                assert wait > 0
+                self.timers[key] = self.cluster.seconds + min(wait, 3600)
+        return bool(keys)
+
+
+class Cluster:
+    """Everything; it answers as `ClusterApi` does."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.ours, self.theirs = NOW, NOW
+        self.version = 100
+        self.jobs: dict[str, Object] = {}
+        self.pods: dict[str, Object] = {}
+        self.claims: dict[str, Object] = {}
+        self.nodes: dict[str, bool] = {"node-a": True}
+        self.told: list[str] = []
+        self.role_works = True
+        self.woken: list[str] = []
+        self.writes = 0
+        self.fails_at = 0
+        self.gone_at: dict[str, datetime] = {}
+        self._for_role: set[str] = set()
+        self.restart()
+
+    # Our process
+
+    def restart(self) -> None:
+        """Our process dies, and another one knows nothing but what is stored."""
+        self.process = Jobs(
+            Children(),
+            cast("ClusterApi", self),
+            clock=lambda: self.ours,
+            steady=lambda: self.seconds,
+        )
+        self.process.jobs = cast("Any", Queue(self, self.process.controller.job))
+        self.process.claims = cast("Any", Queue(self, self.process.claim_controller.claim))
+        for name in self.nodes:
+            self.tell_node(name)
+        for kind in ("jobs", "pods", "claims"):
+            for name in getattr(self, kind):
+                self._watch(kind, name)
+
+    def settle(self) -> None:
+        """Let everybody do what there is to do now."""
+        for _ in range(50):
+            queues = cast("list[Queue]", [self.process.jobs, self.process.claims])
+            worked = [queue.work() for queue in queues]
+            roles, self._for_role = self._for_role, set()
+            for name in roles if self.role_works else ():
+                self._role(name)
+            if not (any(worked) or roles):
+                return
+        raise AssertionError("it never comes to rest")
+
+    def wait(self, seconds: float) -> None:
+        """Time passes, second by second."""
+        for _ in range(int(seconds)):
+            self.seconds += 1
+            self.ours += timedelta(seconds=1)
+            self.theirs += timedelta(seconds=1)
+            self.settle()
+
+    # What the API server does
+
+    def store(self, kind: str, obj: Object) -> Object:
+        """Keep an object and tell who watches."""
+        self.version += 1
+        name, all_of_kind = obj["metadata"]["name"], getattr(self, kind)
+        old = all_of_kind.get(name)
+        meta = {"uid": f"{kind}-{self.version}", "creationTimestamp": to_text(self.theirs)}
+        meta |= {"namespace": NAMESPACE, **obj["metadata"], "resourceVersion": str(self.version)}
+        new = all_of_kind[name] = obj | {"metadata": meta}
+        if kind == "jobs" and (not old or _moves(old) != _moves(new)):
+            self._for_role.add(name)
+        self._watch(kind, name)
+        return cast("Object", msgspec.json.decode(msgspec.json.encode(new)))
+
+    def drop(self, kind: str, name: str) -> None:
+        del getattr(self, kind)[name]
+        self.gone_at[name] = self.theirs
+        self._watch(kind, name)
+
+    def _watch(self, kind: str, name: str) -> None:
+        new = getattr(self, kind).get(name)
+        caches, process = self.process.caches, self.process
+        key = Key(NAMESPACE, name)
+        parse: Callable[[Object], Any]
+        store: Any
+        changed: Any
+        if kind == "jobs":
+            store, parse, changed = caches.jobs, parse_job, process._job  # noqa: SLF001
+        elif kind == "pods":
+            store, parse, changed = caches.children.pods, _parse_pod, process.pod
+        else:
+            store, parse, changed = caches.children.claims, parse_claim, process.claim
+        before = store.get(key)
+        after = parse(new) if new else None
+        if new is None:
+            store.drop(key)
+        else:
+            store.put(key, int(new["metadata"]["resourceVersion"]), after)
+        if before != after:
+            changed(before, after)
+
+    async def read(self, _kind: Any, meta: Any) -> Fresh[Any]:
+        found = self.jobs.get(meta.name)
+        return Fresh(parse_job(found) if found else None, self.theirs)
+
+    async def list_now(self, resource: Any, _namespace: str | None = None) -> list[Any]:
+        if resource is Node:
+            return [_node(name, ready=ready) for name, ready in self.nodes.items()]
+        return [msgspec.convert(pod, Pod) for pod in self.pods.values()]
+
+    async def apply_status(self, kind: Any, meta: Any, status: Object) -> Object:
+        ours = {str(of) for of in OWN} if kind is JOB else {"Bound"}
+        found = self._found(kind, meta)
+        before = found.get("status", {})
+        others = [c for c in before.get("conditions", []) if c["type"] not in ours]
+        kept = {} if kind is JOB else before
+        merged = {**kept, **status, "conditions": [*others, *status["conditions"]]}
+        return self.store(_folder(kind), found | {"status": merged})
+
+    async def annotate(self, kind: Any, meta: Any, annotations: dict[str, str]) -> Object:
+        found = self._found(kind, meta)
+        mine = {WAKE} if kind is JOB else {"gpu.yourdomain.io/released-at"}
+        before = found["metadata"].get("annotations", {})
+        kept = {name: value for name, value in before.items() if name not in mine}
+        notes = {"annotations": {**kept, **annotations}}
+        return self.store(_folder(kind), found | {"metadata": found["metadata"] | notes})
+
+    async def wake(self, kind: Any, meta: Any, value: str) -> Object:
+        self.woken.append(value)
+        return await self.annotate(kind, meta, {WAKE: value})
+
+    async def tell(self, _kind: Any, _meta: Any, _version: str, said: Any) -> None:
+        self.told.append(said.reason)
+
+    async def delete(self, kind: Any, meta: Any) -> bool:
+        assert kind is CLAIM
+        found = self.claims.get(meta.name, {"metadata": {}})["metadata"]
+        if (found.get("uid"), found.get("resourceVersion")) != (meta.uid, meta.resource_version):
+            return False
+        self._write()
+        self.drop("claims", meta.name)
+        return True
+
+    def _found(self, kind: Any, meta: Any) -> Object:
+        self._write()
+        found = getattr(self, _folder(kind)).get(meta.name)
+        if found is None:
+            raise api_error(HTTPStatus.NOT_FOUND)
+        if found["metadata"]["uid"] != meta.uid:
+            raise api_error(HTTPStatus.CONFLICT)
+        return cast("Object", found)
+
+    def _write(self) -> None:
+        self.writes += 1
+        if self.writes == self.fails_at:
+            raise KilledError
+
+    # What users, the role and the node do
+
+    def create(self, name: str = "my-job", **spec: Any) -> None:
+        self.store("jobs", {"metadata": {"name": name, "generation": 1}, "spec": spec})
+        self.settle()
+
+    def edit(self, name: str = "my-job", **spec: Any) -> None:
+        found = self.jobs[name]
+        meta = found["metadata"] | {"generation": found["metadata"]["generation"] + 1}
+        self.store("jobs", found | {"metadata": meta, "spec": found["spec"] | spec})
+        self.settle()
+
+    def delete_job(self, name: str = "my-job") -> None:
+        """With its pod, by the owner reference."""
+        self.drop("jobs", name)
+        if POD_OF + name in self.pods:
+            self.drop("pods", POD_OF + name)
+        self.settle()
+
+    def _role(self, name: str) -> None:
+        found = self.jobs.get(name)
+        if found is None:
+            return
+        status, spec, uid = found.get("status", {}), found["spec"], found["metadata"]["uid"]
+        labels = OURS | {"gpu.yourdomain.io/job": name}
+        notes = {PVC_TTL_SECONDS: str(spec.get("pvcTTLSecondsAfterFinished", 3600))}
+        notes |= {FINISHED_AT: status["finishedAt"]} if "finishedAt" in status else {}
+        claim, pod = self.claims.get(CLAIM_OF + name), POD_OF + name
+        over = status.get("phase") in {"Succeeded", "Failed"}
+        if claim:
+            kept = claim["metadata"].get("annotations", {}).items()
+            kept_notes = {k: v for k, v in kept if k not in {FINISHED_AT, PVC_TTL_SECONDS}}
+            wanted = {**kept_notes, **notes}
+            if wanted != claim["metadata"].get("annotations"):
+                meta = claim["metadata"] | {"annotations": wanted}
+                self.store("claims", claim | {"metadata": meta})
+        elif not over:
+            meta = {"name": CLAIM_OF + name, "labels": labels, "annotations": notes}
+            self.store("claims", {"metadata": meta, "spec": {}, "status": {"phase": "Bound"}})
+        if {"type": "PodExpired", "status": "True"}.items() <= _condition(status).items():
+            if pod in self.pods:
+                self.drop("pods", pod)
+        elif not (over or spec.get("suspend") or status.get("startedAt") or pod in self.pods):
+            owner = {"apiVersion": "v1", "kind": "Job", "name": name, "uid": uid}
+            meta = {"name": pod, "labels": labels, "ownerReferences": [owner]}
+            volume = {"name": "a", "persistentVolumeClaim": {"claimName": CLAIM_OF + name}}
+            self.store("pods", {"metadata": meta, "spec": {"containers": [], "volumes": [volume]}})
+        said = {"type": "Applied", "status": "True", "reason": "Applied", "message": ""}
+        said |= {"observedGeneration": found["metadata"]["generation"]}
+        others = [c for c in status.get("conditions", []) if c["type"] != "Applied"]
+        if said not in status.get("conditions", []):
+            found = self.jobs[name]
+            self.store("jobs", found | {"status": status | {"conditions": [*others, said]}})
+
+    def pod_is(self, phase: str, state: Object | None = None, name: str = "my-job") -> None:
+        pod = self.pods[POD_OF + name]
+        statuses = [container(**state)] if state else []
+        conditions = [{"type": "PodScheduled", "status": "True"}]
+        status = {"phase": phase, "conditions": conditions, "containerStatuses": statuses}
+        spec = pod["spec"] | {"nodeName": "node-a"}
+        self.store("pods", pod | {"spec": spec, "status": status})
+        self.settle()
+
+    def runs(self, name: str = "my-job") -> None:
+        self.pod_is("Running", {"running": {"startedAt": to_text(self.theirs)}}, name)
+
+    def exits(self, code: int = 0, message: str = "", name: str = "my-job") -> None:
+        states = self.pods[POD_OF + name].get("status", {}).get("containerStatuses")
+        since = states[0]["state"]["running"]["startedAt"] if states else to_text(self.theirs)
+        said = {"exitCode": code, "message": message, "reason": "Error" if code else "Completed"}
+        times = {"startedAt": since, "finishedAt": to_text(self.theirs)}
+        self.pod_is("Failed" if code else "Succeeded", {"terminated": said | times}, name)
+
+    def node_is(self, *, ready: bool, name: str = "node-a") -> None:
+        before = node_facts(_node(name, ready=self.nodes[name]))
+        self.nodes[name] = ready
+        self.tell_node(name)
+        self.process.node(before, node_facts(_node(name, ready=ready)))
+        self.settle()
+
+    def tell_node(self, name: str) -> None:
+        facts = node_facts(_node(name, ready=self.nodes[name]))
+        self.process.caches.children.nodes.put(Key("", name), 0, facts)
+
+    def status(self, name: str = "my-job") -> Object:
+        return cast("Object", self.jobs[name].get("status", {}))
+
+    def reason(self, kind: str, name: str = "my-job") -> tuple[str, str]:
+        """A condition's status and reason."""
+        said = _condition(self.status(name), kind)
+        return said.get("status", ""), said.get("reason", "")
+
+
+class KilledError(BaseException):
+    """Our process dies in the middle of its work."""
+
+
+def _condition(status: Object, kind: str = "PodExpired") -> Object:
+    return next((c for c in status.get("conditions", []) if c["type"] == kind), {})
+
+
+def _moves(job: Object) -> tuple[Any, Any]:
+    """What runs a role."""
+    return job["metadata"]["generation"], job["metadata"].get("annotations")
+
+
+def _folder(kind: Any) -> str:
+    return "jobs" if kind is JOB else "claims"
+
+
+def _parse_pod(obj: Object) -> Pod:
+    return kinds.small_pod(msgspec.convert(obj, Pod))
+
+
+def _node(name: str, *, ready: bool) -> Node:
+    conditions = [{"type": "Ready", "status": "True" if ready else "Unknown"}]
+    return msgspec.convert({"metadata": {"name": name}, "status": {"conditions": conditions}}, Node)

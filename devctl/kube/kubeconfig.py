@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 
@@ -13,7 +14,9 @@ from devctl.errors import DevctlError, UsageError
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where a pod finds the credentials of its service account."""
-_NONE = "name one with --kubeconfig or KUBECONFIG; `devctl local up` makes a cluster on this machine"
+_NONE = (
+    "name one with --kubeconfig or KUBECONFIG; `devctl local up` makes a cluster on this machine"
+)
 _FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 
 
@@ -145,13 +148,18 @@ class _Merged:
             )
         user_name = str(about.get("user") or "")
         user = self._entry("user", user_name) if user_name else ({}, Path())
+        server = str(cluster[0]["server"]).rstrip("/")
+        if not _is_address(server):
+            raise UsageError(
+                f"`{server}` is no address of an API server", f"mend `server` in {where}"
+            )
         if user is None:
             raise UsageError(
                 f"context `{name}` in {where} names user `{user_name}`, who is not there",
                 "mend it, or choose another one with --context",
             )
         return Access(
-            server=str(cluster[0]["server"]).rstrip("/"),
+            server=server,
             namespace=namespace or str(about.get("namespace") or "default"),
             context=name,
             user_name=user_name,
@@ -165,6 +173,14 @@ class _Merged:
 
 
 _KINDS = {"clusters": "cluster", "contexts": "context", "users": "user"}
+
+
+def _is_address(server: str) -> bool:
+    try:
+        parts = urlsplit(server)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _absolute(value: dict[str, Any], home: Path) -> dict[str, Any]:

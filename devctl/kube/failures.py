@@ -1,0 +1,218 @@
+"""What goes wrong between here and the API server, as a person can be told it."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import msgspec
+from lightkube import ApiError
+from lightkube.core.exceptions import ConfigError
+
+from devctl.errors import (
+    AlreadyExistsError,
+    DeniedError,
+    DevctlError,
+    NotFoundError,
+    UsageError,
+    WaitTimeoutError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ERRNO = re.compile(r"\[Errno -?\d+\] ")
+_LONGEST = 600
+"""Characters of an answer that are shown: a proxy may answer with a page."""
+_ECHO = "Internal error occurred: "
+"""What each server that a refusal comes through puts in front."""
+_CHECK_ADDRESS = "check the address in the kubeconfig, the network and the VPN; see `devctl doctor`"
+
+
+@contextmanager
+def explained(server: str) -> Iterator[None]:
+    """Turn whatever requests raise into what a person can act on.
+
+    Args:
+        server: The address of the API server, for what is said.
+
+    Raises:
+        NotFoundError: The object, or its kind, is not there.
+        DeniedError: Rights, a quota, or expired credentials forbid it.
+        AlreadyExistsError: There is one of that name.
+        WaitTimeoutError: No answer came in time.
+        DevctlError: Anything else.
+    """
+    try:
+        yield
+    except ApiError as error:
+        raise refusal(_status(error)) from error
+    except httpx2.HTTPStatusError as error:
+        raise refusal(status_of(error.response)) from error
+    except httpx2.TimeoutException as error:
+        raise WaitTimeoutError(f"{server} does not answer in time", _CHECK_ADDRESS) from error
+    except httpx2.RequestError as error:
+        raise unreachable(server, error) from error
+    except (httpx2.InvalidURL, ConfigError) as error:
+        raise UsageError(
+            f"the kubeconfig cannot be used: {one_line(str(error))}",
+            "mend it, or name another one with --kubeconfig",
+        ) from error
+    except msgspec.MsgspecError as error:
+        raise DevctlError(
+            f"{server} answers what no Kubernetes API server would: {one_line(str(error))}",
+            _CHECK_ADDRESS,
+        ) from error
+
+
+def check(answer: httpx2.Response) -> None:
+    """Nothing, where an answer is none of an error.
+
+    Raises:
+        DevctlError: What the answer says.
+    """
+    if answer.is_error:
+        raise refusal(status_of(answer))
+
+
+def status_of(answer: httpx2.Response) -> dict[str, Any]:
+    """The Status that an answer holds, or one made of what it holds instead."""
+    return parse_status(answer.status_code, answer.read())
+
+
+def parse_status(code: int, body: bytes) -> dict[str, Any]:
+    """The Status of an answer's body, or one made of its text."""
+    try:
+        found = msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        found = None
+    if isinstance(found, dict) and (found.get("message") or found.get("reason")):
+        return {"code": code, **found}
+    text = one_line(body.decode(errors="replace"))
+    phrase = HTTPStatus(code).phrase if code in set(HTTPStatus) else "an error"
+    return {"code": code, "message": text or phrase}
+
+
+def refusal(status: dict[str, Any]) -> DevctlError:  # noqa: C901, PLR0911 - one a kind
+    """What the API server's answer says, as an error that a person can act on."""
+    code, reason = int(status.get("code") or 0), str(status.get("reason") or "")
+    message = one_line(str(status.get("message") or reason or "the API server refused"))
+    match code:
+        case HTTPStatus.NOT_FOUND:
+            return _missing(message, status)
+        case HTTPStatus.UNAUTHORIZED:
+            return DeniedError(
+                "the API server does not accept your credentials: expired, or of another cluster",
+                "log in to the cluster again, or get a new kubeconfig",
+            )
+        case HTTPStatus.FORBIDDEN:
+            return _forbidden(message)
+        case HTTPStatus.CONFLICT if reason == "Conflict":
+            return DevctlError(message, "it was changed meanwhile: repeat the command")
+        case HTTPStatus.CONFLICT:
+            return AlreadyExistsError(message, "choose another name, or delete that one first")
+        case HTTPStatus.GATEWAY_TIMEOUT | HTTPStatus.REQUEST_TIMEOUT:
+            return WaitTimeoutError(f"the API server gave up: {message}", "try again in a moment")
+        case HTTPStatus.TOO_MANY_REQUESTS:
+            return DevctlError(f"the API server is busy: {message}", "try again in a moment")
+        case HTTPStatus.BAD_REQUEST if "HTTP request to an HTTPS server" in message:
+            return UsageError(message, "have `server` in the kubeconfig begin with https://")
+        case HTTPStatus.UNPROCESSABLE_ENTITY | HTTPStatus.BAD_REQUEST:
+            return DevctlError(message, "change what it names, and repeat the command")
+        case code if code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            fix = "try again in a moment; if it stays so, see `devctl doctor`"
+            return DevctlError(f"the API server failed: {message}", fix)
+        case _:
+            return DevctlError(message, "see `devctl doctor`")
+
+
+def unreachable(server: str, error: Exception) -> DevctlError:
+    """Why there is no connection to a server."""
+    why = one_line(_ERRNO.sub("", str(error))) or type(error).__name__
+    certificate = _cause(error, ssl.SSLCertVerificationError)
+    if isinstance(certificate, ssl.SSLCertVerificationError):
+        what = certificate.verify_message or why
+        return DevctlError(
+            f"the certificate of {server} is not to be trusted: {what}",
+            "check certificate-authority in the kubeconfig, the address, and this machine's clock",
+        )
+    if _cause(error, ssl.SSLError):
+        return DevctlError(
+            f"no TLS connection to {server}: {why}",
+            "check the address and the client certificate in the kubeconfig",
+        )
+    if isinstance(error, httpx2.UnsupportedProtocol):
+        return UsageError(
+            f"`{server}` is no address of an API server", "mend `server` in the kubeconfig"
+        )
+    if isinstance(error, httpx2.ReadError | httpx2.WriteError | httpx2.RemoteProtocolError):
+        return DevctlError(
+            f"the connection to {server} was lost: {why}", "try again; see `devctl doctor`"
+        )
+    return DevctlError(f"{server} cannot be reached: {why}", _CHECK_ADDRESS)
+
+
+def one_line(text: str) -> str:
+    r"""A text as one line of printable characters, cut where it is too long.
+
+    >>> one_line("two\n  lines")
+    'two lines'
+    """
+    line = " ".join(text.split())
+    line = "".join(part if part.isprintable() else "?" for part in line)
+    while f"{_ECHO}{_ECHO}" in line:
+        line = line.replace(f"{_ECHO}{_ECHO}", _ECHO)
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+def _status(error: ApiError) -> dict[str, Any]:
+    found = msgspec.to_builtins(error.status)
+    code = error.response.status_code if _answered(error) else 0
+    return {"code": code, **found}
+
+
+def _answered(error: ApiError) -> bool:
+    # Of an error inside a watch there is no answer of its own.
+    return getattr(error, "response", None) is not None
+
+
+def _missing(message: str, status: dict[str, Any]) -> NotFoundError:
+    details = status.get("details") or {}
+    if "could not find the requested resource" in message or "page not found" in message:
+        return NotFoundError(
+            "the cluster does not know what was asked for: devctl may not be installed in it",
+            "see `devctl doctor`; an administrator installs it with `make deploy`",
+        )
+    if details.get("kind") == "namespaces":
+        return NotFoundError(message, "name another namespace with -n")
+    return NotFoundError(message, "check its name, and the namespace with -n")
+
+
+def _forbidden(message: str) -> DeniedError:
+    if '"system:anonymous"' in message:
+        return DeniedError(
+            "the API server does not know who you are: the kubeconfig holds no credentials for it",
+            "log in to the cluster, or get a new kubeconfig",
+        )
+    if "exceeded quota" in message:
+        fix = "stop or delete something in this namespace, or ask an administrator for more"
+    elif "is being terminated" in message:
+        fix = "the namespace is being deleted: name another one with -n"
+    elif "ValidatingAdmissionPolicy" in message or "admission webhook" in message:
+        fix = "change what it names, and repeat the command"
+    else:
+        fix = "ask an administrator for that right, or name another namespace with -n"
+    return DeniedError(message, fix)
+
+
+def _cause(error: BaseException | None, kind: type[BaseException]) -> BaseException | None:
+    """What an error comes from, if that is of a kind."""
+    while error is not None:
+        if isinstance(error, kind):
+            return error
+        error = error.__cause__ or error.__context__
+    return None

@@ -1,0 +1,138 @@
+"""One socket, with TLS or without, for a thread that reads and another that writes."""
+
+from __future__ import annotations
+
+import select
+import socket
+import ssl
+import threading
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ENDED = select.POLLHUP | select.POLLERR | select.POLLNVAL
+
+
+class SerialTls:
+    """A connected socket that two threads may use at once.
+
+    OpenSSL's connections are not made for two threads. Here only one of them is inside OpenSSL at a
+    time, never for longer than it takes to move what is there already; they wait outside, so that
+    a reader that waits holds no writer up.
+    """
+
+    def __init__(self, connected: socket.socket) -> None:
+        """Take over a socket, after its handshake where it has TLS."""
+        connected.settimeout(0)
+        self._socket = connected
+        self._openssl = threading.Lock()
+        self._users = threading.Lock()
+        self._inside = 0
+        self._closed = False
+
+    def read(self, size: int, timeout: float | None = None) -> bytes | None:
+        """The next bytes; empty at the end, None where none came in time.
+
+        Raises:
+            OSError: The connection has failed.
+        """
+        with self._used():
+            while True:
+                try:
+                    with self._openssl:
+                        return self._socket.recv(size)
+                except (BlockingIOError, ssl.SSLWantReadError):
+                    wanted = select.POLLIN
+                except ssl.SSLWantWriteError:
+                    wanted = select.POLLOUT
+                except ssl.SSLEOFError:
+                    return b""
+                if not self._wait(wanted, timeout):
+                    return None
+
+    def write(self, data: bytes) -> None:
+        """Send all bytes; only one thread at a time may.
+
+        Raises:
+            OSError: The connection has failed.
+        """
+        view = memoryview(data)
+        with self._used():
+            while view:
+                try:
+                    with self._openssl:
+                        view = view[self._socket.send(view) :]
+                    continue
+                except (BlockingIOError, ssl.SSLWantWriteError):
+                    wanted = select.POLLOUT
+                except ssl.SSLWantReadError:
+                    wanted = select.POLLIN
+                self._wait(wanted, None)
+
+    def takes(self) -> bool:
+        """Whether a few bytes can be written without waiting."""
+        try:
+            with self._used():
+                return self._wait(select.POLLOUT, 0)
+        except OSError:
+            return False
+
+    def close(self, linger: float = 0.0) -> None:
+        """End the connection; whoever waits for it is woken, with an error or an end.
+
+        Args:
+            linger: Seconds for which the other side may still take what it was sent: with something
+                unread on this side, an end at once would have the kernel throw all that away.
+        """
+        with self._users:
+            if self._closed:
+                return
+            self._closed = True
+            self._inside += 1
+        try:
+            # Not SSLSocket's own, which would make a plain socket of it under the other thread.
+            with suppress(OSError):
+                if linger:
+                    socket.socket.shutdown(self._socket, socket.SHUT_WR)
+                    self._read_off(time.monotonic() + linger)
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+        finally:
+            self._leave()
+
+    @contextmanager
+    def _used(self) -> Iterator[None]:
+        """Keep the file descriptor while somebody uses it: its number could be another file's."""
+        with self._users:
+            if self._closed:
+                raise ConnectionAbortedError("it was closed on this side")
+            self._inside += 1
+        try:
+            yield
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        with self._users:
+            self._inside -= 1
+            if self._closed and not self._inside:
+                self._socket.close()
+
+    def _read_off(self, until: float) -> None:
+        """Read whatever comes, for nobody, until the other side ends."""
+        poll = select.poll()
+        poll.register(self._socket.fileno(), select.POLLIN)
+        while (left := until - time.monotonic()) > 0 and poll.poll(left * 1000):
+            with suppress(BlockingIOError):
+                if not socket.socket.recv(self._socket, 1 << 16):
+                    return
+
+    def _wait(self, wanted: int, timeout: float | None) -> bool:
+        poll = select.poll()
+        poll.register(self._socket.fileno(), wanted)
+        found = poll.poll(None if timeout is None else timeout * 1000)
+        if found and found[0][1] & _ENDED and self._closed:
+            raise ConnectionAbortedError("it was closed on this side")
+        return bool(found)

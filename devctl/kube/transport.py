@@ -1,0 +1,60 @@
+"""What carries requests: a pool of connections that says with each one who asks."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import httpx2
+
+if TYPE_CHECKING:
+    import ssl
+
+    from devctl.kube.credentials import Login
+
+_UNAUTHORIZED = 401
+
+
+class Authenticated(httpx2.BaseTransport):
+    """A network with TLS, as one user."""
+
+    def __init__(self, login: Login) -> None:
+        """Open nothing yet."""
+        self._login = login
+        self._lock = threading.Lock()
+        self._network: httpx2.HTTPTransport | None = None
+        self._tls: ssl.SSLContext | None = None
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request, once more with new credentials where the old ones are refused."""
+        own = request.headers.multi_items()
+        answer = self._send(request, own)
+        if answer.status_code == _UNAUTHORIZED and self._login.renew():
+            answer.close()
+            answer = self._send(request, own)
+        # lightkube looks at it without asking whether it is there.
+        answer.headers.setdefault("Content-Type", "text/plain")
+        return answer
+
+    def close(self) -> None:
+        """Hang up."""
+        with self._lock:
+            if self._network is not None:
+                self._network.close()
+
+    def _send(self, request: httpx2.Request, own: list[tuple[str, str]]) -> httpx2.Response:
+        found = self._login.credentials()
+        request.headers = httpx2.Headers([*own, *found.headers])
+        if found.server_name:
+            request.extensions = {**request.extensions, "sni_hostname": found.server_name}
+        return self._through(found.tls).handle_request(request)
+
+    def _through(self, tls: ssl.SSLContext | None) -> httpx2.HTTPTransport:
+        """The connections; others where there is another client certificate."""
+        with self._lock:
+            if self._network is None or self._tls is not tls:
+                self._network = httpx2.HTTPTransport(
+                    verify=tls if tls is not None else False, trust_env=False
+                )
+                self._tls = tls
+            return self._network

@@ -58,6 +58,7 @@ class Client:
 
             cluster = Cluster.connect(kubeconfig, context, namespace)
         self.cluster = cluster
+        self._place = (kubeconfig, context)
 
     @classmethod
     def connect(
@@ -135,7 +136,7 @@ class Client:
         """What the system's ssh needs to reach a server."""
         from devctl.client.ssh.ssh import Ssh  # noqa: PLC0415
 
-        return Ssh(self.cluster)
+        return Ssh(self.cluster, *self._place)
 
     @cached_property
     def monitor(self) -> Monitor:

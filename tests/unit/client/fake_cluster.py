@@ -24,7 +24,7 @@ from unit.client.objects import NAMESPACE, NOW, Thing, ago, event
 from unit.client.selectors import matches_fields, matches_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 __all__ = [
     "NAMESPACE",
@@ -170,10 +170,11 @@ class FakeCluster:
         *,
         name: str | None = None,
         labels: Mapping[str, Any] | None = None,
+        fields: Mapping[str, Any] | None = None,
         seconds: float = 300.0,
     ) -> Iterator[Change]:
         """All objects, then what `FakeApi.then` does to them."""
-        fields = {"metadata.name": name} if name else None
+        fields = {**(fields or {}), **({"metadata.name": name} if name else {})}
 
         def look() -> dict[str, Thing]:
             found = copy.deepcopy(self._select(kind, namespace, labels, fields))
@@ -257,7 +258,7 @@ class FakeCluster:
             how = "changed" if unchanged else "made anew"
             raise DevctlError(
                 f"`{meta['name']}` was {how} meanwhile and is left alone",
-                "look at it, and repeat the command if you mean it as it is now",
+                "look at it, and repeat the command if you still mean it",
             )
         del self.api.things[self._key(kind, meta["name"], meta.get("namespace"))]
 
@@ -341,7 +342,7 @@ class FakeCluster:
         namespace: str | None,
         labels: Mapping[str, Any] | None,
         fields: Mapping[str, Any] | None,
-    ) -> list[Thing]:
+    ) -> Sequence[Thing]:
         plural = _plural(kind)
         wanted = "" if plural in GLOBAL else namespace or self.namespace
         return [

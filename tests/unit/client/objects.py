@@ -20,7 +20,7 @@ def ago(**of: float) -> str:
     return (NOW - timedelta(**of)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def server(
+def server(  # noqa: PLR0913 - each is a choice of the test
     name: str = "lab",
     phase: str = "Running",
     /,
@@ -170,7 +170,7 @@ def event(
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {
-            "name": f"{name}.{reason.lower()}.{when.lower().replace(':', '')}",
+            "name": f"{kind.lower()}-{name}.{reason.lower()}.{when.lower().replace(':', '')}",
             "namespace": NAMESPACE,
             "creationTimestamp": when,
         },

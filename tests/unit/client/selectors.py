@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from lightkube import operators
@@ -32,13 +32,14 @@ def _matches(has: Any, wanted: Any) -> bool:
         return bool(has == wanted)
     if isinstance(wanted, operators.Operator):
         value: Any = wanted.value
-        return {
-            "equal": lambda: has == value,
-            "not_equal": lambda: has != value,
+        holds: dict[str, Callable[[], bool]] = {
+            "equal": lambda: bool(has == value),
+            "not_equal": lambda: bool(has != value),
             "in_": lambda: has in value,
             "not_in": lambda: has not in value,
             "exists": lambda: has is not None,
             "not_exists": lambda: has is None,
-        }[wanted.op_name]()
+        }
+        return holds[wanted.op_name]()
     assert isinstance(wanted, Iterable)
     return has in wanted

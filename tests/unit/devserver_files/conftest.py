@@ -50,9 +50,11 @@ class Container:
         # `stop` on the machine's own processes would end whoever runs the tests.
         assert "=/proc" not in text
         assert itself not in text
-        copy = self.root / name
-        copy.write_text(text)
-        return copy
+        copy = self.root / "opt/devctl" / name
+        # A shell that goes on reads its script bit by bit: what it has open stays as it is.
+        fresh = copy.with_suffix(".new")
+        fresh.write_text(text)
+        return fresh.replace(copy)
 
     def start(
         self,
@@ -108,7 +110,7 @@ class Container:
 
 
 def make_container(root: Path, program: str) -> Container:
-    for folder in ("home/dev", "etc/skel", "etc/devctl/ssh", "run/devctl", "proc"):
+    for folder in ("home/dev", "etc/skel", "etc/devctl/ssh", "run/devctl", "opt/devctl", "proc"):
         (root / folder).mkdir(parents=True)
     (root / "sh").symlink_to(shutil.which(program) or program)
     return Container(root, program, SHELLS[program])

@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 ODD = ["a b", "$(touch evil)", "`touch evil`", "'\"", "-n", "", "a\nb", "*", "ü€", "\\"]
 SEVERAL = {"WORLD_SIZE": "2"}
 SLEEPS = ("sh", "-c", "echo begun; exec sleep 60")
+SAVES = """
+import signal, sys, time
+def save(*_):
+    time.sleep(0.3)
+    print("saved")
+    sys.exit(3)
+signal.signal(signal.SIGTERM, save)
+print("begun")
+time.sleep(60)
+"""
 # Programs get this many tenths of a second to write what they have.
 SHORT = {"limit=100 ": "limit=6 "}
 
@@ -62,7 +72,8 @@ class Rank:
     def follow(self, run: str, offset: int = 0) -> tuple[str, list[str]]:
         """What one call of `follow` prints, and what it says."""
         process = self.container.start("run", "follow", run, str(offset), stdin=subprocess.PIPE)
-        assert process.stdin and process.stdout and process.stderr
+        assert process.stdout
+        assert process.stderr
         try:
             printed, said = process.stdout.read(), process.stderr.read().splitlines()
             assert process.wait(10) == 0
@@ -155,14 +166,19 @@ def test_output_is_taken_up_again_at_a_byte(rank: Rank) -> None:
     assert rank.all("one")[0] == "0123456789"
 
     assert rank.follow("one", 4)[0] == "456789"
-    assert rank.container.run("run", "output", "one", "4", words="")[0] in {0, 143}
+    watcher = rank.container.start("run", "output", "one", "4", stdin=subprocess.PIPE)
+    assert watcher.stdout
+    assert watcher.stdout.read() == "456789"
+    watcher.communicate(timeout=10)
+    assert watcher.returncode == 0
 
 
 def test_the_last_lines_begin_with_a_whole_one(rank: Rank) -> None:
     rank.start("one", "printf", "first\nsecond\nthird\n")
     rank.all("one")
 
-    assert rank.follow("one", -9) == ("third\n", ["from 13", rank.follow("one")[1][0]])
+    printed, said = rank.follow("one", -9)
+    assert (printed, said[0]) == ("third\n", "from 13")
     assert rank.follow("one", -900)[0] == "first\nsecond\nthird\n"
 
 
@@ -200,12 +216,13 @@ def test_the_environment_is_the_servers_and_the_output_its_owners(rank: Rank) ->
     usual = os.umask(0o22)
     os.umask(usual)
     assert lines == ["INFO", f"{usual:04o}", str(rank.home)]
-    assert (rank.runs / "one/output").stat().st_mode & 0o77 == 0
+    assert rank.runs.stat().st_mode & 0o77 == 0
 
 
 def test_a_run_reads_nothing(rank: Rank) -> None:
     rank.start("one", "cat")
-    assert rank.all("one") == ("", rank.follow("one")[1][-1].split())
+    printed, said = rank.all("one")
+    assert (printed, said[:2]) == ("", ["ended", "0"])
 
 
 @pytest.mark.parametrize(("ending", "code"), [("kill -KILL $$", "137"), ("exec no-such", "127")])
@@ -237,8 +254,7 @@ def test_stop_ends_everything_that_a_run_has_started(rank: Rank) -> None:
 
 
 def test_a_program_gets_to_write_what_it_has(rank: Rank) -> None:
-    saves = "trap 'sleep 0.3; echo saved; exit 3' TERM; echo begun; while :; do sleep 0.1; done"
-    rank.start("one", "sh", "-c", saves)
+    rank.start("one", sys.executable, "-uc", SAVES)
     eventually(lambda: (rank.runs / "one/output").read_text() == "begun\n")
 
     assert rank("stop", "one") == (0, "", "")
@@ -261,7 +277,8 @@ def test_a_run_of_an_earlier_life_of_the_container_is_lost(rank: Rank) -> None:
 def test_whoever_watches_may_go_without_a_word(rank: Rank) -> None:
     rank.start("one", *SLEEPS)
     watcher = rank.container.start("run", "follow", "one", "0", stdin=subprocess.PIPE)
-    assert watcher.stdin and watcher.stdout
+    assert watcher.stdin
+    assert watcher.stdout
     assert watcher.stdout.readline() == "begun\n"
 
     watcher.stdin.close()
@@ -314,6 +331,23 @@ def test_of_many_that_start_at_the_same_moment_one_does(rank: Rank) -> None:
         rank("stop", runs[codes.index(0)], more=SHORT)
 
 
+def test_what_an_ended_run_has_left_lets_no_two_start(rank: Rank) -> None:
+    # Two that each took away what the last one had left each believed that they were first.
+    rank.start("old", "true", env=SEVERAL)
+    rank.all("old")
+    (rank.runs / "current").symlink_to("run:old")
+    slow = 'case $* in */current) sleep 0.5 ;; esac\nPATH=${PATH#*:} exec rm "$@"'
+    env = SEVERAL | rank.container.program_on_path("rm", slow)
+    rank.begun += ["a", "b"]
+
+    first = rank.container.start("run", "start", "a", ".", *SLEEPS, env=env)
+    time.sleep(0.25)
+    second = rank("start", "b", ".", *SLEEPS, env=env)
+    first.communicate(timeout=30)
+
+    assert sorted([first.returncode, second[0]]) == [0, 75]
+
+
 def test_of_two_that_look_around_the_first_by_name_goes_on(rank: Rank) -> None:
     other = rank.pretends("b")
 
@@ -356,9 +390,9 @@ def test_old_runs_give_way_but_none_that_goes_on(rank: Rank) -> None:
     assert sorted(rank.fates()) == ["first", "run-2", "run-3", "run-4"]
 
 
-@pytest.mark.parametrize("what", ["record", "exit.new", "supervisor.new"])
-def test_a_full_home_is_called_so(rank: Rank, what: str) -> None:
-    more = {f'| cat >"$run/{what}"': "| cat >/dev/full"}
+@pytest.mark.parametrize("written", ['>"$run/record"', '1<>"$1"'])
+def test_a_full_home_is_called_so(rank: Rank, written: str) -> None:
+    more = {f"| cat {written}": "| cat >/dev/full"}
     result = rank.start("one", "true", more=more)
     tells(result, 73, "the home is full: cat: ", "raise spec.persistentHomeSize")
     assert "No space left on device" in result[2]
@@ -388,6 +422,12 @@ def test_a_name_that_none_can_have_is_refused(rank: Rank, name: str) -> None:
     tells(rank("start", name, ".", "true"), 2, "is no name of a run", "use a-z")
     tells(rank("stop", name), 2, "no run is called", "devctl logs")
     assert not rank.runs.exists()
+
+
+def test_a_run_is_never_written_over(rank: Rank) -> None:
+    rank.start("one", *SLEEPS)
+    tells(rank.start("one", "true"), 2, "there is a run `one` already", "another name")
+    assert rank.fates() == {"one": "running -"}
 
 
 @pytest.mark.parametrize("words", [["follow", "one", "0"], ["output", "one", "0"], ["stop", "one"]])

@@ -1,0 +1,107 @@
+"""What the last sync of a folder has left on both sides: what has changed since is told by it."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from devctl.errors import HostError
+
+if TYPE_CHECKING:
+    from devctl.client.files.local import Entry
+    from devctl.client.files.remote import Found, Place
+
+_VERSION = 1
+
+
+class Known(NamedTuple):
+    """A file as the last sync left it.
+
+    Attributes:
+        size: Its bytes, here and there.
+        mode: Its type and permissions here.
+        changed: When it was changed here, in nanoseconds.
+        mtime: When it was changed there, in seconds.
+    """
+
+    size: int
+    mode: int
+    changed: int
+    mtime: int
+
+    def is_here(self, found: Entry) -> bool:
+        """Whether a file here is as it was."""
+        return (found.size, found.mode, found.changed) == (self.size, self.mode, self.changed)
+
+    def is_there(self, found: Found) -> bool:
+        """Whether a file there is as it was."""
+        return (found.size, found.mtime) == (self.size, self.mtime)
+
+
+@dataclass
+class Record:
+    """What is known of one folder here and one there.
+
+    Attributes:
+        path: Where it is kept.
+        files: The files, by name.
+    """
+
+    path: Path
+    files: dict[str, Known] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, root: Path, place: Place) -> Record:
+        """What is known of two folders; nothing where they have never met.
+
+        Without a record, files are only compared more thoroughly: one that cannot be read is none.
+        """
+        about = [place.cluster.server, place.namespace, place.pod, place.path, str(root)]
+        key = sha256("\0".join(about).encode(errors="surrogateescape")).hexdigest()[:32]
+        record = cls(folder() / f"{key}.json")
+        with suppress(OSError, ValueError, TypeError, LookupError):
+            kept = json.loads(record.path.read_text())
+            if kept["version"] == _VERSION and kept["about"] == about:
+                record.files = {
+                    str(name): Known(*map(int, known)) for name, known in kept["files"].items()
+                }
+        return record
+
+    def write(self, root: Path, place: Place) -> None:
+        """Keep it for the next sync.
+
+        Raises:
+            HostError: It cannot be kept.
+        """
+        about = [place.cluster.server, place.namespace, place.pod, place.path, str(root)]
+        kept = {"version": _VERSION, "about": about, "files": self.files}
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with tempfile.NamedTemporaryFile(
+                "w", dir=self.path.parent, prefix=".", delete=False
+            ) as file:
+                try:
+                    json.dump(kept, file)
+                    file.close()
+                    Path(file.name).replace(self.path)
+                except BaseException:
+                    Path(file.name).unlink(missing_ok=True)
+                    raise
+        except OSError as error:
+            raise HostError(
+                f"cannot keep `{self.path}`: {error.strerror}",
+                "free space there, or name another place with XDG_STATE_HOME",
+            ) from error
+
+
+def folder() -> Path:
+    """Where records are kept: they are this person's, and of this machine."""
+    state = os.environ.get("XDG_STATE_HOME") or ""
+    base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
+    return base / "devctl" / "sync"

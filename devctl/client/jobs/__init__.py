@@ -1,0 +1,1 @@
+"""Ephemeral jobs and the files on their volumes."""

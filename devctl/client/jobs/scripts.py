@@ -1,0 +1,43 @@
+"""What runs in a loader pod: constant scripts; names reach them as arguments or NUL-separated.
+
+Those that read their input print `+` first, as devctl.client.files.transfer asks.
+"""
+
+from __future__ import annotations
+
+# Arguments: folder. Input: names of files. Prints the digest of each, in order.
+DIGESTS = r"""
+cd -- "$1" || exit 97
+printf + && exec xargs -0 sha256sum --
+"""
+
+# Arguments: folder. Prints the names of files and links below it.
+LIST = r"""
+cd -- "$1" || exit 97
+find . \( -name lost+found -o -name '.devctl-incoming.*' \) -prune \
+  -o \( -type f -o -type l \) -print0 2>/dev/null
+exit 0
+"""
+
+# Arguments: folder, name. Input: what the file is to hold, which lies under that name for now. No
+# `exec`: when nobody holds the output any more, containerd takes the command for ended.
+PUT = r"""
+[ ! -e "$1" ] || [ -d "$1" ] || exit 95
+mkdir -p -- "$1" && cd -- "$1" || exit 97
+printf + && cat > "./$2"
+exit
+"""
+
+# Arguments: folder, name for now, name, digest. Takes a file as what it is to be, if it is whole.
+INSTALL = r"""
+cd -- "$1" || exit 97
+[ ! -d "./$3" ] || { echo 'Is a directory' >&2; exit 97; }
+found=$(sha256sum < "./$2") || exit 97
+[ "${found%% *}" = "$4" ] || { echo 'it did not arrive as it was sent' >&2; exit 97; }
+exec mv -f -- "./$2" "./$3"
+"""
+
+# Arguments: folder, name for now.
+DISCARD = r"""
+cd -- "$1" && exec rm -f -- "./$2"
+"""

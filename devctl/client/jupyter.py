@@ -1,0 +1,212 @@
+"""Jupyter in a server, and its address on this machine."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from devctl.client.streams.exec_pod import running_pod
+from devctl.client.streams.port_forwards import Forward
+from devctl.errors import DevctlError, UsageError, WaitTimeoutError
+from devctl.kube.exec_stream import open_exec
+from devctl.kube.port_forward import open_port_forward
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from devctl.client.streams.port_forwards import ForwardedPort
+    from devctl.kube.cluster import Cluster, Object
+    from devctl.kube.exec_stream import ExecStream
+
+HOME = "/home/dev"
+PORT = 8888
+"""The one here, if it is free."""
+TIMEOUT = 120.0
+"""Seconds in which it has to answer: what it imports may lie on a slow volume."""
+_POLL = 0.5
+_PORTS = range(20000, 29000)
+"""Where it listens in the server: one that nobody is likely to have taken."""
+_LAST = 20
+"""Lines of what it says that are kept."""
+_GRACE = 5.0
+"""Seconds that it gets to end."""
+_SCRIPT = ("/bin/sh", "/opt/devctl/jupyter")
+
+
+@dataclass(frozen=True)
+class Jupyter:
+    """Jupyter that answers.
+
+    Attributes:
+        url: Its address here, with the token that opens it.
+        port: Its port in the server.
+        forwarded: Its port here.
+    """
+
+    url: str
+    port: int
+    forwarded: ForwardedPort
+    _ended: threading.Event
+    _said: list[str]
+
+    def wait(self) -> None:
+        """Wait until it ends in the server.
+
+        Raises:
+            DevctlError: It has ended.
+        """
+        self._ended.wait()
+        last = f": {self._said[-1]}" if self._said else ""
+        raise DevctlError(f"Jupyter has ended in the server{last}", "start it again")
+
+
+@contextmanager
+def jupyter(  # noqa: PLR0913 - each is a choice of the caller
+    cluster: Cluster,
+    name: str,
+    *,
+    replica: int = 0,
+    folder: str = HOME,
+    local: int = 0,
+    keep: bool = False,
+    seconds: float = TIMEOUT,
+) -> Iterator[Jupyter]:
+    """Jupyter in a server, for as long as a `with` block lasts.
+
+    Args:
+        cluster: Where the server is.
+        name: The server.
+        replica: Which of its pods, from 0.
+        folder: What it shows.
+        local: The port here; 0 for one that is free.
+        keep: Whether it stays when the block ends.
+        seconds: How long it may take to answer.
+
+    Raises:
+        DevctlError: It cannot be started.
+        WaitTimeoutError: It does not answer in time.
+    """
+    if not folder.startswith("/"):
+        raise UsageError(f"`{folder}` is no whole path", f"write {HOME}/{folder}")
+    pod = running_pod(cluster, name, replica)
+    port, token = secrets.choice(_PORTS), secrets.token_urlsafe(24)
+    argv = [*_SCRIPT, "keep" if keep else "leave", folder, str(port)]
+    meta = pod["metadata"]
+    with (
+        Forward(cluster)(name, port, local, replica=replica) as forwarded,
+        open_exec(cluster, meta["name"], argv, meta["namespace"], stdin=True) as stream,
+    ):
+        # On its input, no list of processes and no audit log shows it.
+        stream.write(f"{token}\n".encode())
+        started = _Started(stream)
+        if keep:
+            started.left_running()
+        _answers(cluster, pod, port, started, seconds, kept=keep)
+        query = urlencode({"token": token})
+        url = f"http://127.0.0.1:{forwarded.local}/?{query}"
+        ended = threading.Event() if keep else started.ended
+        try:
+            yield Jupyter(url, port, forwarded, ended, started.said)
+        finally:
+            if not started.ended.is_set():
+                # The script ends Jupyter when its input ends.
+                with suppress(DevctlError):
+                    stream.close_stdin()
+                started.ended.wait(_GRACE)
+
+
+class _Started:
+    """The script, and what it says."""
+
+    def __init__(self, stream: ExecStream) -> None:
+        self.ended = threading.Event()
+        self.said: list[str] = []
+        self._failure: DevctlError | None = None
+        self._code = 0
+        self._stream = stream
+        threading.Thread(target=self._read, name="jupyter", daemon=True).start()
+
+    def left_running(self) -> None:
+        """Wait for a script that starts it and ends.
+
+        Raises:
+            DevctlError: It could not.
+        """
+        self._stream.close_stdin()
+        self.ended.wait()
+        if self._code or self._failure:
+            raise self.failure()
+
+    def failure(self) -> DevctlError:
+        """Why it has ended."""
+        if self._failure:
+            return self._failure
+        # The script's own errors have both lines already.
+        for first, second in zip(self.said, [*self.said[1:], ""], strict=False):
+            if first.startswith("error: "):
+                return DevctlError(
+                    first.removeprefix("error: "), second.strip().removeprefix("fix: ")
+                )
+        last = self.said[-1] if self.said else f"exit code {self._code}"
+        return DevctlError(
+            f"Jupyter does not start: {last}",
+            "see what it needs with `devctl exec NAME -- jupyter lab`",
+        )
+
+    def _read(self) -> None:
+        rest = b""
+
+        def heard(data: bytes) -> None:
+            nonlocal rest
+            *lines, rest = (rest + bytes(data)).split(b"\n")
+            self.said += [text for line in lines if (text := _text(line))]
+            del self.said[:-_LAST]
+
+        try:
+            for _, data in self._stream.read():
+                heard(data)
+            self._code = self._stream.exit_code
+        except DevctlError as error:
+            self._failure = error
+        finally:
+            heard(b"\n")
+            self.ended.set()
+
+
+def _text(line: bytes) -> str:
+    text = line.decode(errors="replace").rstrip()
+    return "".join(char for char in text if char.isprintable())
+
+
+def _answers(  # noqa: PLR0913 - what is waited for, how, and how long
+    cluster: Cluster, pod: Object, port: int, started: _Started, seconds: float, *, kept: bool
+) -> None:
+    """Wait until it answers, to whoever asks for its version."""
+    until = time.monotonic() + seconds
+    while True:
+        if started.ended.is_set() and not kept:
+            raise started.failure()
+        if _asked(cluster, pod, port):
+            return
+        if time.monotonic() >= until:
+            last = f": {started.said[-1]}" if started.said else ""
+            raise WaitTimeoutError(
+                f"Jupyter does not answer after {seconds:.0f} s{last}",
+                "see ~/.devctl/jupyter.log in the server" if kept else "try again with more time",
+            )
+        time.sleep(_POLL)
+
+
+def _asked(cluster: Cluster, pod: Object, port: int) -> bool:
+    meta = pod["metadata"]
+    try:
+        with open_port_forward(cluster, meta["name"], port, meta["namespace"]) as stream:
+            stream.write(b"GET /api HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")
+            return bytes(stream.read()).startswith(b"HTTP/1.")
+    except DevctlError:
+        return False

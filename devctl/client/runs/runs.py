@@ -1,0 +1,222 @@
+"""Runs: commands on all ranks of a server that go on without whoever started them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from devctl.client.files.names import readable
+from devctl.client.runs.follow import Following
+from devctl.client.runs.place import find_place
+from devctl.client.runs.ranks import OnEvery, on_every
+from devctl.client.runs.record import Record, Run, merged, parse
+from devctl.client.runs.script import new_name
+from devctl.errors import DevctlError, NotFoundError, UsageError, WaitTimeoutError
+from devctl.kube.exec_stream import STDOUT, ConnectionLostError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from devctl.client.runs.place import Place
+    from devctl.kube.cluster import Cluster
+
+_PATIENCE = 20.0
+"""Seconds for which is tried to end a run on a rank that does not answer."""
+_RETRY = 0.5
+
+
+class Runs:
+    """The runs of a server.
+
+    place = client.runs.place("lab")
+    run = client.runs.start(place, ["python", "-u", "train.py"], folder="project")
+    with client.runs.follow(run) as events:
+        for event in events:
+            ...
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        """Ask nothing yet."""
+        self._cluster = cluster
+
+    def place(self, server: str) -> Place:
+        """Where runs of a server are; it has to run.
+
+        Raises:
+            NotFoundError: There is no such server.
+            DevctlError: It does not run now.
+        """
+        return find_place(self._cluster, server)
+
+    def start(self, place: Place, argv: Sequence[str], folder: str = ".", *, name: str = "") -> Run:
+        """Start a command on all ranks of a server; on all, or on none.
+
+        Args:
+            place: Where.
+            argv: The command and its arguments; no shell takes them apart.
+            folder: Where it runs; one that is not absolute is in the home.
+            name: What the run is called, of a-z, 0-9 and '-'; else something new.
+
+        Raises:
+            BusyError: Another run goes on on ranks that train together.
+            DevctlError: It could not be started.
+        """
+        if not argv:
+            raise UsageError("there is nothing to run", "name a command")
+        if any("\0" in word for word in (*argv, folder)):
+            raise UsageError("a word of the command holds a NUL", "leave it out")
+        name = name or new_name(argv[0])
+
+        first, *others = place.ranks
+        # Whoever has the first rank has them all: of two at once each might have one otherwise.
+        for number, ranks in enumerate(([first], others)):
+            begun = OnEvery(ranks, lambda rank: place.ask(rank, "start", name, folder, *argv))
+            try:
+                begun.results()
+            except BaseException:
+                # Also where a person has pressed Ctrl-C: what is on its way arrives first.
+                begun.wait(_PATIENCE)
+                refused = {rank for rank, e in begun.failed.items() if not _unknown(e)}
+                there = [
+                    rank for rank in ([first] if number else []) + ranks if rank not in refused
+                ]
+                OnEvery(there, lambda rank: self._stop(place, name, rank)).wait(_PATIENCE)
+                raise
+        record = Record(name, "running", None, int(time.time()), folder, tuple(argv))
+        return Run(place, name, dict.fromkeys(place.ranks, record))
+
+    def list(self, server: str | Place) -> Sequence[Run]:
+        """The runs that a server's ranks have on record, the latest first."""
+        place = self.place(server) if isinstance(server, str) else server
+        return merged(place, on_every(place.ranks, lambda rank: parse(place.ask(rank, "list"))))
+
+    def find(self, server: str, name: str | None = None, *, running: bool = False) -> Run:
+        """One run: that of a name, else the latest.
+
+        Args:
+            server: Whose.
+            name: Which.
+            running: Whether only one that goes on will do.
+
+        Raises:
+            NotFoundError: There is none.
+            UsageError: Several go on, and none was named.
+        """
+        found = self.list(server)
+        if name is not None:
+            for run in found:
+                if run.name == name:
+                    return run
+            raise NotFoundError(
+                f"server `{server}` has no run `{readable(name)}`",
+                f"see its runs with `devctl logs {server} --list`",
+            )
+        going = [run for run in found if run.state == "Running"]
+        if running and len(going) > 1:
+            raise UsageError(
+                f"several runs go on on `{server}`: {', '.join(run.name for run in going)}",
+                "name one of them",
+            )
+        if chosen := going or ([] if running else found):
+            return chosen[0]
+        raise NotFoundError(
+            f"{'no run goes on' if running else 'there has been no run'} on server `{server}`",
+            f"see its runs with `devctl logs {server} --list`"
+            if running
+            else f"start one with `devctl run {server} SCRIPT`",
+        )
+
+    def follow(
+        self,
+        run: Run,
+        ranks: Iterable[int] | None = None,
+        offsets: Mapping[int, int] | None = None,
+        *,
+        end_others: bool = False,
+    ) -> Following:
+        """What a run prints and what becomes of it, until it has ended.
+
+        Args:
+            run: Which.
+            ranks: Only these of its ranks.
+            offsets: From which byte of a rank's output on; a negative one counts from the end; else
+                from the first.
+            end_others: Whether the others are ended when a rank has failed and they go on.
+        """
+        begin = {rank: (offsets or {}).get(rank, 0) for rank in ranks or sorted(run.records)}
+
+        def end(left: Sequence[int]) -> None:
+            # Whoever cannot be reached is given up by who reads it.
+            with suppress(DevctlError):
+                self.stop(run, left)
+
+        return Following(run.place, run.name, begin, end if end_others else None)
+
+    def output(self, run: Run, rank: int, offset: int = 0) -> Iterator[bytes]:
+        """What a run has printed so far on one of its ranks, piece by piece.
+
+        Args:
+            run: Which.
+            rank: Which of its ranks.
+            offset: The byte to begin with.
+
+        Raises:
+            DevctlError: It cannot be had.
+        """
+        said = b""
+        with run.place.open(rank, "output", run.name, str(offset)) as stream:
+            for channel, data in stream.read():
+                if channel == STDOUT:
+                    yield bytes(data)
+                else:
+                    said += data
+            code = stream.exit_code
+        if code:
+            raise run.place.failure(rank, code, said)
+
+    def tail(self, run: Run, rank: int, lines: int) -> int:
+        """The byte of a rank's output at which its last lines begin."""
+        # One more: where a line ends the next one begins, which may not be there yet.
+        begins, at, whole = deque([0], maxlen=lines + 1), 0, True
+        for piece in self.output(run, rank):
+            begins.extend(at + found.end() for found in re.finditer(b"\n", piece))
+            at, whole = at + len(piece), piece.endswith(b"\n")
+        begun = list(begins)
+        if whole:
+            return begun[0] if lines else at
+        return begun[-lines] if 0 < lines <= len(begun) else (begun[0] if lines else at)
+
+    def stop(self, run: Run, ranks: Iterable[int] | None = None) -> None:
+        """End a run and all that it has started, on all its ranks; one that has ended stays so.
+
+        Raises:
+            DevctlError: A rank could not be reached, or its processes do not end.
+        """
+        chosen = sorted(run.records) if ranks is None else list(ranks)
+        on_every(chosen, lambda rank: self._stop(run.place, run.name, rank))
+
+    def _stop(self, place: Place, name: str, rank: int) -> None:
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                place.ask(rank, "stop", name)
+            except NotFoundError:
+                # No pod, or no such run in it: there is nothing that could go on.
+                return
+            except (ConnectionLostError, WaitTimeoutError) as error:
+                if time.monotonic() >= until:
+                    raise DevctlError(
+                        f"{place.called(rank)} does not answer: run `{name}` may go on there",
+                        f"end it with `devctl stop-run {place.server} {name}`",
+                    ) from error
+                time.sleep(_RETRY)
+            else:
+                return
+
+
+def _unknown(error: Exception) -> bool:
+    """Whether it is not known if what was asked for has been done."""
+    return isinstance(error, ConnectionLostError | WaitTimeoutError)

@@ -1,0 +1,173 @@
+"""A replica of a server as ssh knows it: its names, its keys, and the way to it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+from unicodedata import category
+
+from devctl.client.manifest import check_name
+from devctl.client.ssh import paths
+from devctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+USER = "dev"
+"""Who people are in devctl's own image."""
+_ALIVE = 15
+"""Seconds of silence after which ssh asks whether the other end is there. The kubelet ends a stream
+on which nothing moves for hours, and a node that is gone says nothing."""
+_BACKSLASH = re.compile(r"(\\)")
+_CONTROLS = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
+_USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?", re.ASCII)
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where ssh goes.
+
+    Attributes:
+        name: The server.
+        replica: Which of its pods, from 0.
+        namespace: The server's.
+        server: The address of the API server.
+        identity: The file of the person's key.
+        user: Who they are there.
+        place: How the cluster is named to `devctl ssh-proxy`: `kubeconfig`, `context`.
+        environment: What the proxy needs beyond.
+    """
+
+    name: str
+    replica: int
+    namespace: str
+    server: str
+    identity: Path
+    user: str = USER
+    place: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """See that nothing in it could be taken for something else.
+
+        Raises:
+            UsageError: Something could.
+        """
+        check_name(self.name)
+        if self.replica < 0:
+            raise UsageError(f"there is no replica {self.replica}", "replicas count from 0")
+        if not _USER.fullmatch(self.user):
+            raise UsageError(f"`{self.user}` cannot be a user's name", "name who you are there")
+        if not _NAMESPACE.fullmatch(self.namespace):
+            raise UsageError(f"`{self.namespace}` cannot be a namespace", "name another with -n")
+        for text in (*self.place.values(), *self.environment.values(), str(self.identity)):
+            if any(category(char) in _CONTROLS for char in text):
+                raise UsageError(f"ssh cannot take a path or name with {text!a} in it", "rename it")
+
+    @property
+    def host(self) -> str:
+        """What people type after `ssh`, once `devctl config-ssh` has told it."""
+        # A server may be called `lab-1`, and none `lab.1`.
+        return f"{self.name}.{self.replica}.devctl" if self.replica else f"{self.name}.devctl"
+
+    @property
+    def alias(self) -> str:
+        """Under which name the server's key is known: servers of other clusters have others."""
+        cluster = sha256(self.server.encode()).hexdigest()[:8]
+        return f"{self.name}.{self.namespace}.{cluster}"
+
+    @property
+    def known_hosts(self) -> Path:
+        """The file that holds this server's key alone."""
+        return paths.folder() / "known_hosts" / self.alias
+
+    def options(self) -> list[tuple[str, str]]:
+        """What ssh is told, as lines of its configuration."""
+        return [
+            # Connections that are shared are told apart by it.
+            ("HostName", f"{self.replica}.{self.alias}"),
+            ("User", self.user),
+            ("ProxyCommand", _shell_line(self.proxy())),
+            ("HostKeyAlias", self.alias),
+            ("UserKnownHostsFile", _expanded(self.known_hosts)),
+            ("GlobalKnownHostsFile", "/dev/null"),
+            ("StrictHostKeyChecking", "yes"),
+            ("UpdateHostKeys", "no"),
+            ("HostKeyAlgorithms", "ssh-ed25519"),
+            ("IdentityFile", _expanded(self.identity)),
+            ("IdentitiesOnly", "yes"),
+            ("PreferredAuthentications", "publickey"),
+            ("ServerAliveInterval", str(_ALIVE)),
+            ("ServerAliveCountMax", "4"),
+        ]
+
+    def proxy(self) -> list[str]:
+        """What ssh connects through."""
+        env = [f"{name}={value}" for name, value in self.environment.items()]
+        place = [word for key, value in self.place.items() for word in (f"--{key}", value)]
+        where = ["--namespace", self.namespace, *place]
+        command = [*program(), "ssh-proxy", self.name, "--replica", str(self.replica), *where]
+        return ["env", *env, *command] if env else command
+
+    def command(self, argv: Sequence[str] = (), options: Sequence[str] = ()) -> list[str]:
+        """The words that start the system's ssh.
+
+        Args:
+            argv: What runs there; else a shell. One word alone is a line for that shell, as with
+                ssh; of several each arrives as it is.
+            options: Further options of ssh.
+        """
+        told = [word for name, value in self.options() for word in ("-o", f"{name}={value}")]
+        line = [argv[0] if len(argv) == 1 else shlex.join(argv)] if argv else []
+        return ["ssh", *told, *options, "--", self.host, *line]
+
+    def config(self) -> str:
+        """A block of ssh's configuration."""
+        lines = [f"Host {self.host}", *(f"  {name} {value}" for name, value in self.options())]
+        return "\n".join(lines) + "\n"
+
+
+def program() -> list[str]:
+    """What starts devctl, from wherever and whoever starts it."""
+    script = Path(sys.executable).with_name("devctl")
+    if os.access(script, os.X_OK):
+        return [str(script)]
+    # -P: a folder called `devctl` where the person works is not this one.
+    return [sys.executable, "-P", "-m", "devctl"]
+
+
+def _expanded(path: Path) -> str:
+    """A path where ssh replaces what starts with a `%`."""
+    return quoted(str(path).replace("%", "%%"))
+
+
+def _shell_line(argv: Sequence[str]) -> str:
+    """A command as ssh hands it to a shell, once it has replaced what starts with a `%`."""
+    return " ".join(map(_word, argv)).replace("%", "%%")
+
+
+def _word(text: str) -> str:
+    r"""A word for a shell, and for ssh: that sees an escape in a backslash before a quote, always.
+
+    >>> print(_word("a b\\"))
+    'a b'\\
+    """
+    parts = [part for part in _BACKSLASH.split(text) if part]
+    return "".join(r"\\" if part == "\\" else shlex.quote(part) for part in parts) or "''"
+
+
+def quoted(path: str) -> str:
+    r"""A path as ssh reads it from its configuration.
+
+    >>> print(quoted('/home/a "b"'))
+    "/home/a \"b\""
+    """
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

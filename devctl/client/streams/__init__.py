@@ -1,0 +1,1 @@
+"""Commands and ports of a server's pods, brought to this machine."""

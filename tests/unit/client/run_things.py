@@ -1,0 +1,170 @@
+"""Servers whose ranks are folders of this machine, with the program that looks after runs."""
+
+from __future__ import annotations
+
+import os
+import queue
+import subprocess
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self
+
+from devctl.client.runs import follow, place, rank, runs, script, watch
+from devctl.kube.exec_stream import STDERR, STDOUT, ConnectionLostError
+from unit.client.objects import PODS, SERVERS, Thing, pod, server
+from unit.devserver_files.conftest import make_container
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import pytest
+
+    from unit.client.fake_cluster import FakeApi
+    from unit.devserver_files.conftest import Container
+
+
+class Stream:
+    """A program on this machine, as one in a pod is seen."""
+
+    def __init__(self, argv: Sequence[str], env: dict[str, str]) -> None:
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env)
+        self.lost = threading.Event()
+        self._pieces: queue.Queue[tuple[int, bytes]] = queue.Queue()
+        self._readers = [
+            threading.Thread(target=self._pump, args=(channel, pipe_), daemon=True)
+            for channel, pipe_ in ((STDOUT, self.process.stdout), (STDERR, self.process.stderr))
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def exit_code(self) -> int:
+        code = self.process.wait(20)
+        return code if code >= 0 else 128 - code
+
+    def read(self) -> Iterator[tuple[int, bytes]]:
+        while True:
+            if self.lost.is_set():
+                raise ConnectionLostError("the connection was lost", "try again")
+            try:
+                piece = self._pieces.get(timeout=0.02)
+            except queue.Empty:
+                if self._pieces.empty() and not any(r.is_alive() for r in self._readers):
+                    if self.lost.is_set():
+                        continue
+                    return
+                continue
+            yield piece
+
+    def close(self) -> None:
+        """Hang up: the program's input ends, and whoever reads is told."""
+        self.lost.set()
+        if self.process.stdin:
+            with suppress(OSError):
+                self.process.stdin.close()
+
+    def _pump(self, channel: int, pipe: Any) -> None:
+        with pipe:
+            while piece := pipe.read1(65536):
+                self._pieces.put((channel, piece))
+
+
+class Ranks:
+    """A server that runs, with the folders that stand for its pods."""
+
+    def __init__(self, api: FakeApi, root: Path, count: int = 2) -> None:
+        self.api = api
+        self.containers: dict[str, Container] = {}
+        self.streams: list[Stream] = []
+        self.calls: list[list[str]] = []
+        self.broken: set[str] = set()
+        """Pods that cannot be reached."""
+        self.count = count
+        api.add(SERVERS, server("lab", replicas=count))
+        for ordinal in range(count):
+            name = f"lab-{ordinal}"
+            api.add(PODS, running(name))
+            container = make_container(root / name, "dash")
+            (container.root / "proc").rmdir()
+            (container.root / "proc").symlink_to("/proc")
+            self.containers[name] = container
+
+    def open_exec(
+        self, _cluster: object, pod: str, argv: Sequence[str], _namespace: str, *, stdin: bool
+    ) -> Stream:
+        """What takes the place of devctl.kube.exec_stream.open_exec."""
+        assert stdin
+        assert tuple(argv[:2]) == place.PROGRAM
+        self.calls.append([pod, *argv[2:]])
+        if pod in self.broken:
+            raise ConnectionLostError(f"pod `{pod}` does not answer", "try again")
+        container = self.containers[pod]
+        # The person's own `os.environ` is not the server's.
+        env = {"PATH": os.environ["PATH"], "WORLD_SIZE": str(self.count)}
+        env |= {"NODE_RANK": pod.rpartition("-")[2]}
+        script = container.script("run", {"limit=100 ": "limit=6 "})
+        stream = Stream([str(container.root / "sh"), str(script), *argv[2:]], env)
+        self.streams.append(stream)
+        return stream
+
+    def cut(self) -> None:
+        """Every connection that there is breaks off."""
+        for stream in self.streams:
+            stream.close()
+
+    def home(self, ordinal: int = 0) -> Path:
+        return self.containers[f"lab-{ordinal}"].root / "home/dev"
+
+    def end(self) -> None:
+        """Leave nothing running."""
+        self.broken = set()
+        for name, container in self.containers.items():
+            for record in (container.root / "home/dev/.devctl/runs").glob("*/record"):
+                with self.open_exec(
+                    None, name, [*place.PROGRAM, "stop", record.parent.name], "", stdin=True
+                ) as stream:
+                    list(stream.read())
+        self.cut()
+
+
+def running(name: str, uid: str | None = None, container: str = "c1") -> Thing:
+    """A pod whose container runs."""
+    found = pod(name)
+    found["metadata"]["uid"] = uid or f"uid-{name}"
+    found["status"]["containerStatuses"] = [
+        {"name": "server", "containerID": container, "state": {"running": {}}}
+    ]
+    return found
+
+
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits long."""
+    for module, name, seconds in (
+        (rank, "_RETRY", 0.02),
+        (rank, "_POLL", 0.02),
+        (rank, "LAST_WORDS", 0.1),
+        (follow, "_TICK", 0.02),
+        (follow, "GRACE", 0.3),
+        (runs, "_RETRY", 0.02),
+        (watch, "_RETRY", 0.02),
+    ):
+        monkeypatch.setattr(module, name, seconds)
+
+
+def ranks(api: FakeApi, root: Path, monkeypatch: pytest.MonkeyPatch, count: int = 2) -> Ranks:
+    """Such a server, which takes the place of all pods."""
+    quick(monkeypatch)
+    made = Ranks(api, root, count)
+    monkeypatch.setattr(place, "open_exec", made.open_exec)
+    torchrun = root / "torchrun-here"
+    torchrun.write_text('[ "$1" = --no-python ] && shift || set -- python3 -u "$@"\nexec "$@"\n')
+    monkeypatch.setattr(script, "TORCHRUN", ("/bin/sh", str(torchrun)))
+    return made

@@ -1,0 +1,66 @@
+"""The SDK's front door: each part is there, and imported when it is asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import devctl
+from devctl.client.client import Client
+from devctl.client.servers import Servers
+from devctl.kube.cluster import Cluster
+
+if TYPE_CHECKING:
+    from unit.client.fake_cluster import FakeApi
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "servers",
+        "homes",
+        "flavors",
+        "events",
+        "runs",
+        "files",
+        "execute",
+        "forward",
+        "ssh",
+        "monitor",
+        "jobs",
+    ],
+)
+def test_each_part_is_there_once(client: Client, part: str) -> None:
+    assert getattr(client, part) is getattr(client, part)
+
+
+@pytest.mark.parametrize("how", [Client, Client.connect])
+def test_it_connects_as_it_is_told(
+    how: type[Client], api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str | None, ...]] = []
+
+    def connect(*where: str | None) -> object:
+        asked.append(where)
+        return api.connect(*where)
+
+    monkeypatch.setattr(Cluster, "connect", connect)
+    found = how(kubeconfig="file", context="other", namespace="team")
+    assert asked == [("file", "other", "team")]
+    assert found.namespace == "team"
+    assert isinstance(found.servers, Servers)
+
+
+def test_the_package_has_the_client_and_nothing_else() -> None:
+    assert devctl.Client is Client
+    with pytest.raises(AttributeError):
+        _ = devctl.Server
+
+
+def test_importing_the_package_imports_no_library() -> None:
+    code = "import devctl, sys; print(sorted(sys.modules.keys() & {'lightkube', 'httpx2', 'ssl'}))"
+    argv = [sys.executable, "-c", code]
+    assert subprocess.run(argv, capture_output=True, text=True, check=True).stdout == "[]\n"

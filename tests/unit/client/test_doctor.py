@@ -1,0 +1,247 @@
+"""Each thing that can be wrong is found, and its fix is named."""
+
+from __future__ import annotations
+
+import doctest
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+
+from devctl.client.doctor import server as api_server
+from devctl.client.doctor.doctor import examine
+from devctl.client.doctor.finding import Finding, State
+from devctl.client.doctor.installation import HOME_CLASS, SHARED_CLASS
+from devctl.client.doctor.rights import RIGHTS
+from devctl.client.doctor.server import judge
+from devctl.errors import DevctlError
+from unit.client.objects import FLAVORS, flavor, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from unit.client.fake_cluster import FakeApi
+
+SERVED = {
+    "apis/devops.yourcompany.com/v1": ["devservers", "devserverflavors"],
+    "apis/gpu.yourdomain.io/v1alpha1": ["ephemeralaccelerationjobs"],
+}
+
+
+def deployment(name: str, ready: int = 1, replicas: int = 1, **status: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"name": f"devctl-{name}", "namespace": "devctl-system"},
+        "spec": {
+            "replicas": replicas,
+            "template": {"spec": {"containers": [{"image": f"devctl/{name}:1"}]}},
+        },
+        "status": {"readyReplicas": ready} | status,
+    }
+
+
+def serve(api: FakeApi, path: str, names: list[str]) -> None:
+    resources = [{"name": name} for name in names]
+    api.answers[path] = httpx2.Response(200, json={"resources": resources})
+
+
+def says(api: FakeApi, when: datetime, version: str = "v1.34.0") -> None:
+    date = {"Date": when.strftime("%a, %d %b %Y %H:%M:%S GMT")}
+    api.answers["version"] = httpx2.Response(200, json={"gitVersion": version}, headers=date)
+
+
+@pytest.fixture
+def well(api: FakeApi) -> FakeApi:
+    """A cluster in which all is well."""
+    for path, names in SERVED.items():
+        serve(api, path, names)
+    says(api, datetime.now(UTC))
+    api.add("deployments", deployment("operator"), deployment("observer"))
+    api.add("storageclasses", *({"metadata": {"name": n}} for n in (HOME_CLASS, SHARED_CLASS)))
+    api.add(FLAVORS, flavor(default=True), flavor("gpu"))
+    api.add("configmaps", settings(image="torch:1"))
+    return api
+
+
+def found(api: FakeApi) -> dict[str, Finding]:
+    return {each.check: each for each in examine(api.cluster)}
+
+
+def test_examples() -> None:
+    assert doctest.testmod(api_server).failed == 0
+
+
+def test_all_is_well(well: FakeApi) -> None:
+    seen = found(well)
+    assert {name: each.found for name, each in seen.items() if each.state is not State.OK} == {}
+    assert list(seen) == [
+        *("programs", "kubeconfig", "reachability", "versions", "credentials", "clock", "kinds"),
+        *("rights", "operator", "observer", "storage", "flavor", "image"),
+    ]
+    assert "alice@company.com" in seen["credentials"].found
+    assert not any(each.fix for each in seen.values())
+
+
+def test_no_kubeconfig_leaves_the_rest_alone() -> None:
+    def connect() -> Any:
+        raise DevctlError("there is no kubeconfig", "name one")
+
+    seen = {each.check: each for each in examine(connect)}
+    assert (seen["kubeconfig"].state, seen["kubeconfig"].fix) == (State.FAILED, "name one")
+    states = {each.state for name, each in seen.items() if name not in {"kubeconfig", "programs"}}
+    assert states == {State.SKIPPED}
+
+
+def test_an_api_server_that_does_not_answer(well: FakeApi) -> None:
+    well.refusals["GET", "version"] = (503, "not now")
+    seen = found(well)
+    assert seen["reachability"].state is State.FAILED
+    assert seen["reachability"].fix
+    assert seen["operator"].state is State.SKIPPED
+
+
+def test_expired_credentials_are_not_an_unreachable_server(well: FakeApi) -> None:
+    for request in (("GET", "version"), ("POST", "selfsubjectreviews")):
+        well.refusals[request] = (401, "Unauthorized")
+    seen = found(well)
+    assert seen["reachability"].state is State.OK
+    assert seen["credentials"].state is State.FAILED
+    assert "log in" in seen["credentials"].fix
+
+
+def drop(plural: str, name: str) -> Callable[[FakeApi], object]:
+    return lambda api: api.drop(plural, name)
+
+
+def add(plural: str, thing: dict[str, Any]) -> Callable[[FakeApi], object]:
+    return lambda api: api.add(plural, thing)
+
+
+def older(api: FakeApi) -> None:
+    says(api, datetime.now(UTC), "v1.30.9")
+
+
+def odd(api: FakeApi) -> None:
+    says(api, datetime.now(UTC), "custom")
+
+
+def behind(api: FakeApi) -> None:
+    says(api, datetime.now(UTC) + timedelta(hours=1))
+
+
+def somewhat_ahead(api: FakeApi) -> None:
+    says(api, datetime.now(UTC) - timedelta(minutes=2))
+
+
+def timeless(api: FakeApi) -> None:
+    api.answers["version"] = httpx2.Response(200, json={"gitVersion": "v1.34.0"})
+
+
+def nobody(api: FakeApi) -> None:
+    api.user = "system:anonymous"
+
+
+def no_kinds(api: FakeApi) -> None:
+    serve(api, "apis/devops.yourcompany.com/v1", ["devservers"])
+
+
+def no_jobs(api: FakeApi) -> None:
+    serve(api, "apis/gpu.yourdomain.io/v1alpha1", [])
+
+
+def no_exec(api: FakeApi) -> None:
+    api.denied = {("create", "pods/exec"), ("get", "secrets")}
+
+
+def no_rights(api: FakeApi) -> None:
+    api.denied = {("list", "devservers")}
+
+
+NOT_READY = deployment(
+    "operator", 0, conditions=[{"status": "False", "message": "no image", "type": "Available"}]
+)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "check", "state", "said", "fix"),
+    [
+        (older, "versions", State.FAILED, "v1.30.9, devctl", "1.31 or newer"),
+        (odd, "versions", State.WARNING, "`custom`", "kubectl version"),
+        (nobody, "credentials", State.FAILED, "does not know you", "kubeconfig"),
+        (behind, "clock", State.FAILED, "behind the API server", "NTP"),
+        (somewhat_ahead, "clock", State.WARNING, "ahead of the API server", "NTP"),
+        (timeless, "clock", State.WARNING, "does not say what time", "proxy"),
+        (no_kinds, "kinds", State.FAILED, "`devserverflavors.devops", "make deploy"),
+        (no_jobs, "kinds", State.WARNING, "`egpu` cannot work", "make deploy"),
+        (no_exec, "rights", State.WARNING, "create pods/exec, get secrets", "`devctl-user`"),
+        (no_rights, "rights", State.FAILED, "list devservers", "-n"),
+        (drop("deployments", "devctl-operator"), "operator", State.FAILED, "no Deployment", "make"),
+        (add("deployments", NOT_READY), "operator", State.FAILED, "(no image)", "kubectl"),
+        (add("deployments", deployment("observer", 0, 0)), "observer", State.FAILED,
+         "scaled to 0", "--replicas=1"),
+        (drop("storageclasses", HOME_CLASS), "storage", State.FAILED, "no home", "config/eks"),
+        (drop("storageclasses", SHARED_CLASS), "storage", State.WARNING, "no shared", "config/eks"),
+        (drop(FLAVORS, "cpu-small"), "flavor", State.WARNING, "none of 1", "--flavor: `gpu`"),
+        (add(FLAVORS, flavor("gpu", default=True)), "flavor", State.FAILED, "all the default",
+         "default: false"),
+        (add(FLAVORS, flavor(default=True) | {"status": {"schedulable": False}}), "flavor",
+         State.WARNING, "no node can hold", "devctl flavors"),
+        (drop("configmaps", "devctl-settings"), "image", State.WARNING, "no image", "DEVCTL_IMAGE"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_found(  # noqa: PLR0913, PLR0917 - a row of the table
+    well: FakeApi,
+    wrong: Callable[[FakeApi], object],
+    check: str,
+    state: State,
+    said: str,
+    fix: str,
+) -> None:
+    wrong(well)
+    seen = found(well)
+    assert seen[check].state is state
+    assert said in seen[check].found
+    assert fix in seen[check].fix
+    # And nothing else is.
+    assert {each.check for each in seen.values() if each.state is not State.OK} == {check}
+
+
+def test_no_flavors_at_all(well: FakeApi) -> None:
+    for name in well.names(FLAVORS):
+        well.drop(FLAVORS, name)
+    assert found(well)["flavor"].state is State.FAILED
+
+
+def test_what_a_user_may_not_see_is_no_failure(well: FakeApi) -> None:
+    for what in ("deployments", "storageclasses"):
+        well.refusals["GET", what] = (403, f"{what} is forbidden")
+    seen = found(well)
+    assert {seen[name].state for name in ("operator", "observer", "storage")} == {State.SKIPPED}
+
+
+def test_the_image_of_ones_own(well: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEVCTL_IMAGE", "mine:1")
+    assert "mine:1" in found(well)["image"].found
+
+
+def test_a_machine_without_ssh(
+    well: FakeApi, monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    seen = found(well)["programs"]
+    assert seen.state is State.WARNING
+    assert "`ssh` and `ssh-keygen`" in seen.found
+
+
+def test_a_slow_answer_does_not_make_a_clock_wrong() -> None:
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    assert judge(now + timedelta(seconds=20), now, now + timedelta(seconds=40)).state is State.OK
+
+
+def test_a_slow_api_server(well: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api_server, "_SLOW", -1)
+    assert found(well)["reachability"].state is State.WARNING
+
+
+def test_rights_are_named_once() -> None:
+    assert len(set(map(str, RIGHTS))) == len(RIGHTS)

@@ -1,0 +1,388 @@
+"""Runs on servers whose ranks are folders of this machine, with the program of every pod."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from devctl.client.runs import rank as rank_module
+from devctl.client.runs import record, script
+from devctl.client.runs.events import Ended, Event, Lost, Noticed, Printed
+from devctl.client.runs.outcome import Outcome
+from devctl.errors import BusyError, DevctlError, NotFoundError, UsageError
+from devctl.kube.exec_stream import ConnectionLostError
+from unit.client.objects import PODS, SERVERS, pod, server
+from unit.client.run_things import Ranks, ranks, running
+from unit.devserver_files.conftest import eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from devctl.client.client import Client
+    from devctl.client.runs.follow import Following
+    from devctl.client.runs.record import Run
+    from devctl.client.runs.runs import Runs
+    from unit.client.fake_cluster import FakeApi
+
+# Prints a word with its rank, and does what a rank is told to.
+EACH = 'echo "begun $NODE_RANK"; case $NODE_RANK in 0) {0} ;; *) {1} ;; esac'
+SLEEP = "exec sleep 60"
+
+
+@pytest.fixture
+def lab(api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ranks]:
+    made = ranks(api, tmp_path, monkeypatch)
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def runs(client: Client) -> Runs:
+    return client.runs
+
+
+def start(runs: Runs, first: str = "exit 0", other: str | None = None) -> Run:
+    """A run whose first rank does this and whose others do that; else all the same."""
+    line = EACH.format(first, first if other is None else other)
+    return runs.start(runs.place("lab"), ["sh", "-c", line])
+
+
+def seen(
+    run: Run, events: Following, meanwhile: Callable[[Event], object] = lambda _event: None
+) -> tuple[dict[int, bytes], Outcome, list[Event]]:
+    """What each rank has printed, how the run has ended, and everything that was told."""
+    outcome, told = Outcome(run.place, run.name), []
+    printed: dict[int, bytes] = {}
+    with events:
+        for event in events:
+            told.append(event)
+            outcome.tell(event)
+            if isinstance(event, Printed):
+                printed[event.rank] = printed.get(event.rank, b"") + event.data
+            meanwhile(event)
+    return printed, outcome, told
+
+
+@pytest.mark.parametrize("module", [record, script])
+def test_examples(module: Any) -> None:
+    assert doctest.testmod(module).failed == 0
+
+
+def test_every_rank_runs_and_is_heard(lab: Ranks, runs: Runs) -> None:
+    run = start(runs, "sleep 0.2; echo done")
+
+    printed, outcome, _ = seen(run, runs.follow(run))
+
+    assert printed == {0: b"begun 0\ndone\n", 1: b"begun 1\ndone\n"}
+    assert (outcome.exit_code, outcome.error()) == (0, None)
+    assert [found.state for found in runs.list("lab")] == ["Succeeded"]
+    assert [call[1] for call in lab.calls[:2]] == ["start", "start"]
+
+
+def test_a_hundred_thousand_lines_come_complete_and_in_order(lab: Ranks, runs: Runs) -> None:
+    assert lab.count == 2
+    run = start(runs, "seq 100000")
+    printed, outcome, _ = seen(run, runs.follow(run))
+    wanted = b"".join(b"%d\n" % number for number in range(1, 100001))
+    assert outcome.exit_code == 0
+    for rank in (0, 1):
+        assert printed[rank] == b"begun %d\n" % rank + wanted
+
+
+def test_lost_connections_lose_no_output(lab: Ranks, runs: Runs) -> None:
+    run = start(runs, "for n in $(seq 400); do echo $n; sleep 0.002; done")
+    cuts = iter(range(6))
+
+    def cut(event: Event) -> None:
+        if isinstance(event, Printed) and next(cuts, None) is not None:
+            lab.cut()
+
+    printed, outcome, _ = seen(run, runs.follow(run), cut)
+
+    for rank in (0, 1):
+        lines = printed[rank].split()
+        assert lines == [b"begun", b"%d" % rank, *(b"%d" % n for n in range(1, 401))]
+    assert outcome.exit_code == 0
+    assert len([call for call in lab.calls if call[1] == "follow"]) > 4
+
+
+def test_the_first_failure_counts_and_the_others_are_ended(lab: Ranks, runs: Runs) -> None:
+    run = start(runs, SLEEP, "echo broken >&2; exit 7")
+
+    _, outcome, told = seen(run, runs.follow(run, end_others=True))
+
+    assert (outcome.exit_code, outcome.last_lines) == (7, [b"begun 1", b"broken"])
+    error = outcome.error()
+    assert error
+    assert error.message == f"run `{run.name}` has failed: rank 1 ended with exit code 7"
+    assert f"devctl logs lab {run.name} --replica 1" in error.fix
+    ends = {event.rank: event.code for event in told if isinstance(event, Ended)}
+    assert ends == {0: 143, 1: 7}
+    assert lab.calls[-1][1] in {"stop", "follow"}
+
+
+def test_the_order_of_failures_is_the_ranks_own(lab: Ranks, runs: Runs) -> None:
+    run = start(runs, "sleep 0.3; exit 3", "exit 9")
+    eventually(lambda: runs.find("lab", run.name).state == "Failed")
+    # Only then does anybody look.
+    _, outcome, _ = seen(run, runs.follow(run))
+    assert lab.count == 2
+    assert outcome.exit_code == 9
+
+
+def test_who_only_looks_ends_nothing(lab: Ranks, runs: Runs) -> None:
+    run = start(runs, SLEEP, "exit 7")
+    events = runs.follow(run)
+    with events:
+        for event in events:
+            if isinstance(event, Ended):
+                break
+        time.sleep(0.5)
+    assert runs.find("lab", run.name).records[0].fate == "running"
+    assert not [call for call in lab.calls if call[1] == "stop"]
+
+
+def test_a_pod_that_is_killed_is_told_and_why(api: FakeApi, lab: Ranks, runs: Runs) -> None:
+    run = start(runs, SLEEP)
+
+    def kill(event: Event) -> None:
+        if isinstance(event, Printed) and event.rank == 1:
+            lab.broken.add("lab-1")
+            lab.streams[-1].close()
+            gone = dict(api.things)
+            gone.pop((PODS, "dev-alice", "lab-1"))
+            api.things = gone
+
+    begun = time.monotonic()
+    _, outcome, told = seen(run, runs.follow(run, end_others=True), kill)
+
+    assert time.monotonic() - begun < 10
+    assert [event.why for event in told if isinstance(event, Lost)] == ["pod `lab-1` was deleted"]
+    error = outcome.error()
+    assert error
+    assert (error.exit_code, error.message) == (1, "rank 1: pod `lab-1` was deleted")
+    # The other one was ended, not left alone.
+    assert {e.rank: e.code for e in told if isinstance(e, Ended)} == {0: 143}
+
+
+def test_a_pod_that_is_stopped_is_told_at_once(api: FakeApi, lab: Ranks, runs: Runs) -> None:
+    run = start(runs, SLEEP)
+    told_first: list[Event] = []
+
+    def stop(event: Event) -> None:
+        if isinstance(event, Printed) and event.rank == 1:
+            leaving = running("lab-1")
+            leaving["metadata"]["deletionTimestamp"] = "2026-01-02T12:00:00Z"
+            api.add(PODS, leaving)
+        if isinstance(event, Noticed):
+            told_first.append(event)
+            # As a pod's own `stop` does.
+            runs.stop(run, [1])
+
+    _, outcome, told = seen(run, runs.follow(run, end_others=True), stop)
+
+    assert told_first == [Noticed(1, "pod `lab-1` is being stopped")]
+    assert [event.why for event in told if isinstance(event, Lost)] == [
+        "pod `lab-1` is being stopped"
+    ]
+    assert outcome.exit_code == 1
+    assert lab.count == 2
+
+
+def test_a_container_that_started_anew_is_told_with_its_reason(
+    api: FakeApi, lab: Ranks, runs: Runs
+) -> None:
+    run = start(runs, SLEEP)
+    anew = running("lab-1", container="c2")
+    ended = {"terminated": {"reason": "OOMKilled", "exitCode": 137}}
+    anew["status"]["containerStatuses"][0]["lastState"] = ended
+    supervisor = lab.home(1) / f".devctl/runs/{run.name}/supervisor"
+
+    def restart(event: Event) -> None:
+        if isinstance(event, Printed) and event.rank == 1:
+            api.add(PODS, anew)
+            os.kill(int(supervisor.read_text().split()[0]), signal.SIGKILL)
+
+    _, _, told = seen(run, runs.follow(run, end_others=True), restart)
+
+    [why] = [event.why for event in told if isinstance(event, Lost)]
+    assert why == "the container of pod `lab-1` has ended: it ran out of memory"
+
+
+def test_a_rank_that_cannot_be_reached_is_tried_again_and_then_given_up(
+    lab: Ranks, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rank_module, "PATIENCE", 0.2)
+    run = start(runs, SLEEP)
+
+    def unplug(event: Event) -> None:
+        if isinstance(event, Printed):
+            lab.broken.add("lab-1")
+            lab.cut()
+
+    with pytest.raises(DevctlError, match="rank 1 cannot be reached") as raised:
+        seen(run, runs.follow(run), unplug)
+    assert f"devctl attach lab {run.name}" in raised.value.fix
+
+
+def test_a_silent_connection_is_given_up(
+    lab: Ranks, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rank_module, "SILENCE", 0.2)
+    run = start(runs, "sleep 1")
+    printed, outcome, _ = seen(run, runs.follow(run))
+    assert printed == {0: b"begun 0\n", 1: b"begun 1\n"}
+    assert outcome.exit_code == 0
+    assert len([call for call in lab.calls if call[1] == "follow"]) > 4
+
+
+def test_nothing_starts_where_not_all_can(lab: Ranks, runs: Runs) -> None:
+    (lab.home(1) / ".devctl").write_text("a file")
+    with pytest.raises(DevctlError, match="rank 1: cannot write in"):
+        start(runs, SLEEP)
+    (lab.home(1) / ".devctl").unlink()
+    assert {found.state for found in runs.list("lab")} == {"Failed"}
+
+
+def test_a_lost_connection_while_starting_leaves_nothing(
+    lab: Ranks, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("devctl.client.runs.runs._PATIENCE", 0.3)
+    lab.broken.add("lab-1")
+    with pytest.raises(ConnectionLostError):
+        start(runs, SLEEP)
+    lab.broken.clear()
+    assert {found.state for found in runs.list("lab")} == {"Failed"}
+
+
+def test_one_run_at_a_time_where_ranks_meet(lab: Ranks, runs: Runs) -> None:
+    first = start(runs, SLEEP)
+    with pytest.raises(BusyError, match=f"rank 0: run `{first.name}` goes on here"):
+        start(runs, SLEEP)
+    assert [found.name for found in runs.list("lab")] == [first.name]
+    assert first.state == "Running"
+    assert lab.count == 2
+
+
+def test_stop_ends_all_ranks(lab: Ranks, runs: Runs) -> None:
+    run = start(runs, SLEEP)
+    assert runs.find("lab", running=True).name == run.name
+    runs.stop(run)
+    found = runs.find("lab", run.name)
+    assert (found.state, found.code) == ("Failed", 143)
+    assert [record.fate for record in found.records.values()] == ["ended", "ended"]
+    with pytest.raises(NotFoundError, match="no run goes on"):
+        runs.find("lab", running=True)
+    runs.stop(run)
+    assert lab.count == 2
+
+
+def test_stop_says_where_a_run_may_go_on(
+    lab: Ranks, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("devctl.client.runs.runs._PATIENCE", 0.1)
+    run = start(runs, SLEEP)
+    lab.broken.add("lab-1")
+    with pytest.raises(DevctlError, match=r"rank 1 does not answer: run .* may go on") as raised:
+        runs.stop(run)
+    assert f"devctl stop-run lab {run.name}" in raised.value.fix
+    assert runs.place("lab").ask(0, "list").split(b"\0")[1] == b"ended"
+
+
+def test_output_and_its_last_lines(lab: Ranks, runs: Runs) -> None:
+    run = start(runs, "printf 'two\\nthree\\nfo'")
+    seen(run, runs.follow(run))
+
+    def last(lines: int) -> bytes:
+        return b"".join(runs.output(run, 1, runs.tail(run, 1, lines)))
+
+    assert b"".join(runs.output(run, 0)) == b"begun 0\ntwo\nthree\nfo"
+    assert [last(count) for count in (0, 1, 2, 9)] == [
+        b"",
+        b"fo",
+        b"three\nfo",
+        b"begun 1\ntwo\nthree\nfo",
+    ]
+    printed, _, _ = seen(run, runs.follow(run, [0], {0: -3}))
+    assert printed == {0: b"fo"}
+    assert lab.count == 2
+
+
+def test_a_run_is_found_by_name_or_is_the_latest(lab: Ranks, runs: Runs) -> None:
+    with pytest.raises(NotFoundError, match="there has been no run on server `lab`"):
+        runs.find("lab")
+    run = start(runs)
+    assert runs.find("lab").name == run.name
+    with pytest.raises(NotFoundError, match="has no run `other`"):
+        runs.find("lab", "other")
+    assert runs.find("lab").raw["ranks"]
+    assert lab.count == 2
+
+
+def test_on_one_rank_several_go_on_and_are_told_apart(
+    api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: Runs
+) -> None:
+    lab = ranks(api, tmp_path, monkeypatch, 1)
+    try:
+        both = [start(runs, SLEEP), start(runs, SLEEP)]
+        with pytest.raises(UsageError, match="several runs go on on `lab`"):
+            runs.find("lab", running=True)
+        assert {found.name for found in runs.list("lab")} == {run.name for run in both}
+    finally:
+        lab.end()
+
+
+def test_words_are_words(lab: Ranks, runs: Runs) -> None:
+    odd = ["a b", "$(touch evil)", "`id`", "'\"", "", "-n", "a\nb", "ü€"]
+    run = runs.start(runs.place("lab"), ["printf", "%s|", *odd])
+    printed, _, _ = seen(run, runs.follow(run))
+    assert printed[0].decode() == "".join(f"{word}|" for word in odd)
+    assert runs.find("lab").argv == ("printf", "%s|", *odd)
+    with pytest.raises(UsageError, match="NUL"):
+        runs.start(runs.place("lab"), ["a\0b"])
+    assert not list(lab.home().rglob("evil"))
+
+
+@pytest.mark.parametrize(
+    ("thing", "said"),
+    [
+        (server("lab", "Stopped"), "server `lab` is stopped"),
+        (server("lab", "Starting", message="image is pulled"), "image is pulled"),
+    ],
+)
+def test_a_server_that_does_not_run_is_told(
+    api: FakeApi, runs: Runs, thing: dict[str, Any], said: str
+) -> None:
+    api.add(SERVERS, thing)
+    with pytest.raises(DevctlError, match=said):
+        runs.place("lab")
+    api.add(PODS, pod("lab-0", phase="Pending"))
+    with pytest.raises(DevctlError, match=said):
+        runs.list("lab")
+
+
+def test_a_pod_without_the_program_is_told(lab: Ranks, runs: Runs) -> None:
+    lab.containers["lab-0"].root.joinpath("sh").unlink()
+    lab.containers["lab-0"].root.joinpath("sh").symlink_to("/bin/false")
+    with pytest.raises(DevctlError, match="cannot look after runs") as raised:
+        runs.list("lab")
+    assert "devctl stop lab" in raised.value.fix
+
+
+def test_whoever_follows_leaves_nothing_behind(lab: Ranks, runs: Runs) -> None:
+    run = start(runs, SLEEP)
+    before = threading.active_count()
+    with runs.follow(run) as events:
+        for event in events:
+            if isinstance(event, Printed):
+                break
+    eventually(lambda: all(stream.process.poll() is not None for stream in lab.streams))
+    eventually(lambda: threading.active_count() <= before)
+    assert runs.find("lab").state == "Running"

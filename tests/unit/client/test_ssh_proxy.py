@@ -1,0 +1,229 @@
+"""A session through an exec stream, and what is said when its pod goes."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from devctl.client.ssh import pod_life, proxy
+from devctl.client.ssh.pod_life import PodLife
+from devctl.client.ssh.ssh import Ssh
+from devctl.errors import DevctlError, NotFoundError
+from devctl.kube.exec_stream import ConnectionLostError
+from unit.client.fake_streams import HOST_KEY, STDERR, STDOUT, FakeStream, runs, there
+from unit.client.objects import PODS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from unit.client.fake_cluster import FakeApi
+
+EVICTED = {"phase": "Failed", "reason": "Evicted", "message": "low on memory"}
+KILLED: dict[str, Any] = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_RETRY", "_POLL"):
+        monkeypatch.setattr(pod_life, name, 0.005)
+    monkeypatch.setattr(pod_life, "_PATIENCE", 0.05)
+    monkeypatch.setattr(proxy, "_SETTLE", 0.05)
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    found = os.pipe()
+    yield found
+    for each in found:
+        os.close(each)
+
+
+def session(
+    api: FakeApi,
+    stream: FakeStream,
+    monkeypatch: pytest.MonkeyPatch,
+    output: int,
+    tell: Callable[[bytes], object] = bytes,
+) -> int:
+    monkeypatch.setattr(proxy, "open_exec", stream.open)
+    ssh = Ssh(api.cluster())
+    source, feeder = os.pipe()
+    os.write(feeder, b"SSH-2.0-client\r\n")
+    os.close(feeder)
+    try:
+        return proxy.connect(
+            api.cluster(), ssh, ssh.destination("lab"), source=source, output=output, tell=tell
+        )
+    finally:
+        os.close(source)
+
+
+def test_sshd_gets_the_persons_key_and_ssh_the_servers(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch, pipe: tuple[int, int]
+) -> None:
+    there(api)
+    stream = FakeStream(says=[(STDERR, b"hint")], echoes=True)
+    told: list[bytes] = []
+    known: list[str] = []
+
+    def opened(*arguments: Any, **how: Any) -> FakeStream:
+        # ssh looks at its file once sshd has introduced itself.
+        known.append(chosen.known_hosts.read_text())
+        return stream.open(*arguments, **how)
+
+    looks = FakeStream()
+    monkeypatch.setattr(looks, "open", opened)
+    chosen = Ssh(api.cluster()).destination("lab")
+    assert session(api, looks, monkeypatch, pipe[1], told.append) == 0
+    [(pod, argv, namespace, how)] = stream.opened
+    assert (pod, namespace, how) == ("lab-0", "dev-alice", {"stdin": True})
+    public = chosen.identity.with_suffix(".pub").read_text().strip()
+    assert argv == ["/bin/sh", "/opt/devctl/sshd", public]
+    assert known == [f"{chosen.alias} {HOST_KEY}\n"]
+    assert os.read(pipe[0], 100) == b"SSH-2.0-client\r\n"
+    assert told == [b"hint"]
+
+
+def test_a_server_that_is_not_there_is_told(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch, pipe: tuple[int, int]
+) -> None:
+    with pytest.raises(NotFoundError, match="no server `lab`"):
+        session(api, FakeStream(), monkeypatch, pipe[1])
+
+
+@pytest.mark.parametrize("code", [0, 1, 127, 255])
+def test_the_end_of_a_session_is_sshds(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch, pipe: tuple[int, int], code: int
+) -> None:
+    there(api)
+    assert session(api, FakeStream(code=code), monkeypatch, pipe[1]) == code
+
+
+def test_a_pod_that_is_deleted_ends_a_silent_session(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch, pipe: tuple[int, int]
+) -> None:
+    """Of a node that is gone no stream says anything: the API server does."""
+    there(api)
+    api.then = [lambda: api.drop(PODS, "lab-0")]
+    stream = FakeStream(holds=True)
+    with pytest.raises(DevctlError, match="pod `lab-0` was deleted") as raised:
+        session(api, stream, monkeypatch, pipe[1])
+    assert "devctl ssh lab" in raised.value.fix
+
+
+@pytest.mark.parametrize("code", [137, 143, ConnectionLostError("lost", "again")])
+def test_a_session_that_is_killed_says_why(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch, pipe: tuple[int, int], code: Any
+) -> None:
+    there(api)
+    api.refusals["GET", PODS] = (500, "not now")
+
+    def dies(*arguments: Any, **how: Any) -> FakeStream:
+        api.get(PODS, "lab-0")["status"]["containerStatuses"][0]["state"] = KILLED
+        return FakeStream(code=code).open(*arguments, **how)
+
+    api.refusals.clear()
+    stream = FakeStream()
+    monkeypatch.setattr(stream, "open", dies)
+    with pytest.raises(DevctlError, match="it ran out of memory"):
+        session(api, stream, monkeypatch, pipe[1])
+
+
+def test_a_lost_connection_to_a_pod_that_is_well_is_said_to_be_one(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch, pipe: tuple[int, int]
+) -> None:
+    there(api)
+    lost = ConnectionLostError("the connection was lost", "again")
+    with pytest.raises(ConnectionLostError, match="connection was lost"):
+        session(api, FakeStream(code=lost), monkeypatch, pipe[1])
+
+
+def test_a_server_that_is_stopped_says_so_meanwhile_and_afterwards(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch, pipe: tuple[int, int]
+) -> None:
+    there(api)
+    told: list[bytes] = []
+    stream = FakeStream(holds=True, code=143)
+    goes = threading.Event()
+
+    def stops() -> None:
+        api.get(PODS, "lab-0")["metadata"]["deletionTimestamp"] = "now"
+
+    def tell(data: bytes) -> None:
+        told.append(data)
+        stream.closed.set()
+        goes.set()
+
+    api.then = [stops]
+    with pytest.raises(DevctlError, match="pod `lab-0` is being stopped") as raised:
+        session(api, stream, monkeypatch, pipe[1], tell)
+    assert "files are kept" in raised.value.fix
+    assert goes.is_set()
+    assert [b"being stopped" in each for each in told] == [True]
+
+
+def test_what_the_pod_said_last_still_arrives(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch, pipe: tuple[int, int]
+) -> None:
+    there(api)
+    api.add(PODS, runs())
+
+    def dies(*arguments: Any, **how: Any) -> FakeStream:
+        api.drop(PODS, "lab-0")
+        return FakeStream(says=[(STDOUT, b"last words")], code=137).open(*arguments, **how)
+
+    stream = FakeStream()
+    monkeypatch.setattr(stream, "open", dies)
+    with pytest.raises(DevctlError, match="was deleted"):
+        session(api, stream, monkeypatch, pipe[1])
+    assert os.read(pipe[0], 100) == b"last words"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, None),
+        ({"metadata": {"uid": "other"}}, "was made anew"),
+        ({"status": EVICTED}, "low on memory"),
+        ({"status": {"phase": "Succeeded"}}, "no reason given"),
+        (runs(container="c2"), "it was started anew"),
+        (runs(**KILLED), "out of memory"),
+        (runs(terminated={"exitCode": 7}), "exit code 7"),
+        (runs(terminated={"exitCode": 1, "message": "no\nhome"}), "no home"),
+    ],
+)
+def test_what_became_of_a_pod(api: FakeApi, change: dict[str, Any], said: str | None) -> None:
+    there(api)
+    before = api.get(PODS, "lab-0")
+    now = before | {key: before[key] | value for key, value in change.items() if key != "spec"}
+    found = PodLife(api.cluster(), before).fate(now)
+    assert (found.message if found else None) == said or (found and said and said in found.message)
+
+
+def test_a_watch_that_ends_is_begun_anew_and_one_that_is_lost_too(api: FakeApi) -> None:
+    there(api)
+    life = PodLife(api.cluster(), api.get(PODS, "lab-0"))
+
+    def stumble() -> None:
+        api.refusals["GET", PODS] = (500, "not now")
+        threading.Timer(0.05, recover).start()
+
+    def recover() -> None:
+        api.refusals.clear()
+        api.drop(PODS, "lab-0")
+
+    api.then = [stumble]
+    fate = life.watch(lambda: None)
+    assert fate
+    assert "was deleted" in fate.message
+
+
+def test_who_may_not_watch_still_has_a_session(api: FakeApi) -> None:
+    there(api)
+    life = PodLife(api.cluster(), api.get(PODS, "lab-0"))
+    api.refusals["GET", PODS] = (403, "pods is forbidden")
+    assert life.watch(lambda: None) is None
+    assert life.verdict(killed=True) is None

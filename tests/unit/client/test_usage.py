@@ -1,0 +1,160 @@
+"""The kernel's numbers, as the script in a replica prints them."""
+
+from __future__ import annotations
+
+import doctest
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from devctl.client import usage
+from devctl.client.usage import Gpu, Process, parse_usage
+
+SCRIPT = Path(__file__).parents[3] / "roles" / "devserver" / "files" / "usage"
+
+V2 = """\
+==> /proc/uptime <==
+1000.50 4000.00
+
+==> /proc/meminfo <==
+MemTotal:        8388608 kB
+MemFree:         1048576 kB
+
+==> /sys/fs/cgroup/cpu.stat <==
+usage_usec 2500000
+user_usec 2000000
+
+==> /sys/fs/cgroup/cpu.max <==
+150000 100000
+
+==> /sys/fs/cgroup/memory.current <==
+3145728
+
+==> /sys/fs/cgroup/memory.max <==
+1073741824
+
+==> /sys/fs/cgroup/memory.stat <==
+anon 1048576
+inactive_file 1048576
+
+==> /proc/1/stat <==
+1 (sleep) S 0 1 1 0 -1 4194560 1 0 0 0 10 20 0 0 20 0 1 0 5 2834432 256 18446744073709551615
+
+==> /proc/42/stat <==
+42 (py (th) 1) R 1 1 1 0 -1 4194560 1 0 0 0 1000 500 0 0 20 0 1 0 5 2834432 512 184467440737
+
+==> /proc/50/stat <==
+50 (sh) S 0 1 1 0 -1 4194560 1 0 0 0 1 1 0 0 20 0 1 0 5 2834432 10 184467440737
+
+==> /proc/51/stat <==
+51 (head) R 50 1 1 0 -1 4194560 1 0 0 0 1 1 0 0 20 0 1 0 5 2834432 10 184467440737
+
+==> /proc/1/cmdline <==
+sleep infinity
+==> /proc/42/cmdline <==
+python train.py ==> self <==
+==> self <==
+50
+==> cpus <==
+4
+==> df <==
+Filesystem     1024-blocks   Used Available Capacity Mounted on
+/dev/a disk        1048576 262144    786432      25% /home/dev
+==> gpus <==
+0, 35, 1024, 16384, NVIDIA A100, 40GB
+1, [N/A], [Not Supported], 16384, NVIDIA A100
+trouble
+"""
+V1 = """\
+==> /sys/fs/cgroup/cpuacct/cpuacct.usage <==
+2500000000
+
+==> /sys/fs/cgroup/cpu/cpu.cfs_quota_us <==
+-1
+
+==> /sys/fs/cgroup/cpu/cpu.cfs_period_us <==
+100000
+
+==> /sys/fs/cgroup/memory/memory.usage_in_bytes <==
+3145728
+
+==> /sys/fs/cgroup/memory/memory.limit_in_bytes <==
+9223372036854771712
+
+==> /sys/fs/cgroup/memory/memory.stat <==
+total_inactive_file 1048576
+
+==> /proc/meminfo <==
+MemTotal:        8388608 kB
+==> cpus <==
+4
+"""
+
+
+def test_examples() -> None:
+    assert doctest.testmod(usage).failed == 0
+
+
+def test_numbers_of_cgroup_version_2() -> None:
+    found = parse_usage(V2.encode())
+    assert (found.at, found.cpu_seconds, found.cpus) == (1000.5, 2.5, 1.5)
+    assert (found.memory, found.memory_size) == (2 << 20, 1 << 30)
+    assert (found.home, found.home_size) == (256 << 20, 1 << 30)
+
+
+def test_numbers_of_cgroup_version_1() -> None:
+    found = parse_usage(V1.encode())
+    assert (found.cpu_seconds, found.cpus) == (2.5, 4.0)
+    assert (found.memory, found.memory_size) == (2 << 20, 8 << 30)
+    assert (found.at, found.home) == (None, None)
+
+
+def test_without_a_limit_all_of_the_machine_may_be_used() -> None:
+    text = V2.replace("150000 100000", "max 100000").replace("1073741824", "max")
+    found = parse_usage(text.encode())
+    assert (found.cpus, found.memory_size) == (4.0, 8 << 30)
+
+
+def test_gpus() -> None:
+    assert parse_usage(V2.encode()).gpus == [
+        Gpu(0, "NVIDIA A100, 40GB", 35, 1 << 30, 16 << 30),
+        Gpu(1, "NVIDIA A100", None, None, 16 << 30),
+    ]
+
+
+def test_processes_without_those_of_the_script() -> None:
+    assert parse_usage(V2.encode()).processes == [
+        Process(1, "sleep infinity", 0.3, 1 << 20),
+        Process(42, "python train.py ==> self <==", 15.0, 2 << 20),
+    ]
+
+
+def test_a_process_fakes_no_numbers() -> None:
+    fake = "==> /proc/66/cmdline <==\n==> /proc/uptime <==\n1.0 1.0\n==> cpus <==\n99\n"
+    found = parse_usage(V2.replace("==> self <==\n50", f"{fake}==> self <==\n50").encode())
+    assert found.at == 1000.5
+
+
+@pytest.mark.parametrize("said", [b"", b"\xff\xfe", b"==> df <==\nx\n", b"==> /proc/1/stat <==\n1"])
+def test_what_is_no_number_is_nothing(said: bytes) -> None:
+    assert parse_usage(said) == usage.Usage(gpus=[], processes=[])
+
+
+@given(st.binary(max_size=200), st.integers(min_value=0, max_value=len(V2)))
+def test_whatever_a_pod_prints(noise: bytes, where: int) -> None:
+    text = V2.encode()
+    parse_usage(text[:where] + noise + text[where:])
+    parse_usage(text[:where])
+
+
+def test_the_script_prints_what_is_read() -> None:
+    said = subprocess.run(["sh", SCRIPT], capture_output=True, check=True).stdout
+    found = parse_usage(said)
+    assert found.at
+    assert found.cpus
+    assert found.memory_size
+    assert found.processes
+    assert not [each for each in found.processes if str(SCRIPT) in each.command]

@@ -1,6 +1,7 @@
 # Thin on purpose: every target is one command that can also be typed.
 .DEFAULT_GOAL := help
-.PHONY: help up down demo deploy test test-unit test-e2e molecule lint bench bench-local bench-devservers lock
+.PHONY: help up down demo load deploy install cli example logs status artifacts clean
+.PHONY: test test-unit test-e2e molecule lint bench bench-local bench-devservers bench-jobs lock
 
 VENV := .venv
 DEVCTL := $(VENV)/bin/devctl
@@ -9,7 +10,7 @@ STATE := $(or $(DEVCTL_STATE_DIR),/var/lib/devctl)
 LOCAL_KUBECONFIG := $(STATE)/clusters/devctl/kubeconfig
 
 help: ## Show this list
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/make \1|\2/' | column -t -s '|'
+	@grep -hE '^[a-z0-9 -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9 -]+):.*## (.*)/make \1|\2/' | column -t -s '|'
 
 $(VENV)/installed: requirements/dev.txt requirements/collections.txt requirements.yml pyproject.toml
 	sh scripts/install.sh $(VENV)
@@ -20,18 +21,29 @@ up: $(VENV)/installed ## Bring the local cluster up, or heal it
 down: $(VENV)/installed ## Take the local cluster down; its data stays
 	$(DEVCTL) local down
 
-demo: ## From nothing to a DevServer that runs PyTorch
+demo: ## From nothing to a training on two nodes and a job that uses what it learnt
 	$(MAKE) --no-print-directory deploy KUBECONFIG=
-	$(DEVCTL) local load devserver
+	$(MAKE) --no-print-directory load
 	sh scripts/demo.sh $(LOCAL_KUBECONFIG)
+
+load: $(VENV)/installed ## Bring the images of servers and jobs into the local cluster, built first if need be
+	$(DEVCTL) local load devserver
+	$(DEVCTL) local load inference
 
 deploy: $(VENV)/installed ## Deploy the operator: to KUBECONFIG's cluster, or to the local one
 	$(VENV)/bin/python -m devctl.local.deploy
 
+install: deploy ## The same
+
+cli: $(VENV)/installed ## Install devctl and egpu into $(VENV)
+
+example logs status artifacts clean: $(VENV)/installed ## The sample job: run it, look at it, remove it
+	sh scripts/jobs.sh $@ $(VENV) $(or $(KUBECONFIG),$(LOCAL_KUBECONFIG))
+
 test: lint test-unit test-e2e ## Everything that must pass
 
 test-unit: $(VENV)/installed ## No cluster, no sockets, seconds
-	$(VENV)/bin/pytest tests/unit
+	sh scripts/unit.sh $(VENV)
 
 test-e2e: $(VENV)/installed ## Real pods on a real cluster; brings one up
 	$(VENV)/bin/pytest tests/e2e
@@ -42,13 +54,16 @@ molecule: $(VENV)/installed ## Each behaviour of the role, against KUBECONFIG's 
 lint: $(VENV)/installed ## Style, types, layers, YAML and Ansible
 	sh scripts/lint.sh $(VENV)
 
-bench: bench-local bench-devservers ## Every figure of docs/performance.md
+bench: bench-local bench-devservers bench-jobs ## Every figure of docs/performance.md
 
 bench-local: $(VENV)/installed ## How long `up` takes: cold, cached, already up
 	$(VENV)/bin/python tests/bench/local_up.py
 
 bench-devservers: $(VENV)/installed ## A hundred DevServers at once, on the local cluster with the operator deployed
 	KUBECONFIG=$(LOCAL_KUBECONFIG) $(VENV)/bin/python tests/bench/devservers.py localhost/devctl/devserver:0.1.0
+
+bench-jobs: $(VENV)/installed ## Jobs a minute, and what a job costs over its bare pod
+	KUBECONFIG=$(LOCAL_KUBECONFIG) $(VENV)/bin/python tests/bench/jobs.py localhost/devctl/base:trixie
 
 lock: $(VENV)/installed ## Renew the locked requirement files
 	sh scripts/lock.sh $(VENV)

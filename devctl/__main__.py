@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # Not even `typing` is imported where Ctrl-C would show a traceback.
+    from typing import NoReturn
 
 
 def main(program: str = "devctl") -> NoReturn:

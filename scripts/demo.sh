@@ -1,27 +1,57 @@
 #!/bin/sh
-# The main job, for now with kubectl: a DevServer is applied, becomes ready, and is used.
+# The main job: a distributed server trains a model over two nodes and gives it back; a job uses it.
 # usage: demo.sh KUBECONFIG
 set -eu
 
-export KUBECONFIG=$1
+export KUBECONFIG="$1" DEVCTL_NAMESPACE=dev-alice
+cd "$(dirname "$0")/.."
 state=$(dirname "$(dirname "$(dirname "$KUBECONFIG")")")
 kubectl=$(ls -t "$state"/cache/programs/kubernetes-*/kubectl | head -n 1)
-sums='import torch; print("torch", torch.__version__, "says", torch.arange(4.0).sum().item())'
+programs=$PWD/.venv/bin
+model=$(mktemp -d)/checkpoints
 
-say() { printf '\n$ kubectl %s\n' "$*"; "$kubectl" "$@"; }
+say() {
+  printf '\n$ %s\n' "$*"
+  program=$1
+  shift
+  "$programs/$program" "$@"
+}
 
-say apply --server-side --filename config/samples/namespace.yaml \
-  --filename config/samples/devserverflavor-small.yaml --filename config/samples/devserver-small.yaml
-say wait devserver/small --namespace dev-alice --for condition=Ready --timeout 120s
-say exec small-0 --namespace dev-alice -- python -c "$sums"
-say get devservers,pods,persistentvolumeclaims --namespace dev-alice
+# What an administrator does once: a namespace, and a flavor that a training fits in.
+"$kubectl" apply --server-side --filename config/samples/namespace.yaml \
+  --filename config/samples/devserverflavor-training.yaml
+
+if "$programs/devctl" list -o name | grep -qx devserver/demo; then
+  say devctl start demo
+else
+  say devctl create demo --flavor cpu-training --distributed --replicas 2 --backend gloo \
+    --home-size 1Gi --wait
+fi
+say devctl run demo examples/train_digits.py --epochs 10
+say devctl cp demo:checkpoints "$model"
+ls -l "$model"
+say devctl list
+
+# A digit that the model has never seen; its name says which one it is.
+image=$(basename "$model"/held-out-*.png)
+digit=${image#held-out-}
+"$programs/egpu" delete digit >/dev/null 2>&1 || true
+say egpu create digit --project-dir "$model" --model mobilenet_v3_small --gpu 1 \
+  --input-path "/artifacts/$image" --weights-path /artifacts/digits.safetensors --wait
+say egpu artifacts digit --to "$model"
+cat "$model/output.json"
+grep -q "\"top5\": *\[{\"label\": *\"${digit%.png}\"" "$model/output.json" || {
+  echo "error: the job did not read the ${digit%.png} in $image" >&2
+  exit 1
+}
 
 cat <<END
 
-The cluster is real, and alice's server is running. Next:
-  export KUBECONFIG=$KUBECONFIG PATH=$(dirname "$kubectl"):\$PATH
-  kubectl exec -it small-0 --namespace dev-alice -- bash
-  kubectl patch devserver small --namespace dev-alice --type merge --patch '{"spec":{"stopped":true}}'
-  kubectl apply --filename config/samples/devserver-distributed.yaml
+The cluster is real: two nodes have trained a model, and a job has read a ${digit%.png} with it. Next:
+  source .venv/bin/activate
+  export KUBECONFIG=$KUBECONFIG DEVCTL_NAMESPACE=dev-alice
+  devctl ssh demo              # a shell on the first rank
+  devctl monitor demo          # what both ranks use
+  devctl delete demo           # its files stay: devctl homes list
   make down
 END

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from click.exceptions import Exit
 
 from devctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from click.shell_completion import CompletionItem
+
+
+INTERRUPTED = 130
+"""The exit code where a person has pressed Ctrl-C."""
 
 
 class Entry(NamedTuple):
@@ -83,6 +90,16 @@ class SectionedGroup(click.Group):
             f"did you mean `{path} {close[0]}`?" if close else f"see `{path} --help`",
         )
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the command line."""
+        with _interruptible():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        with _interruptible():
+            return super().invoke(ctx)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the sections, all with one width for the names."""
         width = max(map(len, self._shown), default=0)
@@ -101,3 +118,15 @@ class SectionedGroup(click.Group):
             if name.startswith(incomplete)
         ]
         return commands + click.Command.shell_complete(self, ctx, incomplete)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Have Ctrl-C end the program without words; click would add a line to what was printed."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if sys.stderr.isatty():
+            # The shell's prompt is not to stand behind the terminal's `^C`.
+            click.echo(err=True)
+        raise Exit(INTERRUPTED) from None

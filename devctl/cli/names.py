@@ -55,17 +55,6 @@ def homes(context: click.Context, _parameter: click.Parameter, begun: str) -> li
     return _soon(look, begun)
 
 
-def contexts(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-    """Contexts of the kubeconfig that the command line names."""
-
-    def look() -> list[str]:
-        from devctl.kube.kubeconfig import contexts as there  # noqa: PLC0415 - heavy
-
-        return list(there(named(context)["kubeconfig"]))
-
-    return _soon(look, begun)
-
-
 def _listed(context: click.Context, kind: str, begun: str) -> list[str]:
     def look() -> list[str]:
         from devctl.client.client import Client  # noqa: PLC0415 - heavy

@@ -22,34 +22,21 @@ _OPTIONS = {"namespace": "-n", "context": "--context", "kubeconfig": "--kubeconf
 
 
 def where(command: Command) -> Command:
-    """Give a command the options that say which cluster and namespace; see `named`."""
-    for option in (
-        click.option("--kubeconfig", metavar="FILE", help="Else $KUBECONFIG, ~/.kube/config."),
-        click.option(
-            "--context",
-            metavar="NAME",
-            shell_complete=names.contexts,
-            help="Another cluster of it.",
-        ),
-        click.option(
-            "-n", "--namespace", metavar="NAME", shell_complete=names.namespaces, help="Where."
-        ),
+    """Give a command the options that say which cluster and namespace; see `names.named`."""
+    for flags, metavar, complete, text in (
+        (["--kubeconfig"], "FILE", None, "Else $KUBECONFIG, ~/.kube/config."),
+        (["--context"], "NAME", None, "Context; else the current one."),
+        (["-n", "--namespace"], "NAME", names.namespaces, "Namespace; else the context's."),
     ):
-        command = _kept(option)(command)
+        command = click.option(
+            *flags,
+            metavar=metavar,
+            shell_complete=complete,
+            help=text,
+            expose_value=False,
+            callback=_keep,
+        )(command)
     return command
-
-
-def _kept(option: Command) -> Command:
-    """An option that leaves its value where `named` finds it, and gives the command none."""
-
-    def keep(command: Command) -> Command:
-        changed: Command = option(command)
-        parameters = getattr(changed, "params", None) or changed.__click_params__  # type: ignore[attr-defined]
-        parameters[-1].expose_value = False
-        parameters[-1].callback = _keep
-        return changed
-
-    return keep
 
 
 def _keep(context: click.Context, option: click.Parameter, value: str | None) -> None:
@@ -96,7 +83,7 @@ def output(*formats: str) -> Command:
     )
 
 
-all_namespaces = click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
+all_namespaces = click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces.")
 
 selector = click.option(
     "-l", "--selector", metavar="K=V,...", default="", help="Only those with these labels."
@@ -149,6 +136,11 @@ def seconds(length: int | str) -> float:
     """
     return parse_duration(length).total_seconds()
 
+
+patience = click.option(
+    "--timeout", type=duration, metavar="D", default="10m", show_default=True, help="How long."
+)
+"""How long a command waits that waits."""
 
 server_name = click.argument("name", metavar="NAME", shell_complete=names.servers)
 """The argument of a command that is about one server."""

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from devctl.cli.lazy import INTERRUPTED
 from devctl.cli.verbosity import wants_traceback
 from devctl.errors import DevctlError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-_INTERRUPTED = 130
 
 
 def run_program(group: click.Command, program: str, variable: str) -> NoReturn:
@@ -43,7 +42,7 @@ def run_program(group: click.Command, program: str, variable: str) -> NoReturn:
     )
 
 
-def _code(run: Callable[[], int | None], program: str) -> int:
+def _code(run: Callable[[], int | None], program: str) -> int:  # noqa: PLR0911 - one an error
     try:
         code = run() or 0
         sys.stdout.flush()
@@ -54,7 +53,7 @@ def _code(run: Callable[[], int | None], program: str) -> int:
         _say(_lines(error, program))
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        return _INTERRUPTED
+        return INTERRUPTED
     except BrokenPipeError:
         # The reader has gone; closing standard output again at exit must not complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -83,7 +82,7 @@ def _lines(error: click.ClickException, program: str) -> list[str]:
     close = error.possibilities if isinstance(error, click.NoSuchOption) else None
     if isinstance(error, click.NoSuchOption):
         message = f"there is no option `{error.option_name}`"
-    fix = f"did you mean `{sorted(close)[0]}`? See `{path} --help`" if close else ""
+    fix = f"did you mean `{min(close)}`? See `{path} --help`" if close else ""
     return [
         f"error: {message[:1].lower()}{message[1:]}",
         f"  fix: {fix or f'see `{path} --help`'}",

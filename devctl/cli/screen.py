@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any, Self
 
@@ -50,6 +51,22 @@ def clipped(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: max(0, width - 1)]}…"
 
 
+def printable(value: object) -> str:
+    """A value as one line of text in which nothing moves the cursor or colours the screen.
+
+    >>> printable("one\\n two"), printable("\\x1b[31mred")
+    ('one two', '\\\\x1b[31mred')
+    """
+    text = str(value)
+    if text.isprintable():
+        return text
+    text = " ".join(part for part in text.split("\n") if part.strip()) if "\n" in text else text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode()
+        for char in " ".join(text.split())
+    )
+
+
 class LiveLine:
     """One line on standard error that says what is going on.
 
@@ -61,6 +78,7 @@ class LiveLine:
         self._live = is_terminal(sys.stderr)
         self._text = ""
         self._since = time.monotonic()
+        self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
         """Begin to count the seconds."""
@@ -74,26 +92,36 @@ class LiveLine:
         trace: TracebackType | None,
     ) -> None:
         """Take the line away."""
-        if self._live and self._text:
-            self._write(_CLEAR)
+        self.clear()
+
+    def clear(self) -> None:
+        """Take the line away, until something is shown again."""
+        with self._lock:
+            if self._live and self._text:
+                self._write(_CLEAR)
+            self._text = ""
 
     def show(self, text: str) -> None:
         """Show another text."""
-        from devctl.cli.tables import printable  # noqa: PLC0415 - it imports this
-
-        text = printable(text)
-        if self._live:
-            passed = f" ({time.monotonic() - self._since:.0f} s)"
-            width = columns(sys.stderr) - 1
-            self._write(_CLEAR + clipped(text, max(0, width - len(passed))) + passed[:width])
-        elif text != self._text:
-            click.echo(text, err=True)
-        self._text = text
+        with self._lock:
+            text, last = printable(text), self._text
+            self._text = text
+            if self._live:
+                self._draw()
+            elif text != last:
+                click.echo(text, err=True)
 
     def again(self) -> None:
         """Show the same text with the seconds of now."""
-        if self._live and self._text:
-            self.show(self._text)
+        with self._lock:
+            if self._live and self._text:
+                self._draw()
+
+    def _draw(self) -> None:
+        passed = f" ({time.monotonic() - self._since:.0f} s)"
+        # A terminal that wraps a full line would keep what is to be written over.
+        width = max(0, columns(sys.stderr) - 1)
+        self._write(_CLEAR + clipped(self._text, max(0, width - len(passed))) + passed[:width])
 
     @staticmethod
     def _write(text: str) -> None:

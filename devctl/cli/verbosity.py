@@ -28,7 +28,7 @@ def verbose(command: Callable[..., Any]) -> Callable[..., Any]:
         count=True,
         expose_value=False,
         callback=_keep,
-        help="Show requests; -vv also where an error came from.",
+        help="Show requests; -vv: tracebacks, too.",
     )
     return option(command)
 

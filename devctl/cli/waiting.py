@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from devctl.cli.options import command
 from devctl.cli.screen import LiveLine, is_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from devctl.client.client import Client
+    from devctl.client.server import Server
 
 _TICK = 1.0
 
@@ -20,6 +24,30 @@ _TICK = 1.0
 def wanted(*, wait: bool | None) -> bool:
     """Whether to wait: as was asked for, else where a person looks on."""
     return is_terminal(sys.stdout) if wait is None else wait
+
+
+def state(server: Server) -> str:
+    """What a server does and why, in one line."""
+    if server.reason in {"", server.phase} and not server.message:
+        return f"{server.name}: {server.phase}"
+    why = f": {server.message}" if server.message else ""
+    return f"{server.name}: {server.phase} ({server.reason}){why}"
+
+
+def see_ready(client: Client, name: str, timeout: float, first: str = "looked at") -> Server:
+    """Show what a server waits for until it can be used, and then how to use it.
+
+    Raises:
+        DevctlError: It cannot be, or not in time.
+    """
+    goes_on = f"`{name}` goes on starting: see {command(f'status {name} --watch')}"
+    with live_line(name, first, goes_on) as line:
+        server = client.servers.wait_ready(
+            name, timeout, progress=lambda seen: line.show(state(seen))
+        )
+    use = f"ssh {name}" if server.ssh else f"exec {name} -- bash"
+    click.echo(f"`{name}` is ready; next: {command(use)}", err=True)
+    return server
 
 
 @contextmanager
@@ -39,9 +67,8 @@ def live_line(name: str, first: str, goes_on: str) -> Iterator[LiveLine]:
         try:
             yield line
         except KeyboardInterrupt:
-            over.set()
-            line.show("")
-            click.echo(f"\n{goes_on}" if is_terminal(sys.stderr) else goes_on, err=True)
+            line.clear()
+            click.echo(goes_on, err=True)
             raise
         finally:
             over.set()

@@ -6,7 +6,15 @@ read of one is a handful of fields.
 
 from __future__ import annotations
 
-from lightkube.generic_resource import create_global_resource, create_namespaced_resource
+from typing import Any
+
+from lightkube.generic_resource import (
+    GenericGlobalResource,
+    GenericNamespacedResource,
+    create_api_info,
+    create_global_resource,
+    create_namespaced_resource,
+)
 
 from devctl.api import ephemeral_acceleration_job as job
 from devctl.api.labels import GROUP, VERSION
@@ -15,26 +23,40 @@ DevServer = create_namespaced_resource(GROUP, VERSION, "DevServer", "devservers"
 DevServerFlavor = create_global_resource(GROUP, VERSION, "DevServerFlavor", "devserverflavors")
 EphemeralAccelerationJob = create_namespaced_resource(job.GROUP, job.VERSION, job.KIND, job.PLURAL)
 
-Pod = create_namespaced_resource("", "v1", "Pod", "pods")
-PersistentVolumeClaim = create_namespaced_resource(
-    "", "v1", "PersistentVolumeClaim", "persistentvolumeclaims"
-)
-Secret = create_namespaced_resource("", "v1", "Secret", "secrets")
-ConfigMap = create_namespaced_resource("", "v1", "ConfigMap", "configmaps")
-Event = create_namespaced_resource("", "v1", "Event", "events")
-Service = create_namespaced_resource("", "v1", "Service", "services")
-Node = create_global_resource("", "v1", "Node", "nodes")
-Namespace = create_global_resource("", "v1", "Namespace", "namespaces")
 
-Deployment = create_namespaced_resource("apps", "v1", "Deployment", "deployments")
-StatefulSet = create_namespaced_resource("apps", "v1", "StatefulSet", "statefulsets")
-StorageClass = create_global_resource("storage.k8s.io", "v1", "StorageClass", "storageclasses")
-CustomResourceDefinition = create_global_resource(
+def _namespaced(group: str, version: str, kind: str, plural: str) -> Any:
+    """One of Kubernetes' own kinds, in a namespace.
+
+    Not put into lightkube's registry: there the typed class may be, and it knows no other.
+    """
+    info = create_api_info(group, version, kind, plural)
+    return type(kind, (GenericNamespacedResource,), {"_api_info": info})
+
+
+def _global(group: str, version: str, kind: str, plural: str) -> Any:
+    """The same for the whole cluster."""
+    info = create_api_info(group, version, kind, plural)
+    return type(kind, (GenericGlobalResource,), {"_api_info": info})
+
+
+Pod = _namespaced("", "v1", "Pod", "pods")
+PersistentVolumeClaim = _namespaced("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
+Secret = _namespaced("", "v1", "Secret", "secrets")
+ConfigMap = _namespaced("", "v1", "ConfigMap", "configmaps")
+Event = _namespaced("", "v1", "Event", "events")
+Service = _namespaced("", "v1", "Service", "services")
+Node = _global("", "v1", "Node", "nodes")
+Namespace = _global("", "v1", "Namespace", "namespaces")
+
+Deployment = _namespaced("apps", "v1", "Deployment", "deployments")
+StatefulSet = _namespaced("apps", "v1", "StatefulSet", "statefulsets")
+StorageClass = _global("storage.k8s.io", "v1", "StorageClass", "storageclasses")
+CustomResourceDefinition = _global(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions"
 )
-SelfSubjectAccessReview = create_global_resource(
+SelfSubjectAccessReview = _global(
     "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews"
 )
-SelfSubjectReview = create_global_resource(
+SelfSubjectReview = _global(
     "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews"
 )

@@ -69,7 +69,7 @@ def ensure_built(
 def with_bases(names: Iterable[str], images: Mapping[str, Image]) -> dict[str, Image]:
     """The images of these names and what they are built on, bases first."""
     wanted = set(names)
-    for image in reversed(images.values()):
+    for image in reversed(list(images.values())):
         if image.name in wanted and image.base:
             wanted.add(image.base)
     return {name: image for name, image in images.items() if name in wanted}

@@ -13,6 +13,7 @@ from devctl.api.labels import GROUP, VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from e2e.commands import Kubectl
 
@@ -39,6 +40,16 @@ CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage":
 def who(user: str) -> tuple[str, ...]:
     """The options that make kubectl act as a user; none for the administrator."""
     return (f"--as={user}", "--as-group=system:authenticated") if user else ()
+
+
+def user_kubeconfig(kubectl: Kubectl, administrator: Path, user: str, home: Path) -> Path:
+    """A kubeconfig with which every program acts as a user, below their home."""
+    options = (f"--kubeconfig={administrator}", "--flatten", "--minify", "-o", "json")
+    config = json.loads(kubectl("config", "view", *options))
+    config["users"][0]["user"] |= {"as": user, "as-groups": ["system:authenticated"]}
+    file = home / "kubeconfig"
+    file.write_text(json.dumps(config))
+    return file
 
 
 class Tenants:

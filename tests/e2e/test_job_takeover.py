@@ -44,8 +44,16 @@ def told(job: Job) -> Any:
 
 
 def let_go(job: Job) -> None:
-    """End a running job."""
-    job.run("touch /artifacts/go")
+    """End a running job; a kubelet that was killed takes a moment to answer."""
+
+    def went() -> bool:
+        try:
+            job.run("touch /artifacts/go")
+        except pytest.fail.Exception:
+            return False
+        return True
+
+    wait_until(went, f"{job.name} is told to end")
 
 
 def disturb(jobs: list[Job], kill: Callable[[], None]) -> None:

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 import pytest
 
-from devctl.__main__ import main
 from devctl.cli.main import cli
 from devctl.errors import (
     BusyError,
@@ -22,8 +21,9 @@ from devctl.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
+
+    from unit.cli.conftest import Devctl
 
 # What `--help` and a typo must not wait for.
 HEAVY = {
@@ -46,30 +46,6 @@ finally:
 """
 
 
-class Outcome(NamedTuple):
-    """What a person sees of a command."""
-
-    code: int
-    stdout: str
-    stderr: str
-
-
-@pytest.fixture
-def devctl(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Outcome]:
-    """Runs the command line as a program would, without starting one."""
-
-    def run(*arguments: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["devctl", *arguments])
-        with pytest.raises(SystemExit) as raised:
-            main()
-        assert isinstance(raised.value.code, int)
-        return Outcome(raised.value.code, *capsys.readouterr())
-
-    return run
-
-
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["no-such-command"]], ids=" ".join)
 def test_what_needs_no_command_imports_none(arguments: list[str]) -> None:
     result = subprocess.run(
@@ -83,13 +59,13 @@ def test_what_needs_no_command_imports_none(arguments: list[str]) -> None:
 @pytest.mark.parametrize(
     "arguments", [["--help"], ["local", "-h"], ["local", "up", "--help"]], ids=" ".join
 )
-def test_help_goes_to_standard_output(devctl: Callable[..., Outcome], arguments: list[str]) -> None:
+def test_help_goes_to_standard_output(devctl: Devctl, arguments: list[str]) -> None:
     result = devctl(*arguments)
     assert (result.code, result.stderr) == (0, "")
     assert result.stdout.startswith(f"Usage: {' '.join(['devctl', *arguments[:-1]])} ")
 
 
-def test_every_command_says_what_it_is_for(devctl: Callable[..., Outcome]) -> None:
+def test_every_command_says_what_it_is_for(devctl: Devctl) -> None:
     lines = devctl("local", "--help").stdout.partition("Commands:\n")[2].splitlines()
     described = {line.split()[0]: line.split()[1:] for line in lines}
     assert list(described) == ["up", "down", "status", "reset", "logs", "load"]
@@ -111,11 +87,14 @@ def test_every_command_says_what_it_is_for(devctl: Callable[..., Outcome]) -> No
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_wrong_command_line_exits_2_and_names_the_mistake(
-    devctl: Callable[..., Outcome], arguments: list[str], mistake: str
+    devctl: Devctl, arguments: list[str], mistake: str
 ) -> None:
     result = devctl(*arguments)
     assert (result.code, result.stdout) == (2, "")
-    assert mistake in result.stderr.splitlines()[-1]
+    error, fix = result.stderr.splitlines()
+    assert error.startswith("error: ")
+    assert mistake in error
+    assert fix.startswith("  fix: ")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +109,7 @@ def test_a_wrong_command_line_exits_2_and_names_the_mistake(
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_an_error_is_two_lines_and_leaves_no_trace(
-    devctl: Callable[..., Outcome], tmp_path: Path, arguments: list[str], code: int, said: str
+    devctl: Devctl, tmp_path: Path, arguments: list[str], code: int, said: str
 ) -> None:
     result = devctl(*arguments)
     assert result.code == code
@@ -172,7 +151,7 @@ def test_the_exit_code_and_both_lines_reach_the_shell() -> None:
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
 )
 def test_each_kind_of_error_has_its_exit_code(
-    devctl: Callable[..., Outcome],
+    devctl: Devctl,
     monkeypatch: pytest.MonkeyPatch,
     error: BaseException,
     code: int,
@@ -186,9 +165,82 @@ def test_each_kind_of_error_has_its_exit_code(
 
 
 def test_a_traceback_is_there_for_those_who_ask(
-    devctl: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+    devctl: Devctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEVCTL_TRACEBACK", "1")
     result = devctl("local", "status")
     assert result.code == 3
     assert "Traceback (most recent call last)" in result.stderr
+
+
+@pytest.mark.parametrize("verbose", [["-vv", "local", "status"], ["-v", "-v", "local", "status"]])
+def test_a_traceback_is_there_with_vv(devctl: Devctl, verbose: list[str]) -> None:
+    assert "Traceback (most recent call last)" in devctl(*verbose).stderr
+    assert "Traceback" not in devctl("-v", "local", "status").stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("no\nsuch value"), "error: ValueError: no such value"),
+        (PermissionError(13, "Permission denied", "keys"), "error: Permission denied: `keys`"),
+    ],
+    ids=["unforeseen", "of-the-machine"],
+)
+def test_what_nobody_foresaw_is_two_lines_too(
+    devctl: Devctl, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
+) -> None:
+    def fail(**_options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(cli, "main", fail)
+    result = devctl()
+    assert (result.code, result.stdout) == (1, "")
+    assert result.stderr.splitlines()[0] == said
+    assert result.stderr.splitlines()[1].startswith("  fix: ")
+
+
+def test_a_typo_is_met_with_what_is_close(devctl: Devctl) -> None:
+    assert devctl("lst").stderr.splitlines() == [
+        "error: there is no command `devctl lst`",
+        "  fix: did you mean `devctl list`?",
+    ]
+    assert devctl("local", "up", "--nods", "3").stderr.splitlines() == [
+        "error: there is no option `--nods`",
+        "  fix: did you mean `--nodes`? See `devctl local up --help`",
+    ]
+
+
+def test_ctrl_c_while_modules_load_is_silent(
+    devctl: Devctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_args: object, **_kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "devctl.cli.main")
+    monkeypatch.setattr("importlib._bootstrap._find_spec", interrupted)
+    assert devctl("list") == (130, "", "")
+
+
+def test_an_exit_code_passes_through(devctl: Devctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "main", lambda **_options: 7)
+    assert devctl("exec") == (7, "", "")
+
+
+def test_a_reader_that_goes_early_is_no_error() -> None:
+    line = f"set -o pipefail; {sys.executable} -m devctl --help | head -n 1"
+    result = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert (result.stdout.count("\n"), result.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("encoding", ["koi8-r", "latin-1"])
+def test_what_an_encoding_lacks_is_escaped(encoding: str) -> None:
+    program = "import click; from devctl.cli.program import run_program\n"
+    program += "run_program(click.Command('x', callback=lambda: click.echo('a \u2026')), 'x', '_X')"
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        check=False,
+        env={"PYTHONIOENCODING": encoding},
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, b"a \\u2026\n", b"")

@@ -1,0 +1,95 @@
+"""`devctl code`."""
+
+from __future__ import annotations
+
+import posixpath
+import subprocess
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import click
+
+from devctl.cli.options import command, connected, server_name
+from devctl.cli.ssh import ssh_of
+from devctl.errors import DevctlError, HostError, UsageError
+
+if TYPE_CHECKING:
+    from devctl.client.client import Client
+    from devctl.client.ssh.destination import Destination
+    from devctl.client.ssh.ssh import Ssh
+
+HOME = "/home/dev"
+
+
+@click.command()
+@server_name
+@click.argument("folder", default=HOME, metavar="[FOLDER]")
+@click.option("--replica", type=click.IntRange(min=0), default=0, metavar="K", help="Which pod.")
+@click.option("--editor", default="code", show_default=True, help="VS Code, or one of its kin.")
+@click.option("--print", "only_print", is_flag=True, help="Only print the address.")
+@click.option(
+    "--user", metavar="U", default="dev", show_default=True, help="Name of user 1000 in the image."
+)
+@connected
+def code(
+    client: Client,
+    name: str,
+    folder: str,
+    replica: int,
+    editor: str,
+    user: str,
+    *,
+    only_print: bool,
+) -> None:
+    """Open a server's folder in VS Code, over SSH; it needs its extension Remote - SSH.
+
+    \b
+    Examples:
+      devctl code my-dev
+      devctl code my-dev src --editor cursor
+    """
+    ssh = ssh_of(client).kept()
+    destination = ssh.destination(name, replica, user=user)
+    address = uri(destination.host, folder)
+    if only_print:
+        click.echo(address)
+        return
+    ssh.check(destination)
+    _let_ssh_know(ssh, destination, user)
+    try:
+        done = subprocess.run([editor, "--folder-uri", address], check=False)
+    except OSError as error:
+        raise HostError(
+            f"`{editor}` cannot be started: {error.strerror or error}",
+            f"install VS Code's command, name another with --editor, or open {address}",
+        ) from error
+    if done.returncode:
+        raise DevctlError(
+            f"`{editor}` failed with code {done.returncode}", f"open {address} in it yourself"
+        )
+
+
+def uri(host: str, folder: str) -> str:
+    """The address of a folder on a host, as VS Code has it.
+
+    >>> uri("lab.devctl", "src/a b")
+    'vscode-remote://ssh-remote+lab.devctl/home/dev/src/a%20b'
+    """
+    if "\0" in folder:
+        raise UsageError("the folder has a NUL in its name", "name another one")
+    path = posixpath.normpath(posixpath.join(HOME, folder))
+    return f"vscode-remote://ssh-remote+{host}/{quote(path.lstrip('/'), errors='surrogateescape')}"
+
+
+def _let_ssh_know(ssh: Ssh, destination: Destination, user: str) -> None:
+    """See that ssh finds the server; the person's own file is changed only where they said so."""
+    from devctl.client.ssh import config  # noqa: PLC0415 - heavy
+
+    if config.knows(destination):
+        return
+    if not config.is_included():
+        raise DevctlError(
+            "editors find servers through ssh's configuration, which does not know them yet",
+            f"{command('config-ssh')} once, then repeat it",
+        )
+    config.carry_out(config.additions(ssh.destinations(user)))

@@ -1,0 +1,68 @@
+"""`devctl cp`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from devctl.cli.options import connected
+from devctl.cli.progress import transferred
+from devctl.cli.screen import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from devctl.client.client import Client
+
+
+@click.command()
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@click.option("--include-secrets", is_flag=True, help="Send .env files, keys and tokens too.")
+@click.option("--overwrite", is_flag=True, help="Replace files of a folder here, too.")
+@connected
+def cp(client: Client, source: str, target: str, *, include_secrets: bool, overwrite: bool) -> None:
+    """Copy a file or a folder to a server, or from it.
+
+    One of both is NAME:PATH, or NAME.K:PATH of replica K; a PATH without a slash in front is below
+    the home. A folder that is there takes in what is copied. A file arrives as a whole, or not at
+    all. What looks like a secret is sent where it is named, and left out of a folder.
+
+    \b
+    Examples:
+      devctl cp train.py my-dev:
+      devctl cp my-dev:runs/model.safetensors .
+      devctl cp data my-dev.1:/home/dev/data
+    """
+    with transferred() as moved:
+        done = client.files.copy(
+            source, target, secrets=include_secrets, overwrite=overwrite, moved=moved
+        )
+    click.echo(done.summary())
+    tell_of_secrets(done.secrets)
+    tell_of_trouble(done.left_out, done.changed)
+
+
+def tell_of_secrets(names: Sequence[str]) -> None:
+    """Say which files were not sent, for they look like secrets."""
+    from devctl.client.files.names import named  # noqa: PLC0415 - heavy
+
+    if names:
+        click.echo(f"left out, as they look like secrets: {named(names)}", err=True)
+        click.echo("  --include-secrets sends them too, `devctl cp` a single one", err=True)
+
+
+def tell_of_trouble(left_out: Sequence[str], changed: Sequence[str]) -> None:
+    """Say what was not taken, and end with exit code 1 where that is something.
+
+    Args:
+        left_out: What we do not take, each with why.
+        changed: Files that changed while they were read.
+    """
+    for what in left_out:
+        click.echo(f"left out: {printable(what)}", err=True)
+    for what in changed:
+        click.echo(f"changed while it was read: {printable(what)}", err=True)
+    if left_out or changed:
+        click.get_current_context().exit(1)

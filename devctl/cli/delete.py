@@ -1,0 +1,127 @@
+"""`devctl delete`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from devctl.cli.confirm import confirm_names
+from devctl.cli.options import command, connected, patience, seconds, server_names, unique
+from devctl.cli.waiting import live_line
+from devctl.errors import DeniedError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from devctl.client.client import Client
+    from devctl.client.homes import Home
+    from devctl.client.server import Server
+
+
+@click.command()
+@server_names
+@click.option("--wait/--no-wait", default=False, help="Until their pods are gone.")
+@click.option("--delete-home", is_flag=True, help="Delete all files in their homes, too.")
+@click.option(
+    "--confirm", multiple=True, metavar="NAME", help="Do not ask: the server's name, once more."
+)
+@patience
+@connected
+def delete(
+    client: Client,
+    servers: Sequence[str],
+    confirm: Sequence[str],
+    timeout: int | str,
+    *,
+    wait: bool,
+    delete_home: bool,
+) -> None:
+    """Delete servers and keep their files: a server of the same name has them again.
+
+    With --delete-home the files go, too, once nothing uses them; a server that is gone already may
+    be named for that.
+
+    \b
+    Examples:
+      devctl delete my-dev
+      devctl delete my-dev --delete-home --confirm=my-dev
+    """
+    names = unique(servers)
+    found = {name: _server(client, name, delete_home=delete_home) for name in names}
+    homes = {name: _homes(client, name, needed=delete_home) for name in names}
+    if delete_home:
+        confirm_names(names, confirm, _what(homes))
+    for name, server in found.items():
+        if server:
+            client.servers.delete(server)
+            click.echo(f"devserver/{name} deleted")
+    for name, server in found.items():
+        if server and (wait or delete_home):
+            _see_gone(client, server, seconds(timeout))
+        if delete_home:
+            for home in homes[name]:
+                client.homes.delete(home)
+                click.echo(f"persistentvolumeclaim/{home.name} deleted")
+        else:
+            _say_kept(name, homes[name])
+
+
+def _server(client: Client, name: str, *, delete_home: bool) -> Server | None:
+    """The server; None where only its homes are left, and they are what is meant."""
+    try:
+        return client.servers.get(name)
+    except NotFoundError:
+        if not delete_home or not _homes(client, name, needed=True):
+            raise
+        return None
+
+
+def _homes(client: Client, name: str, *, needed: bool) -> list[Home]:
+    try:
+        return list(client.homes.list(server=name))
+    except DeniedError:
+        if needed:
+            raise
+        return []
+
+
+def _see_gone(client: Client, server: Server, timeout: float) -> None:
+    name = server.name
+    goes_on = f"`{name}` goes on ending; its files are kept: see {command('homes list')}"
+    with live_line(name, "asked to end", goes_on) as line:
+        client.servers.wait_gone(
+            name, server.uid, timeout, progress=lambda text: line.show(f"{name}: {text}")
+        )
+
+
+def _what(homes: dict[str, list[Home]]) -> str:
+    """What --delete-home destroys, as a sentence."""
+    found = [home for each in homes.values() for home in each]
+    return f"this deletes {', '.join(homes)} and all files in {volumes(found)}"
+
+
+def volumes(homes: Sequence[Home]) -> str:
+    """Homes in few words, whatever their number.
+
+    >>> volumes([])
+    'no home'
+    """
+    if not homes:
+        return "no home"
+    first, last = homes[0], homes[-1]
+    if first is last:
+        return f"{first.name} ({first.size})"
+    between = ", " if homes[1] is last else " … "
+    return f"{first.name}{between}{last.name} ({len(homes)} of {first.size})"
+
+
+def _say_kept(name: str, homes: Sequence[Home]) -> None:
+    """Say where the files are, and how to get them back or rid of them."""
+    if homes:
+        click.echo(
+            f"its files are kept in {volumes(homes)}:\n"
+            f"  {command(f'create {name}')} makes a server that has them again\n"
+            f"  {command(f'homes delete --server {name}')} removes them",
+            err=True,
+        )

@@ -1,0 +1,176 @@
+"""`devctl describe`."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+import click
+
+from devctl.cli.options import command, connected, output, server_name
+from devctl.cli.screen import coloured, columns
+from devctl.cli.tables import age, print_document, printable, span, table, until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from devctl.client.client import Client
+    from devctl.client.events import Event
+    from devctl.client.server import Server
+
+_EVENTS = 8
+_LABEL = 14
+"""How many characters a label takes."""
+_NARROWEST = 20
+
+
+@click.command()
+@server_name
+@output("text", "json", "yaml")
+@connected
+def describe(client: Client, name: str, output: str) -> None:
+    """Show all about a server: what it does and why, its pods, how to use it.
+
+    \b
+    Examples:
+      devctl describe my-dev
+      devctl describe my-dev -o yaml
+    """
+    from devctl.errors import DeniedError  # noqa: PLC0415
+
+    server = client.servers.get(name)
+    if output != "text":
+        print_document(server.raw, output)
+        return
+    try:
+        events: Sequence[Event] = client.events.list(server=name)[-_EVENTS:]
+    except DeniedError:
+        events = ()
+    for line in page(server, events, width=columns(sys.stdout)):
+        click.echo(line)
+
+
+def page(
+    server: Server, events: Sequence[Event], *, width: int = 0, now: datetime | None = None
+) -> list[str]:
+    """The lines of the page.
+
+    Args:
+        server: What it is about.
+        events: What has happened to it, the oldest first.
+        width: How many characters a line may have; 0 for as many as it needs.
+        now: When it is looked at; else now.
+    """
+    lines = []
+    for label, text in facts(server, now):
+        lines += fact(label, printable(text), width)
+        if label == "Phase":
+            lines[-1] = lines[-1].replace(server.phase, coloured(server.phase), 1)
+    for title, rows in (
+        ("Replicas", replica_rows(server)),
+        ("Events", event_rows(events, now)),
+    ):
+        if len(rows) > 1:
+            shown = table(rows[0], rows[1:], max(0, width - 2))
+            lines += ["", f"{title}:", *(f"  {line}" for line in shown)]
+    return lines
+
+
+def facts(server: Server, now: datetime | None = None) -> Iterator[tuple[str, str]]:
+    """What is said of a server, each with a label; further lines of one have none."""
+    yield "Name", server.name
+    yield "Namespace", server.namespace
+    yield "Owner", server.owner
+    yield "Phase", _phase(server)
+    if server.message:
+        yield "", server.message
+    yield from _warnings(server)
+    yield "Flavor", server.flavor or "(the default)"
+    yield "Image", server.image
+    yield "Mode", _mode(server)
+    yield "Age", age(server.created_at, now)
+    if server.started_at:
+        yield "Started", f"{age(server.started_at, now)} ago"
+    if server.expires_at:
+        yield "Expires", f"{until(server.expires_at, now)}; its files stay"
+    if idle := server.lifecycle.get("idleTimeout"):
+        yield "Idle", f"may be unused for {_length(idle)}"
+    size = server.spec.get("persistentHomeSize")
+    yield "Home", ", ".join(server.homes[:_EVENTS]) + (f", {size} each" if size else "")
+    if shared := server.spec.get("sharedVolumeClaimName"):
+        yield "Shared", f"{shared} at /shared"
+    for number, words in enumerate(_uses(server)):
+        yield "" if number else "Use", words
+
+
+def _phase(server: Server) -> str:
+    said = server.reason in {"", server.phase}
+    return str(server.phase) if said else f"{server.phase} ({server.reason})"
+
+
+def _warnings(server: Server) -> Iterator[tuple[str, str]]:
+    from devctl.api.devserver import Condition  # noqa: PLC0415 - for annotations elsewhere
+
+    for kind in (Condition.APPLIED, Condition.RESTART_REQUIRED, Condition.FLAVOR_OUTDATED):
+        found = server.condition(kind)
+        bad = "False" if kind is Condition.APPLIED else "True"
+        message = str(found.get("message", ""))
+        if found.get("status") == bad and message != server.message:
+            yield "Note", message
+
+
+def _mode(server: Server) -> str:
+    if server.mode != "distributed":
+        return server.mode
+    backend = server.spec.get("distributed", {}).get("backend", "nccl")
+    return f"distributed: {server.size} pods of {server.processes}, {backend}"
+
+
+def _length(value: int | str) -> str:
+    from devctl.api.durations import parse_duration  # noqa: PLC0415
+
+    try:
+        return span(parse_duration(value))
+    except (ValueError, OverflowError):
+        return str(value)
+
+
+def _uses(server: Server) -> Iterator[str]:
+    name = server.name
+    if server.stopped:
+        yield command(f"start {name}")
+        return
+    if server.ssh:
+        yield command(f"ssh {name}")
+    yield command(f"run {name} train.py")
+    yield command(f"stop {name}")
+
+
+def replica_rows(server: Server) -> list[tuple[object, ...]]:
+    """The cells of a table of a server's pods, its titles first."""
+    rows: list[tuple[object, ...]] = [("POD", "PHASE", "REASON", "NODE", "RESTARTS")]
+    rows += [(r.pod, r.phase, r.reason, r.node, r.restarts) for r in server.replicas]
+    return rows
+
+
+def event_rows(events: Sequence[Event], now: datetime | None) -> list[tuple[object, ...]]:
+    """The cells of a table of events, its titles first."""
+    rows: list[tuple[object, ...]] = [("AGE", "TYPE", "REASON", "ABOUT", "MESSAGE")]
+    rows += [
+        (age(event.at, now), event.type, event.reason, event.about, event.message)
+        for event in events
+    ]
+    return rows
+
+
+def fact(label: str, text: str, width: int) -> list[str]:
+    """The lines of a fact: its label in front, folded to a width if that is not 0."""
+    head = f"{label}:" if label else ""
+    room = max(_NARROWEST, width - _LABEL) if width else 0
+    folded = textwrap.wrap(text, room, break_on_hyphens=False) if room else [text]
+    return [
+        f"{head if not number else '':<{_LABEL}}{line}".rstrip()
+        for number, line in enumerate(folded or [""])
+    ]

@@ -1,0 +1,72 @@
+"""`devctl doctor`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from devctl.cli import names
+from devctl.cli.options import output, where
+from devctl.cli.screen import is_terminal
+from devctl.cli.tables import print_document, printable
+from devctl.cli.verbosity import verbose
+
+if TYPE_CHECKING:
+    from devctl.client.doctor.finding import Finding
+
+_COLOURS = {"ok": "green", "warning": "yellow", "failed": "red", "skipped": "bright_black"}
+_STATE, _CHECK = 9, 14
+"""Widths of the columns."""
+
+
+@click.command()
+@output("table", "json", "yaml")
+@where
+@verbose
+def doctor(output: str) -> int:
+    """Find what is wrong between you and your servers, and how it is mended.
+
+    The exit code is 1 where something fails; a warning fails nothing.
+
+    \b
+    Examples:
+      devctl doctor
+      devctl doctor -n team -o json
+    """
+    from devctl.client.client import Client  # noqa: PLC0415 - heavy
+    from devctl.client.doctor.doctor import examine  # noqa: PLC0415 - heavy
+    from devctl.client.doctor.finding import State  # noqa: PLC0415 - heavy
+
+    named = names.named(click.get_current_context())
+    found: list[Finding] = []
+    for finding in examine(lambda: Client.connect(**named).cluster):
+        found.append(finding)
+        if output == "table":
+            _show(finding)
+    if output != "table":
+        print_document({"checks": [finding.raw for finding in found]}, output)
+    failed = sum(finding.state is State.FAILED for finding in found)
+    if output == "table":
+        click.echo(_summary(failed, found), err=True)
+    return 1 if failed else 0
+
+
+def _show(finding: Finding) -> None:
+    state = f"{finding.state:<{_STATE}}"
+    if is_terminal(sys.stdout):
+        state = click.style(state, fg=_COLOURS[finding.state])
+    click.echo(f"{state}{finding.check:<{_CHECK}}{printable(finding.found)}")
+    if finding.fix:
+        click.echo(f"{'':<{_STATE + _CHECK}}fix: {printable(finding.fix)}")
+    sys.stdout.flush()
+
+
+def _summary(failed: int, found: list[Finding]) -> str:
+    if failed:
+        return f"failed: {failed} of {len(found)} checks"
+    warned = sum(finding.state == "warning" for finding in found)
+    if not warned:
+        return "all is well"
+    return f"all is well but for {warned} {'warning' if warned == 1 else 'warnings'}"

@@ -1,0 +1,1 @@
+"""The commands of `egpu`, one file each."""

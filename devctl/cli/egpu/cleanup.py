@@ -1,0 +1,60 @@
+"""`egpu cleanup`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from devctl.cli.options import all_namespaces, connected
+from devctl.cli.tables import until
+
+if TYPE_CHECKING:
+    from devctl.client.client import Client
+    from devctl.client.jobs.cleanup import Judged
+
+
+@click.command()
+@all_namespaces
+@click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
+@connected
+def cleanup(client: Client, *, all_namespaces: bool, dry_run: bool) -> None:
+    """Delete the volumes of jobs whose time is over; the observer does so by itself.
+
+    The time is that of the volume, --pvc-ttl, after the job's end. What a running pod uses stays.
+
+    \b
+    Examples:
+      egpu cleanup --dry-run
+      egpu cleanup --namespace gpu-demo
+    """
+    from devctl.client.jobs.cleanup import Why  # noqa: PLC0415 - heavy
+    from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415
+
+    found = client.jobs.cleanup.look(EVERYWHERE if all_namespaces else None)
+    done = 0
+    for judged in found:
+        if judged.why is not Why.DUE:
+            click.echo(kept(judged), err=True)
+        elif dry_run:
+            click.echo(f"persistentvolumeclaim/{judged.claim.name} deleted (dry run)")
+            done += 1
+        elif client.jobs.cleanup.delete(judged):
+            click.echo(f"persistentvolumeclaim/{judged.claim.name} deleted")
+            done += 1
+        else:
+            click.echo(f"{judged.claim.name} is kept: it has changed meanwhile", err=True)
+    if not done:
+        click.echo("nothing to clean up", err=True)
+
+
+def kept(judged: Judged) -> str:
+    """Why a volume stays, in one line."""
+    from devctl.client.jobs.cleanup import Why  # noqa: PLC0415 - heavy
+
+    why = str(judged.why)
+    if judged.why is Why.IN_USE:
+        why = f"pod {judged.pods[0]} uses it"
+    elif judged.why is Why.EARLY and judged.until:
+        why = f"it goes {until(judged.until)}"
+    return f"{judged.claim.name} is kept: {why}"

@@ -1,0 +1,148 @@
+"""`egpu create`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from devctl.cli.egpu.options import command, job_options, loader_image, patience, seconds
+from devctl.cli.egpu.screen import moving, see_it_end, state
+from devctl.cli.options import connected
+from devctl.cli.tables import print_document
+from devctl.cli.waiting import live_line, wanted
+from devctl.errors import DevctlError, UsageError
+
+if TYPE_CHECKING:
+    from devctl.client.client import Client
+    from devctl.client.files.local import Selection
+    from devctl.client.jobs.job import Job
+    from devctl.client.jobs.manifest import Options
+
+
+@click.command()
+@click.argument("name", metavar="JOB")
+@click.option("--project-dir", type=click.Path(), metavar="DIR", help="Its contents go along.")
+@job_options
+@click.option("--include-secrets", is_flag=True, help="Send .env files, keys and tokens too.")
+@click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
+@click.option(
+    "--dry-run",
+    type=click.Choice(["none", "client", "server"]),
+    default="none",
+    help="Show it, or have the API server check it.",
+)
+@click.option("-o", "--output", type=click.Choice(["name", "json", "yaml"]), help="Format.")
+@click.option("--wait/--no-wait", default=None, help="Wait for its end; so on a terminal.")
+@patience
+@loader_image
+@connected
+def create(
+    client: Client,
+    name: str,
+    project_dir: str | None,
+    dry_run: str,
+    output: str | None,
+    timeout: int | str | None,
+    loader_image: str,
+    *,
+    include_secrets: bool,
+    large: bool,
+    wait: bool | None,
+    **asked: Any,
+) -> None:
+    """Create a job; with --project-dir once the folder's contents are at its volume's root.
+
+    What git would list of the folder is sent, and checked on the volume before the job starts. A
+    job that `egpu copy-file` has made is completed.
+
+    \b
+    Examples:
+      egpu create my-job --project-dir ./my-code --input-path /artifacts/image.jpg
+      egpu create my-job --model mobilenet_v3_small --pvc-ttl 86400 --wait
+      egpu create my-job --image python:3.13 --command "python /artifacts/main.py"
+    """
+    options = chosen(**asked)
+    if dry_run == "client":
+        _report(name, client.jobs.manifest(name, **options), output, " (dry run)")
+        return
+    if dry_run == "server":
+        made = client.jobs.create(name, dry_run=True, **options)
+        _report(name, made.raw, output, " (server dry run)")
+        return
+    if project_dir is None:
+        job = client.jobs.create(name, **options)
+        if output is None:
+            _report(name, job.raw, None)
+    else:
+        # Nothing is made for a folder that cannot be sent.
+        what = _choose(Path(project_dir), secrets=include_secrets, large=large)
+        options["suspend"] = True
+        job = client.jobs.create(name, **options)
+        if output is None:
+            _report(name, job.raw, None)
+        job = _fill(client, job, what, loader_image, seconds(timeout))
+    if wanted(wait=wait):
+        see_it_end(client, name, seconds(timeout))
+    elif output is None:
+        click.echo(f"see what it does with {command(f'watch {name}')}", err=True)
+    if output is not None:
+        _report(name, client.jobs.get(name).raw if wanted(wait=wait) else job.raw, output)
+
+
+def chosen(*, words: str | None, **asked: Any) -> Options:
+    """What was asked for; what nobody asked for is left out.
+
+    >>> chosen(words="python -c 'print(1)'", gpu=0, model=None)
+    {'gpu': 0, 'command': ['python', '-c', 'print(1)']}
+
+    Raises:
+        UsageError: The command cannot be taken apart.
+    """
+    options: Any = {name: value for name, value in asked.items() if value is not None}
+    if words is not None:
+        try:
+            options["command"] = shlex.split(words)
+        except ValueError as error:
+            raise UsageError(f"--command cannot be read: {error}", "close its quotes") from error
+        if not options["command"]:
+            raise UsageError("--command is empty", "leave it out, or name a program")
+    found: Options = options
+    return found
+
+
+def _choose(folder: Path, *, secrets: bool, large: bool) -> Selection:
+    from devctl.client.files.names import named  # noqa: PLC0415 - heavy
+    from devctl.client.jobs.upload import choose  # noqa: PLC0415 - heavy
+
+    found = choose(folder, secrets=secrets, large=large)
+    if found.secrets:
+        click.echo(f"left out, as they look like secrets: {named(found.secrets)}", err=True)
+    return found
+
+
+def _fill(client: Client, job: Job, what: Selection, image: str, timeout: float | None) -> Job:
+    """Bring files onto the volume of a suspended job, and let it go."""
+    name = job.name
+    again = f"`{name}` waits for its files: repeat the command, or {command(f'delete {name}')}"
+    try:
+        with live_line(name, "its volume is asked for", again) as line:
+            patience = {} if timeout is None else {"seconds": timeout}
+            client.jobs.wait_claim(name, progress=lambda seen: line.show(state(seen)), **patience)
+            with moving(name, image, timeout) as (pod, moved):
+                done = client.jobs.files.upload(name, what, moved, **pod)
+    except DevctlError:
+        click.echo(again, err=True)
+        raise
+    click.echo(f"{name}: {done.summary()}", err=True)
+    return client.jobs.resume(job)
+
+
+def _report(name: str, document: Any, output: str | None, how: str = "") -> None:
+    if output in {"json", "yaml"}:
+        print_document(document, str(output))
+    else:
+        kind = f"ephemeralaccelerationjob/{name}"
+        click.echo(kind if output else f"{kind} created{how}")

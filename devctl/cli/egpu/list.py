@@ -1,0 +1,53 @@
+"""`egpu list`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from devctl.cli.options import all_namespaces, connected, labels, output, selector
+from devctl.cli.screen import coloured
+from devctl.cli.tables import FORMATS, Column, age, left, print_items
+
+if TYPE_CHECKING:
+    from devctl.client.client import Client
+
+COLUMNS = [
+    Column("NAME", lambda job: job.name),
+    Column("MODEL", lambda job: job.spec.get("model", "resnet50")),
+    Column("PHASE", lambda job: job.phase, style=coloured),
+    Column("REASON", lambda job: job.reason),
+    Column("GPUS", lambda job: job.gpus, wide=True),
+    Column("IMAGE", lambda job: job.spec.get("image"), wide=True),
+    Column("RESULT", lambda job: job.artifact_path, wide=True),
+    Column("FILES GO", lambda job: left(job.moment("artifactsExpireAt"))),
+    Column("AGE", lambda job: age(job.created_at)),
+]
+
+
+@click.command("list")
+@all_namespaces
+@selector
+@output(*FORMATS)
+@connected
+def list_(client: Client, output: str, selector: str, *, all_namespaces: bool) -> None:
+    """List jobs.
+
+    \b
+    Examples:
+      egpu list
+      egpu list -A -o wide
+    """
+    from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415
+
+    columns = COLUMNS
+    if all_namespaces:
+        columns = [Column("NAMESPACE", lambda job: job.namespace), *columns]
+    print_items(
+        client.jobs.list(EVERYWHERE if all_namespaces else None, labels(selector)),
+        output,
+        columns,
+        "ephemeralaccelerationjob",
+        empty=f"no jobs in namespace `{client.namespace}`; make one with `egpu create JOB`",
+    )

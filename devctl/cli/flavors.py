@@ -1,0 +1,79 @@
+"""`devctl flavors`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from devctl.cli.options import connected, output
+from devctl.cli.tables import FORMATS, Column, age, print_items, table_of
+from devctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from devctl.client.client import Client
+    from devctl.client.flavors import Flavor
+
+
+def _known(count: int | None) -> object:
+    return "?" if count is None else count
+
+
+COLUMNS = [
+    Column("NAME", lambda flavor: flavor.name),
+    Column("CPU", lambda flavor: flavor.cpu),
+    Column("MEMORY", lambda flavor: flavor.memory),
+    Column("GPU", lambda flavor: flavor.gpus),
+    Column("FREE", lambda flavor: _known(flavor.free)),
+    Column("TOTAL", lambda flavor: _known(flavor.total)),
+    Column("DEFAULT", lambda flavor: "yes" if flavor.default else ""),
+    Column("MESSAGE", lambda flavor: flavor.message, wide=True),
+    Column("AGE", lambda flavor: age(flavor.created_at)),
+]
+_EVERY = 2.0
+
+
+@click.command()
+@click.option("-w", "--watch", is_flag=True, help="Go on showing changes until Ctrl-C.")
+@output(*FORMATS)
+@connected
+def flavors(client: Client, output: str, *, watch: bool) -> None:
+    """Show what servers can run on: per flavor, how many pods the cluster holds and has free.
+
+    Where you may not see nodes and pods, `?` stands for what is not known.
+
+    \b
+    Examples:
+      devctl flavors
+      devctl flavors --watch
+    """
+    if not watch:
+        print_items(
+            client.flavors.list(counted=True),
+            output,
+            COLUMNS,
+            "devserverflavor",
+            empty="there are no flavors; an administrator makes them",
+        )
+        return
+    if output not in {"table", "wide"}:
+        raise UsageError("--watch shows a table", "leave out -o, or --watch")
+    from devctl.cli.watching import Watching  # noqa: PLC0415 - only this needs it
+
+    Watching(lambda: client.flavors.list(counted=True), _table, news, _EVERY).run()
+
+
+def _table(seen: Sequence[Flavor], width: int) -> list[str]:
+    return table_of(seen, COLUMNS, width)
+
+
+def news(seen: Sequence[Flavor], before: Sequence[Flavor] | None) -> list[str]:
+    """A line for each flavor of which not as many are free as before."""
+    old = {flavor.name: flavor.free for flavor in before or []}
+    return [
+        f"{flavor.name}: {_known(flavor.free)} of {_known(flavor.total)} free"
+        for flavor in seen
+        if flavor.name not in old or old[flavor.name] != flavor.free
+    ]

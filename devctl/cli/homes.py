@@ -1,0 +1,115 @@
+"""`devctl homes`: the volumes that outlive servers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from devctl.cli import names as completions
+from devctl.cli.confirm import confirm_names
+from devctl.cli.delete import volumes
+from devctl.cli.lazy import Entry, SectionedGroup
+from devctl.cli.list import NAMESPACE
+from devctl.cli.options import all_namespaces, connected, output, unique
+from devctl.cli.tables import FORMATS, Column, age, print_items
+from devctl.errors import NotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from devctl.client.client import Client
+
+COLUMNS = [
+    Column("NAME", lambda home: home.name),
+    Column("SERVER", lambda home: home.server),
+    Column("SIZE", lambda home: home.size),
+    Column("USED BY", lambda home: ", ".join(home.pods) or "nobody"),
+    Column("STATE", lambda home: home.phase, wide=True),
+    Column("CLASS", lambda home: home.storage_class, wide=True),
+    Column("AGE", lambda home: age(home.created_at)),
+]
+
+
+@click.group(
+    cls=SectionedGroup,
+    sections={
+        "Commands": {
+            "list": Entry("devctl.cli.homes:list_", "List homes, and what uses them"),
+            "delete": Entry("devctl.cli.homes:delete", "Delete homes with all files in them"),
+        },
+    },
+)
+def homes() -> None:
+    """List or delete homes: the files of servers, which stay when the servers go.
+
+    \b
+    Examples:
+      devctl homes list
+      devctl homes delete home-my-dev-0
+    """
+
+
+@click.command("list")
+@click.option(
+    "--server", metavar="NAME", shell_complete=completions.servers, help="Only those of a server."
+)
+@all_namespaces
+@output(*FORMATS)
+@connected
+def list_(client: Client, server: str | None, output: str, *, all_namespaces: bool) -> None:
+    """List homes, and what uses them.
+
+    \b
+    Examples:
+      devctl homes list
+      devctl homes list --server my-dev -o name
+    """
+    from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415 - heavy
+
+    where = "" if all_namespaces else f" in namespace `{client.namespace}`"
+    print_items(
+        client.homes.list(EVERYWHERE if all_namespaces else None, server=server),
+        output,
+        [NAMESPACE, *COLUMNS] if all_namespaces else COLUMNS,
+        "persistentvolumeclaim",
+        empty=f"no homes{where}",
+    )
+
+
+@click.command()
+@click.argument("homes", nargs=-1, metavar="[HOME]...", shell_complete=completions.homes)
+@click.option(
+    "--server", metavar="NAME", shell_complete=completions.servers, help="All those of a server."
+)
+@click.option("--confirm", multiple=True, metavar="NAME", help="Do not ask: each name, once more.")
+@connected
+def delete(
+    client: Client, homes: Sequence[str], server: str | None, confirm: Sequence[str]
+) -> None:
+    """Delete homes with all files in them; those that are in use stay.
+
+    \b
+    Examples:
+      devctl homes delete home-my-dev-0
+      devctl homes delete --server my-dev --confirm=my-dev
+    """
+    if bool(homes) == bool(server):
+        raise UsageError(
+            "it is not said which homes" if not homes else "homes and --server are both named",
+            "name homes as `devctl homes list` shows them, or all of a server with --server",
+        )
+    if server:
+        found = list(client.homes.list(server=server))
+        if not found:
+            raise NotFoundError(
+                f"there are no homes of a server `{server}` in namespace `{client.namespace}`",
+                "see what there is with `devctl homes list`",
+            )
+    else:
+        found = [client.homes.get(name) for name in unique(homes)]
+    named = [server] if server else [home.name for home in found]
+    confirm_names(named, confirm, f"this deletes all files in {volumes(found)}")
+    for home in found:
+        client.homes.delete(home)
+        click.echo(f"persistentvolumeclaim/{home.name} deleted")

@@ -1,0 +1,72 @@
+"""`devctl port-forward`."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from devctl.cli.options import connected, server_name
+
+if TYPE_CHECKING:
+    from devctl.client.client import Client
+    from devctl.errors import DevctlError
+
+_LARGEST = 65535
+
+
+class Ports(NamedTuple):
+    """A port here, 0 for any that is free, and the server's."""
+
+    local: int
+    remote: int
+
+
+def ports(value: str | Ports) -> Ports:
+    """An argument that names ports.
+
+    >>> ports("8888"), ports("8080:80"), ports(":80")
+    (Ports(local=8888, remote=8888), Ports(local=8080, remote=80), Ports(local=0, remote=80))
+    """
+    if isinstance(value, Ports):
+        return value
+    local, colon, remote = value.rpartition(":")
+    numbers = (local or "0", remote) if colon else (remote, remote)
+    if not all(each.isdecimal() and each.isascii() for each in numbers):
+        raise click.BadParameter(f"`{value}` names no ports: write `8888`, `8080:80` or `:80`")
+    found = Ports(int(numbers[0]), int(numbers[1]))
+    if not 0 < found.remote <= _LARGEST or found.local > _LARGEST:
+        raise click.BadParameter(f"`{value}`: ports are from 1 to {_LARGEST}")
+    return found
+
+
+@click.command("port-forward")
+@server_name
+@click.argument("forwarded", metavar="[LOCAL:]PORT...", type=ports, nargs=-1, required=True)
+@click.option("--replica", type=click.IntRange(min=0), default=0, metavar="K", help="Which pod.")
+@connected
+def port_forward(client: Client, name: str, forwarded: tuple[Ports, ...], replica: int) -> None:
+    """Reach ports of a server at 127.0.0.1, until Ctrl-C.
+
+    \b
+    Examples:
+      devctl port-forward my-dev 6006
+      devctl port-forward my-dev 8080:80 :5000
+    """
+    with ExitStack() as stack:
+        opened = [
+            stack.enter_context(
+                client.forward(name, each.remote, each.local, replica=replica, failed=_tell)
+            )
+            for each in forwarded
+        ]
+        for each in opened:
+            click.echo(f"127.0.0.1:{each.local} -> {name}-{replica}:{each.port}")
+        click.echo("until Ctrl-C", err=True)
+        opened[0].wait()
+
+
+def _tell(error: DevctlError) -> None:
+    for line in error.lines():
+        click.echo(line, err=True)

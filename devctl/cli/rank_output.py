@@ -1,0 +1,82 @@
+"""What ranks print, line by line, with the rank in front."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from devctl.cli.screen import is_terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "red")
+_LONGEST = 1 << 20
+"""Bytes of a line that never ends after which it is shown in parts."""
+
+
+class RankOutput:
+    """Takes what ranks print, and prints it.
+
+    Where there are several each line is whole and has its rank in front; what a single one prints
+    is passed on as it is. Bytes stay bytes: what a program prints need not be text.
+    """
+
+    def __init__(
+        self, ranks: Iterable[int], write: Callable[[bytes], object] | None = None
+    ) -> None:
+        """Print nothing yet."""
+        ranks = sorted(ranks)
+        self._write = write or _to_standard_output
+        self._prefixes = {rank: _prefix(rank, ranks[-1]) for rank in ranks}
+        self._plain = len(ranks) == 1
+        self._begun: dict[int, bytes] = {}
+
+    def add(self, rank: int, data: bytes) -> None:
+        """Take what a rank has printed."""
+        if self._plain:
+            self._write(data)
+            return
+        # A progress bar goes back to the start of its line: each of its states is a line here.
+        text = self._begun.pop(rank, b"") + data
+        held = b""
+        if text.endswith(b"\r"):
+            text, held = text[:-1], b"\r"
+        lines = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        rest = lines.pop() + held
+        if len(rest) > _LONGEST:
+            lines.append(rest)
+            rest = b""
+        if rest:
+            self._begun[rank] = rest
+        self._lines(rank, lines)
+
+    def end(self, rank: int) -> None:
+        """A rank prints no more: what it has begun is a line."""
+        if rest := self._begun.pop(rank, b""):
+            self._lines(rank, [rest.removesuffix(b"\r")])
+
+    def end_all(self) -> None:
+        """Nobody prints any more."""
+        for rank in sorted(self._begun):
+            self.end(rank)
+
+    def _lines(self, rank: int, lines: list[bytes]) -> None:
+        prefix = self._prefixes[rank]
+        if lines:
+            self._write(b"".join(prefix + line + b"\n" for line in lines))
+
+
+def _prefix(rank: int, last: int) -> bytes:
+    text = f"[{rank}]".rjust(len(str(last)) + 2)
+    if is_terminal(sys.stdout) and not os.environ.get("NO_COLOR"):
+        text = click.style(text, fg=_COLOURS[rank % len(_COLOURS)])
+    return f"{text} ".encode()
+
+
+def _to_standard_output(data: bytes) -> None:
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()

@@ -1,0 +1,47 @@
+"""`devctl ssh-proxy`: what ssh connects through; people never type it."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from devctl.cli.options import connected, server_name
+from devctl.cli.ssh import ssh_of
+from devctl.errors import DevctlError
+
+if TYPE_CHECKING:
+    from devctl.client.client import Client
+
+
+@click.command("ssh-proxy", hidden=True)
+@server_name
+@click.option("--replica", type=click.IntRange(min=0), default=0, metavar="K", help="Which pod.")
+@connected
+def ssh_proxy(client: Client, name: str, replica: int) -> int:
+    """Carry an SSH session over standard input and output."""
+    from devctl.client.ssh.proxy import connect  # noqa: PLC0415 - heavy
+    from devctl.client.streams.exec_pump import write  # noqa: PLC0415 - heavy
+
+    # Ctrl-C is for ssh, which ends this with itself.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ssh = ssh_of(client)
+    destination = ssh.destination(name, replica)
+    try:
+        return connect(
+            client.cluster,
+            ssh,
+            destination,
+            source=0,
+            output=1,
+            tell=lambda data: write(2, data),
+        )
+    except DevctlError as error:
+        if not sys.stderr.isatty():
+            raise
+        # ssh has the terminal in a mode in which a new line does not begin at the left.
+        text = "".join(f"\r\n{line}" for line in error.lines())
+        write(2, f"{text}\r\n".encode())
+        return error.exit_code

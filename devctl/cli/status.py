@@ -1,0 +1,86 @@
+"""`devctl status`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from devctl.cli import names as completions
+from devctl.cli.list import NAMESPACE
+from devctl.cli.options import all_namespaces, connected, output, unique
+from devctl.cli.screen import coloured
+from devctl.cli.tables import FORMATS, Column, print_items, table_of
+from devctl.cli.waiting import state
+from devctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from devctl.client.client import Client
+    from devctl.client.server import Server
+
+COLUMNS = [
+    Column("NAME", lambda server: server.name),
+    Column("PHASE", lambda server: server.phase, style=coloured),
+    Column("READY", lambda server: f"{server.ready_replicas}/{server.size}"),
+    Column("REASON", lambda server: server.reason),
+    Column("MESSAGE", lambda server: server.message),
+]
+_EVERY = 1.0
+
+
+@click.command()
+@click.argument("servers", nargs=-1, metavar="[NAME]...", shell_complete=completions.servers)
+@all_namespaces
+@click.option("-w", "--watch", is_flag=True, help="Go on showing changes until Ctrl-C.")
+@output(*FORMATS)
+@connected
+def status(
+    client: Client, servers: Sequence[str], output: str, *, all_namespaces: bool, watch: bool
+) -> None:
+    """Say what servers do and why: all of them, or those that are named.
+
+    \b
+    Examples:
+      devctl status
+      devctl status my-dev --watch
+    """
+    if servers and all_namespaces:
+        raise UsageError("names are of one namespace", "leave out -A, or name the namespace: -n")
+    if watch and output not in {"table", "wide"}:
+        raise UsageError("--watch shows a table", "leave out -o, or --watch")
+    shown = [NAMESPACE, *COLUMNS] if all_namespaces else COLUMNS
+    if not watch:
+        print_items(
+            _look(client, servers, everywhere=all_namespaces),
+            output,
+            shown,
+            "devserver",
+            empty=f"no servers in namespace `{client.namespace}`",
+        )
+        return
+    from devctl.cli.watching import Watching  # noqa: PLC0415 - only this needs it
+
+    Watching(
+        lambda: _look(client, servers, everywhere=all_namespaces),
+        lambda seen, width: table_of(seen, shown, width) if seen else ["no servers"],
+        news,
+        _EVERY,
+    ).run()
+
+
+def _look(client: Client, servers: Sequence[str], *, everywhere: bool) -> list[Server]:
+    from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415 - heavy
+
+    if servers:
+        return [client.servers.get(name) for name in unique(servers)]
+    return list(client.servers.list(EVERYWHERE if everywhere else None))
+
+
+def news(seen: Sequence[Server], before: Sequence[Server] | None) -> list[str]:
+    """A line for each server that is not as it was."""
+    old = {(server.namespace, server.name): state(server) for server in before or []}
+    new = {(server.namespace, server.name): state(server) for server in seen}
+    gone = [f"{name}: deleted" for where, name in old if (where, name) not in new]
+    return gone + [line for key, line in new.items() if old.get(key) != line]

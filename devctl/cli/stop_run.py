@@ -1,0 +1,36 @@
+"""`devctl stop-run`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from devctl.cli.options import connected, server_name
+from devctl.cli.run_screen import on_ranks
+
+if TYPE_CHECKING:
+    from devctl.client.client import Client
+
+
+@click.command()
+@server_name
+@click.argument("name_of_run", metavar="[RUN]", required=False)
+@connected
+def stop_run(client: Client, name: str, name_of_run: str | None) -> None:
+    """End a run and all that it has started, on every rank.
+
+    Without RUN it is the one that goes on. Programs have ten seconds to write what they have.
+
+    \b
+    Examples:
+      devctl stop-run lab
+      devctl stop-run lab train-1a2b
+    """
+    run = client.runs.find(name, name_of_run, running=name_of_run is None)
+    going = run.state == "Running"
+    # Also where it has ended: what it left behind ends, too.
+    client.runs.stop(run)
+    click.echo(f"run/{run.name} {'stopped' if going else 'had ended already'}")
+    if going:
+        click.echo(f"nothing of it runs any more{on_ranks(run.place)}", err=True)

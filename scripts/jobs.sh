@@ -1,0 +1,49 @@
+#!/bin/sh
+# What `make example`, `logs`, `status`, `artifacts` and `clean` do, with the sample job.
+# usage: jobs.sh VERB VENV KUBECONFIG
+set -eu
+
+verb=$1 egpu=$2/bin/egpu
+export KUBECONFIG=$3
+state=$(dirname "$(dirname "$(dirname "$KUBECONFIG")")")
+kubectl=$(command -v kubectl || ls -t "$state"/cache/programs/kubernetes-*/kubectl | head -n 1)
+sample=config/samples/ephemeralaccelerationjob.yaml
+job=my-inference-job
+
+case $verb in
+  example)
+    "$kubectl" apply --server-side --filename "$sample"
+    cat <<END
+It waits two minutes for its image and for weights. In another shell:
+  egpu copy-file $job URL --target-path /artifacts/input.jpg
+  egpu copy-file $job URL --target-path /artifacts/resnet50.safetensors
+  egpu copy-file $job URL --target-path /artifacts/resnet50-labels.json
+END
+    exec "$egpu" watch "$job" --namespace default
+    ;;
+  logs)
+    for part in operator observer; do
+      "$kubectl" logs --namespace devctl-system "deployment/devctl-$part" --tail=50
+    done
+    exec "$kubectl" logs --all-namespaces --selector app=gpu-job --tail=50 --prefix
+    ;;
+  status)
+    exec "$egpu" list --all-namespaces
+    ;;
+  artifacts)
+    cat <<END
+A job's files stay on its volume for its time, also when the job is deleted:
+  egpu get $job                        # where its result is, and until when
+  egpu artifacts $job                  # what is on the volume
+  egpu artifacts $job --to results     # fetch it
+  egpu debug $job                      # a shell on the volume, at /mnt
+END
+    ;;
+  clean)
+    exec "$egpu" delete "$job" --delete-pvc --namespace default
+    ;;
+  *)
+    echo "error: jobs.sh knows no \`$verb\`" >&2
+    exit 2
+    ;;
+esac

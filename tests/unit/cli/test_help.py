@@ -1,0 +1,61 @@
+"""What every command says of itself, and that nobody waits for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from devctl.cli.homes import homes
+from devctl.cli.local.group import local
+from devctl.cli.main import cli
+
+if TYPE_CHECKING:
+    from syrupy.assertion import SnapshotAssertion
+
+CONTEXT = click.Context(cli)
+COMMANDS = [
+    "",
+    *cli.list_commands(CONTEXT),
+    "ssh-proxy",
+    *(f"homes {name}" for name in homes.list_commands(CONTEXT)),
+    *(f"local {name}" for name in local.list_commands(CONTEXT)),
+]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help(name: str, snapshot: SnapshotAssertion) -> None:
+    line = [*name.split(), "--help"]
+    result = CliRunner().invoke(cli, line, prog_name="devctl", terminal_width=80)
+    assert result.exit_code == 0
+    assert result.output == snapshot
+    assert max(map(len, result.output.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if not name.startswith("local")])
+def test_help_has_examples_and_fits_a_screen(name: str) -> None:
+    if name == "ssh-proxy":
+        # Programs call it.
+        return
+    result = CliRunner().invoke(cli, [*name.split(), "--help"], terminal_width=80)
+    assert "Examples:\n" in result.output
+    assert len(result.output.splitlines()) <= 55
+
+
+def test_help_of_no_command_imports_what_takes_time() -> None:
+    heavy = "{'lightkube', 'httpx2', 'httpcore2', 'msgspec', 'ssl', 'yaml', 'rich', 'devctl.kube'}"
+    lines = (
+        "import click, sys",
+        "from devctl.cli.main import cli",
+        "context = click.Context(cli)",
+        "names = [*cli.list_commands(context), 'ssh-proxy']",
+        "print(all(cli.get_command(context, name) for name in names))",
+        f"print(sorted(sys.modules.keys() & {heavy}))",
+    )
+    program = [sys.executable, "-c", "\n".join(lines)]
+    found = subprocess.run(program, capture_output=True, text=True, check=True).stdout
+    assert found == "True\n[]\n"

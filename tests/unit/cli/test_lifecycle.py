@@ -1,0 +1,195 @@
+"""The commands that change servers: stop, start, extend, delete; and homes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from devctl.cli.delete import volumes
+from devctl.client.homes import Home
+from unit.client.objects import CLAIMS, NAMESPACE, PODS, SERVERS, home, pod, server
+
+if TYPE_CHECKING:
+    from syrupy.assertion import SnapshotAssertion
+
+    from unit.cli.conftest import Devctl
+    from unit.client.fake_cluster import FakeApi
+
+
+@pytest.fixture
+def lab(api: FakeApi) -> FakeApi:
+    """A server of two pods, with homes; and homes of one that is gone."""
+    api.add(SERVERS, server("lab", replicas=2))
+    api.add(PODS, pod("lab-0", "home-lab-0"), pod("lab-1", "home-lab-1"))
+    api.add(CLAIMS, home("lab", 0), home("lab", 1), home("gone"), home("odd", ours=False))
+    return api
+
+
+def spec(api: FakeApi) -> Any:
+    return api.things[SERVERS, NAMESPACE, "lab"]["spec"]
+
+
+def ends(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pods of a deleted server end when they are looked at for the third time."""
+    looks = iter(range(10))
+
+    def sleep(_seconds: float) -> None:
+        if next(looks) == 1:
+            api.drop(PODS, "lab-0")
+            api.drop(PODS, "lab-1")
+
+    monkeypatch.setattr("devctl.client.servers.time.sleep", sleep)
+
+
+def test_stop_and_start(lab: FakeApi, devctl: Devctl) -> None:
+    found = devctl("stop", "lab")
+    assert found == (0, "devserver/lab stopped\n", "next: `devctl start lab`\n")
+    assert spec(lab)["stopped"] is True
+    found = devctl("start", "lab")
+    assert (found.code, found.stdout) == (0, "devserver/lab started\n")
+    assert found.stderr == "see what it does with `devctl describe lab`\n"
+    assert spec(lab)["stopped"] is False
+
+
+def test_stop_waits_when_it_is_told_to(lab: FakeApi, devctl: Devctl) -> None:
+    lab.then = [lambda: lab.get(SERVERS, "lab").update(status=server("lab", "Stopped")["status"])]
+    found = devctl("stop", "lab", "--wait")
+    assert found.code == 0
+    assert found.stderr.splitlines()[0] == "lab: asked to stop"
+
+
+@pytest.mark.usefixtures("lab")
+def test_start_that_waits(devctl: Devctl) -> None:
+    found = devctl("start", "lab", "--wait")
+    assert found.stderr.splitlines()[-1] == "`lab` is ready; next: `devctl ssh lab`"
+
+
+def test_extend(lab: FakeApi, devctl: Devctl) -> None:
+    lab.get(SERVERS, "lab")["metadata"]["creationTimestamp"] = datetime.now(UTC).isoformat()
+    found = devctl("extend", "lab", "--ttl", "3d", "--idle", "2h")
+    assert (found.code, found.stdout) == (0, "devserver/lab extended\n")
+    assert found.stderr.startswith("it goes in ")
+    assert found.stderr.endswith("; its files stay\n")
+    assert spec(lab)["lifecycle"]["timeToLive"] == pytest.approx(3 * 86400, abs=5)
+    assert spec(lab)["lifecycle"]["idleTimeout"] == "2h"
+
+
+def test_delete_keeps_the_homes_and_says_how_to_go_on(lab: FakeApi, devctl: Devctl) -> None:
+    found = devctl("delete", "lab")
+    assert (found.code, found.stdout) == (0, "devserver/lab deleted\n")
+    assert found.stderr == (
+        "its files are kept in home-lab-0, home-lab-1 (2 of 1Gi):\n"
+        "  `devctl create lab` makes a server that has them again\n"
+        "  `devctl homes delete --server lab` removes them\n"
+    )
+    assert lab.names(SERVERS) == []
+    assert len(lab.names(CLAIMS)) == 4
+
+
+def test_delete_that_waits(lab: FakeApi, devctl: Devctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    ends(lab, monkeypatch)
+    found = devctl("delete", "lab", "--wait")
+    assert found.code == 0
+    assert found.stderr.splitlines()[:2] == ["lab: asked to end", "lab: 2 of its pods still end"]
+
+
+def test_delete_with_the_homes(
+    lab: FakeApi, devctl: Devctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends(lab, monkeypatch)
+    found = devctl("delete", "lab", "--delete-home", "--confirm=lab")
+    assert found.code == 0
+    assert found.stdout.splitlines() == [
+        "devserver/lab deleted",
+        "persistentvolumeclaim/home-lab-0 deleted",
+        "persistentvolumeclaim/home-lab-1 deleted",
+    ]
+    assert lab.names(CLAIMS) == ["home-gone-0", "home-odd-0"]
+
+
+def test_homes_of_a_server_that_is_gone_can_be_deleted_by_its_name(
+    lab: FakeApi, devctl: Devctl
+) -> None:
+    found = devctl("delete", "gone", "--delete-home", "--confirm=gone")
+    assert (found.code, found.stdout) == (0, "persistentvolumeclaim/home-gone-0 deleted\n")
+    assert devctl("delete", "gone", "--delete-home", "--confirm=gone").code == 3
+    assert "lab" in lab.names(SERVERS)
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("stop nobody", 3, "there is no server `nobody`"),
+        ("stop lab nobody", 3, "there is no server `nobody`"),
+        ("start nobody", 3, "there is no server `nobody`"),
+        ("start Lab", 2, "`Lab` cannot be a server's name"),
+        ("extend lab", 2, "it is not said by how much"),
+        ("extend nobody --ttl 3d", 3, "there is no server `nobody`"),
+        ("extend lab --ttl 9999d", 2, "a year old at most"),
+        ("delete", 2, "missing argument 'NAME...'"),
+        ("delete lab nobody", 3, "there is no server `nobody`"),
+        ("delete lab --delete-home", 2, "nobody is here to be asked"),
+        ("delete lab --delete-home --confirm=labs", 2, "`lab` was not confirmed"),
+        ("delete odd --delete-home --confirm=odd", 3, "there is no server `odd`"),
+        ("homes delete", 2, "it is not said which homes"),
+        ("homes delete home-gone-0", 2, "nobody is here to be asked"),
+        ("homes delete home-gone-0 --server gone", 2, "are both named"),
+        ("homes delete home-gone-0 --confirm home-gone-1", 2, "`home-gone-0` was not confirmed"),
+        ("homes delete home-odd-0 --confirm home-odd-0", 2, "`home-odd-0` is no home"),
+        ("homes delete home-lab-0 --confirm home-lab-0", 1, "pod `lab-0` uses it"),
+        ("homes delete home-no-0 --confirm home-no-0", 3, "there is no home `home-no-0`"),
+        ("homes delete --server no --confirm no", 3, "there are no homes of a server `no`"),
+        ("homes remove", 2, "remove"),
+    ],
+)
+def test_errors_are_two_lines_and_change_nothing(
+    line: str, code: int, said: str, lab: FakeApi, devctl: Devctl
+) -> None:
+    found = devctl(*line.split())
+    assert (found.code, found.stdout) == (code, "")
+    error, fix = found.stderr.splitlines()
+    assert error.startswith("error: ")
+    assert said in error
+    assert fix.startswith("  fix: ")
+    assert not [r for r in lab.requests if r.split()[0] in {"PATCH", "DELETE"}]
+
+
+def test_a_person_is_asked_for_the_name(
+    lab: FakeApi, devctl: Devctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from devctl.cli import confirm  # noqa: PLC0415
+
+    monkeypatch.setattr(confirm, "_somebody_is_here", lambda: True)
+    found = devctl("homes", "delete", "home-gone-0", typed="home-gone\n")
+    assert found.code == 2
+    assert "this deletes all files in home-gone-0 (1Gi)" in found.stderr
+    assert "`home-gone-0` was not confirmed: nothing was deleted" in found.stderr
+    assert devctl("homes", "delete", "home-gone-0", typed="").code == 130
+    assert "home-gone-0" in lab.names(CLAIMS)
+    found = devctl("homes", "delete", "home-gone-0", typed="home-gone-0\n")
+    assert (found.code, found.stdout) == (0, "persistentvolumeclaim/home-gone-0 deleted\n")
+
+
+def test_nobody_is_asked_off_a_terminal() -> None:
+    from devctl.cli import confirm  # noqa: PLC0415
+
+    assert not (sys.stdin.isatty() and confirm._somebody_is_here())  # noqa: SLF001
+
+
+@pytest.mark.parametrize("output", ["table", "wide", "name"])
+def test_homes(output: str, lab: FakeApi, devctl: Devctl, snapshot: SnapshotAssertion) -> None:
+    assert devctl("homes", "list", "-o", output).stdout == snapshot
+    found = devctl("homes", "list", "--server", "gone", "-o", "json").stdout
+    assert [item["metadata"]["name"] for item in json.loads(found)["items"]] == ["home-gone-0"]
+    assert devctl("homes", "list", "-n", "x").stderr == "no homes in namespace `x`\n"
+    assert lab.names(CLAIMS)
+
+
+def test_volumes_in_few_words() -> None:
+    homes = [Home(home("lab", number)) for number in range(3)]
+    assert volumes(homes[:1]) == "home-lab-0 (1Gi)"
+    assert volumes(homes) == "home-lab-0 … home-lab-2 (3 of 1Gi)"

@@ -1,0 +1,158 @@
+"""`devctl monitor`, and what is looked at again and again."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from devctl.cli.monitor_table import picture
+from devctl.cli.watching import Watching
+from devctl.client.monitor import Monitor, Sample
+from devctl.client.usage import Gpu, Process, Usage
+from devctl.errors import DevctlError, NotFoundError
+from unit.client.objects import FLAVORS, SERVERS, flavor, server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from syrupy.assertion import SnapshotAssertion
+
+    from unit.cli.conftest import Devctl, Terminal
+    from unit.client.fake_cluster import FakeApi
+
+USAGE = Usage(
+    at=10,
+    cpu_seconds=3,
+    cpus=2,
+    memory=300 * 1024**2,
+    memory_size=1024**3,
+    home=5 * 1024**2,
+    home_size=100 * 1024**3,
+    gpus=[Gpu(0, "Tesla T4", 97, 8 * 1024**3, 15 * 1024**3)],
+    processes=[
+        Process(7, "python train.py --name \x1b[31m", 2, 200 * 1024**2),
+        Process(1, "sh", 0, 1024),
+    ],
+)
+SAMPLES = [
+    Sample(0, "lab-0", USAGE, 0.504, {7: 0.5}),
+    Sample(1, "lab-1", Usage()),
+    Sample(2, "lab-2", problem="it does not answer"),
+]
+
+
+@pytest.fixture
+def looks(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What is seen, look by look; then Ctrl-C."""
+    api.add(SERVERS, server("lab"))
+    found: list[Any] = []
+
+    def watch(*_args: object, **_options: object) -> Iterator[Any]:
+        while found:
+            seen = found.pop(0)
+            if isinstance(seen, BaseException):
+                raise seen
+            yield seen
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Monitor, "watch", watch)
+    monkeypatch.setattr("devctl.cli.watching.time.sleep", lambda _seconds: None)
+    return found
+
+
+@pytest.mark.parametrize("width", [0, 60, 40])
+def test_the_picture(width: int, snapshot: SnapshotAssertion) -> None:
+    lines = picture(SAMPLES, width)
+    assert "\n".join(lines) == snapshot
+    assert all(line.isprintable() for line in lines)
+
+
+def test_once(looks: list[Any], devctl: Devctl) -> None:
+    looks += [SAMPLES, SAMPLES]
+    assert devctl("monitor", "lab", "--once").stdout.startswith("POD")
+    looks += [SAMPLES, SAMPLES]
+    found = json.loads(devctl("monitor", "lab", "--once", "-o", "json").stdout)
+    assert found["server"] == "lab"
+    assert [each["replica"] for each in found["replicas"]] == [0, 1, 2]
+    assert found["replicas"][0]["memory"] == {"used": 300 * 1024**2, "limit": 1024**3}
+
+
+def test_it_goes_on_until_ctrl_c_and_over_trouble(looks: list[Any], devctl: Devctl) -> None:
+    looks += [SAMPLES, DevctlError("the API server is gone"), SAMPLES]
+    found = devctl("monitor", "lab", "--processes", "0")
+    assert found.code == 130
+    assert found.stdout.count("POD  ") == 4
+    assert found.stderr == "the API server is gone; it is tried again\n"
+
+
+@pytest.mark.parametrize(
+    ("seen", "code"), [([DevctlError("gone")], 1), ([SAMPLES, NotFoundError("deleted")], 3)]
+)
+def test_what_cannot_go_on_ends(
+    seen: list[Any], code: int, looks: list[Any], devctl: Devctl
+) -> None:
+    looks += seen
+    assert devctl("monitor", "lab").code == code
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("monitor lab -o json", "-o json needs --once"),
+        ("monitor lab --interval 0s", "there is no time between two looks"),
+        ("monitor lab --processes -1", "-1 is not in the range"),
+    ],
+)
+@pytest.mark.usefixtures("looks")
+def test_errors(line: str, said: str, devctl: Devctl) -> None:
+    found = devctl(*line.split())
+    assert (found.code, len(found.stderr.splitlines())) == (2, 2)
+    assert said in found.stderr
+
+
+def test_a_picture_is_drawn_over_and_its_last_state_stays(
+    terminal: Callable[..., tuple[Terminal, Terminal]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: Iterator[int | DevctlError] = iter([1, 2, DevctlError("it is gone"), 3])
+
+    def look() -> int:
+        found = next(seen, None)
+        if found is None:
+            raise KeyboardInterrupt
+        if isinstance(found, DevctlError):
+            raise found
+        return found
+
+    out, _ = terminal(20, 5)
+    monkeypatch.setattr(time, "sleep", lambda _seconds: None)
+    watched = Watching(look, lambda n, width: [f"{n} of {width}"] * 9, lambda *_: [], 1)
+    with pytest.raises(KeyboardInterrupt):
+        watched.run()
+    first, *pages = out.getvalue().split("\x1b[H")
+    assert first == "\x1b[?1049h\x1b[?25l"
+    assert pages[0] == "1 of 20\x1b[K\n" * 3 + "\x1b[K\n\x1b[J"
+    assert "it is gone; it is t…\x1b[K" in pages[2]
+    assert pages[3].endswith("\x1b[?25h\x1b[?1049l" + "3 of 20\n" * 9)
+
+
+@pytest.mark.parametrize("line", ["status lab --watch", "status -w", "flavors --watch"])
+def test_watches_of_lists_print_what_is_new(
+    line: str, api: FakeApi, devctl: Devctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.add(SERVERS, server("lab", "Pending"))
+    api.add(FLAVORS, flavor())
+    naps = iter(range(3))
+
+    def sleep(_seconds: float) -> None:
+        if next(naps, None) is None:
+            raise KeyboardInterrupt
+        api.add(SERVERS, server("lab"))
+
+    monkeypatch.setattr("devctl.cli.watching.time.sleep", sleep)
+    found = devctl(*line.split())
+    assert (found.code, found.stderr) == (130, "")
+    said = ["cpu-small: 0 of 0 free"] if "flavors" in line else ["lab: Pending", "lab: Running"]
+    assert found.stdout.splitlines() == said

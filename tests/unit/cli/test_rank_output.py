@@ -1,0 +1,121 @@
+"""What several ranks print, line by line, whatever pieces it comes in."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from devctl.cli import rank_output
+from devctl.cli.rank_output import RankOutput
+from devctl.client.runs.tail import Tail
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from unit.cli.conftest import Terminal
+
+TORCHRUN = b"""
+============================================================
+./train.py FAILED
+------------------------------------------------------------
+Failures:
+  <NO_OTHER_FAILURES>
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-01-02_12:00:00
+  host      : lab-1.lab.dev-alice.svc
+  rank      : 1 (local_rank: 0)
+  exitcode  : %d (pid: 77)
+  error_file: <N/A>
+  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html
+============================================================
+"""
+
+
+def shown(ranks: list[int], pieces: list[tuple[int, bytes]]) -> bytes:
+    written: list[bytes] = []
+    output = RankOutput(ranks, written.append)
+    for rank, data in pieces:
+        output.add(rank, data)
+    output.end_all()
+    return b"".join(written)
+
+
+def test_lines_of_ranks_are_whole() -> None:
+    pieces = [(0, b"on"), (1, b"two\nth"), (0, b"e\n"), (1, b"ree"), (1, b"\n"), (0, b"end")]
+    assert shown([0, 1], pieces) == b"[1] two\n[0] one\n[1] three\n[0] end\n"
+
+
+def test_a_progress_bar_is_a_line_for_each_of_its_states() -> None:
+    pieces = [(0, b"\r 10%"), (0, b"\r 20%\r"), (0, b"\n"), (0, b"a\r"), (0, b"\nb")]
+    assert shown([0, 1], pieces).split(b"\n") == [
+        b"[0] ",
+        b"[0]  10%",
+        b"[0]  20%",
+        b"[0] a",
+        b"[0] b",
+        b"",
+    ]
+
+
+def test_a_single_rank_is_passed_on() -> None:
+    assert shown([0], [(0, b"\r10%"), (0, b"\xff\x00")]) == b"\r10%\xff\x00"
+
+
+def test_numbers_are_in_columns() -> None:
+    assert shown([*range(12)], [(3, b"a\n"), (11, b"b\n")]) == b" [3] a\n[11] b\n"
+
+
+def test_a_line_without_an_end_is_shown_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rank_output, "_LONGEST", 10)
+    assert shown([0, 1], [(0, b"x" * 11), (0, b"y\n")]) == b"[0] xxxxxxxxxxx\n[0] y\n"
+
+
+@given(
+    lines=st.lists(st.binary(max_size=8).map(lambda b: b.translate(None, b"\r\n")), max_size=20),
+    sizes=st.lists(st.integers(1, 9), min_size=1),
+)
+def test_every_line_comes_once_and_in_order(lines: list[bytes], sizes: list[int]) -> None:
+    data = b"".join(line + b"\n" for line in lines)
+    pieces, at, number = [], 0, 0
+    while at < len(data):
+        size = sizes[number % len(sizes)]
+        pieces += [(rank, data[at : at + size]) for rank in (0, 1)]
+        at, number = at + size, number + 1
+    found = shown([0, 1], pieces).split(b"\n")[:-1]
+    for rank in (b"[0] ", b"[1] "):
+        assert [line.removeprefix(rank) for line in found if line.startswith(rank)] == lines
+
+
+@pytest.mark.parametrize("no_color", ["", "1"])
+def test_ranks_have_colours_on_a_terminal(
+    no_color: str,
+    terminal: Callable[..., tuple[Terminal, Terminal]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NO_COLOR", no_color)
+    terminal()
+    assert sys.stdout.isatty()
+    assert (b"\x1b[" in shown([0, 1], [(0, b"a\n")])) is (not no_color)
+
+
+@pytest.mark.parametrize(("own", "code"), [(3, 3), (-9, 137), (1, 1)])
+def test_the_code_behind_torchruns_is_found(own: int, code: int) -> None:
+    tail = Tail()
+    tail.add(b"x" * 100_000 + b"\n" + TORCHRUN % own)
+    assert tail.own_code(1) == code
+    assert tail.own_code(143) == 143
+    assert tail.lines()[-1] == b"=" * 60
+    assert len(tail.lines()) <= 20
+
+
+def test_a_code_that_nobody_explains_stays() -> None:
+    tail = Tail()
+    tail.add(b"exitcode  : 7 (pid: 5)\n\xff")
+    assert tail.own_code(1) == 1
+    assert tail.lines() == [b"exitcode  : 7 (pid: 5)", b"\xff"]

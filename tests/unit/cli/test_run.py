@@ -1,0 +1,304 @@
+"""Runs as a person types them, on ranks that are folders of this machine."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import os
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from devctl.cli import run
+from devctl.cli.run import marked
+from devctl.client.runs import script
+from devctl.errors import NotFoundError, UsageError
+from unit.client.objects import SERVERS, server
+from unit.client.pods import pods
+from unit.client.run_things import Ranks, ranks
+from unit.devserver_files.conftest import eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from unit.cli.conftest import Devctl
+    from unit.client.fake_cluster import FakeApi
+
+SAYS = """
+import os, sys
+print("rank", os.environ["NODE_RANK"], *sys.argv[1:])
+"""
+FAILS = """
+import os, sys, time
+print("begun")
+if os.environ["NODE_RANK"] == "1":
+    print("it broke", file=sys.stderr)
+    sys.exit(7)
+time.sleep(60)
+"""
+SLEEPS = "import time\nprint('begun', flush=True)\ntime.sleep(60)\n"
+
+
+@pytest.fixture
+def lab(api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ranks]:
+    pods(monkeypatch, tmp_path)
+    made = ranks(api, tmp_path, monkeypatch)
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "here" / "project"
+    folder.mkdir(parents=True)
+    (folder / "train.py").write_text(SAYS)
+    (folder / "data").mkdir()
+    (folder / "data" / "a b").write_text("x")
+    (folder / ".env").write_text("PASSWORD=x")
+    return folder
+
+
+def test_a_folder_is_sent_and_its_script_run_on_every_rank(
+    lab: Ranks, project: Path, devctl: Devctl
+) -> None:
+    found = devctl("run", "lab", str(project / "train.py"), "--batch-size", "32", "-n", "a b")
+
+    assert found.code == 0
+    assert sorted(found.stdout.splitlines()) == [
+        f"[{rank}] rank {rank} --batch-size 32 -n a b" for rank in (0, 1)
+    ]
+    lines = found.stderr.splitlines()
+    for rank in (0, 1):
+        assert lines[rank].startswith(f"lab-{rank}:/home/dev/project: 2 files, ")
+        assert "`train.py`" in lines[rank]
+        assert (lab.home(rank) / "project/data/a b").read_text() == "x"
+        assert not (lab.home(rank) / "project/.env").exists()
+    assert lines[2] == "left out, as they look like secrets: `.env`"
+    assert lines[3].startswith("train-")
+    assert lines[3].endswith(" runs on 2 ranks; Ctrl-C ends it")
+    again = devctl("run", "lab", str(project / "train.py"))
+    assert again.stderr.startswith("lab-0:/home/dev/project: nothing has changed\n")
+
+
+def test_examples() -> None:
+    assert doctest.testmod(run).failed == 0
+
+
+def test_one_rank_is_passed_on_as_it_is(
+    api: FakeApi, tmp_path: Path, project: Path, devctl: Devctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pods(monkeypatch, tmp_path)
+    lab = ranks(api, tmp_path, monkeypatch, 1)
+    (project / "train.py").write_text("print(end='no newline')")
+    try:
+        found = devctl("run", "lab", str(project / "train.py"))
+        assert (found.code, found.stdout) == (0, "no newline")
+        (project / "go.sh").write_text('#!/bin/sh\necho "$1"; exit 3\n')
+        (project / "go.sh").chmod(0o755)
+        found = devctl("run", "lab", str(project / "go.sh"), "$(id)")
+        assert (found.code, found.stdout) == (3, "$(id)\n")
+        assert found.stderr.splitlines()[-2].endswith("server `lab` ended with exit code 3")
+    finally:
+        lab.end()
+
+
+def test_the_exit_code_is_the_first_failures_with_its_last_lines(
+    lab: Ranks, project: Path, devctl: Devctl
+) -> None:
+    (project / "train.py").write_text(FAILS)
+
+    found = devctl("run", "lab", str(project / "train.py"))
+
+    assert found.code == 7
+    assert "[1] it broke\n" in found.stdout
+    name = found.stderr.splitlines()[3].split()[0]
+    assert found.stderr.splitlines()[4:] == [
+        "rank 1 ended with exit code 7",
+        "the last lines of rank 1, which failed first:",
+        "  begun",
+        "  it broke",
+        f"error: run `{name}` has failed: rank 1 ended with exit code 7",
+        f"  fix: see all it printed with `devctl logs lab {name} --replica 1`",
+    ]
+    assert devctl("stop-run", "lab").code == 3
+    assert lab.count == 2
+
+
+def interrupt_when(holds: Callable[[], bool]) -> None:
+    """Press Ctrl-C as soon as something holds."""
+
+    def press() -> None:
+        eventually(holds)
+        time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+
+
+def begun(lab: Ranks) -> bool:
+    outputs = [*lab.home(1).glob(".devctl/runs/*/output")]
+    return bool(outputs) and b"begun" in outputs[0].read_bytes()
+
+
+def test_ctrl_c_ends_all_ranks(lab: Ranks, project: Path, devctl: Devctl) -> None:
+    (project / "train.py").write_text(SLEEPS)
+    interrupt_when(lambda: begun(lab))
+
+    found = devctl("run", "lab", str(project / "train.py"))
+
+    assert found.code == 130
+    assert found.stderr.splitlines()[-1].endswith(" was ended")
+    assert "ending train-" in found.stderr
+    fates = json.loads(devctl("logs", "--list", "lab", "-o", "json").stdout)["items"][0]
+    assert [rank["state"] for rank in fates["ranks"]] == ["ended", "ended"]
+
+
+def test_a_detached_run_is_followed_attached_to_and_stopped(
+    lab: Ranks, project: Path, devctl: Devctl
+) -> None:
+    (project / "train.py").write_text(SLEEPS)
+
+    found = devctl("run", "--detach", "lab", str(project / "train.py"))
+
+    name = found.stdout.strip()
+    assert found.code == 0
+    assert f"`devctl attach lab {name}` follows it" in found.stderr
+    eventually(lambda: begun(lab))
+    interrupt_when(lambda: "follow" in lab.calls[-1])
+    found = devctl("logs", "-f", "lab")
+    assert (found.code, found.stdout.splitlines()[-1][3:]) == (130, " begun")
+    assert not [call for call in lab.calls if call[1] == "stop"]
+    assert devctl("run", "lab", str(project / "train.py")).code == 1
+
+    calls = len(lab.calls)
+    interrupt_when(lambda: "follow" in [call[1] for call in lab.calls[calls:]])
+    found = devctl("attach", "lab")
+    assert found.code == 130
+    assert f"{name} runs on 2 ranks; Ctrl-C ends it" in found.stderr
+    found = devctl("stop-run", "lab", name)
+    assert (found.code, found.stdout) == (0, f"run/{name} had ended already\n")
+    assert devctl("attach", "lab", name).code == 143
+    assert devctl("attach", "lab").code == 3
+
+
+def test_stop_run(lab: Ranks, project: Path, devctl: Devctl) -> None:
+    (project / "train.py").write_text(SLEEPS)
+    name = devctl("run", "-d", "lab", str(project / "train.py")).stdout.strip()
+    found = devctl("stop-run", "lab")
+    assert (found.code, found.stdout) == (0, f"run/{name} stopped\n")
+    assert found.stderr == "nothing of it runs any more on 2 ranks\n"
+    assert lab.count == 2
+
+
+@pytest.mark.usefixtures("lab")
+def test_logs(project: Path, devctl: Devctl) -> None:
+    (project / "train.py").write_text(f"{SAYS}\nsys.stdout.buffer.write(b'\\xff\\r\\n2\\r3')")
+    name = devctl("run", "lab", str(project / "train.py")).stderr.splitlines()[3].split()[0]
+
+    def lines(*words: str) -> list[bytes]:
+        found = devctl("logs", "lab", *words)
+        assert (found.code, found.stderr) == (0, "")
+        return found.stdout.encode(errors="surrogateescape").splitlines()
+
+    assert len(lines()) == len(lines("-f")) == 8
+    assert [line[:3] for line in lines()] == 4 * [b"[0]"] + 4 * [b"[1]"]
+    assert lines(name, "--replica", "1", "--tail", "1")[-2:] == [b"[1] 2", b"[1] 3"]
+    assert lines("-f", "--replica", "0", "--tail", "1")[-1] == b"[0] 3"
+    assert devctl("logs", "lab", "--list", "-o", "name").stdout == f"run/{name}\n"
+    table = devctl("logs", "lab", "--list").stdout.splitlines()
+    assert table[0].split() == ["RUN", "STATE", "CODE", "COMMAND", "AGE"]
+    assert table[1].split()[:4] == [name, "Succeeded", "0", "./train.py"]
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("run lab no/such.py", 3, "there is no file `no/such.py` here"),
+        ("run nobody train.py", 3, "there is no"),
+        ("run halted train.py", 1, "server `halted` is stopped"),
+        ("run lab .", 2, "`.` is a folder"),
+        ("run --no-sync lab no/such.py", 3, "there is no folder"),
+        ("run --no-sync lab /", 2, "names no script"),
+        ("logs lab", 3, "there has been no run on server `lab`"),
+        ("logs lab none", 3, "has no run `none`"),
+        ("logs lab -o json", 2, "-o is for --list only"),
+        ("attach lab", 3, "no run goes on on server `lab`"),
+        ("stop-run lab $(id)", 3, "has no run `$(id)`"),
+    ],
+)
+def test_errors_are_two_lines(  # noqa: PLR0913, PLR0917 - a case is several
+    line: str,
+    code: int,
+    said: str,
+    api: FakeApi,
+    lab: Ranks,
+    project: Path,
+    devctl: Devctl,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    api.add(SERVERS, server("halted", "Stopped"))
+    monkeypatch.chdir(project)
+    found = devctl(*line.split())
+    assert (found.code, found.stdout) == (code, "")
+    error, fix = found.stderr.splitlines()[-2:]
+    assert error.startswith("error: ")
+    assert said in error
+    assert fix.startswith("  fix: ")
+    assert not [call for call in lab.calls if call[1] == "start"] or "--no-sync" in line
+
+
+def test_an_empty_list_says_what_to_do(lab: Ranks, devctl: Devctl) -> None:
+    found = devctl("logs", "--list", "lab")
+    assert (found.code, found.stdout) == (0, "")
+    assert found.stderr == "no runs on `lab`; start one with `devctl run lab SCRIPT`\n"
+    assert lab.count == 2
+
+
+@pytest.mark.parametrize("folder", ["/", "~", ".config"])
+def test_a_folder_that_is_no_project_is_refused(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".config").mkdir()
+    for file in (tmp_path / "train.py", tmp_path / ".config/train.py"):
+        file.touch()
+    if folder == "/":
+        with pytest.raises((UsageError, NotFoundError)):
+            script.local_script("/train.py")
+        return
+    with pytest.raises(UsageError, match=r"project|over one of the home's own"):
+        script.local_script(f"{folder}/train.py")
+
+
+@pytest.mark.parametrize(
+    ("line", "ours"),
+    [
+        ("lab train.py -d", "lab train.py -- -d"),
+        ("-d lab -n team train.py -n 3", "-d lab -n team train.py -- -n 3"),
+        ("-nteam lab train.py --help", "-nteam lab train.py -- --help"),
+        ("lab --help", "lab --help"),
+        ("lab -n", "lab -n"),
+        ("-- lab -d", "-- lab -d"),
+        ("lab - -d", "lab - -- -d"),
+    ],
+)
+def test_options_behind_the_script_are_its_own(line: str, ours: str) -> None:
+    assert marked(line.split(), {"-n", "--namespace"}) == ours.split()
+
+
+@pytest.mark.parametrize(
+    ("name", "distributed", "argv"),
+    [
+        ("train.py", False, ["python", "-u", "./train.py", "-x"]),
+        ("-go.sh", False, ["./-go.sh", "-x"]),
+        ("train.py", True, [*script.TORCHRUN, "./train.py", "-x"]),
+        ("go.sh", True, [*script.TORCHRUN, "--no-python", "./go.sh", "-x"]),
+    ],
+)
+def test_a_script_is_run_as_what_it_is(name: str, distributed: bool, argv: list[str]) -> None:  # noqa: FBT001
+    assert script.Script(name, ".").argv(["-x"], distributed=distributed) == argv

@@ -1,0 +1,232 @@
+"""The commands that show: list, describe, status, events, flavors."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from devctl.cli import flavors, status
+from devctl.cli.describe import page
+from devctl.client.events import Event
+from devctl.client.flavors import Flavor
+from devctl.client.server import Server
+from unit.client.objects import (
+    EVENTS,
+    FLAVORS,
+    NAMESPACE,
+    NODES,
+    NOW,
+    PODS,
+    SERVERS,
+    ago,
+    event,
+    flavor,
+    node,
+    pod,
+    server,
+)
+
+if TYPE_CHECKING:
+    from syrupy.assertion import SnapshotAssertion
+
+    from unit.cli.conftest import Devctl
+    from unit.client.fake_cluster import FakeApi
+
+MESSAGE = "no node has enough free `nvidia.com/gpu`; wait until others stop\n\x1b[31m"
+
+
+@pytest.fixture
+def several(api: FakeApi) -> FakeApi:
+    api.add(SERVERS, server("lab", expiresAt="2026-01-03T12:00:00Z", spec={"flavor": ""}))
+    waits = server("waits", "Pending", replicas=2, reason="Unschedulable", message=MESSAGE)
+    waits["metadata"]["labels"] = {"team": "vision"}
+    api.add(SERVERS, waits, server("off", "Stopped"), server("new", ""))
+    other = server("other")
+    other["metadata"]["namespace"] = "dev-bob"
+    api.add(SERVERS, other)
+    return api
+
+
+@pytest.mark.parametrize("line", ["list", "status"])
+@pytest.mark.parametrize("output", ["table", "wide", "name"])
+def test_lists(
+    line: str, output: str, several: FakeApi, devctl: Devctl, snapshot: SnapshotAssertion
+) -> None:
+    found = devctl(line, "-o", output)
+    assert (found.code, found.stderr) == (0, "")
+    assert found.stdout == snapshot
+    assert "\x1b" not in found.stdout
+    assert several.requests == ["GET devservers"]
+
+
+@pytest.mark.parametrize("line", ["list", "status"])
+@pytest.mark.parametrize("output", ["json", "yaml"])
+def test_documents_are_what_the_cluster_says(
+    line: str, output: str, several: FakeApi, devctl: Devctl
+) -> None:
+    load = json.loads if output == "json" else yaml.safe_load
+    there = [thing for key, thing in several.things.items() if key[:2] == (SERVERS, NAMESPACE)]
+    assert load(devctl(line, "-o", output).stdout)["items"] == there
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("list -A", ["lab", "waits", "off", "new", "other"]),
+        ("list -l team=vision", ["waits"]),
+        ("list -l team", ["waits"]),
+        ("-n dev-bob list", ["other"]),
+        ("list -n dev-bob", ["other"]),
+        ("status lab off lab", ["lab", "off"]),
+        ("status -A", ["lab", "waits", "off", "new", "other"]),
+    ],
+)
+def test_which_are_listed(line: str, names: list[str], several: FakeApi, devctl: Devctl) -> None:
+    assert several.names(SERVERS)
+    found = devctl(*line.split(), "-o", "name")
+    assert found.stdout.splitlines() == [f"devserver/{name}" for name in names]
+
+
+def test_all_namespaces_are_a_column(several: FakeApi, devctl: Devctl) -> None:
+    assert several.names(SERVERS)
+    assert "dev-bob    other" in devctl("list", "-A").stdout
+
+
+def test_a_list_fits_80_columns(several: FakeApi, devctl: Devctl) -> None:
+    assert several.names(SERVERS)
+    assert max(map(len, devctl("list").stdout.splitlines())) <= 80
+
+
+@pytest.mark.usefixtures("api")
+def test_an_empty_list_says_what_to_do(devctl: Devctl) -> None:
+    assert devctl("list", "-n", "team") == (
+        0,
+        "",
+        "no servers in namespace `team`; make one with `devctl create NAME`\n",
+    )
+    assert json.loads(devctl("list", "-o", "json").stdout)["items"] == []
+
+
+def test_a_thousand_servers_are_listed_by_pages(api: FakeApi, devctl: Devctl) -> None:
+    api.add(SERVERS, *(server(f"lab-{number}") for number in range(1000)))
+    assert len(devctl("list").stdout.splitlines()) == 1001
+    assert api.requests == ["GET devservers"] * 2
+
+
+@pytest.mark.parametrize("phase", ["", "Pending", "Running", "Stopped", "Failed"])
+def test_the_page_of_a_server(phase: str, snapshot: SnapshotAssertion) -> None:
+    options: dict[str, Any] = {}
+    if phase in {"Pending", "Failed"}:
+        options = {"reason": "Unschedulable", "message": MESSAGE}
+    if phase == "Running":
+        options = {
+            "replicas": 2,
+            "expiresAt": "2026-01-03T12:00:00Z",
+            "startedAt": ago(minutes=3),
+            "spec": {
+                "lifecycle": {"idleTimeout": "90m", "timeToLive": "1d"},
+                "sharedVolumeClaimName": "data",
+            },
+        }
+    found = Server(server("lab", phase, **options))
+    if phase == "Running":
+        found.raw["status"]["conditions"].append(
+            {"type": "RestartRequired", "status": "True", "message": "`image` waits for a start"}
+        )
+    events = [Event(event("Pod/lab-0", "Started")), Event(event("DevServer/lab", "FailedIt"))]
+    for width in (0, 50):
+        lines = page(found, events, width=width, now=NOW)
+        assert "\n".join(lines) == snapshot
+        assert not width or max(map(len, lines)) <= width
+
+
+def test_describe(api: FakeApi, devctl: Devctl) -> None:
+    api.add(SERVERS, server("lab", "Pending", reason="Unschedulable", message=MESSAGE))
+    api.add(EVENTS, event("Pod/lab-0"), event("Pod/other-0", "Other"))
+    found = devctl("describe", "lab")
+    assert "Scheduled" in found.stdout
+    assert "Other" not in found.stdout
+    assert "\x1b" not in found.stdout
+    assert json.loads(devctl("describe", "lab", "-o", "json").stdout)["kind"] == "DevServer"
+    api.refusals["GET", EVENTS] = (403, "no")
+    assert devctl("describe", "lab").code == 0
+
+
+def test_events(api: FakeApi, devctl: Devctl, snapshot: SnapshotAssertion) -> None:
+    api.add(SERVERS, server("lab"))
+    assert devctl("events", "lab").stderr.startswith("nothing has happened lately")
+    api.add(EVENTS, event("Pod/lab-0", "FailedMount", "it hangs", minutes=1))
+    api.add(EVENTS, event("DevServer/lab", "Created", minutes=9), event("Pod/other-0", minutes=3))
+    assert devctl("events").stdout == snapshot
+    assert devctl("events", "lab").stdout == snapshot
+    assert len(json.loads(devctl("events", "lab", "-o", "json").stdout)["items"]) == 2
+
+
+def test_flavors(api: FakeApi, devctl: Devctl, snapshot: SnapshotAssertion) -> None:
+    api.add(FLAVORS, flavor(default=True))
+    api.add(FLAVORS, flavor("gpu", {"cpu": 1, "memory": "1Gi", "nvidia.com/gpu": 1}))
+    api.add(NODES, node(nvidia_com_gpu="2"), node("node-1"))
+    ask = {"resources": {"requests": {"cpu": "1", "nvidia.com/gpu": "1"}}}
+    api.add(PODS, pod("lab-0", containers=[ask]))
+    assert devctl("flavors").stdout == snapshot
+    assert devctl("flavors", "-o", "wide").stdout == snapshot
+    assert (
+        devctl("flavors", "-o", "name").stdout == "devserverflavor/cpu-small\ndevserverflavor/gpu\n"
+    )
+    api.refusals["GET", PODS] = (403, "no")
+    assert devctl("flavors").stdout == snapshot
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("describe nobody", 3, "there is no server `nobody` in namespace `dev-alice`"),
+        ("describe", 2, "missing argument 'NAME'"),
+        ("status nobody", 3, "there is no server `nobody`"),
+        ("status lab -A", 2, "names are of one namespace"),
+        ("status -w -o json", 2, "--watch shows a table"),
+        ("flavors -w -o json", 2, "--watch shows a table"),
+        ("events nobody", 3, "there is no server `nobody`"),
+        ("events lab -A", 2, "`lab` is a server of one namespace"),
+        ("list -l =x", 2, "`=x` is no label"),
+        ("list -o xml", 2, "'xml' is not one of"),
+        ("list extra", 2, "extra"),
+    ],
+)
+def test_errors_are_two_lines(
+    line: str, code: int, said: str, api: FakeApi, devctl: Devctl
+) -> None:
+    api.add(SERVERS, server("lab"))
+    found = devctl(*line.split())
+    assert (found.code, found.stdout) == (code, "")
+    error, fix = found.stderr.splitlines()
+    assert error.startswith("error: ")
+    assert said in error
+    assert fix.startswith("  fix: ")
+
+
+@pytest.mark.parametrize(
+    ("refused", "code"), [((401, "Unauthorized"), 5), ((403, "forbidden"), 5), ((500, "broken"), 1)]
+)
+def test_refusals(refused: tuple[int, str], code: int, api: FakeApi, devctl: Devctl) -> None:
+    api.refusals["GET", SERVERS] = refused
+    found = devctl("list")
+    assert (found.code, found.stdout, len(found.stderr.splitlines())) == (code, "", 2)
+
+
+def test_news_are_what_has_changed() -> None:
+    before = [Server(server("lab")), Server(server("gone"))]
+    after = [Server(server("lab", "Stopped")), Server(server("new", ""))]
+    assert status.news(before, None) == ["lab: Running", "gone: Running"]
+    assert status.news(before, before) == []
+    assert status.news(after, before) == [
+        "gone: deleted",
+        "lab: Stopped",
+        "new: Pending",
+    ]
+    free = [Flavor(flavor("gpu"), 2, 4)]
+    assert flavors.news(free, None) == ["gpu: 2 of 4 free"]
+    assert flavors.news(free, free) == []

@@ -133,7 +133,8 @@ def lab(kubectl: Kubectl, torch_image: str) -> Iterator[DevServer]:
 @pytest.fixture(scope="session")
 def user_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What a user has on their machine, and some commands of devctl call."""
-    programs = {"git": "git", "rsync": "rsync", "scp": "openssh-client", "ssh": "openssh-client"}
+    programs = {name: name for name in ("fish", "git", "rsync", "zsh")}
+    programs |= {"scp": "openssh-client", "ssh": "openssh-client"}
     install_missing(tmp_path_factory.mktemp("apt") / "log", programs)
 
 

@@ -1,0 +1,54 @@
+"""Completion in real shells, with names from the real cluster."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from e2e.command_line import CommandLine
+
+PLAIN = {"bash": ["--norc"], "fish": ["--no-config"], "zsh": ["-f"]}
+
+
+def run(command_line: CommandLine, shell: str, words: str) -> list[str]:
+    """What a shell prints that reads no settings of anybody's."""
+    done = subprocess.run(
+        [shell, *PLAIN[shell], "-c", words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=command_line.variables,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def test_bash_offers_names_and_keeps_what_is_typed(command_line: CommandLine) -> None:
+    words = """
+        source <(devctl completion bash)
+        COMP_LINE='devctl ssh la' COMP_POINT=13 COMP_WORDS=(devctl ssh la) COMP_CWORD=2
+        compopt() { :; }
+        $(complete -p devctl | sed -E 's/.*-F ([^ ]+).*/\\1/')
+        printf '%s\\n' "${COMPREPLY[@]}"
+    """
+    assert run(command_line, "bash", words) == ["lab"]
+
+
+def test_fish_offers_names_and_whole_descriptions(command_line: CommandLine) -> None:
+    source = "devctl completion fish | source;"
+    (offered,) = run(command_line, "fish", f"{source} complete -C 'devctl ssh la'")
+    assert offered.partition("\t")[0] == "lab"
+    commands = run(command_line, "fish", f"{source} complete -C 'devctl st'")
+    assert "stop\tStop a server, keep its files" in commands
+
+
+@pytest.mark.parametrize("before", ["", "autoload -Uz compinit && compinit -i && "])
+def test_zsh_needs_no_completion_system_that_is_loaded(
+    command_line: CommandLine, before: str
+) -> None:
+    words = f"{before}source <(devctl completion zsh) && print $_comps[devctl]"
+    assert run(command_line, "zsh", words) == ["_devctl_completion"]

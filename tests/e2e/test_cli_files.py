@@ -1,0 +1,109 @@
+"""Files to a real server and back."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pexpect
+import pytest
+from e2e.servers import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from e2e.command_line import CommandLine
+    from e2e.servers import DevServer
+
+MEGABYTES = 100
+HOSTILE = ("$(touch owned)", "; touch owned", "a\nb", "-rf", "'\"", "*")
+
+
+def digest(path: Path) -> str:
+    return sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def remote(lab: DevServer) -> Iterator[str]:
+    """A folder of the test's own in each home."""
+    name = f"remote-{uuid4().hex[:6]}"
+    yield name
+    for rank in (0, 1):
+        lab.run(f"rm -rf {name}", rank)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / "package").mkdir(parents=True)
+    (folder / "train.py").write_text("print(1)\n")
+    (folder / "package/__init__.py").write_text("")
+    return folder
+
+
+def test_a_sync_brings_only_what_has_changed_to_every_replica(
+    command_line: CommandLine, lab: DevServer, project: Path, remote: str
+) -> None:
+    command_line.must("sync", "lab", str(project), remote)
+    for rank in (0, 1):
+        assert lab.run(f"cat {remote}/train.py", rank) == "print(1)"
+    (project / "train.py").write_text("print(2)\n")
+    shown = command_line.must("sync", "lab", str(project), remote, "--dry-run")
+    assert "train.py" in shown
+    assert "__init__" not in shown
+    assert lab.run(f"cat {remote}/train.py") == "print(1)"
+    command_line.must("sync", "lab", str(project), remote)
+    assert lab.run(f"cat {remote}/train.py", rank=1) == "print(2)"
+
+
+def test_a_watch_sends_each_change_until_it_is_ended(
+    command_line: CommandLine, lab: DevServer, project: Path, remote: str
+) -> None:
+    shell = command_line.terminal("sync", "lab", str(project), remote, "--watch")
+    shell.expect("watching for changes")
+    (project / "new.py").write_text("fresh")
+    wait_until(lambda: lab.run(f"cat {remote}/new.py || true", rank=1) == "fresh", "it is there")
+    shell.sendintr()
+    shell.expect(pexpect.EOF)
+    shell.close()
+    assert shell.exitstatus == 130
+
+
+def test_a_large_file_goes_and_comes_intact(
+    command_line: CommandLine, lab: DevServer, remote: str
+) -> None:
+    source = command_line.home / "large"
+    source.write_bytes(os.urandom(MEGABYTES << 20))
+    command_line.must("cp", "large", f"lab:{remote}")
+    assert lab.run(f"sha256sum {remote}").split()[0] == digest(source)
+    command_line.must("cp", f"lab:{remote}", "back")
+    assert digest(command_line.home / "back") == digest(source)
+
+
+def test_names_are_words_and_never_commands(
+    command_line: CommandLine, lab: DevServer, remote: str
+) -> None:
+    folder = command_line.home / "odd"
+    folder.mkdir()
+    for name in HOSTILE:
+        (folder / name).write_text(name)
+    command_line.must("cp", "odd", f"lab:{remote}")
+    assert int(lab.run(f"ls -A {remote} | wc -l")) == len(HOSTILE) + 1  # one has two lines
+    assert lab.run("ls -d owned 2>/dev/null || true") == ""
+    command_line.must("cp", f"lab:{remote}", "returned")
+    names = {path.name for path in (command_line.home / "returned").iterdir()}
+    assert names == set(HOSTILE)
+
+
+def test_a_hostile_server_writes_nothing_outside(
+    command_line: CommandLine, lab: DevServer, remote: str
+) -> None:
+    lab.run(f"mkdir {remote} && cd {remote} && ln -s /etc/passwd link && mkfifo pipe && echo x > x")
+    command_line("cp", f"lab:{remote}", "from-server")
+    target = command_line.home / "from-server"
+    assert not any(path.is_fifo() for path in target.rglob("*"))
+    links = [path.readlink() for path in target.rglob("*") if path.is_symlink()]
+    assert not any(link.is_absolute() for link in links)

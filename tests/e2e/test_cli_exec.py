@@ -17,7 +17,7 @@ BYTES = os.urandom(24 << 20)
 
 
 def test_bytes_and_the_exit_code_pass_through(command_line: CommandLine) -> None:
-    assert command_line("exec", "lab", "--", "cat", stdin=BYTES).stdout == BYTES
+    assert command_line("exec", "-i", "lab", "--", "cat", stdin=BYTES).stdout == BYTES
     both = command_line(
         "exec", "lab", "--replica", "1", "--", "sh", "-c", "hostname; pwd >&2; exit 9"
     )

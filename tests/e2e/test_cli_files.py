@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from e2e.servers import DevServer
 
 MEGABYTES = 100
-HOSTILE = ("$(touch owned)", "; touch owned", "a\nb", "-rf", "'\"", "*")
+HOSTILE = ("$(touch owned)", "; touch owned", "a\\b", "-rf", "'\"", "*")
 
 
 def digest(path: Path) -> str:
@@ -51,9 +51,9 @@ def test_a_sync_brings_only_what_has_changed_to_every_replica(
     for rank in (0, 1):
         assert lab.run(f"cat {remote}/train.py", rank) == "print(1)"
     (project / "train.py").write_text("print(2)\n")
-    shown = command_line.must("sync", "lab", str(project), remote, "--dry-run")
-    assert "train.py" in shown
-    assert "__init__" not in shown
+    shown = command_line("sync", "lab", str(project), remote, "--dry-run").stderr
+    assert b"train.py" in shown
+    assert b"__init__" not in shown
     assert lab.run(f"cat {remote}/train.py") == "print(1)"
     command_line.must("sync", "lab", str(project), remote)
     assert lab.run(f"cat {remote}/train.py", rank=1) == "print(2)"
@@ -63,7 +63,7 @@ def test_a_watch_sends_each_change_until_it_is_ended(
     command_line: CommandLine, lab: DevServer, project: Path, remote: str
 ) -> None:
     shell = command_line.terminal("sync", "lab", str(project), remote, "--watch")
-    shell.expect("watching for changes")
+    shell.expect("watching; Ctrl-C ends it")
     (project / "new.py").write_text("fresh")
     wait_until(lambda: lab.run(f"cat {remote}/new.py || true", rank=1) == "fresh", "it is there")
     shell.sendintr()
@@ -91,7 +91,7 @@ def test_names_are_words_and_never_commands(
     for name in HOSTILE:
         (folder / name).write_text(name)
     command_line.must("cp", "odd", f"lab:{remote}")
-    assert int(lab.run(f"ls -A {remote} | wc -l")) == len(HOSTILE) + 1  # one has two lines
+    assert int(lab.run(f"ls -A {remote} | wc -l")) == len(HOSTILE)
     assert lab.run("ls -d owned 2>/dev/null || true") == ""
     command_line.must("cp", f"lab:{remote}", "returned")
     names = {path.name for path in (command_line.home / "returned").iterdir()}

@@ -75,7 +75,7 @@ def test_the_life_of_a_server(place: Place) -> None:
     assert server.status["phase"] == "Stopped"
     alice.must("start", name, "--wait")
     assert server.run("cat /home/dev/file") == "kept"
-    said = alice("delete", name, "--yes", "--wait")
+    said = alice("delete", name, "--wait")
     assert said.returncode == 0
     assert f"home-{name}-0" in (said.stdout + said.stderr).decode()
     assert f"home-{name}-0" in alice.must("homes", "list")
@@ -95,7 +95,7 @@ def test_what_goes_wrong_has_a_code_and_a_fix(place: Place) -> None:
     assert "fix: " in elsewhere.fails(5, "list")
     nowhere = replace(alice, environment={"KUBECONFIG": str(alice.home / "none")})
     assert "fix: " in nowhere.fails(1, "list")
-    alice.must("delete", "twice", "--yes")
+    alice.must("delete", "twice")
 
 
 def test_the_seeds_commands(place: Place) -> None:

@@ -142,7 +142,7 @@ def test_a_project_is_there_before_the_job_and_its_result_comes_back(
 def test_a_folder_that_leads_out_makes_nothing(place: Place, project: Path) -> None:
     (project / "out").symlink_to("/etc/passwd")
     line = ("create", "leads-out", "--project-dir", str(project))
-    assert "it is a link that leaves the folder" in place.alice.fails(1, *line)
+    assert "this link leads out of the folder" in place.alice.fails(1, *line)
     assert place.job("leads-out").get("eaj", "leads-out") == []
 
 

@@ -12,7 +12,7 @@ from devctl.cli.egpu.options import command
 from devctl.cli.options import connected, duration, seconds
 from devctl.cli.tables import until
 from devctl.cli.waiting import live_line
-from devctl.errors import DeniedError, NotFoundError
+from devctl.errors import AlreadyExistsError, DeniedError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,9 +47,9 @@ def delete(client: Client, names: Sequence[str], timeout: int | str, *, delete_p
             if not delete_pvc:
                 _say_kept(job, claims[name])
     for name, job in found if delete_pvc else []:
-        if job:
-            with live_line(name, "asked to end", f"`{name}` goes on ending; its volume stays"):
-                client.jobs.wait_gone(name, job.uid, seconds(timeout))
+        # The pod of a job that is gone may still end.
+        with live_line(name, "asked to end", f"`{name}` goes on ending; its volume stays"):
+            client.jobs.wait_gone(name, job.uid if job else "", seconds(timeout))
         if claim := claims[name]:
             client.jobs.delete_claim(claim)
             click.echo(f"persistentvolumeclaim/{claim.name} deleted")
@@ -70,7 +70,7 @@ def _claim(client: Client, name: str, *, needed: bool) -> Claim | None:
         return client.jobs.claim(name)
     except NotFoundError:
         return None
-    except DeniedError:
+    except (AlreadyExistsError, DeniedError):  # somebody else's, or not ours to see
         if needed:
             raise
         return None

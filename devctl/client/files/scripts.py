@@ -48,7 +48,8 @@ xargs -0 -r sh -c 'for f do sha256sum 2>/dev/null < "$f" || echo "?"; done' sh 2
 exit 0
 """
 
-# Arguments: folder. Input: names. Prints an archive of them, or several in a row.
+# Arguments: folder. Input: names. Prints an archive of them, or several in a row. GNU's tar would
+# take a backslash in a name for an escape; busybox's knows neither that nor the option.
 SEND = r"""
 [ -e "$1" ] || exit 96
 [ -d "$1" ] || exit 95
@@ -58,7 +59,9 @@ for program in tar xargs; do
 done
 printf + || exit 97
 LC_ALL=C; export LC_ALL
-xargs -0 -r tar -cf - --
+plain=
+tar --no-unquote --version >/dev/null 2>&1 && plain=--no-unquote
+xargs -0 -r tar $plain -cf - --
 """
 
 # Arguments: folder. Input: an archive with what is to be put there below `files`, and below `lists`

@@ -11,6 +11,7 @@ import pytest
 from e2e.deployment import SYSTEM
 from e2e.rights import own_rules
 
+from devctl.api import ephemeral_acceleration_job as job
 from devctl.api.labels import DEVSERVER, FLAVOR, FLAVOR_GENERATION, GROUP, MANAGED_BY, MANAGER
 
 if TYPE_CHECKING:
@@ -331,6 +332,10 @@ def test_it_may_do_exactly_what_it_does(kubectl: Kubectl) -> None:
     children += [("", kind) for kind in ("pods", "persistentvolumeclaims", "nodes", "events")]
     cluster_wide |= {(*child, "", verb) for child in children for verb in ("list", "watch")}
     cluster_wide |= {("", "events", "", "create")}
+    jobs, claims = (job.GROUP, job.PLURAL), ("", "persistentvolumeclaims")
+    cluster_wide |= {(*jobs, "", verb) for verb in ("get", "list", "watch", "patch")}
+    cluster_wide |= {(*claims, "", verb) for verb in ("patch", "delete")}
+    cluster_wide |= {(group, f"{kind}/status", "", "patch") for group, kind in (jobs, claims)}
     lease = ("coordination.k8s.io", "leases")
     own = {(*lease, "", "create")}
     own |= {(*lease, "devctl-observer", verb) for verb in ("get", "update")}

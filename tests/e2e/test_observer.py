@@ -324,7 +324,6 @@ def test_a_new_observer_writes_nothing_that_is_there(
 def test_it_may_do_exactly_what_it_does(kubectl: Kubectl) -> None:
     verbs = ("get", "list", "watch", "patch", "delete")
     cluster_wide = {(GROUP, "devservers", "", verb) for verb in verbs}
-    cluster_wide |= {(GROUP, "devserverflavors", "", verb) for verb in ("list", "watch")}
     cluster_wide |= {
         (GROUP, f"{kind}/status", "", "patch") for kind in ("devservers", "devserverflavors")
     }

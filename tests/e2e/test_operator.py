@@ -26,7 +26,8 @@ pytestmark = pytest.mark.usefixtures("deployed")
 SAMPLES = REPOSITORY / "config/samples"
 FLAVORS = ("devserverflavor", "devserverflavor-small")
 
-# Everything that the operator may do: API group, resource, name, verb.
+# Everything that the operator may do and others may not: API group, resource, name, verb. Flavors
+# everybody may read.
 CLUSTER_WIDE = {
     ("authentication.k8s.io", "tokenreviews", "", "create"),
     ("authorization.k8s.io", "subjectaccessreviews", "", "create"),
@@ -35,7 +36,7 @@ CLUSTER_WIDE = {
 } | {
     (group, resource, "", verb)
     for group, resources, verbs in [
-        ("devops.yourcompany.com", "devservers devserverflavors", "get list watch"),
+        ("devops.yourcompany.com", "devservers", "get list watch"),
         ("", "persistentvolumeclaims", "get list watch create patch"),
         ("gpu.yourdomain.io", "ephemeralaccelerationjobs", "get list watch"),
         ("", "configmaps secrets services pods", "get list watch create patch delete"),

@@ -49,9 +49,14 @@ class Cluster:
     _handles: dict[Kind, Resource] = field(default_factory=dict, init=False)
 
     @property
+    def host(self) -> str:
+        """Who answers."""
+        return str(self.client.configuration.host)
+
+    @property
     def proxied(self) -> bool:
         """Whether the operator's proxy answers: plain HTTP, to the same pod."""
-        return str(self.client.configuration.host).startswith("http://")
+        return self.host.startswith("http://")
 
     def list(self, kind: Kind, labels: Mapping[str, str]) -> list[Manifest]:
         """Every object of a kind that carries all the labels."""

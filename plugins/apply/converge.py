@@ -22,6 +22,8 @@ _LOOKS, _LOOK_SECONDS = 10, 0.02
 # Other controllers write into these, and the operator takes what one writes first for a change that
 # the role is to answer: a run for nothing, for each. That one is gone, the observer tells.
 _WITH_STATUS = {"PersistentVolumeClaim", "StatefulSet", "Deployment", "Job", "Pod"}
+# Where, for whose owners and what the operator is known to watch. A process ends with its operator.
+_watched: set[tuple[str, str, Kind]] = set()
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def _pass(cluster: Cluster, goal: Goal, remove: list[Manifest], report: Report) 
             cluster.delete(thing)
             report.deleted(thing)
     if cluster.proxied:
-        have_watched(cluster, goal.manifests)
+        have_watched(cluster, goal.owner, goal.manifests)
 
 
 def _remove(cluster: Cluster, goal: Goal, thing: Manifest, report: Report) -> None:
@@ -104,16 +106,20 @@ def _remove(cluster: Cluster, goal: Goal, thing: Manifest, report: Report) -> No
     report.deleted(thing)
 
 
-def have_watched(cluster: Cluster, keys: Iterable[Key]) -> None:
+def have_watched(cluster: Cluster, owner: Owner, keys: Iterable[Key]) -> None:
     """Make the operator's proxy watch every kind, so that a child's deletion starts a run.
 
     It begins to when it answers a GET, never a LIST, of a child from its cache: a millisecond, but
-    what was made just now takes a moment to get there.
+    what was made just now takes a moment to get there. It goes on for as long as the operator
+    lives, so a process that does several runs asks once.
     """
-    watched = {key.kind: key for key in keys if key.kind.kind not in _WITH_STATUS}
-    for key in watched.values():
+    for key in {key.kind: key for key in keys}.values():
+        watch = (cluster.host, f"{owner.api_version} {owner.kind}", key.kind)
+        if key.kind.kind in _WITH_STATUS or watch in _watched:
+            continue
         for _ in range(_LOOKS):
             if cluster.is_cached(key):
+                _watched.add(watch)
                 break
             cluster.retry.sleep(_LOOK_SECONDS)
 

@@ -15,9 +15,14 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from bench import cpu
 
 from devctl.api.labels import GROUP, MANAGED_BY, MANAGER, VERSION
 from devctl.local.paths import cache_paths
@@ -32,6 +37,8 @@ SELECTOR = ("-l", f"{MANAGED_BY}={MANAGER}")
 CHILDREN = "statefulset,service,configmap,secret,persistentvolumeclaim"
 # Short, because a bench that waits for ever says nothing.
 PATIENCE = 600.0
+# Until the processes of the last runs have ended and are counted.
+SETTLE = 5.0
 Manifest = dict[str, Any]
 
 
@@ -158,15 +165,19 @@ def reconcile(kind: str, servers: int, image: str, *, again: bool) -> float:
     first, _ = begin(1, image, stopped=True)
     await_applied(first, 1)
     end(first)
+    time.sleep(SETTLE)
+    used = cpu.seconds()
     namespace, started = begin(servers, image, stopped=True)
     complete = await_applied(namespace, servers)
     seconds = time.monotonic() - started
     before = versions(namespace)
+    time.sleep(SETTLE)
     print(
         f"{kind:<6}{servers:>8} servers {len(before):>5} children {seconds:>7.1f} s"
         f" {servers / seconds:>6.2f} a second{'' if complete else '  NOT COMPLETE'}",
         flush=True,
     )
+    print(cpu.report(used, cpu.seconds(), servers), flush=True)
     if again:
         second_pass(servers, before, namespace)
     end(namespace)
@@ -238,6 +249,10 @@ def main() -> None:
             print(f"warm is {warm / stock:.1f} times as fast as stock")
         finally:
             runner("DEVCTL_RUNNER_MAX_RUNS-")
+    # A process of its own: another client, and nothing of ours beside it.
+    observer = Path(__file__).with_name("observer.py")
+    many = str(options.servers)
+    subprocess.run([sys.executable, observer, "--pods", many, "--servers", many], check=True)
     if options.running:
         run_all(options.running, options.image)
 

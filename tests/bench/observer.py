@@ -99,6 +99,18 @@ async def latencies(client: AsyncClient, namespace: str, servers: list[str]) -> 
     return sorted(seen[name] - changed[name] for name in seen)
 
 
+async def settle(client: AsyncClient, namespace: str) -> None:
+    """Wait until the operator and the observer have said what they have to say of the servers."""
+    before: dict[str, str] = {}
+    for _ in range(int(PATIENCE)):
+        await asyncio.sleep(3)
+        servers = [server async for server in client.list(DevServer, namespace=namespace)]
+        now = {str(s["metadata"]["name"]): str(s["metadata"]["resourceVersion"]) for s in servers}
+        if now == before:
+            return
+        before = now
+
+
 async def bench(pods: int, servers: int) -> None:
     """Make everything, measure, delete it."""
     client = AsyncClient(field_manager="devctl-bench")
@@ -117,7 +129,7 @@ async def bench(pods: int, servers: int) -> None:
         every = [*names, *(f"other-{number}" for number in range(pods - servers))]
         await gather(client.create(pod(namespace, name)) for name in every)
         print(f"{servers} servers and {pods} pods made in {time.monotonic() - started:.0f} s")
-        await asyncio.sleep(5)
+        await settle(client, namespace)
         found = await latencies(client, namespace, names)
         if found:
             middle, late = found[len(found) // 2], found[int(len(found) * 0.99) - 1]

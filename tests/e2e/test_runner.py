@@ -158,6 +158,7 @@ def test_the_real_role_is_warm_and_inert(operator: Operator) -> None:
         "ANSIBLE_FILTER_PLUGINS": str(plugins / "filter"),
         "ANSIBLE_LOOKUP_PLUGINS": str(plugins / "lookup"),
         "PYTHONPATH": f"{plugins}:{REPOSITORY}",
+        "DEVCTL_RUNNER_IN_PROCESS": "apply",
     }
     operator.settings = settings
     real = REPOSITORY / "roles/devserver"
@@ -175,6 +176,27 @@ def test_the_real_role_is_warm_and_inert(operator: Operator) -> None:
         assert len(failed) == 1
         assert "none.invalid" in failed[0] or "kubeconfig" in failed[0]
         assert "evaluated" not in json.dumps(result.events).replace("echo evaluated", "")
+
+
+def test_runs_that_leave_nothing_share_a_process(operator: Operator) -> None:
+    operator.settings = {"DEVCTL_RUNNER_IN_PROCESS": "ansible.builtin.debug"}
+    message = "{{ value | default('none') }}"
+    say = role(operator, "say", f'- ansible.builtin.debug:\n    msg: "{message}"\n')
+    know = role(operator, "know", "- ansible.builtin.set_fact:\n    value: known\n")
+    operator.start(say, know)
+
+    # One object, so that all of these have the same folder.
+    same = [operator.run("warm", say, variables) for variables in ({"value": 1}, {"value": 2}, {})]
+    stock = operator.run("stock", say, {"value": 2})
+    knows = operator.run("warm", know)
+    afterwards = operator.run("warm", say)
+
+    assert [one.messages("runner_on_ok") for one in same] == [[1], [2], ["none"]]
+    assert same[1].shape() == stock.shape()
+    assert len({event["pid"] for one in same for event in one.events}) == 1
+    # Any other task may have done something to its process, which is then nobody else's.
+    assert afterwards.messages("runner_on_ok") == ["none"]
+    assert afterwards.events[0]["pid"] != knows.events[0]["pid"]
 
 
 def test_a_playbook_runs_too(operator: Operator) -> None:

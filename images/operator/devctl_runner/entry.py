@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Mapping
 
+UNABLE = 250
+"""Exit status of a run that failed before its first event, through no fault of the role's."""
+
 _OUTPUT_CHARACTERS = 20_000
 
 
@@ -24,11 +27,11 @@ class Job:
     """A run that waits or goes on."""
 
     client: socket.socket
+    message: bytes
     run: Run
     inputs: Inputs
     since: float = field(default_factory=time.monotonic)
     pid: int = 0
-    watch: int = -1
     deadline: float = float("inf")
     progress: Progress = field(default_factory=Progress)
     result: str = ""
@@ -43,17 +46,30 @@ def read(client: socket.socket, own: Mapping[str, str]) -> Job | None:
         own: The environment that the daemon began with.
     """
     try:
-        argv, cwd, environment = split(client.recv(paths.MESSAGE_BYTES))
-        run = parse(argv, cwd)
-        inputs = read_inputs(run, environment, own)
+        message = client.recv(paths.MESSAGE_BYTES)
+        run, inputs = understand(message, own)
         client.send(paths.ACCEPTED)
     except UnsupportedError as error:
         answer(client, f"fallback {error}")
     except (OSError, ValueError, IndexError):
         answer(client, "fallback unreadable")
     else:
-        return Job(client, run, inputs)
+        return Job(client, message, run, inputs)
     return None
+
+
+def understand(message: bytes, own: Mapping[str, str]) -> tuple[Run, Inputs]:
+    """What a client asks for.
+
+    Raises:
+        UnsupportedError: The stock runner has to do it.
+        ValueError: The message is not one of client.request's.
+        IndexError: Likewise.
+        OSError: The run's folder cannot be read.
+    """
+    argv, cwd, environment = split(message)
+    run = parse(argv, cwd)
+    return run, read_inputs(run, environment, own)
 
 
 def split(message: bytes) -> tuple[list[str], str, dict[str, str]]:

@@ -40,9 +40,9 @@ class Progress:
         self._memory[:] = self._SHAPE.pack(self.posted + 1, finished)
         return self.posted
 
-    def close(self) -> None:
-        """Give the memory back."""
-        self._memory.close()
+    def reset(self) -> None:
+        """Begin anew, for another run of the same process."""
+        self._memory[:] = self._SHAPE.pack(0, False)  # noqa: FBT003 - its one form
 
 
 class Recorder(io.TextIOBase):

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import selectors
 import time
 from collections import deque
 from typing import TYPE_CHECKING
 
 from devctl_runner import job, paths
-from devctl_runner.entry import Job, answer, output, read
+from devctl_runner.entry import UNABLE, Job, answer, output, read
 from devctl_runner.metrics import Scraper
+from devctl_runner.pool import Pool
 from devctl_runner.processes import kill_tree
 from devctl_runner.report import TIMED_OUT, explain, report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from socket import socket
 
     from devctl_runner.files import Files
@@ -42,6 +41,7 @@ class Loop:
         self.waiting: deque[Job] = deque()
         self.running: set[Job] = set()
         self.selector = selectors.DefaultSelector()
+        self.pool = Pool(self.selector, self.ended)
         for listener, action in zip(listeners, (self.take, self.scrape), strict=False):
             listener.settimeout(0)
             self.selector.register(listener, selectors.EVENT_READ, action)
@@ -50,14 +50,17 @@ class Loop:
         """Return when a role's files have changed and no run goes on."""
         while not (self.draining and not self.running and not self.waiting):
             for key, _ in self.selector.select(_TICK_SECONDS):
-                if key.fd in self.selector.get_map():  # no action before it has closed it
+                # An action before it may have closed it, and another may have got its number.
+                if self.selector.get_map().get(key.fd) is key:
                     key.data()
             if not self.draining and self.files.changed():
                 self.draining = True
                 self.selector.unregister(self.listeners[0])  # the next process goes on here
             self.end_overdue()
+            self.pool.dismiss_idle()
             while self.waiting and len(self.running) < paths.max_runs():
                 self.start(self.waiting.popleft())
+        self.pool.close()
 
     def take(self) -> None:
         """Accept a client."""
@@ -76,25 +79,13 @@ class Loop:
             self.waiting.append(entry)
 
     def start(self, entry: Job) -> None:
-        """Fork."""
+        """Have it done, by a process that is free or by a new one."""
         now = time.monotonic()
         self.figures.observe("queue_seconds", now - entry.since)
         entry.since, entry.deadline = now, now + paths.timeout()
-        self.fork(entry, lambda: job.run(entry.run, entry.inputs, self.warm, entry.progress))
         self.running.add(entry)
-
-    def fork(self, entry: Job, work: Callable[[], object]) -> None:
-        """Do something for a run in a process of its own."""
-        entry.pid = os.fork()
-        if entry.pid == 0:
-            try:
-                for key in list(self.selector.get_map().values()):
-                    os.close(key.fd)  # a client waits while anybody holds its socket
-                work()
-            finally:
-                os._exit(job.UNABLE)
-        entry.watch = os.pidfd_open(entry.pid)
-        self.selector.register(entry.watch, selectors.EVENT_READ, lambda: self.ended(entry))
+        if not self.pool.hand_on(entry):
+            self.pool.fork(entry, lambda channel: job.serve(entry, self.warm, self.own, channel))
 
     def end_overdue(self) -> None:
         """Kill what takes too long; the operator has no limit of its own."""
@@ -113,18 +104,15 @@ class Loop:
             self.waiting.remove(entry)
             self.finish(entry, "cancelled", 1)
 
-    def ended(self, entry: Job) -> None:
-        """Collect a process; report for one that could not do it itself."""
-        self.selector.unregister(entry.watch)
-        os.close(entry.watch)
-        status = os.waitstatus_to_exitcode(os.waitpid(entry.pid, 0)[1])
+    def ended(self, entry: Job, status: int) -> None:
+        """Take note of a run's end; report for one that could not do it itself."""
         killed = status < 0 or entry.result == "timeout"
         if killed and not entry.progress.finished and entry.result != "cancelled":
             message = explain(entry.result, status)
             entry.result, entry.status = entry.result or "crashed", TIMED_OUT
-            self.fork(entry, lambda: report(entry, message))
+            self.pool.fork(entry, lambda _: report(entry, message))
         else:
-            if status == job.UNABLE and not entry.progress.posted:
+            if status == UNABLE and not entry.progress.posted:
                 entry.result = "unable"
             self.running.discard(entry)
             self.finish(
@@ -137,7 +125,6 @@ class Loop:
             self.selector.unregister(entry.client)
         said = f"rc {abs(status)}\n{output(entry.run) if status else ''}"
         answer(entry.client, "fallback unable" if result == "unable" else said)
-        entry.progress.close()
         self.figures.add("runs_total", role=entry.run.label, result=result)
         self.figures.observe("run_seconds", time.monotonic() - entry.since, role=entry.run.label)
 

@@ -30,6 +30,10 @@ class Poster:
         self._connection = _Connection(path)
         self._url = url
 
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
     def __call__(self, body: str) -> None:
         """Post one event and await the reply; a failure is logged, as nobody else can be told."""
         for attempt in (1, 2):

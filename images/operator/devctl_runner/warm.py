@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from devctl_runner.compiled import compile_role, remember_compiled
+from devctl_runner.in_process import actions, work_in_process
 from devctl_runner.protocol import INVENTORY
 
 if TYPE_CHECKING:
@@ -44,7 +45,10 @@ class Warm:
 
     loader: Any
     inventory: Any
-    variables: Any
+    version: Mapping[str, Any]
+    """Ansible's, as its variables tell it."""
+    files: Mapping[str, Any]
+    """What the loader has read."""
     settings: Mapping[str, str]
     """What ansible-runner adds to a run's environment."""
 
@@ -78,23 +82,25 @@ def warm_up(roles: Iterable[Path], folder: Path) -> Warm:
     cli = PlaybookCLI(["ansible-playbook", "-i", str(inventory_file), str(playbook)])
     CLI.run(cli)  # reads the command line and makes collections importable
     loader, inventory, variables = cli._play_prereqs()  # noqa: SLF001 - there is no public way
-    warm = Warm(loader, inventory, variables, settings)
     remember_compiled()
+    work_in_process(actions())
     for role in roles:
         try:
-            _throw_away(warm, role, playbook)
+            _throw_away((inventory, variables, loader), role, playbook)
             compile_role(role, loader)
         except Exception as error:  # noqa: BLE001 - the run itself will say what is wrong
             print(f"devctl-runnerd: cannot warm {role.name} up: {error}", file=sys.stderr)  # noqa: T201
     # The last task's process, which would stay a zombie for as long as the daemon lives.
     for process in multiprocessing.active_children():
         process.join(_JOIN_SECONDS)
+    version = CLI.version_info(gitinfo=False)
+    warm = Warm(loader, inventory, version, dict(loader._FILE_CACHE), settings)  # noqa: SLF001
     gc.collect()
     gc.freeze()
     return warm
 
 
-def _throw_away(warm: Warm, role: Path, playbook: Path) -> None:
+def _throw_away(pieces: tuple[Any, Any, Any], role: Path, playbook: Path) -> None:
     from ansible.executor.playbook_executor import PlaybookExecutor  # noqa: PLC0415
     from ansible.plugins.loader import callback_loader  # noqa: PLC0415
 
@@ -107,10 +113,10 @@ def _throw_away(warm: Warm, role: Path, playbook: Path) -> None:
     streams = sys.stdout, sys.stderr
     sys.stdout = sys.stderr = io.StringIO()
     try:
-        PlaybookExecutor([str(playbook)], warm.inventory, warm.variables, warm.loader, {}).run()
+        PlaybookExecutor([str(playbook)], *pieces, {}).run()
         output = sys.stdout.getvalue()
     finally:
         sys.stdout, sys.stderr = streams
-        warm.loader._FILE_CACHE.pop(str(playbook), None)  # noqa: SLF001 - each role has its own
+        pieces[-1]._FILE_CACHE.pop(str(playbook), None)  # noqa: SLF001 - each role has its own
     if "fatal:" in output or "ERROR" in output:
         raise RuntimeError(output.strip())

@@ -91,14 +91,22 @@ def test_a_single_object_is_read_by_name() -> None:
 
 def test_the_operators_proxy_gets_the_read_that_makes_it_watch() -> None:
     """Once the child is in its cache, which may take a moment."""
-    api = FakeApi(host="http://localhost:8888", uncached=2)
+    api = FakeApi(host="http://localhost:1", uncached=2)
     run(api, config("a"), config("b"))
 
     assert api.requests[-4:] == [f"PATCH {CONFIG}/b", *[f"GET {CONFIG}/b"] * 3]
 
 
+def test_a_process_that_does_several_runs_has_a_kind_watched_once() -> None:
+    apis = [FakeApi(host=f"http://localhost:{port}") for port in (2, 2, 3)]
+    for api in apis:
+        run(api, config("a"))
+
+    assert [api.requests[-1].partition(" ")[0] for api in apis] == ["GET", "PATCH", "GET"]
+
+
 def test_a_proxy_that_never_caches_is_not_asked_for_ever() -> None:
-    api = FakeApi(host="http://localhost:8888", uncached=1000)
+    api = FakeApi(host="http://localhost:4", uncached=1000)
     run(api, config("a"))
 
     assert api.requests.count(f"GET {CONFIG}/a") < 15

@@ -59,7 +59,9 @@ def test_progress_says_whether_the_operator_knows_the_outcome() -> None:
     assert (progress.add("playbook_on_stats"), progress.finished) == (2, True)
     progress.add("verbose")
     assert progress.finished
-    progress.close()
+    progress.reset()
+    assert not progress.finished
+    assert progress.add("verbose") == 1
 
 
 def test_a_run_that_cannot_report_gets_a_failure_and_a_summary() -> None:

@@ -32,8 +32,14 @@ PVC_TTL_SECONDS = f"{GROUP}/pvc-ttl-seconds"
 FINISHED_AT = f"{GROUP}/finished-at"
 """Annotation of a claim: when its job finished. The role writes it."""
 
+JOB_UID = f"{GROUP}/job-uid"
+"""Annotation of a claim: which job of that name had it last. The role writes it."""
+
 RELEASED_AT = f"{GROUP}/released-at"
 """Annotation of a claim: when its job was first seen to be gone. The observer writes it."""
+
+RELEASED_UID = f"{GROUP}/released-uid"
+"""Annotation of a claim: which job that was. Once another one has had it, RELEASED_AT is old."""
 
 MOUNT_PATH = "/artifacts"
 """Where the job's container has its volume."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from devctl.api.ephemeral_acceleration_job import (
     FINISHED_AT,
+    JOB_UID,
     PVC_TTL_SECONDS,
     Condition,
     claim_name,
@@ -42,7 +43,10 @@ def claim_values(job: Mapping[str, Any], claim: Mapping[str, Any] | None) -> dic
         claim: The claim as it is now, perhaps from an earlier job; None where there is none.
     """
     spec, status = job["spec"], job.get("status", {})
-    annotations = {PVC_TTL_SECONDS: str(spec["pvcTTLSecondsAfterFinished"])}
+    annotations = {
+        JOB_UID: str(job["metadata"]["uid"]),
+        PVC_TTL_SECONDS: str(spec["pvcTTLSecondsAfterFinished"]),
+    }
     if status.get("finishedAt"):
         annotations[FINISHED_AT] = str(status["finishedAt"])
     wanted = str(spec["pvcSize"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,8 @@ from e2e.deployment import SYSTEM
 from devctl.local import cgroups
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from e2e.commands import Kubectl
 
     from devctl.local.settings import ClusterSettings
@@ -36,6 +38,22 @@ def kill_kubelet(cluster: ClusterSettings, node: str) -> None:
     assert pids
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
+
+
+@contextmanager
+def stopped(cluster: ClusterSettings, node: str, *programs: str) -> Iterator[None]:
+    """Programs of a node do nothing, as if it had died; its containers go on unheard."""
+    group = cgroups.path_of(cluster.name, node)
+    pids = [pid for program in programs for pid in pids_of(program, group)]
+    assert len(pids) >= len(programs)
+    try:
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        yield
+    finally:
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
 
 
 def leader(kubectl: Kubectl, part: str) -> str:

@@ -37,6 +37,7 @@ def named(job: Job, name: str) -> Job:
     return Job(job.kubectl, job.namespace, job.image, name)
 
 
+@pytest.mark.exclusive
 def test_a_job_succeeds_and_its_pod_goes(job: Job) -> None:
     begun = time.monotonic()
     job.apply(command=SUCCEEDS)
@@ -164,6 +165,12 @@ def test_a_foreign_claim_is_a_conflict(job: Job, kubectl: Kubectl) -> None:
     assert job.get("pvc", job.claim) == before
     assert not job.get("pod")
 
+    # Nobody tells the operator of it when it goes.
+    job.apply(pvcTTLSecondsAfterFinished=600)
+    job.wait("Pending", "Conflict")
+    kubectl("-n", job.namespace, "delete", "pvc", job.claim)
+    job.wait("Succeeded", seconds=LATE + 30)
+
 
 def test_a_suspended_job_has_its_volume_and_waits(job: Job) -> None:
     job.apply(command=SUCCEEDS, suspend=True)
@@ -203,6 +210,7 @@ def test_once_started_only_the_times_to_live_change(job: Job, kubectl: Kubectl) 
     assert job.status["finishedAt"] == finished, "status is a resource of its own"
 
 
+@pytest.mark.exclusive
 def test_many_at_once_all_finish(job: Job, kubectl: Kubectl) -> None:
     jobs = [named(job, f"job-{number}") for number in range(MANY)]
     items = [one.manifest(command=SUCCEEDS, pvcTTLSecondsAfterFinished=0) for one in jobs]

@@ -40,6 +40,9 @@ def run(
     output = Output(settings.output, settings.volume)
     wanted = [image_file, *found.wanted()]
     output.check(file.path for file in wanted)
+    # What is wrong from the start is told before the library is brought.
+    for file in wanted:
+        file.look()
     # Importing the library and waiting for the files take seconds each: both at once.
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(get_library)

@@ -124,14 +124,18 @@ class ClusterApi:
         clock = parsedate_to_datetime(answer.headers["Date"])
         return Fresh(None if gone else kind.parse(answer.json()), clock)
 
-    async def list_now(self, resource: Any, namespace: str | None = None) -> list[Any]:
+    async def list_now(
+        self, resource: Any, namespace: str | None = None, name: str = ""
+    ) -> list[Any]:
         """Every object of a kind as the API server has them now, past our cache.
 
         Args:
             resource: lightkube's class of them.
             namespace: Where; None for objects that are in none.
+            name: Only the one of that name.
         """
         where: Any = {"namespace": namespace} if namespace else {}
+        where |= {"fields": {"metadata.name": name}} if name else {}
         return [item async for item in self._client.list(resource, chunk_size=500, **where)]
 
     async def delete(self, kind: Kind[Any], meta: Meta) -> bool:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from devctl_inference import __main__ as program
@@ -96,6 +96,18 @@ def test_what_can_be_known_at_once_is_not_waited_for(job: Settings) -> None:
     assert fails(replace(patient, weights=f"{job.volume}/w.pt")) is Reason.WEIGHTS_INVALID
     assert fails(replace(patient, input="/etc/passwd")) is Reason.INPUT_INVALID
     assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("file", ["input.jpg", "resnet50.safetensors", "resnet50-labels.json"])
+def test_what_is_no_file_is_told_before_the_library_is_brought(job: Settings, file: str) -> None:
+    (job.volume / file).unlink()
+    os.mkfifo(job.volume / file)
+
+    def bring() -> NoReturn:
+        raise AssertionError("that takes seconds")
+
+    with pytest.raises(Failure, match="is not a regular file"):
+        run(job, bring, lambda _: None)
 
 
 def main(monkeypatch: pytest.MonkeyPatch, log: Path, **environ: str) -> int:

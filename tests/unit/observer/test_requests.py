@@ -211,6 +211,7 @@ def test_a_claim_gets_a_condition_and_notes_and_goes(
         assert await api.delete(CLAIM, meta)
         assert await api.list_now(Pod, "n") == []
         assert await api.list_now(Node) == []
+        assert await api.list_now(Pod, "n", "p") == []
 
     asyncio.run(play())
     path = "/api/v1/namespaces/n/persistentvolumeclaims/artifacts-j"
@@ -223,8 +224,10 @@ def test_a_claim_gets_a_condition_and_notes_and_goes(
         ("DELETE", path),
         ("GET", "/api/v1/namespaces/n/pods"),
         ("GET", "/api/v1/nodes"),
+        ("GET", "/api/v1/namespaces/n/pods"),
     ]
-    first, noted, emptied, woken, deleted, listed, _ = asked
+    first, noted, emptied, woken, deleted, listed, _, named = asked
+    assert named.url.params["fieldSelector"] == "metadata.name=p"
     assert json.loads(first.content) == {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",

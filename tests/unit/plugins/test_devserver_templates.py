@@ -120,7 +120,7 @@ def plain() -> str:
 def check(values: dict[str, str]) -> None:
     texts = {f"plain-{name}": value for name, value in values.items()}
     # The kubelet would put a variable in the place of `$(NAME)`.
-    texts["plain-setting"] = values["setting"].replace("$(", "$$(")
+    texts["plain-setting"] = values["setting"].replace("$", "$$")
     found = render(values)
     metadata = next(m["metadata"] for m in found if m["kind"] == "StatefulSet")
     record = json.loads(metadata["annotations"][MADE_FROM])

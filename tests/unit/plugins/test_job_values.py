@@ -21,7 +21,10 @@ def test_a_new_job_gets_its_claim_and_its_pod() -> None:
 
     assert made["claim"] == {
         "name": "artifacts-scan",
-        "annotations": {"gpu.yourdomain.io/pvc-ttl-seconds": "3600"},
+        "annotations": {
+            "gpu.yourdomain.io/job-uid": "u1",
+            "gpu.yourdomain.io/pvc-ttl-seconds": "3600",
+        },
         "size": "1Gi",
         "storage_class": "longhorn",
     }
@@ -110,6 +113,7 @@ def test_a_claim_says_when_its_job_finished_and_how_long_it_stays() -> None:
     annotations = values(job(FINISHED, pvcTTLSecondsAfterFinished=0), [], [claim()])["claim"]
 
     assert annotations["annotations"] == {
+        "gpu.yourdomain.io/job-uid": "u1",
         "gpu.yourdomain.io/pvc-ttl-seconds": "0",
         "gpu.yourdomain.io/finished-at": "t2",
     }

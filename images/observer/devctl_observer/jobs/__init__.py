@@ -2,5 +2,5 @@
 
 Pure modules turn observed objects into a status: model, last_words, outcome, endings, waiting,
 observed, deadlines, expiry, status, missing, wake, transitions, released.
-The shell watches and writes: kinds, caches, removal, controller, claims, family.
+The shell watches and writes: kinds, caches, foreign, removal, controller, claims, family.
 """

@@ -13,9 +13,17 @@ from devctl.api.ephemeral_acceleration_job import RELEASED_AT
 from devctl_observer.jobs.controller import DOUBT, IN_USE
 from devctl_observer.jobs.kinds import CLAIM, JOB
 from devctl_observer.jobs.observed import Clocks
-from devctl_observer.jobs.released import bound_status, deadline, job_of, notes_of, stays
+from devctl_observer.jobs.released import (
+    bound_status,
+    deadline,
+    is_released,
+    job_of,
+    notes_of,
+    release,
+    stays,
+)
 from devctl_observer.model import Meta, meta_of
-from devctl_observer.timestamps import to_text, utc_now
+from devctl_observer.timestamps import utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -83,10 +91,10 @@ class ClaimController:
         if fresh.item is not None:
             return DOUBT
         clocks = Clocks(self._clock(), fresh.clock)
-        if RELEASED_AT not in notes_of(claim):
+        if not is_released(notes_of(claim)):
             if not clocks.agree:
                 return DOUBT
-            claim = await self._note(key, claim, {RELEASED_AT: to_text(clocks.latest)})
+            claim = await self._note(key, claim, release(notes_of(claim), clocks.latest))
         at = deadline(notes_of(claim))
         if at is None:
             # What cannot be read never deletes anything.

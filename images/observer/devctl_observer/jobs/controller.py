@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from lightkube import ApiError
 from lightkube.resources.core_v1 import Node, Pod
 
+from devctl_observer.applied import failure
 from devctl_observer.conditions import own_part
 from devctl_observer.flavor_fit import node_facts
 from devctl_observer.jobs.caches import with_pod
 from devctl_observer.jobs.deadlines import next_look
+from devctl_observer.jobs.foreign import find_foreign
 from devctl_observer.jobs.kinds import JOB
 from devctl_observer.jobs.missing import GRACE, missing
 from devctl_observer.jobs.model import parse_job
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 IN_USE = 15.0
-"""Seconds until a volume that was in use is looked at again."""
+"""Seconds until a name or a volume that somebody else has in use is looked at again."""
 DOUBT = 5.0
 """Seconds until something is looked at again that should have happened by now."""
 
@@ -68,6 +70,7 @@ class JobController:
         self._caches, self._api, self._remover = caches, api, remover
         self._clock, self._steady = clock, steady
         self._lost_since: dict[Key, float] = {}
+        self._foreign: dict[Key, str] = {}
         self.writes = self.looks = self.wakes = 0
 
     async def job(self, key: Key) -> float | None:
@@ -75,37 +78,42 @@ class JobController:
         job = self._caches.jobs.get(key)
         if job is None:
             self._lost_since.pop(key, None)
+            self._foreign.pop(key, None)
             return None
         self.looks += 1
+        try:
+            return await self._look(key, job)
+        except ApiError as error:
+            # It is gone, or another one has its name: the watch is about to say so.
+            if error.status.code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
+                return None
+            raise
+
+    async def _look(self, key: Key, job: Job) -> float | None:
         seen, clocks = self._caches.observe(key, job), Clocks(self._clock())
         users: list[str] = []
         doubtful = wants_proof(seen, clocks)
         if doubtful:
             proven = await self._prove(key, seen)
             if proven is None:
-                # It is gone, or another one has its name: the watch is about to say so.
                 return None
             seen, clocks = proven
             if volume_is_due(seen, clocks) and seen.claim:
                 removed, users = await self._remover.remove(seen.claim)
                 seen = replace(seen, claim=None) if removed else seen
-        try:
-            job = await self._write(key, seen, job_status(seen, clocks, users))
-            unsure = await self._wake(key, replace(seen, job=job))
-        except ApiError as error:
-            if error.status.code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
-                return None
-            raise
-        if unsure:
-            return GRACE
-        wait = next_look(replace(seen, job=job), self._clock())
+        job = await self._write(key, seen, job_status(seen, clocks, users))
+        seen = replace(seen, job=job)
+        again = await self._wake(key, seen)
+        if again is not None:
+            return again
+        wait = next_look(seen, self._clock())
         if wait is None:
             # What seemed to be an end was none, or cannot be told yet.
             return DOUBT if doubtful and not job.finished else None
         return wait.total_seconds() or (IN_USE if users else DOUBT)
 
     async def _prove(self, key: Key, seen: Observed) -> tuple[Observed, Clocks] | None:
-        """The same past the cache, with the API server's time."""
+        """The same past the cache, with the API server's time; None where the job is gone."""
         fresh = await self._api.read(JOB, seen.job.metadata)
         job = fresh.item
         if job is None or job.metadata.uid != seen.job.metadata.uid:
@@ -134,8 +142,22 @@ class JobController:
             await self._api.tell(JOB, job.metadata, version, said)
         return written
 
-    async def _wake(self, key: Key, seen: Observed) -> bool:
-        """Have the role run again if there is a reason; returns whether that is not sure yet."""
+    async def _is_blocked(self, key: Key, job: Job) -> bool:
+        """Whether another's object has the name of a part of a job; remembers which one went."""
+        if job.finished or job.going or failure(job).get("reason") != "Conflict":
+            return False
+        found = await find_foreign(self._api, job.metadata)
+        if found is not None:
+            self._foreign[key] = found
+            return True
+        # It may have gone before this process looked.
+        gone = self._caches.gone
+        gone[key] = self._foreign.pop(key, "") or gone.get(key, self._caches.born)
+        return False
+
+    async def _wake(self, key: Key, seen: Observed) -> float | None:
+        """Have the role run again if there is a reason; returns the seconds until there may be."""
+        blocked = await self._is_blocked(key, seen.job)
         lost = missing(seen)
         unsure = self._unsure(key, lost=bool(lost))
         gone = self._caches.gone.get(key, "")
@@ -145,7 +167,9 @@ class JobController:
             self.wakes += 1
             why = "it has ended" if seen.job.finished else "something of it went"
             log.info("%s/%s: %s, its role is run again", *key, why)
-        return unsure
+        if unsure:
+            return GRACE
+        return IN_USE if blocked else None
 
     def _unsure(self, key: Key, *, lost: bool) -> bool:
         """Whether something seems to be lost that may only not have been seen yet."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 COMPLETED = "Job completed successfully"
 DELETED = "its pod was deleted while its program ran; to run it again, make a job of another name"
 LOST = "node `{}`, on which its program ran, went away; to run it again, make a job of another name"
+NEVER_HEARD = "node `{}` went away before it said whether the program has started; to run it, make \
+a job of another name"
 RUNS_ON = "its program runs on node `{}`"
 """What the status of a running job says; so it is known where it ran when its pod is gone."""
 _RAN_ON = re.compile(r"on node `([^`]*)`|node `([^`]*)` does not answer")
@@ -55,16 +57,15 @@ def judge_end(pod: Pod, seen: Observed) -> Outcome | None:
 def judge_lost(pod: Pod, seen: Observed, clocks: Clocks) -> Outcome | None:
     """The end of a job whose pod should be gone by now, if nobody is there to end it.
 
-    The API keeps the pod of a node that died: only its kubelet could say that it has ended.
+    The API keeps the pod of a node that died: only its kubelet could say that it has ended. It may
+    also have begun unheard, so that another pod in its place could be the second one to run.
     """
     until = pod.metadata.deletionTimestamp if pod.metadata else None
     node = (pod.spec.nodeName if pod.spec else None) or ""
+    if not node or node in seen.nodes or until is None or not clocks.passed(until):
+        return None
     started = started_at(pod)
-    if not (started or seen.job.started):
-        return None
-    if until is None or node in seen.nodes or not clocks.passed(until):
-        return None
-    return _gone(node, started)
+    return _gone(node, started, ran=bool(started) or seen.job.started)
 
 
 def judge_absence(seen: Observed) -> Outcome:
@@ -85,8 +86,9 @@ def started_at(pod: Pod) -> datetime | None:
     return min(times, default=None)
 
 
-def _gone(node: str, started: datetime | None = None) -> Outcome:
-    return Outcome(Phase.FAILED, "NodeLost", LOST.format(node), started, absence=True)
+def _gone(node: str, started: datetime | None = None, *, ran: bool = True) -> Outcome:
+    message = (LOST if ran else NEVER_HEARD).format(node)
+    return Outcome(Phase.FAILED, "NodeLost", message, started, absence=True)
 
 
 def _exit(pod: Pod) -> ContainerStateTerminated | None:

@@ -74,10 +74,9 @@ def _without_claim(job: Job, *, over: bool) -> dict[str, Any]:
     kind = Condition.ARTIFACTS_EXPIRED
     before = find(job.status, kind)
     name = claim_name(job.metadata.name)
-    if before.get("status") == TRUE and before.get("reason") == "VolumeGone":
-        over = False
-    elif before.get("status") == TRUE:
-        over = True
+    if before.get("status") == TRUE:
+        # Told once: time that passes makes no end of its own out of a loss.
+        over = before.get("reason") != "VolumeGone"
     if over:
         return condition(kind, TRUE, "Expired", f"its time is over: volume `{name}` was deleted")
     return condition(kind, TRUE, "VolumeGone", f"volume `{name}` was deleted before its time")

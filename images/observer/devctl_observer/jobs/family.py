@@ -77,9 +77,9 @@ class Jobs:
 
     def pod(self, old: Pod | None, new: Pod | None) -> None:
         """Look at the job that a pod is called after."""
-        metadata = (found.metadata if (found := new or old) else None) or None
+        metadata = found.metadata if (found := new or old) else None
         key = job_of_pod(metadata.namespace, metadata.name) if metadata else None
-        if key is None or metadata is None:
+        if metadata is None or key is None:
             return
         if new is None:
             self.caches.gone[key] = metadata.uid or ""

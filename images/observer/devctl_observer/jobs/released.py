@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from devctl.api.ephemeral_acceleration_job import (
     FINISHED_AT,
     JOB,
+    JOB_UID,
     PVC_TTL_SECONDS,
     RELEASED_AT,
+    RELEASED_UID,
     claim_name,
 )
 from devctl.api.labels import MANAGED_BY, MANAGER
@@ -48,6 +50,20 @@ def stays(claim: PersistentVolumeClaim) -> bool:
 def notes_of(claim: PersistentVolumeClaim) -> Mapping[str, str]:
     """A claim's annotations."""
     return (claim.metadata.annotations if claim.metadata else None) or {}
+
+
+def is_released(notes: Mapping[str, str]) -> bool:
+    """Whether it is known since when the last job that had a claim is gone.
+
+    One of the same name may have come and gone while nobody looked.
+    """
+    return RELEASED_AT in notes and notes.get(RELEASED_UID) == notes.get(JOB_UID)
+
+
+def release(notes: Mapping[str, str], now: datetime) -> dict[str, str]:
+    """Our annotations of a claim whose job is gone."""
+    of = {RELEASED_UID: notes[JOB_UID]} if JOB_UID in notes else {}
+    return {RELEASED_AT: to_text(now), **of}
 
 
 def deadline(notes: Mapping[str, str]) -> datetime | None:

@@ -36,10 +36,13 @@ def judge_waiting(seen: Observed) -> Outcome:
     started = started_at(pod)
     if started or job.started:
         return _running(pod, seen, started)
+    if node := _lost(pod, seen):
+        message = (
+            f"node `{node}`, where it is to start, does not answer; if that lasts, the job fails"
+        )
+        return pending("NodeNotReady", message)
     if pod.metadata and pod.metadata.deletionTimestamp:
         return _deleting("its pod is being deleted; the operator makes another one")
-    if node := _lost(pod, seen):
-        return pending("NodeLost", f"node `{node}`, where it is to start, does not answer")
     verdict = judge_start(pod, seen.around, JOB_WORDS)
     reason = "Creating" if verdict.reason in _CREATING else verdict.reason
     return pending(reason, shown(verdict.message))

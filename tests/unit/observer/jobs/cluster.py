@@ -12,15 +12,23 @@ from devctl_observer import kinds
 from devctl_observer.children import Children
 from devctl_observer.cluster_api import Fresh
 from devctl_observer.flavor_fit import node_facts
+from devctl_observer.jobs.deadlines import moment
 from devctl_observer.jobs.family import Jobs
 from devctl_observer.jobs.kinds import CLAIM, JOB, parse_claim
 from devctl_observer.jobs.model import parse_job
 from devctl_observer.jobs.status import OWN
 from devctl_observer.store import Key
 from devctl_observer.timestamps import to_text
-from lightkube.resources.core_v1 import Node, Pod
+from lightkube.resources.core_v1 import Node, PersistentVolumeClaim, Pod
 
-from devctl.api.ephemeral_acceleration_job import FINISHED_AT, PVC_TTL_SECONDS, WAKE
+from devctl.api.ephemeral_acceleration_job import (
+    FINISHED_AT,
+    JOB_UID,
+    PVC_TTL_SECONDS,
+    RELEASED_AT,
+    RELEASED_UID,
+    WAKE,
+)
 from unit.observer.jobs.things import NAMESPACE, OURS, container
 from unit.observer.objects import NOW
 from unit.observer.running import api_error
@@ -33,6 +41,9 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 CLAIM_OF, POD_OF = "artifacts-", "ephemeralaccelerationjob-"
+POD, VOLUME = POD_OF + "my-job", CLAIM_OF + "my-job"
+LATE = 30
+"""Seconds after its time at which something has to have happened."""
 
 
 class Queue:
@@ -76,6 +87,7 @@ class Cluster:
         self.nodes: dict[str, bool] = {"node-a": True}
         self.told: list[str] = []
         self.role_works = True
+        self.process_works = True
         self.woken: list[str] = []
         self.writes = 0
         self.fails_at = 0
@@ -87,6 +99,7 @@ class Cluster:
 
     def restart(self) -> None:
         """Our process dies, and another one knows nothing but what is stored."""
+        self.process_works = True
         self.process = Jobs(
             Children(),
             cast("ClusterApi", self),
@@ -105,7 +118,7 @@ class Cluster:
         """Let everybody do what there is to do now."""
         for _ in range(50):
             queues = cast("list[Queue]", [self.process.jobs, self.process.claims])
-            worked = [queue.work() for queue in queues]
+            worked = [queue.work() for queue in queues if self.process_works]
             roles, self._for_role = self._for_role, set()
             for name in roles if self.role_works else ():
                 self._role(name)
@@ -167,10 +180,14 @@ class Cluster:
         found = self.jobs.get(meta.name)
         return Fresh(parse_job(found) if found else None, self.theirs)
 
-    async def list_now(self, resource: Any, _namespace: str | None = None) -> list[Any]:
+    async def list_now(
+        self, resource: Any, _namespace: str | None = None, name: str = ""
+    ) -> list[Any]:
         if resource is Node:
             return [_node(name, ready=ready) for name, ready in self.nodes.items()]
-        return [msgspec.convert(pod, Pod) for pod in self.pods.values()]
+        found = self.claims if resource is PersistentVolumeClaim else self.pods
+        wanted = [thing for at, thing in found.items() if name in {"", at}]
+        return [msgspec.convert(thing, resource) for thing in wanted]
 
     async def apply_status(self, kind: Any, meta: Any, status: Object) -> Object:
         ours = {str(of) for of in OWN} if kind is JOB else {"Bound"}
@@ -183,7 +200,7 @@ class Cluster:
 
     async def annotate(self, kind: Any, meta: Any, annotations: dict[str, str]) -> Object:
         found = self._found(kind, meta)
-        mine = {WAKE} if kind is JOB else {"gpu.yourdomain.io/released-at"}
+        mine = {WAKE} if kind is JOB else {RELEASED_AT, RELEASED_UID}
         before = found["metadata"].get("annotations", {})
         kept = {name: value for name, value in before.items() if name not in mine}
         notes = {"annotations": {**kept, **annotations}}
@@ -244,9 +261,12 @@ class Cluster:
             return
         status, spec, uid = found.get("status", {}), found["spec"], found["metadata"]["uid"]
         labels = OURS | {"gpu.yourdomain.io/job": name}
-        notes = {PVC_TTL_SECONDS: str(spec.get("pvcTTLSecondsAfterFinished", 3600))}
+        notes = {JOB_UID: uid, PVC_TTL_SECONDS: str(spec.get("pvcTTLSecondsAfterFinished", 3600))}
         notes |= {FINISHED_AT: status["finishedAt"]} if "finishedAt" in status else {}
         claim, pod = self.claims.get(CLAIM_OF + name), POD_OF + name
+        if claim and labels.items() - claim["metadata"].get("labels", {}).items():
+            self._role_says(name, "Conflict")
+            return
         over = status.get("phase") in {"Succeeded", "Failed"}
         if claim:
             kept = claim["metadata"].get("annotations", {}).items()
@@ -266,11 +286,15 @@ class Cluster:
             meta = {"name": pod, "labels": labels, "ownerReferences": [owner]}
             volume = {"name": "a", "persistentVolumeClaim": {"claimName": CLAIM_OF + name}}
             self.store("pods", {"metadata": meta, "spec": {"containers": [], "volumes": [volume]}})
-        said = {"type": "Applied", "status": "True", "reason": "Applied", "message": ""}
+        self._role_says(name, "Applied")
+
+    def _role_says(self, name: str, reason: str) -> None:
+        found = self.jobs[name]
+        status, works = found.get("status", {}), str(reason == "Applied")
+        said = {"type": "Applied", "status": works, "reason": reason, "message": ""}
         said |= {"observedGeneration": found["metadata"]["generation"]}
         others = [c for c in status.get("conditions", []) if c["type"] != "Applied"]
         if said not in status.get("conditions", []):
-            found = self.jobs[name]
             self.store("jobs", found | {"status": status | {"conditions": [*others, said]}})
 
     def pod_is(self, phase: str, state: Object | None = None, name: str = "my-job") -> None:
@@ -314,6 +338,27 @@ class Cluster:
 
 class KilledError(BaseException):
     """Our process dies in the middle of its work."""
+
+
+def finished(cluster: Cluster, **spec: Any) -> None:
+    cluster.create(**spec)
+    cluster.runs()
+    cluster.wait(5)
+    cluster.exits()
+
+
+def at_end(cluster: Cluster) -> datetime:
+    found = moment(cluster.status()["finishedAt"])
+    assert found
+    return found
+
+
+def holder(cluster: Cluster, phase: str = "Running") -> None:
+    volume = {"name": "a", "persistentVolumeClaim": {"claimName": VOLUME}}
+    spec = {"containers": [], "volumes": [volume]}
+    cluster.store(
+        "pods", {"metadata": {"name": "holder"}, "spec": spec, "status": {"phase": phase}}
+    )
 
 
 def _condition(status: Object, kind: str = "PodExpired") -> Object:

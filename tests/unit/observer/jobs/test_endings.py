@@ -11,7 +11,18 @@ from devctl_observer.jobs.status import job_status
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unit.observer.jobs.things import at, clocks, container, ended, job, observed, pod
+from unit.observer.jobs.things import (
+    at,
+    clocks,
+    container,
+    ended,
+    job,
+    observed,
+    pod,
+    unscheduled,
+    waits,
+)
+from unit.observer.objects import NOW
 
 if TYPE_CHECKING:
     from lightkube.resources.core_v1 import Pod
@@ -158,6 +169,26 @@ def test_a_node_that_died_ends_the_job_though_its_pod_stays() -> None:
     assert (
         job_status(observed(job(STARTED), on_it, listed=True), clocks(9, 9))["reason"] == "Ending"
     )
+
+
+def test_a_node_that_died_before_it_said_anything_ends_the_job_too() -> None:
+    """Its program may have run, and another pod cannot have the name."""
+    on_it = pod("Pending", meta=GOING | {"deletionTimestamp": at(0)}, **waits("ContainerCreating"))
+    seen = observed(job(), on_it, ready="Unknown", listed=True)
+    assert job_status(seen, clocks(5, -1))["phase"] == "Pending"
+    found = job_status(seen, clocks(3, 0))
+    assert (found["phase"], found["reason"]) == ("Failed", "NodeLost")
+    assert "node `node-a` went away before it said" in found["message"]
+    assert found["finishedAt"] == at(3)
+    assert "startedAt" not in found
+    # Nor does a cache tell that for certain.
+    doubtful = observed(job(), on_it, ready="Unknown")
+    assert job_status(doubtful, clocks(3, 0))["phase"] == "Pending"
+    # One without a node goes at once, whatever its time to go.
+    nowhere = unscheduled("Unschedulable", "no room")
+    assert nowhere.metadata
+    nowhere.metadata.deletionTimestamp = NOW
+    assert job_status(observed(job(), nowhere, listed=True), clocks(9, 9))["reason"] == "Deleting"
 
 
 def test_a_pod_that_was_made_after_the_program_ran_is_another_one() -> None:

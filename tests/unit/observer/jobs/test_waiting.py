@@ -48,7 +48,11 @@ def pending(**changes: Any) -> Pod:
         (observed(job(meta=GOING)), "Deleting", "the job is being deleted"),
         (observed(job(), pod(meta=FOREIGN)), "Deleting", "of an earlier job is still there"),
         (observed(job(), pending(meta=GOING, **waits("x"))), "Deleting", "makes another one"),
-        (observed(job(), pending(**waits("x")), ready="False"), "NodeLost", "node `node-a`"),
+        (observed(job(), pending(**waits("x")), ready="False"), "NodeNotReady", "node `node-a`"),
+        (
+            observed(job(), pending(meta=GOING, **waits("x")), ready="Unknown"),
+            *("NodeNotReady", "if that lasts, the job fails"),
+        ),
         (observed(job(), pending(**waits("ContainerCreating"))), "Creating", "being made"),
         (observed(job(), pending(**waits("ErrImagePull", "not found"))), "ImagePullFailed", "`i`"),
         (

@@ -1,0 +1,112 @@
+"""When the role is run again, and when not."""
+
+from __future__ import annotations
+
+import pytest
+from devctl_observer.store import Key
+
+from unit.observer.jobs.cluster import LATE, POD, VOLUME, Cluster
+
+
+def test_each_loss_wakes_the_role_once_also_after_a_restart() -> None:
+    cluster = Cluster()
+    cluster.create()
+    for _ in range(3):
+        cluster.wait(5)
+        cluster.drop("pods", POD)
+        cluster.wait(2)
+        assert POD not in cluster.pods, "a watch may lag behind"
+        cluster.wait(2)
+        assert POD in cluster.pods
+    cluster.drop("claims", VOLUME)
+    cluster.restart()
+    cluster.wait(4)
+    assert VOLUME in cluster.claims
+    cluster.drop("claims", VOLUME)
+    cluster.restart()
+    cluster.wait(4)
+    assert VOLUME in cluster.claims
+    assert len(cluster.woken) == len(set(cluster.woken)) == 5
+    # A role that cannot is not driven.
+    cluster.role_works = False
+    cluster.drop("pods", POD)
+    cluster.wait(60)
+    assert len(cluster.woken) == 6
+
+
+def test_a_role_that_met_an_earlier_jobs_pod_is_woken_once_that_is_gone() -> None:
+    cluster = Cluster()
+    cluster.create()
+    old = cluster.pods[POD]
+    cluster.drop("jobs", "my-job")
+    cluster.role_works = False
+    cluster.create()
+    job = cluster.jobs["my-job"]
+    said = {"type": "Applied", "status": "False", "reason": "Conflict", "message": "a pod is there"}
+    status = job["status"] | {"conditions": [said | {"observedGeneration": 1}]}
+    cluster.store("jobs", job | {"status": status})
+    cluster.wait(5)
+    assert cluster.woken == []
+    assert cluster.status()["reason"] == "Conflict"
+    cluster.drop("pods", POD)
+    cluster.role_works = True
+    cluster.wait(5)
+    assert len(cluster.woken) == 1
+    assert cluster.pods[POD]["metadata"]["uid"] != old["metadata"]["uid"]
+    cluster.wait(60)
+    assert len(cluster.woken) == 1
+
+
+def foreign_claim(cluster: Cluster, uid: str) -> None:
+    cluster.store("claims", {"metadata": {"name": VOLUME, "uid": uid}, "spec": {}})
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_role_that_met_a_foreign_claim_is_woken_once_that_is_gone(*, restarted: bool) -> None:
+    """No watch tells of it: it has none of our labels."""
+    cluster = Cluster()
+    foreign_claim(cluster, "first")
+    cluster.create()
+    cluster.wait(60)
+    assert cluster.status()["reason"] == "Conflict"
+    assert cluster.woken == []
+    # Another one takes its place before the role has run, and is met in its turn.
+    cluster.claims.pop(VOLUME)
+    foreign_claim(cluster, "second")
+    cluster.wait(60)
+    assert cluster.woken == []
+    cluster.claims.pop(VOLUME)
+    if restarted:
+        cluster.restart()
+    cluster.wait(LATE)
+    assert POD in cluster.pods
+    assert VOLUME in cluster.claims
+    cluster.wait(100)
+    assert len(cluster.woken) == 1
+
+
+def test_a_role_that_is_away_is_woken_once_for_each_foreign_claim() -> None:
+    cluster = Cluster()
+    foreign_claim(cluster, "first")
+    cluster.create()
+    cluster.role_works = False
+    for woken in (1, 2):
+        cluster.claims.pop(VOLUME)
+        cluster.wait(100)
+        assert len(cluster.woken) == woken
+        foreign_claim(cluster, "again")
+        cluster.process.look_again()
+        cluster.wait(20)
+        assert len(cluster.woken) == woken
+
+
+def test_a_watch_that_lags_ends_no_job() -> None:
+    cluster = Cluster()
+    cluster.create()
+    cluster.runs()
+    children = cluster.process.caches.children
+    children.pods.drop(Key("team", POD))
+    cluster.process.look_again()
+    cluster.settle()
+    cluster.wait(30)
+    assert cluster.status()["phase"] == "Running"

@@ -59,6 +59,25 @@ def test_a_sync_brings_only_what_has_changed_to_every_replica(
     assert lab.run(f"cat {remote}/train.py", rank=1) == "print(2)"
 
 
+def test_a_sync_brings_back_what_has_changed_there(
+    command_line: CommandLine, lab: DevServer, project: Path, remote: str
+) -> None:
+    (project / ".gitignore").write_text("*.tmp\n")
+    command_line.must("sync", "lab", str(project), remote)
+    lab.run(f"cd {remote} && echo 3 > train.py && echo new > made && echo no > left.tmp")
+    shown = command_line.must("sync", "lab", str(project), remote, "--from")
+    assert "2 files" in shown
+    assert (project / "train.py").read_text() == "3\n"
+    assert not (project / "left.tmp").exists()
+    # What has changed on both sides is nobody's to replace.
+    (project / "train.py").write_text("mine\n")
+    lab.run(f"echo theirs > {remote}/train.py")
+    assert "was changed there" in command_line.fails(1, "sync", "lab", str(project), remote)
+    command_line.fails(1, "sync", "lab", str(project), remote, "--from")
+    assert (project / "train.py").read_text() == "mine\n"
+    assert lab.run(f"cat {remote}/train.py") == "theirs"
+
+
 def test_a_watch_sends_each_change_until_it_is_ended(
     command_line: CommandLine, lab: DevServer, project: Path, remote: str
 ) -> None:
@@ -101,9 +120,13 @@ def test_names_are_words_and_never_commands(
 def test_a_hostile_server_writes_nothing_outside(
     command_line: CommandLine, lab: DevServer, remote: str
 ) -> None:
-    lab.run(f"mkdir {remote} && cd {remote} && ln -s /etc/passwd link && mkfifo pipe && echo x > x")
-    command_line("cp", f"lab:{remote}", "from-server")
-    target = command_line.home / "from-server"
-    assert not any(path.is_fifo() for path in target.rglob("*"))
-    links = [path.readlink() for path in target.rglob("*") if path.is_symlink()]
-    assert not any(link.is_absolute() for link in links)
+    odd = "touch \"$(printf 'esc\\033[31m')\" \"$(printf 'not\\377text')\""
+    lab.run(f"mkdir {remote} && cd {remote} && ln -s /etc/passwd link && mkfifo pipe && {odd}")
+    lab.run(f"cd {remote} && ln -s ../.. up && echo x > x && truncate -s 4T hole")
+    said = command_line.fails(1, "cp", f"lab:{remote}", "from-server")
+    assert "there is room for" in said
+    lab.run(f"rm {remote}/hole")
+    said = command_line.fails(1, "cp", f"lab:{remote}", "from-server")
+    assert "\x1b" not in said
+    assert all(name in said for name in ("esc", "not", "link", "up"))
+    assert [path.name for path in (command_line.home / "from-server").iterdir()] == ["x"]

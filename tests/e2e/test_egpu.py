@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import signal
+import stat
 import threading
 import time
 from dataclasses import dataclass
@@ -139,11 +142,48 @@ def test_a_project_is_there_before_the_job_and_its_result_comes_back(
     assert place.helpers() == []
 
 
-def test_a_folder_that_leads_out_makes_nothing(place: Place, project: Path) -> None:
-    (project / "out").symlink_to("/etc/passwd")
-    line = ("create", "leads-out", "--project-dir", str(project))
-    assert "this link leads out of the folder" in place.alice.fails(1, *line)
-    assert place.job("leads-out").get("eaj", "leads-out") == []
+def test_a_folder_with_what_is_no_file_makes_nothing(place: Place, project: Path) -> None:
+    odd = project / "odd"
+    line = ("create", "no-file", "--project-dir", str(project))
+    for target in ("/etc/passwd", "../../other", "deep/../../x"):
+        odd.symlink_to(target)
+        assert "nothing was sent: `odd`" in place.alice.fails(1, *line), target
+        odd.unlink()
+    for kind in (stat.S_IFIFO, stat.S_IFCHR):
+        os.mknod(odd, kind | 0o644, os.makedev(1, 3))
+        assert "nothing was sent: `odd`" in place.alice.fails(1, *line)
+        odd.unlink()
+    assert place.job("no-file").get("eaj", "no-file") == []
+
+
+@pytest.mark.parametrize("name", ["; rm -rf .", "$(touch evil)", "a\nb", "../x"])
+def test_what_is_no_name_of_a_job_reaches_nothing(place: Place, store: str, name: str) -> None:
+    assert "cannot be a job's name" in place.alice.fails(2, "create", name)
+    line = ("copy-file", name, f"{store}/image.jpg", "--allow-private")
+    assert "cannot be a job's name" in place.alice.fails(2, *line)
+
+
+def test_what_a_job_leaves_on_its_volume_harms_nobody(
+    place: Place, store: str, tmp_path: Path
+) -> None:
+    plant = (
+        "mkdir own; echo x > own/file; ln -s own within; ln -s /tmp out; ln -s ../.. up;"
+        "ln -s /etc/passwd passwd; mkfifo pipe; echo x > './; rm -rf .'; echo x > './$(touch evil)'"
+    )
+    place.create("plants", "--command", f"sh -c {shlex.quote(plant)}", "--wait")
+    said = place.alice.fails(1, "artifacts", "plants", "--to", str(tmp_path / "results"))
+    for name in ("out", "passwd", "up"):
+        assert f"`{name}`" in said
+    found = {path.name for path in (tmp_path / "results").iterdir()}
+    assert found == {"own", "within", "; rm -rf .", "$(touch evil)"}
+    # What comes later is not led out either: not by a folder, and not by a file.
+    copy = ("copy-file", "plants", f"{store}/image.jpg", "--allow-private", "--target-path")
+    for name in ("out", "up"):
+        said = place.alice.fails(1, *copy, f"/artifacts/{name}/image.jpg")
+        assert "a link there leads out of the volume" in said
+    place.alice.must(*copy, "/artifacts/passwd")
+    listed = json.loads(place.alice.must("artifacts", "plants", "-o", "json"))["items"]
+    assert [item["size"] for item in listed if item["name"] == "passwd"] == [len(b"image")]
 
 
 def test_a_url_makes_a_job_that_waits_and_create_completes_it(place: Place, store: str) -> None:

@@ -42,6 +42,23 @@ def incoming(target: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextmanager
+def target_folder(target: Path) -> Iterator[Path]:
+    """The folder that files are for; where they do not come, none is made.
+
+    With one that is there, the same command would mean another place the next time.
+    """
+    new = not target.is_dir()
+    target.mkdir(parents=True, exist_ok=True)
+    try:
+        yield target.resolve()
+    except BaseException:
+        if new:
+            with suppress(OSError):
+                target.rmdir()
+        raise
+
+
 def room(target: Path) -> int:
     """How many bytes a pod may send to a folder."""
     return max(0, shutil.disk_usage(target).free - _SPARE)

@@ -13,7 +13,8 @@ from devctl.api.devserver import NAME
 from devctl.client.files import remote
 from devctl.client.files.amounts import sent
 from devctl.client.files.archive import pack
-from devctl.client.files.arrive import incoming, room
+from devctl.client.files.arrive import incoming, room, target_folder
+from devctl.client.files.failed import failure
 from devctl.client.files.local import Selection, chosen_file, entry, select
 from devctl.client.files.names import check_name, named, readable, unshowable
 from devctl.client.files.put import put_folder
@@ -241,7 +242,7 @@ def _download_file(
         unpacking = Unpacking(arrived, space, frozenset([name]), progress)
         said = remote.fetch(folder, [name], unpacking.take)
         if unpacking.files != [name] or (arrived / name).is_symlink():
-            raise remote.failure(place, said or [f"`{readable(name)}` was not sent"])
+            raise failure(place, said or [f"`{readable(name)}` was not sent"])
         size = (arrived / name).lstat().st_size
         (arrived / name).replace(target)
     return Copied(readable(str(target)), 1, size, changed=said)
@@ -262,12 +263,10 @@ def _download_folder(
             showable.append(name)
     found = remote.look(place, showable)
     wanted = [name for name, about in found.items() if _taken(about)]
-    target.mkdir(parents=True, exist_ok=True)
-    top = target.resolve()
-    space = room(top)
-    enough(space, sum(found[name].size for name in wanted))
     said: list[str] = []
-    with incoming(top) as arrived:
+    with target_folder(target) as top, incoming(top) as arrived:
+        space = room(top)
+        enough(space, sum(found[name].size for name in wanted))
         unpacking = Unpacking(arrived, space, frozenset(wanted), progress)
         unpacking.folders = _empty_folders(found)
         if wanted:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BLOCK = 512
+END = b".".ljust(BLOCK)
+"""What stands behind the last of the archives that come one after the other."""
 _LONGEST = 1 << 16
 """How long a name or a pax header may be, in bytes."""
 _LARGEST = 1 << 62
@@ -50,7 +52,7 @@ class Member(NamedTuple):
 
 
 class Members:
-    """The members of archives that come one after the other.
+    """The members of archives that come one after the other, up to END.
 
     The content of each has to be read, or skipped, before the next one is asked for.
     """
@@ -73,7 +75,7 @@ class Members:
         while True:
             self._skip()
             header = self._block()
-            if header is None:
+            if header == END:
                 return
             if not header.strip(b"\0"):
                 continue  # an archive's end; there may be another one behind it
@@ -147,12 +149,7 @@ class Members:
         piece, self._held = self._held[:most], self._held[most:]
         return piece
 
-    def _block(self) -> bytes | None:
-        """The next header; None at the end of all."""
-        if not self._held:
-            self._held = next((piece for piece in self._pieces if piece), b"")
-            if not self._held:
-                return None
+    def _block(self) -> bytes:
         block = b""
         while len(block) < BLOCK:
             block += self._some(BLOCK - len(block))

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from devctl.client.files import scripts
+from devctl.client.files.failed import HOME, check, lines
 from devctl.client.files.names import readable, unshowable
 from devctl.client.files.transfer import transfer
-from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
-from devctl.kube.exec_stream import CONTAINER
+from devctl.errors import DevctlError, UsageError
+from devctl.kube.exec_stream import CONTAINER, ConnectionLostError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,16 +23,13 @@ if TYPE_CHECKING:
     from devctl.client.files.transfer import Feed, Send, Transfer
     from devctl.kube.cluster import Cluster
 
-HOME = "/home/dev"
-_IN_THE_WAY, _NO_FOLDER, _NOT_THERE, _NO_PROGRAM, _NOT_FOUND = 94, 95, 96, 98, 127
 _SOME_FAILED = 123
 """What xargs ends with where the program that it runs has failed."""
 _MOST = 1 << 28
 """How much a pod may print where it is asked something."""
+_MARK = b"\0\0"
 _PIECE = 64 * 1024
 _LOOKED = re.compile(rb"([0-9a-f]{1,8}) (\d{1,18}) (-?\d{1,12}) ")
-_TAR = re.compile(r"^(?:busybox )?(?:tar|mv|rm|mkdir|find|mktemp|cat|sh|-?sh: \d+): ")
-_NOISE = ("Exiting with failure", "Removing leading", "Error is not recoverable", "xargs:")
 
 
 class Advice(NamedTuple):
@@ -121,7 +121,7 @@ def absolute(path: str) -> str:
 
 def kind(place: Spot) -> str:
     """What a place is: `folder`, `file` or `nothing`."""
-    return ask(place, scripts.KIND).decode(errors="replace")
+    return answer(place, scripts.KIND).decode(errors="replace")
 
 
 def find(place: Spot) -> tuple[list[str], list[str]]:
@@ -133,9 +133,9 @@ def find(place: Spot) -> tuple[list[str], list[str]]:
     """
     with _transfer(place, _argv(scripts.FIND, place.path), None) as command:
         said = _all(place, command)
-        _check(place, command.code, command.errors)
-        problems = _lines(command.errors)
-    names = (os.fsdecode(name).removeprefix("./") for name in said.split(b"\0"))
+        check(place, command.code, command.errors)
+        problems = lines(command.errors)
+    names = (os.fsdecode(name).removeprefix("./") for name in _whole(place, said).split(b"\0"))
     return sorted(name for name in names if name not in {"", "."}), problems
 
 
@@ -144,7 +144,7 @@ def look(place: Spot, names: Iterable[str]) -> dict[str, Found]:
     names = list(names)
     if not names:
         return {}
-    said = ask(place, scripts.LOOK, feed=lambda send: send_names(send, names))
+    said = answer(place, scripts.LOOK, names)
     found: dict[str, Found] = {}
     at = 0
     for name in names:
@@ -164,7 +164,7 @@ def digests(place: Spot, names: Iterable[str]) -> dict[str, str]:
     names = list(names)
     if not names:
         return {}
-    said = ask(place, scripts.DIGESTS, feed=lambda send: send_names(send, names))
+    said = answer(place, scripts.DIGESTS, names)
     lines = said.decode(errors="replace").splitlines()
     if len(lines) != len(names):
         return {}
@@ -197,30 +197,51 @@ def fetch(place: Spot, names: Iterable[str], take: Callable[[Iterator[bytes]], N
         DevctlError: They could not be sent.
     """
     names = list(names)
-    argv = _argv(scripts.SEND, place.path)
-    with _transfer(place, argv, lambda send: send_names(send, names)) as command:
+    argv = _argv(scripts.SEND, place.path, str(sum(map(len, _as_input(names)))))
+    feed = partial(send_names, names=names)
+    with _transfer(place, argv, feed, held=True) as command:
         pieces = iter(command)
         first = next(pieces, None)
         if first is not None:
-            take(_joined(first, pieces))
-            for _ in pieces:
+            come = chain([first], pieces)
+            take(come)
+            command.release()
+            for _ in come:
                 pass  # what comes behind the archives' end is nobody's
-        said = _lines(command.errors)
+        said = lines(command.errors)
         if command.code != _SOME_FAILED or not said:
-            _check(place, command.code, command.errors)
+            check(place, command.code, command.errors)
         return said
 
 
 def send_names(send: Send, names: Iterable[str]) -> None:
     """Send names, each with a NUL behind it; none is taken for an option."""
     piece = bytearray()
-    for name in names:
-        piece += b"./" + os.fsencode(name) + b"\0"
+    for name in _as_input(names):
+        piece += name
         if len(piece) >= _PIECE:
             send(bytes(piece))
             piece.clear()
     if piece:
         send(bytes(piece))
+
+
+def _as_input(names: Iterable[str]) -> Iterator[bytes]:
+    return (b"./" + os.fsencode(name) + b"\0" for name in names)
+
+
+def answer(place: Spot, script: str, names: list[str] | None = None) -> bytes:
+    """What a script answers that ends with the mark."""
+    feed = None if names is None else partial(send_names, names=names)
+    return _whole(place, ask(place, script, feed=feed))
+
+
+def _whole(place: Spot, said: bytes) -> bytes:
+    if not said.endswith(_MARK):
+        raise ConnectionLostError(
+            f"`{place}`: the answer did not arrive as a whole", "repeat the command"
+        )
+    return said.removesuffix(_MARK)
 
 
 def ask(place: Spot, script: str, *arguments: str, feed: Feed | None = None) -> bytes:
@@ -232,13 +253,8 @@ def ask(place: Spot, script: str, *arguments: str, feed: Feed | None = None) -> 
     argv = _argv(script, place.path, *arguments)
     with _transfer(place, argv, feed) as command:
         said = _all(place, command)
-        _check(place, command.code, command.errors)
+        check(place, command.code, command.errors)
     return said
-
-
-def _joined(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from rest
 
 
 def _all(place: Spot, command: Transfer) -> bytes:
@@ -254,60 +270,12 @@ def _argv(script: str, path: str, *arguments: str) -> list[str]:
     return ["sh", "-c", script, "devctl", path, *arguments]
 
 
-def _transfer(place: Spot, argv: list[str], feed: Feed | None) -> AbstractContextManager[Transfer]:
+def _transfer(
+    place: Spot, argv: list[str], feed: Feed | None, *, held: bool = False
+) -> AbstractContextManager[Transfer]:
     return transfer(
-        place.cluster, place.pod, place.namespace, argv, feed, container=place.container
+        place.cluster, place.pod, place.namespace, argv, feed, container=place.container, held=held
     )
-
-
-def _check(place: Spot, code: int, errors: bytes) -> None:
-    if code == 0:
-        return
-    said = _lines(errors)
-    if code == _IN_THE_WAY:
-        name = readable(os.fsdecode(errors).removesuffix("\n").removeprefix("./"))
-        raise DevctlError(
-            f"`{place}`: `{name}` is a folder there and a file here, or the other way round;"
-            " nothing was changed",
-            "rename the one or the other",
-        )
-    if code == _NO_FOLDER:
-        raise UsageError(f"`{place}` is no folder", "name a folder, there or not")
-    if code == _NOT_THERE:
-        raise NotFoundError(f"there is no `{place}`", place.advice.look)
-    if code in {_NO_PROGRAM, _NOT_FOUND}:
-        program = said[-1] if code == _NO_PROGRAM and said else "tar"
-        raise DevctlError(
-            f"`{place}`: its image has no `{program[:20]}`",
-            place.advice.no_tar,
-        )
-    raise failure(place, said)
-
-
-def failure(place: Spot, said: list[str]) -> DevctlError:
-    """What went wrong in a pod, by what its programs have said."""
-    why = said[-1] if said else "the command ended without a word"
-    for line in said:
-        what = line.rpartition(": ")[2]
-        low = line.lower()
-        if "no space left" in low or "quota exceeded" in low or "read-only file" in low:
-            return DevctlError(
-                f"`{place}`: {what}; nothing was changed",
-                place.advice.read_only if "read-only" in low else place.advice.no_room,
-            )
-        if "permission denied" in low or "not permitted" in low:
-            return DeniedError(f"`{place}`: {line}", place.advice.denied)
-    return DevctlError(f"`{place}`: {why}", place.advice.look)
-
-
-def _lines(errors: bytes) -> list[str]:
-    """What programs have said, without their names and what they say to each other."""
-    found = []
-    for line in os.fsdecode(errors).splitlines():
-        text = _TAR.sub("", line.strip())
-        if text and not any(noise in text for noise in _NOISE):
-            found.append(readable(text).replace(": Cannot open:", ":"))
-    return found
 
 
 def counted(send: Send, progress: Callable[[int], None] | None) -> Send:

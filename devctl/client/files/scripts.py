@@ -1,8 +1,10 @@
 r"""What runs in a pod: constant scripts for any `sh`; names are arguments, or NUL-separated.
 
 They ask for what every image has, busybox's too: sh, tar, find, stat, xargs, mv. Those that read
-their input print `+` first, as devctl.client.files.transfer asks. Exit codes: 94 something is in
-the way, 95 no folder, 96 not there, 97 what standard error says, 98 no such program.
+their input print `+` first, as devctl.client.files.transfer asks. What is still on its way when a
+command ends may get lost, without a word: those that answer print two NULs at the end. Exit codes:
+94 something is in the way, 95 no folder, 96 not there, 97 what standard error says, 98 no such
+program.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ if [ -d "$1" ]; then printf folder
 elif [ -e "$1" ] || [ -L "$1" ]; then printf file
 else printf nothing
 fi
+printf '\0\0'
 exit 0
 """
 
@@ -24,6 +27,7 @@ cd -- "$1" || exit 97
 command -v find >/dev/null || { echo find >&2; exit 98; }
 find . \( -name '.devctl-incoming.*' -o -name lost+found \) -prune \
   -o \( -type f -o -type l -o -type d \) -print0
+printf '\0\0'
 exit 0
 """
 
@@ -32,10 +36,11 @@ exit 0
 LOOK = r"""
 command -v stat >/dev/null || { echo stat >&2; exit 98; }
 command -v xargs >/dev/null || { echo xargs >&2; exit 98; }
-[ -d "$1" ] || { printf +; cat >/dev/null; exit 0; }
+[ -d "$1" ] || { printf +; cat >/dev/null; printf '\0\0'; exit 0; }
 cd -- "$1" || exit 97
 printf + || exit 97
 xargs -0 -r stat -c '%f %s %Y %n/' -- 2>/dev/null
+printf '\0\0'
 exit 0
 """
 
@@ -45,23 +50,29 @@ cd -- "$1" || exit 97
 command -v xargs >/dev/null || { echo xargs >&2; exit 98; }
 printf + || exit 97
 xargs -0 -r sh -c 'for f do sha256sum 2>/dev/null < "$f" || echo "?"; done' sh 2>/dev/null
+printf '\0\0'
 exit 0
 """
 
-# Arguments: folder. Input: names. Prints an archive of them, or several in a row. GNU's tar would
-# take a backslash in a name for an escape; busybox's knows neither that nor the option.
+# Arguments: folder, bytes of all names. Input: names. Prints an archive of them, or several in a
+# row, and behind it a block with a dot alone; ends once its input does. GNU's tar would take a
+# backslash in a name for an escape; busybox's knows neither that nor the option.
 SEND = r"""
 [ -e "$1" ] || exit 96
 [ -d "$1" ] || exit 95
 cd -- "$1" || exit 97
-for program in tar xargs; do
+for program in tar xargs head; do
   command -v $program >/dev/null || { echo $program >&2; exit 98; }
 done
 printf + || exit 97
 LC_ALL=C; export LC_ALL
 plain=
 tar --no-unquote --version >/dev/null 2>&1 && plain=--no-unquote
-xargs -0 -r tar $plain -cf - --
+head -c "$2" | xargs -0 -r tar $plain -cf - --
+code=$?
+printf '%-512s' .
+cat >/dev/null
+exit $code
 """
 
 # Arguments: folder. Input: an archive with what is to be put there below `files`, and below `lists`

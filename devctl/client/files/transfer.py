@@ -40,14 +40,29 @@ class Transfer:
         errors: The first part of what it has written to standard error.
     """
 
-    def __init__(self, stream: ExecStream, feed: Feed | None = None) -> None:
-        """Take over a stream."""
+    def __init__(self, stream: ExecStream, feed: Feed | None = None, *, held: bool = False) -> None:
+        """Take over a stream.
+
+        Args:
+            stream: The command's.
+            feed: What sends it its input.
+            held: Whether its input stays open after that, until `release`.
+        """
         self._stream, self._feed = stream, feed
-        self._ended = threading.Event()
+        self._ended, self._released = threading.Event(), threading.Event()
+        if not held:
+            self._released.set()
         self._failure: BaseException | None = None
         self._feeder: threading.Thread | None = None
         self.code = -1
         self.errors = b""
+
+    def release(self) -> None:
+        """End the command's input: all that was wanted of it has come.
+
+        Of what is still on its way when a command ends, not everything need arrive.
+        """
+        self._released.set()
 
     def __iter__(self) -> Iterator[bytes]:
         """What the command prints, until it ends.
@@ -90,6 +105,7 @@ class Transfer:
     def _settle(self) -> None:
         """Wait for what sends; it sends nothing more, but may be at a file."""
         self._ended.set()
+        self._released.set()
         if self._feeder is None:
             return
         self._feeder.join(_SOON)
@@ -103,6 +119,7 @@ class Transfer:
         assert feed  # noqa: S101 - there is a thread only where there is something to send
         try:
             feed(self._send)
+            self._released.wait()
         except (_EndedError, ConnectionLostError):
             # Its exit code, or the reading side, says why.
             return
@@ -132,6 +149,7 @@ def transfer(  # noqa: PLR0913 - where, what and with what are each a choice of 
     feed: Feed | None = None,
     *,
     container: str = CONTAINER,
+    held: bool = False,
 ) -> Iterator[Transfer]:
     """Run a command in a pod for as long as a `with` block lasts.
 
@@ -143,7 +161,12 @@ def transfer(  # noqa: PLR0913 - where, what and with what are each a choice of 
         feed: What sends it its input, in a thread of its own, once it has printed READY; the input
             ends when it returns.
         container: Where it runs in the pod.
+        held: Whether the input stays open after that, until the transfer is released.
     """
     reads = feed is not None
     with open_exec(cluster, pod, argv, namespace, container=container, stdin=reads) as stream:
-        yield Transfer(stream, feed)
+        command = Transfer(stream, feed, held=held)
+        try:
+            yield command
+        finally:
+            command.release()

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from devctl.api.ephemeral_acceleration_job import (
     FINISHED_AT,
     JOB,
+    JOB_UID,
     PVC_TTL_SECONDS,
     RELEASED_AT,
+    RELEASED_UID,
     claim_name,
 )
 from devctl.api.labels import MANAGED_BY, MANAGER
@@ -66,7 +68,9 @@ class Claim(Named):
         What cannot be read never deletes anything.
         """
         notes: dict[str, str] = self.raw["metadata"].get("annotations") or {}
-        since = notes.get(FINISHED_AT) or notes.get(RELEASED_AT)
+        # Another job of the name has had it since, and nobody has told yet that it is gone, too.
+        outdated = notes.get(RELEASED_UID) != notes.get(JOB_UID)
+        since = notes.get(FINISHED_AT) or (None if outdated else notes.get(RELEASED_AT))
         seconds = notes.get(PVC_TTL_SECONDS)
         if not since or not seconds or not _SECONDS.fullmatch(seconds):
             return None

@@ -8,6 +8,7 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
+from devctl.api.ephemeral_acceleration_job import MOUNT_PATH
 from devctl.client.files.ignore import INCOMING
 from devctl.client.files.remote import ask
 from devctl.client.files.sync import amount
@@ -61,6 +62,7 @@ def copy_url(
         DevctlError: It cannot be fetched or kept; a file that was there is as it was.
     """
     folder, name = posixpath.split(path)
+    volume = place._replace(path=MOUNT_PATH)
     beside = place._replace(path=folder)
     for_now = f"{INCOMING}{secrets.token_hex(8)}"
     digest = sha256()
@@ -78,7 +80,7 @@ def copy_url(
         whole = True
 
     try:
-        ask(beside, PUT, for_now, feed=feed)
+        ask(volume, PUT, posixpath.relpath(folder, MOUNT_PATH), for_now, feed=feed)
         _see_whole(beside, whole=whole)
         ask(beside, INSTALL, for_now, name, digest.hexdigest())
     except BaseException:

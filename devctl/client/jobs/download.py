@@ -63,7 +63,7 @@ class Downloaded:
 
 def names(place: Spot) -> list[str]:
     """The names of files and links below a folder, as the pod tells them."""
-    said = files_remote.ask(place, LIST)
+    said = files_remote.answer(place, LIST)
     found = sorted(os.fsdecode(name).removeprefix("./") for name in said.split(b"\0") if name)
     if len(found) > MEMBERS:
         raise DevctlError(f"`{place}` holds more than {MEMBERS:,} files", "look with `egpu debug`")

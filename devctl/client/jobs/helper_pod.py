@@ -98,28 +98,6 @@ def helper_pod(  # noqa: PLR0913 - each is a fact of the pod
         asks: Its requests; None for little.
         node: The node that has the volume in use, which no other can mount.
     """
-    requests = dict(asks or _REQUESTS)
-    limits = {device: amount for device, amount in requests.items() if "/" in device}
-    limits["memory"] = max("256Mi", requests["memory"], key=parse_quantity)
-    limits["cpu"] = max("1", requests["cpu"], key=parse_quantity)
-    container = {
-        "name": role.name,
-        "image": image,
-        "imagePullPolicy": "IfNotPresent",
-        "command": ["sleep", str(role.seconds)],
-        "workingDir": role.mount,
-        "env": [{"name": "HOME", "value": "/tmp"}],  # noqa: S108 - the pod's own
-        "resources": {"requests": requests, "limits": limits},
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": role is LOADER,
-            "capabilities": {"drop": ["ALL"]},
-        },
-        "volumeMounts": [
-            {"name": "artifacts", "mountPath": role.mount},
-            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108
-        ],
-    }
     spec: dict[str, Any] = {
         "restartPolicy": "Never",
         "activeDeadlineSeconds": role.seconds,
@@ -136,7 +114,7 @@ def helper_pod(  # noqa: PLR0913 - each is a fact of the pod
         },
         # The volume may be on a node that is kept for pods with GPUs.
         "tolerations": [{"key": _GPU, "operator": "Exists", "effect": "NoSchedule"}],
-        "containers": [container],
+        "containers": [_container(role, image, asks or _REQUESTS)],
         "volumes": [
             {"name": "artifacts", "persistentVolumeClaim": {"claimName": claim}},
             {"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}},
@@ -158,4 +136,28 @@ def helper_pod(  # noqa: PLR0913 - each is a fact of the pod
         "kind": "Pod",
         "metadata": {"name": name, "labels": labels},
         "spec": spec,
+    }
+
+
+def _container(role: Role, image: str, requests: Mapping[str, str]) -> dict[str, Any]:
+    limits = {device: amount for device, amount in requests.items() if "/" in device}
+    limits["memory"] = max("256Mi", requests["memory"], key=parse_quantity)
+    limits["cpu"] = max("1", requests["cpu"], key=parse_quantity)
+    return {
+        "name": role.name,
+        "image": image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["sleep", str(role.seconds)],
+        "workingDir": role.mount,
+        "env": [{"name": "HOME", "value": "/tmp"}],  # noqa: S108 - the pod's own
+        "resources": {"requests": dict(requests), "limits": limits},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": role is LOADER,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [
+            {"name": "artifacts", "mountPath": role.mount},
+            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108
+        ],
     }

@@ -11,20 +11,28 @@ cd -- "$1" || exit 97
 printf + && exec xargs -0 sha256sum --
 """
 
-# Arguments: folder. Prints the names of files and links below it.
+# Arguments: folder. Prints the names of files and links below it, and two NULs.
 LIST = r"""
 cd -- "$1" || exit 97
 find . \( -name lost+found -o -name '.devctl-incoming.*' \) -prune \
   -o \( -type f -o -type l \) -print0 2>/dev/null
+printf '\0\0'
 exit 0
 """
 
-# Arguments: folder, name. Input: what the file is to hold, which lies under that name for now. No
-# `exec`: when nobody holds the output any more, containerd takes the command for ended.
+# Arguments: volume, a folder of it, name. Input: what the file is to hold, which lies under that
+# name for now. A link that a job has left must not lead elsewhere: it would be lost with the pod.
+# No `exec`: when nobody holds the output any more, containerd takes the command for ended.
 PUT = r"""
-[ ! -e "$1" ] || [ -d "$1" ] || exit 95
-mkdir -p -- "$1" && cd -- "$1" || exit 97
-printf + && cat > "./$2"
+cd -- "$1" || exit 97
+top=$(pwd -P)
+[ ! -e "./$2" ] || [ -d "./$2" ] || exit 95
+mkdir -p -- "./$2" && cd -- "./$2" || exit 97
+case $(pwd -P)/ in
+  "$top"/*) ;;
+  *) echo 'a link there leads out of the volume' >&2; exit 97 ;;
+esac
+printf + && cat > "./$3"
 exit
 """
 

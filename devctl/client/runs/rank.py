@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from devctl.client.runs.events import Ended, Lost, Noticed, Printed
-from devctl.client.runs.watch import fate
+from devctl.client.streams.pod_fate import fate
 from devctl.errors import DeniedError, DevctlError, NotFoundError
 from devctl.kube import resources
 from devctl.kube.exec_stream import STDOUT, ConnectionLostError
@@ -36,6 +36,7 @@ _ENDED = re.compile(rb"^ended (\d{1,3}) (\d{1,12}\.\d\d?) (\d{1,12}\.\d\d?)$", r
 _LOST = re.compile(rb"^lost$", re.MULTILINE)
 _FROM = re.compile(rb"^from (\d{1,18})$", re.MULTILINE)
 _MORE = re.compile(rb"^more$", re.MULTILINE)
+_SIZE = re.compile(rb"^size (\d{1,18})$", re.MULTILINE)
 
 
 class RankReader:
@@ -147,7 +148,7 @@ class RankReader:
         Raises:
             DevctlError: The connection is lost.
         """
-        said, held = b"", b""
+        said, held, before = b"", b"", self._offset
         self._heard = time.monotonic()
         with self._place.open(self._rank, "follow", self._run, str(self._offset)) as stream:
             self._stream = stream
@@ -168,12 +169,26 @@ class RankReader:
                     held = b""
                 self._heard = time.monotonic()
             code = stream.exit_code
-        if end is not None or _MORE.search(said):
-            return end
+        if end is not None:
+            return end if self._has_all(said, before) else None
+        if _MORE.search(said):
+            return None
         if b"error: " in said:
             raise self._place.failure(self._rank, code, said[said.index(b"error: ") :])
         # It was ended together with all else there, or with the connection.
         raise ConnectionLostError(f"{self._place.called(self._rank)} has hung up", self._goes_on())
+
+    def _has_all(self, said: bytes, before: int) -> bool:
+        """Whether all has come: what is still on its way when a program ends may get lost.
+
+        Raises:
+            ConnectionLostError: Nothing more comes.
+        """
+        if self._offset >= said_size(said):
+            return True
+        if self._offset == before:
+            raise ConnectionLostError("the end of the output does not come", self._goes_on())
+        return False
 
     def _end(self, said: bytes) -> End | None:
         """How the rank has ended, if it says so."""
@@ -214,3 +229,9 @@ class RankReader:
         return (
             f"the run may go on: `devctl attach {self._place.server} {self._run}` follows it again"
         )
+
+
+def said_size(said: bytes) -> int:
+    """How many bytes a rank says that its output has; 0 where it says nothing of it."""
+    match = _SIZE.search(said)
+    return int(match[1]) if match else 0

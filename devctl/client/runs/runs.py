@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from devctl.client.files.names import readable
 from devctl.client.runs.follow import Following
 from devctl.client.runs.place import find_place
+from devctl.client.runs.rank import said_size
 from devctl.client.runs.ranks import OnEvery, on_every
 from devctl.client.runs.record import Record, Run, merged, parse
 from devctl.client.runs.script import new_name
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _PATIENCE = 20.0
 """Seconds for which is tried to end a run on a rank that does not answer."""
 _RETRY = 0.5
+_MOST_SAID = 64 * 1024
 
 
 class Runs:
@@ -166,16 +168,27 @@ class Runs:
         Raises:
             DevctlError: It cannot be had.
         """
-        said = b""
-        with run.place.open(rank, "output", run.name, str(offset)) as stream:
-            for channel, data in stream.read():
-                if channel == STDOUT:
-                    yield bytes(data)
-                else:
-                    said += data
-            code = stream.exit_code
-        if code:
-            raise run.place.failure(rank, code, said)
+        size = None
+        while size is None or offset < size:
+            begun, said = offset, b""
+            with run.place.open(rank, "output", run.name, str(offset)) as stream:
+                for channel, data in stream.read():
+                    if channel == STDOUT:
+                        offset += len(data)
+                        yield bytes(data)
+                    else:
+                        said = (said + data)[:_MOST_SAID]
+                code = stream.exit_code
+            if code:
+                raise run.place.failure(rank, code, said)
+            # As much as there was at first: whoever prints on would never be done.
+            size = said_size(said) if size is None else size
+            # What was still on its way when the program ended does not always arrive.
+            if begun == offset < size:
+                raise ConnectionLostError(
+                    f"the end of what {run.place.called(rank)} has printed does not come",
+                    "repeat the command",
+                )
 
     def tail(self, run: Run, rank: int, lines: int) -> int:
         """The byte of a rank's output at which its last lines begin."""

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from devctl.api.labels import DEVSERVER
-from devctl.client.streams.exec_pod import container_status
+from devctl.client.streams.pod_fate import fate
 from devctl.errors import DeniedError, DevctlError
 from devctl.kube import resources
 from devctl.kube.cluster import WINDOW
@@ -70,36 +70,3 @@ def _changes(place: Place, names: Iterable[str]) -> Iterator[tuple[str, Object |
     for change in place.cluster.watch(resources.Pod, labels=labels, seconds=WINDOW):
         name = str(change.object["metadata"]["name"])
         yield name, None if change.type == "DELETED" else change.object
-
-
-def fate(before: Object, now: Object | None) -> str:
-    """What has become of a pod and its container since; empty where they are as they were."""
-    name = before["metadata"]["name"]
-    if now is None:
-        return f"pod `{name}` was deleted"
-    if now["metadata"].get("uid") != before["metadata"].get("uid"):
-        return f"pod `{name}` was deleted and made anew"
-    status = now.get("status") or {}
-    container = container_status(now)
-    if status.get("phase") in {"Failed", "Succeeded"}:
-        why = status.get("message") or status.get("reason") or _end(container)
-        return f"pod `{name}` has ended: {_one_line(why)}"
-    same = container.get("containerID") == container_status(before).get("containerID")
-    if same and "terminated" not in (container.get("state") or {}):
-        return ""
-    return f"the container of pod `{name}` has ended: {_end(container)}"
-
-
-def _end(container: Object) -> str:
-    ended = (container.get("state") or {}).get("terminated") or (
-        container.get("lastState") or {}
-    ).get("terminated")
-    if not ended:
-        return "it was started anew"
-    if ended.get("reason") == "OOMKilled":
-        return "it ran out of memory"
-    return _one_line(ended.get("message") or f"exit code {ended.get('exitCode')}")
-
-
-def _one_line(text: object) -> str:
-    return " ".join(str(text).split())

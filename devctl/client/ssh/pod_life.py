@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from devctl.client.streams.exec_pod import container_status
+from devctl.client.streams.pod_fate import fate
 from devctl.errors import DeniedError, DevctlError, NotFoundError
 from devctl.kube import resources
 from devctl.kube.cluster import WINDOW
@@ -81,24 +81,12 @@ class PodLife:
     def fate(self, now: Object | None) -> DevctlError | None:
         """What became of the pod as it was, if anything."""
         server = self._name.rpartition("-")[0]
-        again = (
-            f"see `devctl describe {server}`; when it runs, `devctl ssh {server}` connects again"
-        )
-        if now is None or now["metadata"].get("uid") != self._before["metadata"].get("uid"):
-            how = "was deleted" if now is None else "was made anew"
-            return DevctlError(f"the session has ended: pod `{self._name}` {how}", again)
-        status = now.get("status") or {}
-        if status.get("phase") in {"Failed", "Succeeded"}:
-            why = status.get("message") or status.get("reason") or "no reason given"
-            return DevctlError(f"the session has ended: pod `{self._name}` has ended: {why}", again)
-        container = container_status(now)
-        same = container.get("containerID") == container_status(self._before).get("containerID")
-        if same and "terminated" not in (container.get("state") or {}):
+        why = fate(self._before, now)
+        if not why:
             return None
         return DevctlError(
-            f"the session has ended: the container of pod `{self._name}` has ended:"
-            f" {_end(container)}",
-            again,
+            f"the session has ended: {why}",
+            f"see `devctl describe {server}`; when it runs, `devctl ssh {server}` connects again",
         )
 
     def _leaving(self, now: Object | None) -> DevctlError | None:
@@ -125,15 +113,3 @@ class PodLife:
 
 def _leaves(pod: Object) -> bool:
     return "deletionTimestamp" in pod["metadata"]
-
-
-def _end(container: Object) -> str:
-    ended = (container.get("state") or {}).get("terminated") or (
-        container.get("lastState") or {}
-    ).get("terminated")
-    if not ended:
-        return "it was started anew"
-    if ended.get("reason") == "OOMKilled":
-        return "it ran out of memory"
-    said = ended.get("message") or f"exit code {ended.get('exitCode')}"
-    return " ".join(str(said).split())

@@ -106,11 +106,19 @@ def volume(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     @contextmanager
     def local(
-        _cluster: object, _pod: str, _namespace: str, argv: list[str], feed: Any = None, **_: str
+        _cluster: object,
+        _pod: str,
+        _namespace: str,
+        argv: list[str],
+        feed: Any = None,
+        *,
+        container: str,
+        held: bool,
     ) -> Iterator[Command]:
+        assert container == "loader"
         assert argv[:2] == ["sh", "-c"]
         inside = str(root) + argv[4].removeprefix("/artifacts")
-        yield Command([*argv[:4], inside, *argv[5:]], feed, root)
+        yield Command([*argv[:4], inside, *argv[5:]], feed, root, held=held)
 
     monkeypatch.setattr(files_remote, "transfer", local)
 

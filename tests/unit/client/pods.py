@@ -87,11 +87,17 @@ class Command(Transfer):
     """A command of a pod that runs here, in a folder."""
 
     def __init__(
-        self, argv: list[str], feed: Any, root: Path, env: dict[str, str] | None = None
+        self,
+        argv: list[str],
+        feed: Any,
+        root: Path,
+        env: dict[str, str] | None = None,
+        *,
+        held: bool = False,
     ) -> None:
         self.local = LocalStream(argv, root, stdin=feed is not None, env=env or {})
         stream: Any = self.local
-        super().__init__(stream, feed)
+        super().__init__(stream, feed, held=held)
 
     def __iter__(self) -> Iterator[bytes]:
         try:
@@ -111,15 +117,24 @@ def pods(monkeypatch: pytest.MonkeyPatch, above: Path, **env: str) -> None:
 
     @contextmanager
     def local(
-        _cluster: object, pod: str, _namespace: str, argv: list[str], feed: Any = None, **_: str
+        _cluster: object,
+        pod: str,
+        _namespace: str,
+        argv: list[str],
+        feed: Any = None,
+        *,
+        container: str,
+        held: bool,
     ) -> Iterator[Command]:
+        assert container
         assert argv[:2] == ["sh", "-c"]
         root = above / pod
         root.mkdir(exist_ok=True)
-        command = Command([*argv[:4], f"{root}{argv[4]}", *argv[5:]], feed, root, env)
+        command = Command([*argv[:4], f"{root}{argv[4]}", *argv[5:]], feed, root, env, held=held)
         try:
             yield command
         finally:
+            command.release()
             command.local.close()
 
     monkeypatch.setattr(files_remote, "transfer", local)

@@ -15,7 +15,7 @@ from unit.client.objects import PODS, SERVERS, Thing, pod, server
 from unit.devserver_files.conftest import make_container
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     import pytest
@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 class Stream:
     """A program on this machine, as one in a pod is seen."""
 
-    def __init__(self, argv: Sequence[str], env: dict[str, str]) -> None:
+    def __init__(
+        self,
+        argv: Sequence[str],
+        env: dict[str, str],
+        arrives: Callable[[bytes], bytes] | None = None,
+    ) -> None:
+        self._arrives = arrives
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env)
         self.lost = threading.Event()
@@ -73,6 +79,8 @@ class Stream:
 
     def _pump(self, channel: int, pipe: Any) -> None:
         with pipe:
+            if channel == STDOUT and self._arrives:
+                self._pieces.put((channel, self._arrives(pipe.read())))
             while piece := pipe.read1(65536):
                 self._pieces.put((channel, piece))
 
@@ -87,6 +95,8 @@ class Ranks:
         self.calls: list[list[str]] = []
         self.broken: set[str] = set()
         """Pods that cannot be reached."""
+        self.arrives: Callable[[bytes], bytes] | None = None
+        """What arrives of an output that was printed; else all of it."""
         self.count = count
         api.add(SERVERS, server("lab", replicas=count))
         for ordinal in range(count):
@@ -111,7 +121,8 @@ class Ranks:
         env = {"PATH": os.environ["PATH"], "WORLD_SIZE": str(self.count)}
         env |= {"NODE_RANK": pod.rpartition("-")[2]}
         script = container.script("run", {"limit=100 ": "limit=6 "})
-        stream = Stream([str(container.root / "sh"), str(script), *argv[2:]], env)
+        words = [str(container.root / "sh"), str(script), *argv[2:]]
+        stream = Stream(words, env, self.arrives if argv[2] in {"follow", "output"} else None)
         self.streams.append(stream)
         return stream
 

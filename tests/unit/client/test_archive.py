@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from devctl.client.files.archive import BROKEN, pack
 from devctl.client.files.local import entry
-from devctl.client.files.members import Members
+from devctl.client.files.members import END, Members
 
 NAMES = st.text("ab\n -$ü\udcff", min_size=1, max_size=60)
 
@@ -33,7 +33,7 @@ def test_two_readers_agree_on_it(files: dict[str, bytes], deleted: list[str]) ->
     options = {"encoding": "utf-8", "errors": "surrogateescape"}
     with tarfile.open(fileobj=io.BytesIO(data), **options) as tar:  # type: ignore[call-overload]
         theirs = {member.name: tar.extractfile(member).read() for member in tar}
-    members = Members(iter([bytes(data)]))
+    members = Members(iter([bytes(data), END]))
     ours = {member.name: b"".join(members.read()) for member in members}
     assert list(theirs.items()) == list(ours.items()) == list(wanted.items())
 

@@ -15,7 +15,7 @@ from devctl.client.files import files as client_files
 from devctl.client.files.copy import There, parse
 from devctl.client.files.files import Files
 from devctl.client.files.ignore import INCOMING
-from devctl.errors import DevctlError, NotFoundError, UsageError
+from devctl.errors import DevctlError, HostError, NotFoundError, UsageError
 from unit.client.objects import NAMESPACE
 from unit.client.pods import Cluster, pods, tree
 
@@ -213,6 +213,20 @@ def test_a_folder_comes_and_replaces_nothing(files: Files, home: Path, tmp_path:
     assert tree(tmp_path / "another") == {"model": b"theirs"}
 
 
+def test_a_folder_that_does_not_come_is_not_made(
+    files: Files, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "runs").mkdir()
+    (home / "runs" / "model").write_text("x" * 100)
+    with monkeypatch.context() as patch:
+        patch.setattr(copy, "room", lambda _target: 10)
+        with pytest.raises(HostError, match="there is room for 10 B here"):
+            files.copy("lab:runs", "mine")
+    assert not (tmp_path / "mine").exists()
+    files.copy("lab:runs", "mine")
+    assert tree(tmp_path / "mine") == {"model": b"x" * 100}
+
+
 def test_what_cannot_be_brought(files: Files, home: Path, tmp_path: Path) -> None:
     (home / "a").write_text("x")
     (home / "link").symlink_to("a")
@@ -240,7 +254,7 @@ def test_a_pod_that_sends_a_link_for_a_file(
     files: Files, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / "a").write_text("x")
-    evil = scripts.SEND.replace("xargs -0", "rm a; ln -s b a; xargs -0")
+    evil = scripts.SEND.replace("head -c", "rm a; ln -s b a; head -c")
     monkeypatch.setattr(scripts, "SEND", evil)
     with pytest.raises(DevctlError, match="`a` was not sent"):
         files.copy("lab:a", ".")

@@ -75,7 +75,7 @@ def test_all_is_well(well: FakeApi) -> None:
     seen = found(well)
     assert {name: each.found for name, each in seen.items() if each.state is not State.OK} == {}
     assert list(seen) == [
-        *("programs", "kubeconfig", "reachability", "versions", "credentials", "clock", "kinds"),
+        *("programs", "kubeconfig", "reachability", "credentials", "versions", "clock", "kinds"),
         *("rights", "operator", "observer", "storage", "flavor", "image"),
     ]
     assert "alice@company.com" in seen["credentials"].found
@@ -107,6 +107,20 @@ def test_expired_credentials_are_not_an_unreachable_server(well: FakeApi) -> Non
     assert seen["reachability"].state is State.OK
     assert seen["credentials"].state is State.FAILED
     assert "log in" in seen["credentials"].fix
+    assert {seen[name].state for name in ("versions", "operator", "image")} == {State.SKIPPED}
+
+
+def test_nobody_in_particular(well: FakeApi) -> None:
+    well.user = "system:anonymous"
+    seen = found(well)
+    assert seen["credentials"].state is State.FAILED
+    assert "kubeconfig" in seen["credentials"].fix
+    assert seen["rights"].state is State.SKIPPED
+
+
+def test_the_fix_is_not_what_was_just_done(well: FakeApi) -> None:
+    well.refusals["GET", "version"] = (404, "the server could not find the requested resource")
+    assert all("devctl doctor" not in each.fix for each in found(well).values())
 
 
 def drop(plural: str, name: str) -> Callable[[FakeApi], object]:
@@ -137,10 +151,6 @@ def timeless(api: FakeApi) -> None:
     api.answers["version"] = httpx2.Response(200, json={"gitVersion": "v1.34.0"})
 
 
-def nobody(api: FakeApi) -> None:
-    api.user = "system:anonymous"
-
-
 def no_kinds(api: FakeApi) -> None:
     serve(api, "apis/devops.yourcompany.com/v1", ["devservers"])
 
@@ -153,8 +163,14 @@ def no_exec(api: FakeApi) -> None:
     api.denied = {("create", "pods/exec"), ("get", "secrets")}
 
 
-def no_rights(api: FakeApi) -> None:
+def no_list(api: FakeApi) -> None:
     api.denied = {("list", "devservers")}
+
+
+def no_rights(api: FakeApi) -> None:
+    api.denied = {
+        (right.verb, f"{right.resource}/{right.subresource}".rstrip("/")) for right in RIGHTS
+    }
 
 
 NOT_READY = deployment(
@@ -167,14 +183,14 @@ NOT_READY = deployment(
     [
         (older, "versions", State.FAILED, "v1.30.9, devctl", "1.31 or newer"),
         (odd, "versions", State.WARNING, "`custom`", "kubectl version"),
-        (nobody, "credentials", State.FAILED, "does not know you", "kubeconfig"),
         (behind, "clock", State.FAILED, "behind the API server", "NTP"),
         (somewhat_ahead, "clock", State.WARNING, "ahead of the API server", "NTP"),
         (timeless, "clock", State.WARNING, "does not say what time", "proxy"),
         (no_kinds, "kinds", State.FAILED, "`devserverflavors.devops", "make deploy"),
         (no_jobs, "kinds", State.WARNING, "`egpu` cannot work", "make deploy"),
         (no_exec, "rights", State.WARNING, "create pods/exec, get secrets", "`devctl-user`"),
-        (no_rights, "rights", State.FAILED, "list devservers", "-n"),
+        (no_list, "rights", State.FAILED, "list devservers", "-n"),
+        (no_rights, "rights", State.FAILED, "you have no rights", "`devctl-user`"),
         (drop("deployments", "devctl-operator"), "operator", State.FAILED, "no Deployment", "make"),
         (add("deployments", NOT_READY), "operator", State.FAILED, "(no image)", "kubectl"),
         (add("deployments", deployment("observer", 0, 0)), "observer", State.FAILED,

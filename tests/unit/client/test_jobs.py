@@ -259,7 +259,7 @@ def test_events_are_those_of_the_job_its_pod_and_its_volume(api: FakeApi, jobs: 
         event("EphemeralAccelerationJob/other"),
     )
     assert [found.about.partition("/")[0] for found in jobs.events("my-job")] == [
-        "persistentvolumeclaim",
+        "volume",
         "ephemeralaccelerationjob",
         "pod",
     ]
@@ -320,6 +320,10 @@ PAST = ago(hours=2)
         (claim(finished_at=ago(minutes=60)), None, [], Why.DUE),
         (claim(released_at=PAST), None, [], Why.DUE),
         (claim(released_at=ago(minutes=2)), None, [], Why.EARLY),
+        (claim(released_at=PAST, released_uid="1", job_uid="1"), None, [], Why.DUE),
+        # Another job of its name has had it since.
+        (claim(released_at=PAST, released_uid="1", job_uid="2"), None, [], Why.UNKNOWN),
+        (claim(released_at=PAST, job_uid="2"), None, [], Why.UNKNOWN),
         (claim(finished_at=PAST), None, ["a"], Why.IN_USE),
         (claim(), None, [], Why.UNKNOWN),
         (claim(pvc_ttl_seconds="", finished_at=PAST), None, [], Why.UNKNOWN),

@@ -18,6 +18,7 @@ from devctl.client.files import remote as files_remote
 from devctl.client.files.local import select
 from devctl.client.jobs import checksums, copy_url, download, scripts, target, upload
 from devctl.client.jobs.fetch import Limits
+from devctl.client.jobs.scripts import LIST
 from devctl.client.jobs.target import target_path
 from devctl.errors import DevctlError, UsageError
 from unit.client.job_things import place, volume
@@ -204,10 +205,20 @@ def test_nothing_here_is_replaced_by_something_else(here: Path, there: Path) -> 
 def test_names_that_no_honest_pod_tells_end_it(
     name: str, here: Path, there: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(download, "LIST", f"printf '{name}\\0'")
+    monkeypatch.setattr(download, "LIST", f"printf '{name}\\0\\0\\0'")
     with pytest.raises(DevctlError, match="leads out of the folder"):
         download.download(place(), here)
     assert tree(here) == tree(there) == {}
+
+
+def test_a_list_that_is_cut_off_is_not_taken_for_all_there_is(
+    here: Path, there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of what a command prints last, not everything need arrive, and nobody says so."""
+    (there / "a").touch()
+    monkeypatch.setattr(download, "LIST", LIST.replace("printf '\\0\\0'", ""))
+    with pytest.raises(DevctlError, match="did not arrive as a whole"):
+        download.download(place(), here)
 
 
 def test_an_empty_volume_is_no_error(here: Path, there: Path) -> None:
@@ -238,6 +249,25 @@ def test_a_url_becomes_a_file_of_any_name(
     assert (done.path, done.size) == (path, 5)
 
 
+@pytest.mark.parametrize("target", ["/", "..", "deep/../..", "../there-too"])
+def test_a_link_on_the_volume_leads_no_file_out_of_it(
+    target: str, there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (there / "deep").mkdir()
+    (there.parent / "there-too").mkdir()
+    (there / "out").symlink_to(target)
+    (there / "within").symlink_to("deep")
+    (there / "passwd").symlink_to("/etc/passwd")
+    fetched(monkeypatch, b"image")
+    with pytest.raises(DevctlError, match="a link there leads out of the volume"):
+        copy_url.copy_url(place(), "http://a/", "/artifacts/out/x/image.jpg", Limits())
+    copy_url.copy_url(place(), "http://a/", "/artifacts/within/image.jpg", Limits())
+    # A link is replaced, and not written through.
+    copy_url.copy_url(place(), "http://a/", "/artifacts/passwd", Limits())
+    assert tree(there) == {"deep/image.jpg": b"image", "passwd": b"image"}
+    assert list((there.parent / "there-too").rglob("*.jpg")) == []
+
+
 @pytest.mark.parametrize("error", [DevctlError("too large"), OSError("gone")])
 def test_what_does_not_come_as_a_whole_leaves_the_older_file(
     error: Exception, there: Path, monkeypatch: pytest.MonkeyPatch
@@ -254,8 +284,8 @@ def test_what_does_not_come_as_a_whole_leaves_the_older_file(
     [
         # The command ends before it has been sent all: containerd says so where nobody holds its
         # output any more, and an empty file must not be taken for a whole one.
-        'printf +; : > "$1/$2"; exit 0',
-        'printf +; cat > "$1/$2"; echo more >> "$1/$2"; exit 0',
+        'printf +; : > "$1/$2/$3"; exit 0',
+        'printf +; cat > "$1/$2/$3"; echo more >> "$1/$2/$3"; exit 0',
     ],
 )
 def test_what_arrives_otherwise_is_not_installed(

@@ -167,7 +167,7 @@ def test_nothing_is_deleted_while_a_folder_cannot_be_looked_into(
     here: Path, there: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     get(here)
-    said = "printf './a\\0'; echo 'find: ./deep: Permission denied' >&2"
+    said = "printf './a\\0\\0\\0'; echo 'find: ./deep: Permission denied' >&2"
     monkeypatch.setattr(scripts, "FIND", said)
     done = get(here, delete=True)
     assert done.left_out == ["./deep: Permission denied"]
@@ -178,7 +178,7 @@ def test_nothing_is_deleted_while_a_folder_cannot_be_looked_into(
 def test_a_file_that_cannot_be_read_does_not_keep_the_others(
     here: Path, there: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unreadable = scripts.SEND.replace("xargs -0 -r tar", "rm a; xargs -0 -r tar")
+    unreadable = scripts.SEND.replace("head -c", "rm a; head -c")
     assert unreadable != scripts.SEND
     monkeypatch.setattr(scripts, "SEND", unreadable)
     done = get(here)
@@ -203,7 +203,7 @@ def test_no_link_here_is_written_through(here: Path, there: Path, tmp_path: Path
 def test_names_that_no_honest_pod_tells_end_it(
     name: str, here: Path, there: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scripts, "FIND", f"printf '{name}\\0'")
+    monkeypatch.setattr(scripts, "FIND", f"printf '{name}\\0\\0\\0'")
     with pytest.raises(DevctlError, match="leads out of the folder"):
         get(here)
     assert not here.exists()

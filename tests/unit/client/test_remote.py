@@ -18,12 +18,15 @@ from devctl.client.files import remote, scripts
 from devctl.client.files.archive import pack
 from devctl.client.files.ignore import INCOMING
 from devctl.client.files.local import entry, select
+from devctl.client.files.members import Members
+from devctl.client.files.transfer import Transfer
 from devctl.client.files.unpack import Unpacking
 from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
+from devctl.kube.exec_stream import ConnectionLostError
 from unit.client.pods import place, pods, tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 PATH = "/home/dev/p"
 ODD = [
@@ -247,7 +250,11 @@ def shim(folder: Path, name: str, script: str) -> None:
 
 
 FAILURES = {
-    "full": ("tar: files/a: Cannot write: No space left on device", DevctlError, "No space left"),
+    "full": (
+        "tar: files/a: Cannot write: No space left on device",
+        DevctlError,
+        "the home is full: No space left",
+    ),
     "quota": ("tar: files/a: Cannot write: Disk quota exceeded", DevctlError, "quota exceeded"),
     "read-only": ("mkdir: cannot: Read-only file system", DevctlError, "Read-only file system"),
     "denied": ("tar: files/a: Cannot open: Permission denied", DeniedError, "Permission denied"),
@@ -358,7 +365,7 @@ def test_a_pod_that_answers_without_end(there: Path, monkeypatch: pytest.MonkeyP
 def test_answers_that_make_no_sense_are_none(
     said: bytes, there: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote, "ask", lambda *_args, **_how: said)
+    monkeypatch.setattr(remote, "ask", lambda *_args, **_how: said + b"\0\0")
     assert remote.look(place(PATH), ["a"]) == {}
     assert there.is_dir()
 
@@ -366,9 +373,61 @@ def test_answers_that_make_no_sense_are_none(
 @given(st.binary(max_size=100))
 def test_any_answer_is_read(said: bytes) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(remote, "ask", lambda *_args, **_how: said)
+        patch.setattr(remote, "ask", lambda *_args, **_how: said + b"\0\0")
         remote.look(place(PATH), ["a", "b"])
         remote.digests(place(PATH), ["a", "b"])
+
+
+@pytest.mark.parametrize("said", [b"", b"\0", b"./a\0", b"./a"])
+def test_an_answer_whose_end_is_missing_is_none(
+    said: bytes, there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = said.decode().replace("\0", "\\0")
+    for name, ask in (
+        ("FIND", remote.find),
+        ("KIND", remote.kind),
+        ("LOOK", lambda place: remote.look(place, ["a"])),
+        ("DIGESTS", lambda place: remote.digests(place, ["a"])),
+    ):
+        fed = "printf +; cat >/dev/null; " if name in {"LOOK", "DIGESTS"} else ""
+        monkeypatch.setattr(scripts, name, f"{fed}printf '{written}'")
+        with pytest.raises(ConnectionLostError, match="did not arrive as a whole"):
+            ask(place(PATH))
+    assert there.is_dir()
+
+
+def test_files_whose_end_is_missing_are_not_taken(
+    here: Path, there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = write(there, {"a": "x", "b": "y"})
+    # Without the mark, and cut off between two files.
+    cut = scripts.SEND.replace('"$2"', "4").replace("printf '%-512s' .\ncat >/dev/null\n", "")
+    assert "cat" not in cut
+    monkeypatch.setattr(scripts, "SEND", cut)
+    with pytest.raises(DevctlError, match="did not arrive as a whole"):
+        fetched(here, *names)
+
+
+def test_a_pod_ends_once_all_has_come(
+    here: Path, there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(there, {"a": "x" * 100})
+    order: list[str] = []
+    release, read = Transfer.release, Members.read
+
+    def released(command: Transfer) -> None:
+        order.append("released")
+        release(command)
+
+    def reading(members: Members) -> Iterator[bytes]:
+        for piece in read(members):
+            order.append("read")
+            yield piece
+
+    monkeypatch.setattr(Transfer, "release", released)
+    monkeypatch.setattr(Members, "read", reading)
+    fetched(here, "a")
+    assert order[:2] == ["read", "released"]
 
 
 def test_scripts_are_constant_and_plain() -> None:

@@ -113,6 +113,32 @@ def test_lost_connections_lose_no_output(lab: Ranks, runs: Runs) -> None:
     assert len([call for call in lab.calls if call[1] == "follow"]) > 4
 
 
+def test_the_end_of_an_output_is_asked_for_until_it_has_come(lab: Ranks, runs: Runs) -> None:
+    run = start(runs, "seq 1000")
+    wanted = b"".join(b"%d\n" % number for number in range(1, 1001))
+    lab.arrives = lambda printed: printed[: (len(printed) + 1) // 2]
+    eventually(lambda: runs.find("lab", run.name).state == "Succeeded")
+
+    printed, outcome, _ = seen(run, runs.follow(run))
+
+    assert printed == {rank: b"begun %d\n" % rank + wanted for rank in (0, 1)}
+    assert outcome.exit_code == 0
+    assert b"".join(runs.output(run, 1)) == printed[1]
+
+
+def test_an_output_whose_end_never_comes_is_an_error(
+    lab: Ranks, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rank_module, "PATIENCE", 0.1)
+    run = start(runs, "seq 1000")
+    eventually(lambda: runs.find("lab", run.name).state == "Succeeded")
+    lab.arrives = lambda _printed: b""
+    with pytest.raises(ConnectionLostError, match="the end of what rank 0 has printed"):
+        list(runs.output(run, 0))
+    with pytest.raises(DevctlError, match="the end of the output does not come"):
+        seen(run, runs.follow(run))
+
+
 def test_the_first_failure_counts_and_the_others_are_ended(lab: Ranks, runs: Runs) -> None:
     run = start(runs, SLEEP, "echo broken >&2; exit 7")
 

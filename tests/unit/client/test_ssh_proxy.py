@@ -186,7 +186,7 @@ def test_what_the_pod_said_last_still_arrives(
     ("change", "said"),
     [
         ({}, None),
-        ({"metadata": {"uid": "other"}}, "was made anew"),
+        ({"metadata": {"uid": "other"}}, "was deleted and made anew"),
         ({"status": EVICTED}, "low on memory"),
         ({"status": {"phase": "Succeeded"}}, "no reason given"),
         (runs(container="c2"), "it was started anew"),

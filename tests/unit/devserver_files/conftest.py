@@ -8,6 +8,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 
@@ -52,7 +53,7 @@ class Container:
         assert itself not in text
         copy = self.root / "opt/devctl" / name
         # A shell that goes on reads its script bit by bit: what it has open stays as it is.
-        fresh = copy.with_suffix(".new")
+        fresh = copy.with_suffix(f".{uuid4().hex}")  # threads of a test come for it at once
         fresh.write_text(text)
         return fresh.replace(copy)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -287,6 +288,15 @@ def test_whoever_watches_may_go_without_a_word(rank: Rank) -> None:
     assert watcher.stdout.read() == ""
     watcher.stdout.close()
     assert rank.fates()["one"] == "running -"
+
+
+def test_whoever_has_gone_before_it_begins_is_no_trouble(rank: Rank) -> None:
+    rank.start("one", *SLEEPS)
+    # The guard ends everything before its shell has made ready for that.
+    slow = {'  trap \'kill "$tail" "$guard"': '  sleep 0.3\n  trap \'kill "$tail" "$guard"'}
+    status, _, said = rank.container.run("run", "follow", "one", "0", more=slow)
+    # With something of `tail` left, its output would still be open.
+    assert (status, said) in {(-signal.SIGTERM, ""), (143, "")}
 
 
 def test_a_server_of_one_rank_runs_several_at_once(rank: Rank) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unit.devserver_files.conftest import SHELLS, Container, make_container
@@ -127,6 +127,7 @@ def test_a_value_of_several_lines_adds_no_line(container: Container) -> None:
 
 
 @pytest.mark.parametrize("program", SHELLS_HERE)
+@settings(max_examples=50)  # each starts a shell
 @given(env=st.dictionaries(NAMES, PRINTABLE, max_size=4))
 def test_every_printable_value_arrives_as_it_is(program: str, env: dict[str, str]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -69,6 +69,24 @@ def test_a_command_line_is_text_and_no_longer_than_anybody_reads(container: Cont
     assert found["/proc/42/cmdline"] == "x " * 100
 
 
+@pytest.mark.parametrize("head", ["self", "df", "gpus", "/proc/1/stat", "{root}/proc/1/cmdline"])
+@pytest.mark.usefixtures("kernel")
+def test_no_process_fakes_a_head(container: Container, head: str) -> None:
+    fake = f"\n\n==> {head.format(root=container.root)} <==\nfaked\n"
+    (container.root / "proc/42/cmdline").write_text(f"a\0b{fake}")
+    name = STAT.format(pid=42).replace("py (th)", f"x{fake}y")
+    (container.root / "proc/42/stat").write_text(name)
+
+    found = parts(container)
+
+    assert found["/proc/1/cmdline"] == "sleep infinity "
+    assert "faked" in found["/proc/42/cmdline"]
+    assert "faked" in found["/proc/42/stat"]
+    whole = {"/proc/42/cmdline", "/proc/42/stat"}
+    assert not [part for part in found if "faked" in found[part] and part not in whole]
+    assert list((container.root / "run/devctl").iterdir()) == []
+
+
 def test_a_machine_that_tells_nothing_is_no_error(container: Container) -> None:
     found = parts(container)
     assert found["self"].isdecimal()

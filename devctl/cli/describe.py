@@ -68,12 +68,12 @@ def page(
         lines += fact(label, printable(text), width)
         if label == "Phase":
             lines[-1] = lines[-1].replace(server.phase, coloured(server.phase), 1)
-    for title, rows in (
-        ("Replicas", replica_rows(server)),
-        ("Events", event_rows(events, now)),
+    for title, rows, spare in (
+        ("Replicas", replica_rows(server), [4]),
+        ("Events", event_rows(events, now), [1]),
     ):
         if len(rows) > 1:
-            shown = table(rows[0], rows[1:], max(0, width - 2))
+            shown = table(rows[0], rows[1:], max(0, width - 2), spare)
             lines += ["", f"{title}:", *(f"  {line}" for line in shown)]
     return lines
 
@@ -97,8 +97,7 @@ def facts(server: Server, now: datetime | None = None) -> Iterator[tuple[str, st
         yield "Expires", f"{until(server.expires_at, now)}; its files stay"
     if idle := server.lifecycle.get("idleTimeout"):
         yield "Idle", f"may be unused for {_length(idle)}"
-    size = server.spec.get("persistentHomeSize")
-    yield "Home", ", ".join(server.homes[:_EVENTS]) + (f", {size} each" if size else "")
+    yield "Home", _homes(server)
     if shared := server.spec.get("sharedVolumeClaimName"):
         yield "Shared", f"{shared} at /shared"
     for number, words in enumerate(_uses(server)):
@@ -126,6 +125,16 @@ def _mode(server: Server) -> str:
         return server.mode
     backend = server.spec.get("distributed", {}).get("backend", "nccl")
     return f"distributed: {server.size} pods of {server.processes}, {backend}"
+
+
+def _homes(server: Server) -> str:
+    """The claims of its homes, however many there are, and their size."""
+    first, *more = server.homes
+    size = server.spec.get("persistentHomeSize") or ""
+    if not more:
+        return f"{first}, {size}" if size else first
+    between = ", " if len(more) == 1 else " … "
+    return f"{first}{between}{more[-1]}" + (f", {size} each" if size else "")
 
 
 def _length(value: int | str) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 import click
 
 from devctl.cli import names
 from devctl.cli.options import output, where
-from devctl.cli.screen import is_terminal
+from devctl.cli.screen import columns, painted
 from devctl.cli.tables import print_document, printable
 from devctl.cli.verbosity import verbose
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red", "skipped": "bright_black"}
 _STATE, _CHECK = 9, 14
 """Widths of the columns."""
+_READABLE = 40
+"""What a sentence beside them needs; else it stands below."""
+_INDENT = 2
 
 
 @click.command()
@@ -54,13 +58,29 @@ def doctor(output: str) -> int:
 
 
 def _show(finding: Finding) -> None:
-    state = f"{finding.state:<{_STATE}}"
-    if is_terminal(sys.stdout):
-        state = click.style(state, fg=_COLOURS[finding.state])
-    click.echo(f"{state}{finding.check:<{_CHECK}}{printable(finding.found)}")
-    if finding.fix:
-        click.echo(f"{'':<{_STATE + _CHECK}}fix: {printable(finding.fix)}")
+    first, *more = lines(finding, columns(sys.stdout))
+    click.echo(painted(first[:_STATE], _COLOURS[finding.state]) + first[_STATE:])
+    for line in more:
+        click.echo(line)
     sys.stdout.flush()
+
+
+def lines(finding: Finding, width: int) -> list[str]:
+    """What is printed of a finding, in lines of so many characters; 0 for as many as it needs."""
+    head = f"{finding.state:<{_STATE}}{finding.check:<{_CHECK}}"
+    said = [printable(finding.found), *([f"fix: {printable(finding.fix)}"] if finding.fix else [])]
+    if not width:
+        folded, indent = said, len(head)
+    else:
+        indent = len(head) if width - len(head) >= _READABLE else _INDENT
+        room = max(1, width - indent)
+        folded = [
+            line for text in said for line in textwrap.wrap(text, room, break_on_hyphens=False)
+        ]
+    below = [f"{'':<{indent}}{line}" for line in folded]
+    if indent < len(head):
+        return [head.rstrip(), *below]
+    return [head + folded[0], *below[1:]]
 
 
 def _summary(failed: int, found: list[Finding]) -> str:

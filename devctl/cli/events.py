@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 COLUMNS = [
     Column("AGE", lambda event: age(event.at)),
-    Column("TYPE", lambda event: event.type),
+    Column("TYPE", lambda event: event.type, spare=True),
     Column("REASON", lambda event: event.reason),
     Column("ABOUT", lambda event: event.about),
+    Column("COUNT", lambda event: event.count, wide=True),
     Column("MESSAGE", lambda event: event.message),
 ]
 
@@ -26,7 +27,7 @@ COLUMNS = [
 @click.command()
 @click.argument("name", required=False, metavar="[NAME]", shell_complete=names.servers)
 @all_namespaces
-@output(*(name for name in FORMATS if name not in {"wide", "name"}))
+@output(*FORMATS)
 @connected
 def events(client: Client, name: str | None, output: str, *, all_namespaces: bool) -> None:
     """Show what has happened to servers, their pods and volumes; the newest come last.

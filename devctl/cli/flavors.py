@@ -25,12 +25,12 @@ COLUMNS = [
     Column("NAME", lambda flavor: flavor.name),
     Column("CPU", lambda flavor: flavor.cpu),
     Column("MEMORY", lambda flavor: flavor.memory),
-    Column("GPU", lambda flavor: flavor.gpus),
+    Column("GPU", lambda flavor: flavor.gpus, spare=True),
     Column("FREE", lambda flavor: _known(flavor.free)),
     Column("TOTAL", lambda flavor: _known(flavor.total)),
-    Column("DEFAULT", lambda flavor: "yes" if flavor.default else ""),
+    Column("DEFAULT", lambda flavor: "yes" if flavor.default else "", spare=True),
     Column("MESSAGE", lambda flavor: flavor.message, wide=True),
-    Column("AGE", lambda flavor: age(flavor.created_at)),
+    Column("AGE", lambda flavor: age(flavor.created_at), spare=True),
 ]
 _EVERY = 2.0
 
@@ -42,7 +42,7 @@ _EVERY = 2.0
 def flavors(client: Client, output: str, *, watch: bool) -> None:
     """Show what servers can run on: per flavor, how many pods the cluster holds and has free.
 
-    Where you may not see nodes and pods, `?` stands for what is not known.
+    To count takes the right to look at all nodes and pods; without it, `?` is shown.
 
     \b
     Examples:
@@ -50,13 +50,20 @@ def flavors(client: Client, output: str, *, watch: bool) -> None:
       devctl flavors --watch
     """
     if not watch:
+        found = client.flavors.list(counted=True)
         print_items(
-            client.flavors.list(counted=True),
+            found,
             output,
             COLUMNS,
             "devserverflavor",
+            raw=lambda flavor: flavor.document(),
             empty="there are no flavors; an administrator makes them",
         )
+        if output in {"table", "wide"} and any(flavor.free is None for flavor in found):
+            click.echo(
+                "FREE and TOTAL are not known: only who may look at all nodes can count them",
+                err=True,
+            )
         return
     if output not in {"table", "wide"}:
         raise UsageError("--watch shows a table", "leave out -o, or --watch")

@@ -27,7 +27,7 @@ COLUMNS = [
     Column("USED BY", lambda home: ", ".join(home.pods) or "nobody"),
     Column("STATE", lambda home: home.phase, wide=True),
     Column("CLASS", lambda home: home.storage_class, wide=True),
-    Column("AGE", lambda home: age(home.created_at)),
+    Column("AGE", lambda home: age(home.created_at), spare=True),
 ]
 
 

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 COLUMNS = [
     Column("NAME", lambda server: server.name),
-    Column("FLAVOR", lambda server: server.flavor or "(default)"),
+    Column("FLAVOR", lambda server: server.flavor or "(default)", spare=True),
     Column("PHASE", lambda server: server.phase, style=coloured),
     Column("REASON", lambda server: server.reason),
     Column("READY", lambda server: f"{server.ready_replicas}/{server.size}"),
     Column("MODE", lambda server: server.mode, wide=True),
     Column("OWNER", lambda server: server.owner, wide=True),
     Column("IMAGE", lambda server: server.image, wide=True),
-    Column("EXPIRES", lambda server: left(server.expires_at)),
-    Column("AGE", lambda server: age(server.created_at)),
+    Column("EXPIRES", lambda server: left(server.expires_at), spare=True),
+    Column("AGE", lambda server: age(server.created_at), spare=True),
 ]
 NAMESPACE = Column("NAMESPACE", lambda item: item.namespace)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from devctl.cli.options import connected, duration, output, seconds, server_name
+from devctl.cli.screen import columns
 from devctl.cli.tables import print_document
 from devctl.errors import DevctlError, UsageError
 
@@ -55,7 +57,8 @@ def monitor(
     if once:
         found = client.monitor.once(name)
         if output == "table":
-            _print(picture(found, 0, processes))
+            for line in picture(found, columns(sys.stdout), processes):
+                click.echo(line)
         else:
             documents = [sample.document() for sample in found]
             print_document({"server": name, "replicas": documents}, output)
@@ -93,8 +96,3 @@ class _Looks:
             # What has failed goes on no more.
             self._begin()
             raise
-
-
-def _print(lines: Sequence[str]) -> None:
-    for line in lines:
-        click.echo(line)

@@ -30,11 +30,15 @@ def is_terminal(stream: Any) -> bool:
 
 
 def coloured(phase: str) -> str:
-    """A phase in its colour, where standard output shows colours and nobody declined them."""
-    colour = _COLOURS.get(phase)
+    """A phase in its colour."""
+    return painted(phase, _COLOURS.get(phase))
+
+
+def painted(text: str, colour: str | None) -> str:
+    """A text in a colour, where standard output shows colours and nobody declined them."""
     if colour is None or not is_terminal(sys.stdout) or os.environ.get("NO_COLOR"):
-        return phase
-    return click.style(phase, fg=colour)
+        return text
+    return click.style(text, fg=colour)
 
 
 def columns(stream: Any) -> int:

@@ -8,7 +8,7 @@ import click
 
 from devctl.cli import names as completions
 from devctl.cli.list import NAMESPACE
-from devctl.cli.options import all_namespaces, connected, output, unique
+from devctl.cli.options import all_namespaces, connected, labels, output, selector, unique
 from devctl.cli.screen import coloured
 from devctl.cli.tables import FORMATS, Column, print_items, table_of
 from devctl.cli.waiting import state
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 COLUMNS = [
     Column("NAME", lambda server: server.name),
     Column("PHASE", lambda server: server.phase, style=coloured),
-    Column("READY", lambda server: f"{server.ready_replicas}/{server.size}"),
+    Column("READY", lambda server: f"{server.ready_replicas}/{server.size}", spare=True),
     Column("REASON", lambda server: server.reason),
     Column("MESSAGE", lambda server: server.message),
 ]
@@ -33,11 +33,18 @@ _EVERY = 1.0
 @click.command()
 @click.argument("servers", nargs=-1, metavar="[NAME]...", shell_complete=completions.servers)
 @all_namespaces
+@selector
 @click.option("-w", "--watch", is_flag=True, help="Go on showing changes until Ctrl-C.")
 @output(*FORMATS)
 @connected
 def status(
-    client: Client, servers: Sequence[str], output: str, *, all_namespaces: bool, watch: bool
+    client: Client,
+    servers: Sequence[str],
+    output: str,
+    selector: str,
+    *,
+    all_namespaces: bool,
+    watch: bool,
 ) -> None:
     """Say what servers do and why: all of them, or those that are named.
 
@@ -48,34 +55,37 @@ def status(
     """
     if servers and all_namespaces:
         raise UsageError("names are of one namespace", "leave out -A, or name the namespace: -n")
+    if servers and selector:
+        raise UsageError("servers and labels are both named", "leave out names, or -l")
     if watch and output not in {"table", "wide"}:
         raise UsageError("--watch shows a table", "leave out -o, or --watch")
+    from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415 - heavy
+
     shown = [NAMESPACE, *COLUMNS] if all_namespaces else COLUMNS
+    where = EVERYWHERE if all_namespaces else None
+
+    def look() -> list[Server]:
+        if servers:
+            return [client.servers.get(name) for name in unique(servers)]
+        return list(client.servers.list(where, labels(selector)))
+
     if not watch:
         print_items(
-            _look(client, servers, everywhere=all_namespaces),
+            look(),
             output,
             shown,
             "devserver",
-            empty=f"no servers in namespace `{client.namespace}`",
+            empty="no servers" + ("" if all_namespaces else f" in namespace `{client.namespace}`"),
         )
         return
     from devctl.cli.watching import Watching  # noqa: PLC0415 - only this needs it
 
     Watching(
-        lambda: _look(client, servers, everywhere=all_namespaces),
+        look,
         lambda seen, width: table_of(seen, shown, width) if seen else ["no servers"],
         news,
         _EVERY,
     ).run()
-
-
-def _look(client: Client, servers: Sequence[str], *, everywhere: bool) -> list[Server]:
-    from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415 - heavy
-
-    if servers:
-        return [client.servers.get(name) for name in unique(servers)]
-    return list(client.servers.list(EVERYWHERE if everywhere else None))
 
 
 def news(seen: Sequence[Server], before: Sequence[Server] | None) -> list[str]:

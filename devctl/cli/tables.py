@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-import textwrap
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from devctl.cli.screen import clipped, printable
+from devctl.cli.layout import lines_of
 from devctl.cli.screen import columns as terminal_columns
+from devctl.cli.screen import printable
 from devctl.cli.times import age, left, span, until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 __all__ = [
     "FORMATS",
@@ -33,13 +33,6 @@ __all__ = [
 
 FORMATS = ("table", "wide", "json", "yaml", "name")
 
-_BATCH = 500
-"""Rows that are measured together: the first page is on the screen while the next is fetched."""
-_GAP = 2
-_NARROWEST = 6
-_READABLE = 16
-"""The width from which on a sentence is folded, and not cut."""
-
 
 class Column(NamedTuple):
     """A column of a table.
@@ -49,12 +42,14 @@ class Column(NamedTuple):
         value: What an item has in it.
         wide: Whether it is only in `-o wide`.
         style: What is done to a cell's text for the screen, for example a colour.
+        spare: Whether it is left out where a line has no room for all.
     """
 
     title: str
     value: Callable[[Any], object]
     wide: bool = False
     style: Callable[[str], str] | None = None
+    spare: bool = False
 
 
 def print_items(
@@ -77,7 +72,7 @@ def print_items(
         empty: What is said of no items, where a person reads.
     """
     if output in {"json", "yaml"}:
-        found = [raw(item) for item in items]
+        found = [_published(raw(item)) for item in items]
         print_document({"apiVersion": "v1", "kind": "List", "items": found}, output)
         return
     if output == "name":
@@ -85,23 +80,19 @@ def print_items(
             click.echo(f"{resource}/{item.name}")
         return
     shown = [column for column in columns if output == "wide" or not column.wide]
-    rows = iter([column.value(item) for column in shown] for item in items)
-    first = next(rows, None)
+    rest = iter(items)
+    first = next(rest, None)
     if first is None:
         click.echo(empty, err=True)
         return
     width = 0 if output == "wide" else terminal_columns(sys.stdout)
-    for line in _lines(
-        [column.title for column in shown],
-        chain([first], rows),
-        [column.style for column in shown],
-        width,
-    ):
+    for line in _lines(chain([first], rest), shown, width):
         click.echo(line)
 
 
 def print_document(document: object, output: str) -> None:
     """Print a document as `json` or `yaml`."""
+    document = _published(document)
     if output == "json":
         click.echo(json.dumps(document, indent=2, ensure_ascii=False))
         return
@@ -110,88 +101,44 @@ def print_document(document: object, output: str) -> None:
     click.echo(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), nl=False)
 
 
-def table(titles: Sequence[object], rows: Iterable[Sequence[object]], width: int = 0) -> list[str]:
+def _published(document: object) -> object:
+    """An object without the API server's notes on who has set which field."""
+    if not isinstance(document, dict) or "managedFields" not in (document.get("metadata") or {}):
+        return document
+    meta = {name: text for name, text in document["metadata"].items() if name != "managedFields"}
+    return document | {"metadata": meta}
+
+
+def table(
+    titles: Sequence[object],
+    rows: Iterable[Sequence[object]],
+    width: int = 0,
+    spare: Collection[int] = (),
+) -> list[str]:
     """The lines of a table.
 
     Args:
         titles: What stands above the columns.
         rows: The cells below; None is an empty one.
         width: How many characters a line may have; 0 for as many as it needs.
+        spare: Which columns are left out where a line has no room for all, by number.
 
     >>> table(["NAME", "AGE"], [["lab", "5m"], ["training", None]])
     ['NAME      AGE', 'lab       5m', 'training']
     """
-    return list(_lines(list(map(str, titles)), rows, [None] * len(titles), width))
+    return list(lines_of(list(map(str, titles)), rows, [None] * len(titles), width, spare))
 
 
 def table_of(items: Iterable[Any], columns: Sequence[Column], width: int = 0) -> list[str]:
     """The lines of a table of items, styled for the screen."""
-    shown = [column for column in columns if not column.wide]
-    rows = ([column.value(item) for column in shown] for item in items)
-    titles, styles = [column.title for column in shown], [column.style for column in shown]
-    return list(_lines(titles, rows, styles, width))
+    return list(_lines(items, [column for column in columns if not column.wide], width))
 
 
-def _lines(
-    titles: Sequence[str],
-    rows: Iterable[Sequence[object]],
-    styles: Sequence[Callable[[str], str] | None],
-    width: int,
-) -> Iterator[str]:
-    rest, widths = iter(rows), [len(title) for title in titles]
-    plain = [None] * len(titles)
-    head = list(titles)
-    while batch := [[_cell(value) for value in row] for row in islice(rest, _BATCH)]:
-        widths = [max(old, *map(len, cells)) for old, *cells in zip(widths, *batch, strict=True)]
-        fitting = _fit(widths, width)
-        if head:
-            yield _line(head, fitting, plain)
-            head = []
-        for row in batch:
-            *cells, last = row
-            first, *more = _folded(last, fitting[-1])
-            yield _line([*cells, first], fitting, styles)
-            for text in more:
-                yield _line([*([""] * len(cells)), text], fitting, plain)
-    if head:
-        yield _line(head, widths, plain)
-
-
-def _folded(text: str, width: int) -> list[str]:
-    """The lines of the last cell of a row, which is a sentence where it is long."""
-    if len(text) <= width or width < _READABLE:
-        return [text]
-    return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
-
-
-def _line(
-    cells: Sequence[str],
-    widths: Sequence[int],
-    styles: Sequence[Callable[[str], str] | None],
-) -> str:
-    done = []
-    for text, wide, style in zip(cells, widths, styles, strict=True):
-        cut = clipped(text, wide)
-        space = " " * (wide - len(cut) + _GAP)
-        done.append((style(cut) if style else cut) + space)
-    return "".join(done).rstrip()
-
-
-def _fit(widths: Sequence[int], width: int) -> list[int]:
-    """Widths of columns, the widest but the first made narrower until a line fits.
-
-    The first holds names, which people copy.
-    """
-    fitting = list(widths)
-    over = sum(fitting) + _GAP * (len(fitting) - 1) - width if width else 0
-    while over > 0:
-        widest = max(range(1, len(fitting)), key=fitting.__getitem__, default=0)
-        if not widest or fitting[widest] <= _NARROWEST:
-            break
-        fitting[widest] -= 1
-        over -= 1
-    return fitting
-
-
-def _cell(value: object) -> str:
-    return "" if value is None else printable(value)
+def _lines(items: Iterable[Any], columns: Sequence[Column], width: int) -> Iterator[str]:
+    return lines_of(
+        [column.title for column in columns],
+        ([column.value(item) for column in columns] for item in items),
+        [column.style for column in columns],
+        width,
+        [number for number, column in enumerate(columns) if column.spare],
+    )

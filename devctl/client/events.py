@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _OWN = {"DevServer", "StatefulSet", "Service"}
 """Kinds of what is called as its server is."""
+_SHORT = {"PersistentVolumeClaim": "volume"}
+"""Kinds whose names are too long for a line."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,8 @@ class Event(Named):
     @property
     def about(self) -> str:
         """To what, such as `pod/lab-0`."""
-        return f"{self._object.get('kind', '').lower()}/{self._object.get('name', '')}"
+        kind = str(self._object.get("kind", ""))
+        return f"{_SHORT.get(kind, kind.lower())}/{self._object.get('name', '')}"
 
     @property
     def count(self) -> int:

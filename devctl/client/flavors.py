@@ -82,6 +82,12 @@ class Flavor(Named):
         found = [c for c in conditions if c["type"] == FlavorCondition.SCHEDULABLE]
         return str(found[0].get("message", "")) if found else ""
 
+    def document(self) -> dict[str, Any]:
+        """All of it, as JSON takes it; the counts that are known stand in its status."""
+        counts = {"free": self.free, "total": self.total}
+        known = {name: count for name, count in counts.items() if count is not None}
+        return {**self.raw, "status": {**(self.raw.get("status") or {}), **known}}
+
     @property
     def needs(self) -> Needs:
         """What it asks of the node of each pod."""

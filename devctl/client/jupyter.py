@@ -103,7 +103,7 @@ def jupyter(  # noqa: PLR0913 - each is a choice of the caller
     ):
         # On its input, no list of processes and no audit log shows it.
         stream.write(f"{token}\n".encode())
-        started = _Started(stream)
+        started = _Started(stream, name)
         if keep:
             started.left_running()
         _answers(cluster, pod, port, started, seconds, kept=keep)
@@ -123,12 +123,12 @@ def jupyter(  # noqa: PLR0913 - each is a choice of the caller
 class _Started:
     """The script, and what it says."""
 
-    def __init__(self, stream: ExecStream) -> None:
+    def __init__(self, stream: ExecStream, server: str) -> None:
         self.ended = threading.Event()
         self.said: list[str] = []
         self._failure: DevctlError | None = None
         self._code = 0
-        self._stream = stream
+        self._stream, self._server = stream, server
         threading.Thread(target=self._read, name="jupyter", daemon=True).start()
 
     def left_running(self) -> None:
@@ -155,7 +155,7 @@ class _Started:
         last = self.said[-1] if self.said else f"exit code {self._code}"
         return DevctlError(
             f"Jupyter does not start: {last}",
-            "see what it needs with `devctl exec NAME -- jupyter lab`",
+            f"see what it needs with `devctl exec {self._server} -- jupyter lab`",
         )
 
     def _read(self) -> None:

@@ -28,6 +28,14 @@ if TYPE_CHECKING:
 _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 _LONGEST = 600
 """Characters of an answer that are shown: a proxy may answer with a page."""
+_CHANGE = "change what it names, and repeat the command"
+_INVALID = re.compile(r'^\S+ "([^"]*)" is invalid')
+"""How the API server begins where fields of an object make no sense."""
+_MAY_NOT = re.compile(
+    r'.*User "(?P<user>[^"]+)" cannot (?P<verb>\w+) resource "(?P<what>[^"]+)" in API group "[^"]*"'
+    r' (?:in the namespace "(?P<namespace>[^"]+)"|at the cluster scope)'
+)
+"""How the API server says that somebody has no right."""
 _ECHO = "Internal error occurred: "
 """What each server that a refusal comes through puts in front."""
 _CHECK_ADDRESS = "check the address in the kubeconfig, the network and the VPN; see `devctl doctor`"
@@ -121,8 +129,10 @@ def refusal(status: dict[str, Any]) -> DevctlError:  # noqa: C901, PLR0911 - one
             return DevctlError(f"the API server is busy: {message}", "try again in a moment")
         case HTTPStatus.BAD_REQUEST if "HTTP request to an HTTPS server" in message:
             return UsageError(message, "have `server` in the kubeconfig begin with https://")
-        case HTTPStatus.UNPROCESSABLE_ENTITY | HTTPStatus.BAD_REQUEST:
-            return DevctlError(message, "change what it names, and repeat the command")
+        case HTTPStatus.UNPROCESSABLE_ENTITY:
+            return UsageError(_INVALID.sub(r"`\1` is not valid", message), _CHANGE)
+        case HTTPStatus.BAD_REQUEST:
+            return DevctlError(message, _CHANGE)
         case code if code >= HTTPStatus.INTERNAL_SERVER_ERROR:
             fix = "try again in a moment; if it stays so, see `devctl doctor`"
             return DevctlError(f"the API server failed: {message}", fix)
@@ -203,10 +213,22 @@ def _forbidden(message: str) -> DeniedError:
     elif "is being terminated" in message:
         fix = "the namespace is being deleted: name another one with -n"
     elif "ValidatingAdmissionPolicy" in message or "admission webhook" in message:
-        fix = "change what it names, and repeat the command"
+        fix = _CHANGE
     else:
         fix = "ask an administrator for that right, or name another namespace with -n"
+        if found := _MAY_NOT.match(message):
+            message = _may_not(**found.groupdict())
     return DeniedError(message, fix)
+
+
+def _may_not(user: str, verb: str, what: str, namespace: str | None) -> str:
+    """That somebody has no right, in few words.
+
+    >>> _may_not("alice", "list", "nodes", None)
+    'you (`alice`) may not list nodes in the whole cluster'
+    """
+    where = f"in namespace `{namespace}`" if namespace else "in the whole cluster"
+    return f"you (`{user}`) may not {verb} {what} {where}"
 
 
 def _cause(error: BaseException | None, kind: type[BaseException]) -> BaseException | None:

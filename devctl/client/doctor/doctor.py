@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from devctl.client.doctor import installation, machine, offers, rights, server
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 _CHECKS: dict[str, Check] = {
     "versions": server.versions,
-    "credentials": server.credentials,
     "clock": server.clock,
     "kinds": installation.kinds,
     "rights": rights.rights,
@@ -28,7 +28,9 @@ _CHECKS: dict[str, Check] = {
     "flavor": offers.default_flavor,
     "image": offers.image,
 }
-"""What is asked of a cluster that can be reached."""
+"""What is asked of a cluster that can be reached and knows the user."""
+_SEE_DOCTOR = re.compile("(; )?see `devctl doctor`(; )?")
+"""What the fixes of some errors name, and who reads this has just done."""
 
 
 def examine(connect: Callable[[], Cluster]) -> Iterator[Finding]:
@@ -42,14 +44,21 @@ def examine(connect: Callable[[], Cluster]) -> Iterator[Finding]:
         cluster = connect()
     except DevctlError as error:
         yield failed("kubeconfig", error.message, error.fix)
-        yield from _not_looked_at(["reachability", *_CHECKS], "there is no kubeconfig to go by")
+        names = ["reachability", "credentials", *_CHECKS]
+        yield from _not_looked_at(names, "there is no kubeconfig to go by")
         return
     who = f"user `{cluster.user}`, " if cluster.user else ""
     yield ok("kubeconfig", f"{who}namespace `{cluster.namespace}`, {cluster.server}")
     reached = _looked_at("reachability", server.reachability, cluster)
     yield reached
     if reached.state is State.FAILED:
-        yield from _not_looked_at(list(_CHECKS), "the API server cannot be reached")
+        names = ["credentials", *_CHECKS]
+        yield from _not_looked_at(names, "the API server cannot be reached")
+        return
+    known = _looked_at("credentials", server.credentials, cluster)
+    yield known
+    if known.state is State.FAILED:
+        yield from _not_looked_at(list(_CHECKS), "the API server does not know you")
         return
     for name, check in _CHECKS.items():
         yield _looked_at(name, check, cluster)
@@ -61,7 +70,7 @@ def _looked_at(name: str, check: Check, cluster: Cluster) -> Finding:
     except DeniedError as error:
         return skipped(name, f"you may not see it: {error.message}", error.fix)
     except DevctlError as error:
-        return failed(name, error.message, error.fix)
+        return failed(name, error.message, _SEE_DOCTOR.sub("", error.fix))
 
 
 def _not_looked_at(names: list[str], why: str) -> Iterator[Finding]:

@@ -46,7 +46,10 @@ def observer(cluster: Cluster) -> Finding:
 
 def storage(cluster: Cluster) -> Finding:
     """Whether homes can be made."""
-    there = {str(found["metadata"]["name"]) for found in cluster.list(resources.StorageClass)}
+    try:
+        there = {str(found["metadata"]["name"]) for found in cluster.list(resources.StorageClass)}
+    except DeniedError:
+        return skipped("storage", "only administrators may look at storage classes")
     fix = "have an administrator make it: config/eks shows how"
     if HOME_CLASS not in there:
         return failed("storage", f"there is no storage class `{HOME_CLASS}`: no home is made", fix)

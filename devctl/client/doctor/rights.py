@@ -44,7 +44,9 @@ RIGHTS = (
     Right("patch", GROUP, "devservers", "", "stop, start, extend"),
     Right("delete", GROUP, "devservers", "", "delete"),
     Right("list", GROUP, "devserverflavors", "", "flavors"),
+    Right("get", GROUP, "devserverflavors", "", "create --flavor"),
     Right("get", "", "pods", "", "ssh, exec, run", basic=True),
+    Right("list", "", "pods", "", "delete --wait, homes list"),
     Right("watch", "", "pods", "", "ssh"),
     Right("get", "", "pods", "exec", "ssh, exec, run, sync, cp"),
     Right("create", "", "pods", "exec", "ssh, exec, run, sync, cp"),
@@ -52,6 +54,8 @@ RIGHTS = (
     Right("create", "", "pods", "portforward", "port-forward, jupyter"),
     Right("get", "", "secrets", "", "ssh"),
     Right("list", "", "persistentvolumeclaims", "", "homes list"),
+    Right("get", "", "persistentvolumeclaims", "", "homes delete"),
+    Right("delete", "", "persistentvolumeclaims", "", "homes delete"),
     Right("list", "", "events", "", "events"),
 )
 """What the ClusterRole `devctl-user` gives, as far as commands need it."""
@@ -70,6 +74,9 @@ def rights(cluster: Cluster) -> Finding:
     where = f"in namespace `{cluster.namespace}`"
     if not missing:
         return ok("rights", f"all that commands need {where}")
+    fix = f"{_FIX.format(cluster.namespace)}, or name another one with -n"
+    if all(right in missing for right in RIGHTS if right.basic):
+        return failed("rights", f"you have no rights {where}: no command works there", fix)
     what = ", ".join(str(right) for right in missing)
     commands = ", ".join(
         dict.fromkeys(name for right in missing for name in right.commands.split(", "))
@@ -78,5 +85,5 @@ def rights(cluster: Cluster) -> Finding:
     return say(
         "rights",
         f"you may not {what} {where}, which {commands} need",
-        f"{_FIX.format(cluster.namespace)}, or name another one with -n",
+        fix,
     )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -54,6 +55,38 @@ def test_what_needs_no_command_imports_none(arguments: list[str]) -> None:
     modules = result.stdout.rpartition("imported:")[2].split()
     assert "click" in modules
     assert HEAVY.intersection(modules) == set()
+
+
+LIST_NEEDS_NOT = {
+    "ansible",
+    "cryptography",
+    "devctl.client.files",
+    "devctl.client.jobs",
+    "devctl.client.runs",
+    "devctl.client.ssh",
+    "devctl.client.streams",
+    "devctl.local",
+    "kubernetes",
+    "pydantic",
+    "rich",
+}
+
+
+def test_a_list_imports_only_what_it_needs(tmp_path: Path) -> None:
+    cluster = {"server": "https://127.0.0.1:1"}
+    config = {
+        "clusters": [{"name": "c", "cluster": cluster}],
+        "contexts": [{"name": "c", "context": {"cluster": "c"}}],
+        "current-context": "c",
+    }
+    file = tmp_path / "kubeconfig"
+    file.write_text(json.dumps(config))
+    line = [sys.executable, "-c", IMPORTED, "--kubeconfig", str(file), "list"]
+    result = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert "cannot be reached" in result.stderr
+    modules = result.stdout.rpartition("imported:")[2].split()
+    assert "devctl.client.servers" in modules
+    assert LIST_NEEDS_NOT.intersection(modules) == set()
 
 
 @pytest.mark.parametrize(

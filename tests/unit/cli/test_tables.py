@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devctl.cli import tables, times
-from devctl.cli.tables import Column, print_items, printable, span, table, until
+from devctl.cli.layout import lines_of
+from devctl.cli.tables import Column, print_document, print_items, printable, span, table, until
 from unit.client.objects import NOW
 
 
@@ -70,7 +71,7 @@ def test_nothing_is_said_where_a_person_reads(
 
 def test_the_first_page_is_shown_before_the_last_is_fetched() -> None:
     rows = ([f"n{number}"] for number in count())
-    assert len(list(islice(tables._lines(["NAME"], rows, [None], 0), 3))) == 3  # noqa: SLF001
+    assert len(list(islice(lines_of(["NAME"], rows, [None], 0), 3))) == 3
 
 
 TEXT = st.text(max_size=60)
@@ -94,6 +95,42 @@ def test_a_sentence_at_the_end_of_a_row_is_folded() -> None:
         "lab   no node has enough",
         "      free memory",
     ]
+
+
+MESSAGES = ["NAME", "TYPE", "REASON", "MESSAGE"]
+ROW = ["lab", "Normal", "Unschedulable", "no node has enough free memory"]
+
+
+@pytest.mark.parametrize(
+    ("width", "lines"),
+    [
+        (0, ["NAME  TYPE    REASON         MESSAGE", f"lab   Normal  Unschedulable  {ROW[-1]}"]),
+        (36, ["NAME  TYPE    REASON", "lab   Normal  Unschedulable", f"  {ROW[-1]}"]),
+        (24, ["NAME  REASON", "lab   Unschedulable", "  no node has enough", "  free memory"]),
+        (16, ["NAME  REASON", "lab   Unschedul…"]),
+    ],
+)
+def test_what_a_narrow_line_leaves_out(width: int, lines: list[str]) -> None:
+    assert table(MESSAGES, [ROW], width, [1])[: len(lines)] == lines
+
+
+def test_an_empty_column_goes_first() -> None:
+    rows = [["training-job", "gpu-large", "", "40m"]]
+    titles = ["NAME", "FLAVOR", "EXPIRES", "AGE"]
+    assert table(titles, rows, 28, [1, 2, 3]) == [
+        "NAME          FLAVOR     AGE",
+        "training-job  gpu-large  40m",
+    ]
+    assert table(titles, rows, 24, [1, 2, 3]) == ["NAME          FLAVOR", "training-job  gpu-large"]
+
+
+def test_who_has_set_which_field_is_nobodys_concern(capsys: pytest.CaptureFixture[str]) -> None:
+    raw = {"metadata": {"name": "a", "managedFields": [{}]}, "spec": {}}
+    print_items([Item("a", raw)], "json", COLUMNS, "thing", empty="")
+    told = {"metadata": {"name": "a"}, "spec": {}}
+    assert json.loads(capsys.readouterr().out)["items"] == [told]
+    print_document(raw, "yaml")
+    assert yaml.safe_load(capsys.readouterr().out) == told
 
 
 @given(TEXT)

@@ -14,7 +14,9 @@ import pytest
 import yaml
 
 from devctl.cli import code, port_forward
+from devctl.cli.doctor import lines
 from devctl.client import jupyter as client_jupyter
+from devctl.client.doctor.finding import failed
 from devctl.client.ssh import paths, proxy
 from devctl.client.streams import execute, port_forwards
 from devctl.errors import BusyError, DevctlError
@@ -306,6 +308,31 @@ def test_doctor_names_each_fix_and_fails_where_something_does(api: FakeApi, devc
     rights = next(number for number, line in enumerate(lines) if line.startswith("failed   rights"))
     assert lines[rights + 1].strip().startswith("fix: have an administrator bind")
     assert "failed: " in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("width", "told"),
+    [
+        (
+            0,
+            [
+                "failed   clock         it is an hour late",
+                " " * 23 + "fix: set it, with NTP or by hand",
+            ],
+        ),
+        (
+            64,
+            [
+                "failed   clock         it is an hour late",
+                " " * 23 + "fix: set it, with NTP or by hand",
+            ],
+        ),
+        (30, ["failed   clock", "  it is an hour late", "  fix: set it, with NTP or by", "  hand"]),
+    ],
+)
+def test_doctor_fits_its_terminal(width: int, told: list[str]) -> None:
+    finding = failed("clock", "it is an hour late", "set it, with NTP or by hand")
+    assert lines(finding, width) == told
 
 
 def test_doctor_for_programs(api: FakeApi, devctl: Devctl) -> None:

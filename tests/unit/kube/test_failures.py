@@ -40,7 +40,7 @@ SERVER = "https://cluster.test"
         (403, "Forbidden", 'User "system:anonymous" cannot', DeniedError, "log in"),
         (409, "AlreadyExists", "already exists", AlreadyExistsError, "another name"),
         (409, "Conflict", "the object has been modified", DevctlError, "repeat"),
-        (422, "Invalid", "spec.size: Invalid value", DevctlError, "change what"),
+        (422, "Invalid", "spec.size: Invalid value", UsageError, "change what"),
         (400, "", "Client sent an HTTP request to an HTTPS server.", UsageError, "https://"),
         (429, "TooManyRequests", "too many", DevctlError, "in a moment"),
         (500, "InternalError", "etcd is gone", DevctlError, "in a moment"),
@@ -54,6 +54,33 @@ def test_every_answer_says_what_to_do(
     error = refusal({"code": code, "reason": reason, "message": message})
     assert type(error) is kind
     assert fix in error.fix
+
+
+CANNOT = 'it is forbidden: User "alice" cannot list resource'
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "told"),
+    [
+        (
+            403,
+            f'{CANNOT} "servers" in API group "example.com" in the namespace "team"',
+            "you (`alice`) may not list servers in namespace `team`",
+        ),
+        (
+            403,
+            f'{CANNOT} "nodes" in API group "" at the cluster scope',
+            "you (`alice`) may not list nodes in the whole cluster",
+        ),
+        (
+            422,
+            'Server.example.com "lab" is invalid: spec.size: Invalid value: "much": name a size',
+            '`lab` is not valid: spec.size: Invalid value: "much": name a size',
+        ),
+    ],
+)
+def test_what_the_api_server_says_is_told_in_few_words(code: int, said: str, told: str) -> None:
+    assert refusal({"code": code, "message": said}).message == told
 
 
 def test_a_missing_namespace_is_named() -> None:

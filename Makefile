@@ -1,7 +1,7 @@
 # Thin on purpose: every target is one command that can also be typed.
 .DEFAULT_GOAL := help
-.PHONY: help up down demo load deploy install cli example logs status artifacts clean
-.PHONY: test test-unit test-e2e molecule lint bench bench-local bench-devservers bench-jobs lock
+.PHONY: help up down demo build load deploy install cli example logs status artifacts clean
+.PHONY: test test-unit test-e2e molecule lint bench bench-local bench-devservers bench-jobs bench-commands lock
 
 VENV := .venv
 DEVCTL := $(VENV)/bin/devctl
@@ -26,7 +26,7 @@ demo: ## From nothing to a training on two nodes and a job that uses what it lea
 	$(MAKE) --no-print-directory load
 	sh scripts/demo.sh $(LOCAL_KUBECONFIG)
 
-load: $(VENV)/installed ## Bring the images of servers and jobs into the local cluster, built first if need be
+build load: $(VENV)/installed ## Bring the images of servers and jobs into the local cluster, built first if need be
 	$(DEVCTL) local load devserver
 	$(DEVCTL) local load inference
 
@@ -46,7 +46,7 @@ test-unit: $(VENV)/installed ## No cluster, no sockets, seconds
 	sh scripts/unit.sh $(VENV)
 
 test-e2e: $(VENV)/installed ## Real pods on a real cluster; brings one up
-	$(VENV)/bin/pytest tests/e2e
+	sh scripts/e2e.sh $(VENV)
 
 molecule: $(VENV)/installed ## Each behaviour of the role, against KUBECONFIG's cluster, whose operator is away
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" molecule test --all
@@ -54,7 +54,7 @@ molecule: $(VENV)/installed ## Each behaviour of the role, against KUBECONFIG's 
 lint: $(VENV)/installed ## Style, types, layers, YAML and Ansible
 	sh scripts/lint.sh $(VENV)
 
-bench: bench-local bench-devservers bench-jobs ## Every figure of docs/performance.md
+bench: bench-local bench-devservers bench-jobs bench-commands ## Every figure of docs/performance.md
 
 bench-local: $(VENV)/installed ## How long `up` takes: cold, cached, already up
 	$(VENV)/bin/python tests/bench/local_up.py
@@ -64,6 +64,9 @@ bench-devservers: $(VENV)/installed ## A hundred DevServers at once, on the loca
 
 bench-jobs: $(VENV)/installed ## Jobs a minute, and what a job costs over its bare pod
 	KUBECONFIG=$(LOCAL_KUBECONFIG) $(VENV)/bin/python tests/bench/jobs.py localhost/devctl/base:trixie
+
+bench-commands: $(VENV)/installed ## How soon commands answer; SSH and files beside kubectl
+	for what in commands.py "ssh.py localhost/devctl/devserver:0.1.0" "files.py localhost/devctl/devserver:0.1.0"; do KUBECONFIG=$(LOCAL_KUBECONFIG) PYTHONPATH=tests $(VENV)/bin/python tests/bench/$$what || exit; done
 
 lock: $(VENV)/installed ## Renew the locked requirement files
 	sh scripts/lock.sh $(VENV)

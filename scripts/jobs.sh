@@ -25,7 +25,12 @@ END
     for part in operator observer; do
       "$kubectl" logs --namespace devctl-system "deployment/devctl-$part" --tail=50
     done
-    exec "$kubectl" logs --all-namespaces --selector app=gpu-job --tail=50 --prefix
+    pods='jsonpath={range .items[*]}{.metadata.namespace} {.metadata.name}{"\n"}{end}'
+    "$kubectl" get pods --all-namespaces --selector app=gpu-job --output "$pods" |
+      while read -r namespace pod; do
+        # One that has not started has none, and says so.
+        "$kubectl" logs --namespace "$namespace" "$pod" --tail=50 --prefix || true
+      done
     ;;
   status)
     exec "$egpu" list --all-namespaces

@@ -48,7 +48,9 @@ def test_a_dead_one_leaves_a_stale_file(
     assert running_pid(paths) is None
 
 
-@pytest.mark.parametrize("text", ["", "many\n", "-1\n", str(os.getpid())])
+@pytest.mark.parametrize(
+    "text", ["", "many\n", "-1\n", pytest.param(str(os.getpid()), id="the-tests")]
+)
 def test_a_file_that_names_no_supervisor_counts_for_nothing(paths: ClusterPaths, text: str) -> None:
     paths.run.mkdir(parents=True)
     paths.supervisor_pid.write_text(text)

@@ -8,7 +8,7 @@ data=$(mktemp -d)
 trap 'rm -rf "$data"' EXIT
 export COVERAGE_FILE="$data/coverage"
 
-"$venv/bin/pytest" tests/unit --cov --cov-report=
+"$venv/bin/pytest" tests/unit -n auto --dist worksteal --cov --cov-report=
 for room in 'plugins/*' 'devctl/api/*' 'devctl/client/*' 'devctl/kube/*' 'images/observer/*'; do
   echo "$room"
   "$venv/bin/coverage" report --include="$room" --fail-under=90 --skip-covered --format=total

@@ -1,4 +1,7 @@
-"""A real cluster of the tests' own, beside the one in use: up once, down at the end."""
+"""A real cluster of the tests' own, beside the one in use: up once, down at the end.
+
+Several processes may run tests on it, as scripts/e2e.sh has them do: see sharing.py.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,19 @@ import json
 import os
 import subprocess
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
 from e2e.command_line import CommandLine
 from e2e.commands import devctl, must
 from e2e.deployment import SYSTEM, deploy
+from e2e.scheduling import Scheduling
 from e2e.servers import TWO_RANKS, DevServer, apply_flavor
+from e2e.sharing import Shared
 from e2e.tenants import ALICE, BOB, OBSERVER, OPERATOR, RESOURCES, VERBS, Tenants, server
+from e2e.user_place import user_place
 
 from devctl.local import build
 from devctl.local.apt import install_missing
@@ -24,9 +31,9 @@ from devctl.local.status import find_kubectl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from e2e.commands import Kubectl
+    from e2e.user_place import UserPlace
 
     from devctl.local.images import Image
     from devctl.local.paths import ClusterPaths
@@ -35,12 +42,38 @@ if TYPE_CHECKING:
 CLUSTER = os.environ.get("DEVCTL_E2E_CLUSTER", "e2e")
 
 
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+    """Where several processes run tests: which tests go to the same one."""
+    return Scheduling(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark those for which the operator is away, before any are chosen by their marks."""
+    for item in items:
+        if "operator_away" in getattr(item, "fixturenames", ()):
+            item.add_marker("operator_away")
+
+
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[ClusterSettings]:
-    """The tests' cluster of two nodes. DEVCTL_E2E_KEEP leaves it up for the next run."""
+def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Shared:
+    """What is shared with the other processes of this run, and with its other parts."""
+    own = tmp_path_factory.getbasetemp()
+    folder = own if worker_id == "master" else own.parent
+    return Shared(Path(os.environ.get("DEVCTL_E2E_RUN", folder)))
+
+
+def bring_up() -> None:
+    """Bring the tests' cluster up."""
     must(devctl("local", "up", "--name", CLUSTER))
+
+
+@pytest.fixture(scope="session")
+def cluster(shared: Shared, worker_id: str) -> Iterator[ClusterSettings]:
+    """The tests' cluster of two nodes. DEVCTL_E2E_KEEP leaves it up for the next run."""
+    shared.once(bring_up)
     yield existing(CLUSTER)[0]
-    if not os.environ.get("DEVCTL_E2E_KEEP"):
+    if worker_id == "master" and not os.environ.get("DEVCTL_E2E_KEEP"):
         must(devctl("local", "reset", "--name", CLUSTER, "--confirm", CLUSTER))
 
 
@@ -78,22 +111,37 @@ def images(cluster: ClusterSettings) -> dict[str, Image]:
     return build.describe(cache_paths())[1]
 
 
-@pytest.fixture(scope="session")
-def deployed(paths: ClusterPaths, images: dict[str, Image]) -> None:
-    """The operator, the observer and all that config/ holds are installed and ready."""
+def install(paths: ClusterPaths, images: dict[str, Image]) -> None:
+    """Deploy what this checkout holds."""
     deploy(paths, images)
 
 
+@pytest.fixture(scope="session")
+def deployed(shared: Shared, paths: ClusterPaths, images: dict[str, Image]) -> None:
+    """The operator, the observer and all that config/ holds are installed and ready."""
+    shared.once(install, paths, images)
+
+
 @pytest.fixture(scope="module")
-def operator_away(deployed: None, kubectl: Kubectl) -> Iterator[None]:  # noqa: ARG001 - it is needed
+def operator_away(
+    deployed: None,  # noqa: ARG001 - it is needed
+    kubectl: Kubectl,
+    shared: Shared,
+) -> Iterator[None]:
     """The observer runs and the operator does not, so that nobody else makes children."""
     deployment = ("deployment/devctl-operator", "-n", SYSTEM)
-    kubectl("scale", *deployment, "--replicas=0")
-    selector = "app.kubernetes.io/component=operator"
-    kubectl("wait", "pod", "-n", SYSTEM, "-l", selector, "--for=delete", "--timeout=60s")
-    yield
-    kubectl("scale", *deployment, "--replicas=1")
-    kubectl("rollout", "status", *deployment, "--timeout=60s")
+
+    def leave() -> None:
+        kubectl("scale", *deployment, "--replicas=0")
+        selector = "app.kubernetes.io/component=operator"
+        kubectl("wait", "pod", "-n", SYSTEM, "-l", selector, "--for=delete", "--timeout=60s")
+
+    def come_back() -> None:
+        kubectl("scale", *deployment, "--replicas=1")
+        kubectl("rollout", "status", *deployment, "--timeout=60s")
+
+    with shared.between("operator-away", leave, come_back):
+        yield
 
 
 @pytest.fixture
@@ -106,17 +154,29 @@ def namespace(kubectl: Kubectl, request: pytest.FixtureRequest) -> Iterator[str]
     kubectl("delete", "namespace", name, "--wait=false")
 
 
-@pytest.fixture(scope="session")
-def torch_image(deployed: None, cluster: ClusterSettings, images: dict[str, Image]) -> str:  # noqa: ARG001
-    """devctl's own image for servers, on every node."""
+def load_devserver(cluster: ClusterSettings) -> None:
+    """Bring devctl's own image for servers into the cluster."""
     must(devctl("local", "load", "devserver", "--name", cluster.name))
+
+
+@pytest.fixture(scope="session")
+def torch_image(
+    deployed: None,  # noqa: ARG001 - it comes first
+    shared: Shared,
+    cluster: ClusterSettings,
+    images: dict[str, Image],
+) -> str:
+    """devctl's own image for servers, on every node."""
+    shared.once(load_devserver, cluster)
     return images["devserver"].reference
 
 
 @pytest.fixture(scope="session")
-def lab(kubectl: Kubectl, torch_image: str) -> Iterator[DevServer]:
+def lab(kubectl: Kubectl, torch_image: str, worker_id: str) -> Iterator[DevServer]:
     """A distributed server `lab` of two ranks on two nodes, which tests of commands share."""
     namespace = "lab"
+    if worker_id != "master":
+        namespace += f"-{worker_id}"
     kubectl("create", "namespace", namespace)
     requests = {"cpu": "100m", "memory": "256Mi"}
     apply_flavor(kubectl, namespace, resources={"requests": requests, "limits": {"memory": "2Gi"}})
@@ -131,11 +191,11 @@ def lab(kubectl: Kubectl, torch_image: str) -> Iterator[DevServer]:
 
 
 @pytest.fixture(scope="session")
-def user_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
+def user_programs(shared: Shared, tmp_path_factory: pytest.TempPathFactory) -> None:
     """What a user has on their machine, and some commands of devctl call."""
     programs = {name: name for name in ("fish", "git", "rsync", "zsh")}
     programs |= {"scp": "openssh-client", "ssh": "openssh-client"}
-    install_missing(tmp_path_factory.mktemp("apt") / "log", programs)
+    shared.once(install_missing, tmp_path_factory.mktemp("apt") / "log", programs)
 
 
 @pytest.fixture
@@ -149,6 +209,20 @@ def command_line(
     home = tmp_path / "home"
     home.mkdir()
     return CommandLine(paths.kubeconfig, lab.namespace, home)
+
+
+@pytest.fixture(scope="module")
+def place(
+    kubectl: Kubectl,
+    paths: ClusterPaths,
+    deployed: None,  # noqa: ARG001 - it comes first
+    images: dict[str, Image],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[UserPlace]:
+    """A namespace of the module's own, and a user who has no rights but in it."""
+    home, image = tmp_path_factory.mktemp("user"), images["base"].reference
+    with user_place(kubectl, paths.kubeconfig, home, image) as made:
+        yield made
 
 
 @pytest.fixture

@@ -19,8 +19,12 @@ SMALL = {"gpu": 0, "cpu": "20m", "memory": "32Mi"}
 RESULT = "/artifacts/output.json"
 SUCCEEDS = ["/bin/sh", "-c", f"echo '{{}}' > {RESULT}"]
 FAILS = ["/bin/sh", "-c", "echo first; echo it is broken >&2; exit 7"]
-WAITS = ["/bin/sh", "-c", "until [ -e /artifacts/go ]; do sleep 0.1; done; exec true"]
-"""Runs until somebody makes the file `go`."""
+WAITS = [
+    "/bin/sh",
+    "-c",
+    "trap 'exit 143' TERM; until [ -e /artifacts/go ]; do sleep 0.1; done; sleep 0.3; exec true",
+]
+"""Runs until somebody makes the file `go`, and lets them get out again; it ends when told to."""
 
 
 @dataclass

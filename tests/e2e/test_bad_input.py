@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from devctl.local.settings import ClusterSettings
 
+pytestmark = pytest.mark.exclusive
+
 NAME = "e2e-bad"
 
 

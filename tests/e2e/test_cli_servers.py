@@ -1,108 +1,179 @@
-"""Making, looking at and removing servers, as Alice types it."""
+"""Making servers and looking at them, as a user types it who has rights in one namespace only."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+import re
+import signal
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
+import pexpect
 import pytest
-from e2e.command_line import CommandLine
-from e2e.servers import SMALL, DevServer, apply_flavor, wait_until
-from e2e.tenants import ALICE, user_kubeconfig
+import yaml
+from e2e.servers import apply_flavor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from e2e.commands import Kubectl
+    from e2e.user_place import UserPlace
 
-    from devctl.local.images import Image
-    from devctl.local.paths import ClusterPaths
-
-pytestmark = pytest.mark.usefixtures("deployed")
-
-
-@dataclass(frozen=True)
-class Place:
-    """A namespace of Alice's, with a flavor of the same name."""
-
-    name: str
-    kubectl: Kubectl
-    alice: CommandLine
+BOX = "box"
+EVERY_OPTION = {
+    "--image": "torch:1",
+    "--replicas": "2",
+    "--nproc-per-node": "2",
+    "--backend": "gloo",
+    "--nccl": "NCCL_DEBUG=INFO",
+    "--home-size": "20Mi",
+    "--shared": "datasets",
+    "--ttl": "3d",
+    "--idle-timeout": "2h",
+}
+SPEC = {
+    "image": "torch:1",
+    "mode": "distributed",
+    "distributed": {
+        "worldSize": 4,
+        "nprocsPerNode": 2,
+        "backend": "gloo",
+        "ncclSettings": {"NCCL_DEBUG": "INFO"},
+    },
+    "persistentHomeSize": "20Mi",
+    "sharedVolumeClaimName": "datasets",
+    "lifecycle": {"timeToLive": "3d", "idleTimeout": "2h", "autoShutdown": True},
+    "enableSSH": False,
+    "stopped": False,
+}
+LISTS = {
+    "list": "devserver/box",
+    "status": "devserver/box",
+    "flavors": "devserverflavor/",
+    "homes list": "persistentvolumeclaim/home-box-0",
+    "events": "event/box.",
+}
 
 
 @pytest.fixture(scope="module")
-def place(
-    kubectl: Kubectl,
-    paths: ClusterPaths,
-    images: dict[str, Image],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Place]:
-    name = f"servers-{uuid4().hex[:6]}"
-    kubectl("create", "namespace", name)
-    where = ("-n", name, "--clusterrole=devctl-user", f"--user={ALICE}")
-    kubectl("create", "rolebinding", "alice", *where)
-    apply_flavor(kubectl, name, resources=SMALL)
-    home = tmp_path_factory.mktemp("alice")
-    kubeconfig = user_kubeconfig(kubectl, paths.kubeconfig, ALICE, home)
-    image = {"DEVCTL_IMAGE": images["base"].reference}
-    yield Place(name, kubectl, CommandLine(kubeconfig, name, home, image))
-    kubectl("-n", name, "delete", "devserver", "--all")
-    kubectl("delete", "devserverflavor", name)
-    kubectl("delete", "namespace", name, "--wait=false")
+def screen(place: UserPlace) -> str:
+    """What a terminal has shown while a server was made that is ready now."""
+    running = place.user.terminal("create", BOX, *place.options, columns=80, timeout=120)
+    running.expect(pexpect.EOF)
+    running.close()
+    assert running.exitstatus == 0, running.before
+    return bytes(running.before).decode()
 
 
-def options(place: Place) -> tuple[str, ...]:
-    return ("--flavor", place.name, "--home-size", "10Mi")
+@pytest.fixture
+def huge(place: UserPlace) -> Iterator[str]:
+    """A flavor that no node can hold."""
+    name = f"{place.name}-huge"
+    requests = {"cpu": "10m", "memory": "900Gi"}
+    yield apply_flavor(place.kubectl, name, resources={"requests": requests})
+    place.kubectl("-n", place.name, "delete", "devserver", "huge", "--ignore-not-found")
+    place.kubectl("delete", "devserverflavor", name)
 
 
-def test_the_life_of_a_server(place: Place) -> None:
-    alice, name = place.alice, "life"
-    server = DevServer(place.kubectl, place.name, {}, name)
-    assert f"devserver/{name} created" in alice.must("create", name, *options(place), "--wait")
-    assert server.status["phase"] == "Running"
-    assert server.get("devserver", name)[0]["spec"]["owner"] == ALICE
-    server.run("echo kept > /home/dev/file")
-    assert name in alice.must("list")
-    assert json.loads(alice.must("list", "-o", "json"))
-    assert "Running" in alice.must("describe", name)
-    assert "Running" in alice.must("status", name)
-    alice.must("events", name)
-    assert json.loads(alice.must("monitor", name, "--once", "-o", "json"))
-    alice.must("extend", name, "--ttl", "2h")
-    alice.must("stop", name, "--wait")
-    assert server.status["phase"] == "Stopped"
-    alice.must("start", name, "--wait")
-    assert server.run("cat /home/dev/file") == "kept"
-    said = alice("delete", name, "--wait")
-    assert said.returncode == 0
-    assert f"home-{name}-0" in (said.stdout + said.stderr).decode()
-    assert f"home-{name}-0" in alice.must("homes", "list")
-    assert alice("homes", "delete", f"home-{name}-0", "--confirm", "other").returncode != 0
-    alice.must("homes", "delete", f"home-{name}-0", "--confirm", f"home-{name}-0")
-    wait_until(lambda: not server.get("pvc", f"home-{name}-0"), "its home is gone")
+def test_create_on_a_terminal_waits_and_names_the_next_command(
+    screen: str, place: UserPlace
+) -> None:
+    first, *states, last = filter(None, re.split(r"\r(?:\x1b\[K|\n)", screen))
+    assert first == f"devserver/{BOX} created"
+    assert states[0] == f"{BOX}: asked for (0 s)"
+    assert all(len(state) < 80 for state in states)
+    assert f"{BOX}: Running (Ready): the server is ready (" in states[-1]
+    assert last == f"`{BOX}` is ready; next: `devctl ssh {BOX}`"
+    assert place.server(BOX).get("devserver", BOX)[0]["spec"]["owner"] == place.owner
 
 
-def test_what_goes_wrong_has_a_code_and_a_fix(place: Place) -> None:
-    alice = place.alice
-    assert "fix: " in alice.fails(3, "describe", "nobody")
-    assert alice("create", "Not_A_Name", *options(place)).returncode in {1, 2}
-    alice.must("create", "twice", *options(place), "--no-wait")
-    assert "twice" in alice.fails(1, "create", "twice", *options(place), "--no-wait")
-    assert "fix: " in alice.fails(3, "create", "x", "--flavor", "no-such-flavor", "--no-wait")
-    elsewhere = replace(alice, namespace="kube-system")
-    assert "fix: " in elsewhere.fails(5, "list")
-    nowhere = replace(alice, environment={"KUBECONFIG": str(alice.home / "none")})
-    assert "fix: " in nowhere.fails(1, "list")
-    alice.must("delete", "twice")
+def test_a_wait_says_why_and_ctrl_c_ends_only_the_wait(place: UserPlace, huge: str) -> None:
+    running = place.user.terminal("create", "huge", "--flavor", huge, columns=120)
+    running.expect(r"huge: Pending \(Unschedulable\): no node has enough free `memory`")
+    running.sendintr()
+    running.expect("`huge` goes on starting: see `devctl status huge --watch`")
+    running.expect(pexpect.EOF)
+    running.close()
+    assert running.exitstatus == 130
+    said = place.user.fails(4, "start", "huge", "--wait", "--timeout", "1s")
+    assert "`huge` is not ready after 1 s (Pending): Unschedulable: no node has enough" in said
+    assert "  fix: it goes on: look with `devctl describe huge`" in said
 
 
-def test_the_seeds_commands(place: Place) -> None:
-    """As they are written; the flavor has no node here, so they are checked and not run."""
-    dry = ("--dry-run=client", "-o", "json")
-    single = place.alice.must("create", "my-dev", "--flavor", "gpu-large", *dry)
-    assert json.loads(single)["spec"]["flavor"] == "gpu-large"
-    several = ("training-job", "--flavor", "gpu-large", "--distributed", "--replicas", "4")
-    spec = json.loads(place.alice.must("create", *several, *dry))["spec"]
-    assert (spec["mode"], spec["distributed"]["worldSize"]) == ("distributed", 4)
+def test_every_option_of_create_passes_the_servers_rules(place: UserPlace) -> None:
+    options = [word for pair in EVERY_OPTION.items() for word in pair]
+    flags = ("--distributed", "--no-ssh", "--flavor", place.name)
+    line = ("create", "dry", *options, *flags, "--dry-run=server", "-o", "json")
+    made = json.loads(place.user.must(*line))
+    assert "managedFields" not in made["metadata"]
+    assert made["spec"] == SPEC | {"owner": place.owner, "flavor": place.name}
+    told = place.user.must("create", "dry", *place.options, "--dry-run=client")
+    assert told == "devserver/dry created (dry run)\n"
+    assert place.server("dry").get("devserver", "dry") == []
+
+
+@pytest.mark.exclusive  # flavors are everybody's
+@pytest.mark.usefixtures("screen")
+@pytest.mark.parametrize("line", LISTS)
+def test_lists_have_every_format(place: UserPlace, line: str) -> None:
+    words = line.split()
+    names = place.user.must(*words, "-o", "name").splitlines()
+    assert any(name.startswith(LISTS[line]) for name in names)
+    (output,) = {"list": ["wide"], "status": ["yaml"]}.get(line, ["json"])
+    told = place.user.must(*words, "-o", output)
+    if output == "wide":
+        assert f" {place.owner} " in told
+    else:
+        items = yaml.safe_load(told)["items"]
+        assert {item["metadata"]["name"] for item in items} >= {
+            name.partition("/")[2] for name in names if line != "flavors"
+        }
+
+
+@pytest.mark.usefixtures("screen")
+def test_what_is_listed_can_be_chosen(place: UserPlace) -> None:
+    place.kubectl("-n", place.name, "label", "devserver", BOX, "team=vision")
+    for line in ("list", "status"):
+        assert BOX in place.user.must(line, "-l", "team=vision")
+        assert place.user.must(line, "-l", "team=audio") == ""
+    everywhere = place.administrator.must("list", "-A").splitlines()
+    assert any(row.split()[:2] == [place.name, BOX] for row in everywhere)
+    assert "Running" in place.user.must("describe", BOX)
+    assert json.loads(place.user.must("describe", BOX, "-o", "json"))["metadata"]["name"] == BOX
+    assert "its container" in place.user.must("events", BOX)
+
+
+@pytest.mark.usefixtures("screen")
+def test_counts_of_flavors_are_for_those_who_may_look_at_nodes(place: UserPlace) -> None:
+    told = place.user("flavors")
+    assert re.search(rf"{place.name} +20m +32Mi +\? +\? ", told.stdout.decode())
+    assert b"FREE and TOTAL are not known" in told.stderr
+    counted = json.loads(place.administrator.must("flavors", "-o", "json"))["items"]
+    (status,) = (each["status"] for each in counted if each["metadata"]["name"] == place.name)
+    assert 0 < status["free"] < status["total"]
+
+
+@pytest.mark.usefixtures("screen")
+def test_a_screen_of_40_columns_is_readable(place: UserPlace) -> None:
+    for line in (("list",), ("status",), ("describe", BOX), ("events", BOX)):
+        running = place.user.terminal(*line, columns=40)
+        running.expect(pexpect.EOF)
+        shown = re.sub(r"\x1b\[\d*m", "", bytes(running.before).decode()).splitlines()
+        assert max(map(len, shown)) <= 40
+        assert any("Running" in row for row in shown)
+
+
+@pytest.mark.usefixtures("screen")
+def test_status_watches_until_ctrl_c(place: UserPlace) -> None:
+    watching = place.user.start("status", BOX, "--watch")
+    assert watching.stdout
+    assert watching.stdout.readline().decode() == f"{BOX}: Running (Ready): the server is ready\n"
+    place.user.must("stop", BOX)
+    lines = iter(watching.stdout.readline, b"")
+    assert any(line.startswith(b"box: Stopped") for line in lines)
+    watching.send_signal(signal.SIGINT)
+    assert watching.wait(timeout=20) == 130
+    picture = place.user.terminal("status", "--watch", columns=80)
+    picture.expect("Stopped")
+    picture.sendintr()
+    picture.expect(pexpect.EOF)
+    picture.close()
+    assert picture.exitstatus == 130

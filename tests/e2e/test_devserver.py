@@ -335,6 +335,7 @@ def test_deletion_during_creation_leaves_nothing_but_claims(server: DevServer) -
         )
 
 
+@pytest.mark.exclusive
 def test_a_forced_second_run_writes_nothing(server: DevServer, kubectl: Kubectl) -> None:
     server.apply(**TWO_RANKS)
     server.wait("Ready")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from devctl.local.images import Image
     from devctl.local.settings import ClusterSettings
 
-pytestmark = pytest.mark.usefixtures("deployed")
+pytestmark = [pytest.mark.exclusive, pytest.mark.usefixtures("deployed")]
 
 EACH = 4
 RESOURCE = "nvidia.com/gpu"

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from devctl.local.settings import ClusterSettings
 
+pytestmark = pytest.mark.exclusive
+
 NAME = "e2e-host"
 CLUSTER = "e2e"  # the tests' main one, beside this module's
 

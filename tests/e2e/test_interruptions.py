@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from devctl.local.images import Image
     from devctl.local.settings import ClusterSettings
 
+pytestmark = pytest.mark.exclusive
+
 RANKS = (0, 1)
 
 

@@ -295,6 +295,7 @@ def test_time_to_live_deletes_the_server_and_not_its_home(
     assert ("Normal", "Expired") in events(kubectl, namespace)
 
 
+@pytest.mark.exclusive
 def test_a_new_observer_writes_nothing_that_is_there(
     kubectl: Kubectl, namespace: str, make: Maker
 ) -> None:

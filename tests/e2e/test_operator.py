@@ -189,6 +189,7 @@ def test_only_readers_get_metrics(kubectl: Kubectl, namespace: str) -> None:
         kubectl("delete", "clusterrolebinding", binding)
 
 
+@pytest.mark.exclusive
 @pytest.mark.usefixtures("flavors")
 def test_a_new_pod_takes_the_lead_and_goes_on(kubectl: Kubectl, namespace: str) -> None:
     leader = operator_pod(kubectl)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from devctl.local.settings import ClusterSettings
 
 
+pytestmark = pytest.mark.exclusive
+
+
 def pids_of(program: str, group: str) -> set[int]:
     """The processes of a program below a control group."""
     found = set()

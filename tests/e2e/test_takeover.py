@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from devctl.local.images import Image
     from devctl.local.settings import ClusterSettings
 
-pytestmark = pytest.mark.usefixtures("deployed")
+pytestmark = [pytest.mark.exclusive, pytest.mark.usefixtures("deployed")]
 
 MANY = 20
 # Takes no notice of the end of its pod, which then waits for it.

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
-from e2e.commands import devctl, must
+from e2e.commands import must
 from e2e.servers import TWO_RANKS, DevServer, apply_flavor
 
 from devctl.local.paths import cache_paths
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
     from e2e.commands import Kubectl
 
-    from devctl.local.images import Image
     from devctl.local.paths import ClusterPaths
-    from devctl.local.settings import ClusterSettings
 
 ALL_REDUCE = """
 import torch, torch.distributed as dist
@@ -37,13 +35,10 @@ TASTE = "import torch, torchvision, sklearn, numpy, safetensors; print(torch.one
 
 @pytest.fixture(scope="module")
 def server(
-    deployed: None,  # noqa: ARG001 - it comes first
-    cluster: ClusterSettings,
     kubectl: Kubectl,
-    images: dict[str, Image],
+    torch_image: str,
 ) -> Iterator[DevServer]:
     """A distributed server of two ranks with devctl's own image, in a restricted namespace."""
-    must(devctl("local", "load", "devserver", "--name", cluster.name))
     namespace = "training"
     kubectl("create", "namespace", namespace)
     kubectl("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
@@ -52,7 +47,7 @@ def server(
     spec = {
         "owner": "alice@company.com",
         "flavor": namespace,
-        "image": images["devserver"].reference,
+        "image": torch_image,
         "persistentHomeSize": "100Mi",
     }
     made = DevServer(kubectl, namespace, spec)
@@ -61,7 +56,7 @@ def server(
     yield made
     made.delete()
     kubectl("delete", "devserverflavor", namespace)
-    kubectl("delete", "namespace", namespace)
+    kubectl("delete", "namespace", namespace, "--wait=false")
 
 
 def test_it_has_what_people_train_with(server: DevServer) -> None:

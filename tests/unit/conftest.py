@@ -6,13 +6,13 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 # How long an example takes says more about the machine than about the code.
-settings.register_profile("unit", deadline=None)
+settings.register_profile("unit", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unit")
 
 

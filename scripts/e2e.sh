@@ -1,0 +1,29 @@
+#!/bin/sh
+# The end-to-end tests, on a cluster that is up for all of them and removed in the end. Mostly they
+# wait for pods, so several processes run them at once; alone runs only what others would notice.
+# usage: e2e.sh VENV
+set -u
+
+venv=$1
+cluster=${DEVCTL_E2E_CLUSTER:-e2e}
+keep=${DEVCTL_E2E_KEEP:-}
+failed=0
+DEVCTL_E2E_RUN=$(mktemp -d) # what the processes of all parts have done is noted here
+export DEVCTL_E2E_RUN DEVCTL_E2E_KEEP=1
+trap 'rm -rf "$DEVCTL_E2E_RUN"' EXIT
+
+tests() {
+  "$venv/bin/pytest" tests/e2e --durations=40 --durations-min=5 "$@" || failed=1
+}
+
+echo "side by side, with the operator"
+tests -n 2 --dist loadscope -m "not operator_away and not exclusive"
+echo "side by side, while the operator is away"
+tests -n 2 --dist loadscope -m "operator_away and not exclusive"
+echo "one by one"
+tests -m exclusive
+
+if [ -z "$keep" ]; then
+  "$venv/bin/devctl" local reset --name "$cluster" --confirm "$cluster" || failed=1
+fi
+exit "$failed"

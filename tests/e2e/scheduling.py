@@ -1,0 +1,33 @@
+"""Which tests go to one process where several run them: those that share a server or a place."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from xdist.scheduler import LoadScopeScheduling
+
+# Each of their tests has a namespace of its own and nothing else.
+SPREAD = {
+    "test_admission",
+    "test_apply",
+    "test_convergence",
+    "test_devserver",
+    "test_job_admission",
+    "test_jobs",
+    "test_kinds",
+    "test_molecule",
+    "test_observer",
+}
+
+
+def together(test: str) -> str:
+    """The name of a test's group, by its id: the test itself, or its module."""
+    module = PurePath(test.partition("::")[0]).stem
+    return test if module in SPREAD else module
+
+
+class Scheduling(LoadScopeScheduling):
+    """Gives a process a whole group at a time, and the largest groups first."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return together(nodeid)

@@ -1,0 +1,104 @@
+"""What of a server is reached from here: Jupyter, its ports, its folders in an editor."""
+
+from __future__ import annotations
+
+import re
+import signal
+from typing import TYPE_CHECKING
+
+import httpx2
+import pytest
+from e2e.servers import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from e2e.command_line import CommandLine
+    from e2e.servers import DevServer
+
+BIN = "/home/dev/.local/bin"
+# It takes what Jupyter is started with, and guards its pages with the token as Jupyter does.
+STAND_IN = r"""#!/usr/bin/env python3
+import http.server, os, sys
+if sys.argv[1:] == ["lab", "--version"]:
+    sys.exit()
+options = dict(each.lstrip("-").partition("=")[::2] for each in sys.argv[2:])
+class Pages(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        path, _, query = self.path.partition("?")
+        known = path == "/api" or query == "token=" + os.environ["JUPYTER_TOKEN"]
+        self.send_response(200 if known else 403)
+        self.end_headers()
+        self.wfile.write(options["ServerApp.root_dir"].encode() if known else b"who are you?")
+http.server.HTTPServer((options["ip"], int(options["port"])), Pages).serve_forever()
+"""
+
+
+@pytest.fixture
+def installed(lab: DevServer, command_line: CommandLine) -> Iterator[None]:
+    """A program that answers to Jupyter's name, in the first home."""
+    script = f"mkdir -p {BIN} src && cat > {BIN}/jupyter && chmod +x {BIN}/jupyter"
+    command_line.must("exec", "lab", "-i", "--", "sh", "-c", script, stdin=STAND_IN.encode())
+    yield
+    lab.run(f"rm {BIN}/jupyter")
+
+
+@pytest.mark.usefixtures("installed")
+def test_jupyter_answers_at_the_address_that_is_printed_until_ctrl_c(
+    lab: DevServer, command_line: CommandLine
+) -> None:
+    running = command_line.start("jupyter", "lab", "src")
+    assert running.stdout
+    url = running.stdout.readline().decode().strip()
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{32}", url)
+    assert httpx2.get(url).text == "/home/dev/src"
+    assert httpx2.get(url.partition("?")[0]).status_code == 403
+    assert url[-32:] not in lab.run("cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
+    running.send_signal(signal.SIGINT)
+    assert running.wait(timeout=20) == 130
+    gone = "! grep -aq [S]erverApp.root_dir /proc/[0-9]*/cmdline && echo gone"
+    wait_until(lambda: lab.run(f"{gone} || true") == "gone", "Jupyter has ended")
+
+
+def test_a_server_without_jupyter_says_how_to_get_it(command_line: CommandLine) -> None:
+    assert command_line.fails(1, "jupyter", "lab", "--replica", "1").splitlines()[-2:] == [
+        "error: this server has no Jupyter",
+        "  fix: install it there: `pip install --user jupyterlab`",
+    ]
+
+
+def test_ports_are_reached_here(lab: DevServer, command_line: CommandLine) -> None:
+    page = (
+        "import http.server as h; h.test(h.SimpleHTTPRequestHandler, port=8099, bind='127.0.0.1')"
+    )
+    serving = command_line.start("exec", "lab", "--replica", "1", "--", "python", "-c", page)
+    listens = "grep -q :1FA3 /proc/net/tcp && echo yes || true"
+    wait_until(lambda: lab.run(listens, 1) == "yes", "it listens")
+    line = ("port-forward", "lab", "--replica", "1", ":8099", ":8098")
+    running = command_line.start(*line)
+    assert running.stdout
+    found = [running.stdout.readline().decode() for _ in range(2)]
+    numbers = [re.fullmatch(r"127\.0\.0\.1:(\d+) -> lab-1:809\d\n", each) for each in found]
+    open_, closed = (match[1] for match in numbers if match)
+    assert "Directory listing" in httpx2.get(f"http://127.0.0.1:{open_}/").text
+    with pytest.raises(httpx2.RemoteProtocolError):
+        httpx2.get(f"http://127.0.0.1:{closed}/")
+    taken = command_line.fails(1, "port-forward", "lab", f"{open_}:80")
+    assert f"port {open_} of this machine" in taken
+    for each in (running, serving):
+        each.send_signal(signal.SIGINT)
+    assert running.wait(timeout=20) == 130
+    assert b"8098" in (running.stderr.read() if running.stderr else b"")
+    serving.wait(timeout=20)
+    lab.run("pkill -f [S]impleHTTP || true", 1)
+
+
+def test_an_editor_is_opened_once_ssh_knows_the_server(command_line: CommandLine) -> None:
+    address = "vscode-remote://ssh-remote+lab.devctl/home/dev/src"
+    assert command_line.must("code", "lab", "src", "--print") == f"{address}\n"
+    assert "`devctl config-ssh`" in command_line.fails(1, "code", "lab", "--editor", "echo")
+    command_line.must("config-ssh", "--yes")
+    opened = command_line.must("code", "lab", "src", "--editor", "echo")
+    assert opened == f"--folder-uri {address}\n"
+    said = command_line.fails(1, "code", "lab", "src", "--editor", "no-such-editor")
+    assert f"or open {address}" in said

@@ -1,0 +1,87 @@
+"""What several processes of the end-to-end tests do once; threads stand for them here."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+from e2e.scheduling import together
+from e2e.sharing import Shared
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MANY = 8
+
+
+def test_what_is_done_once_is_done_before_anybody_goes_on(tmp_path: Path) -> None:
+    done: list[str] = []
+
+    def action(what: str) -> None:
+        time.sleep(0.01)
+        done.append(what)
+
+    def process(_: int) -> int:
+        Shared(tmp_path).once(action, "up")
+        return len(done)
+
+    with ThreadPoolExecutor(MANY) as pool:
+        assert list(pool.map(process, range(MANY))) == [1] * MANY
+    assert done == ["up"]
+
+
+def test_what_failed_is_tried_by_the_next(tmp_path: Path) -> None:
+    tries: list[int] = []
+
+    def action() -> None:
+        tries.append(1)
+        if len(tries) == 1:
+            raise ValueError
+
+    with pytest.raises(ValueError):  # noqa: PT011 - its own
+        Shared(tmp_path).once(action)
+    Shared(tmp_path).once(action)
+    Shared(tmp_path).once(action)
+    assert len(tries) == 2
+
+
+def test_a_time_that_is_shared_has_one_beginning_and_one_end(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    def process(number: int) -> None:
+        shared = Shared(tmp_path)
+        with shared.between("away", lambda: said.append("first"), lambda: said.append("last")):
+            said.append("in")
+            time.sleep(0.02 + number / 200)
+
+    for _ in range(2):
+        said.clear()
+        with ThreadPoolExecutor(MANY) as pool:
+            list(pool.map(process, range(MANY)))
+        assert said == ["first", *["in"] * MANY, "last"]
+
+
+def test_a_time_that_is_shared_ends_after_a_failure_too(tmp_path: Path) -> None:
+    said: list[str] = []
+    shared = Shared(tmp_path)
+    for _ in range(2):
+        with (
+            pytest.raises(ValueError),  # noqa: PT011 - its own
+            shared.between("away", lambda: said.append("first"), lambda: said.append("last")),
+        ):
+            raise ValueError
+    assert said == ["first", "last"] * 2
+
+
+@pytest.mark.parametrize(
+    ("test", "group"),
+    [
+        ("tests/e2e/test_egpu.py::test_a[x::y]", "test_egpu"),
+        ("tests/e2e/test_cli_run.py::test_a", "test_cli_run"),
+        ("tests/e2e/test_jobs.py::test_a[1]", "tests/e2e/test_jobs.py::test_a[1]"),
+    ],
+)
+def test_what_shares_a_place_stays_together(test: str, group: str) -> None:
+    assert together(test) == group

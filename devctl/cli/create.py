@@ -41,7 +41,7 @@ def _setting(text: str) -> tuple[str, str]:
 @click.option("--home-size", metavar="SIZE", help="Of /home/dev, for example 100Gi.")
 @click.option("--shared", metavar="CLAIM", help="A claim to mount at /shared.")
 @click.option("--ttl", type=duration, metavar="D", help="Delete it after so long, e.g. 3d.")
-@click.option("--idle-timeout", type=duration, metavar="D", help="Stop it when unused so long.")
+@click.option("--idle-timeout", type=duration, metavar="D", help="Kept, not acted on yet.")
 @click.option("--no-ssh", is_flag=True, help="No shell over SSH.")
 @click.option("--wait/--no-wait", default=None, help="Until it is ready; so on a terminal.")
 @patience

@@ -96,7 +96,7 @@ def facts(server: Server, now: datetime | None = None) -> Iterator[tuple[str, st
     if server.expires_at:
         yield "Expires", f"{until(server.expires_at, now)}; its files stay"
     if idle := server.lifecycle.get("idleTimeout"):
-        yield "Idle", f"may be unused for {_length(idle)}"
+        yield "Idle", f"may be unused for {_length(idle)}; nothing stops it yet"
     yield "Home", _homes(server)
     if shared := server.spec.get("sharedVolumeClaimName"):
         yield "Shared", f"{shared} at /shared"

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 @click.command()
 @server_names
 @click.option("--ttl", type=duration, metavar="D", help="Keep it for so long from now, e.g. 3d.")
-@click.option("--idle", type=duration, metavar="D", help="Let it be unused for so long.")
+@click.option("--idle", type=duration, metavar="D", help="Kept, not acted on yet.")
 @connected
 def extend(
     client: Client, servers: Sequence[str], ttl: int | str | None, idle: int | str | None
 ) -> None:
-    """Give servers more time before they are deleted, or stopped as unused.
+    """Give servers more time before they are deleted.
 
     \b
     Examples:

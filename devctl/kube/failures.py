@@ -210,6 +210,8 @@ def _forbidden(message: str) -> DeniedError:
         )
     if "exceeded quota" in message:
         fix = "stop or delete something in this namespace, or ask an administrator for more"
+    elif "status unknown for quota" in message:
+        fix = "the quota is new and its use is being counted: try again in a moment"
     elif "is being terminated" in message:
         fix = "the namespace is being deleted: name another one with -n"
     elif "ValidatingAdmissionPolicy" in message or "admission webhook" in message:

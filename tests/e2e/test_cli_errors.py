@@ -208,6 +208,7 @@ def test_a_quota_that_is_used_up(place: UserPlace, kubectl: Kubectl) -> None:
     quota = ("quota", "few", "-n", place.name)
     kubectl("create", *quota, "--hard=count/devservers.devops.yourcompany.com=1")
     try:
+        kubectl("wait", *quota, "--for=jsonpath={.status.used}", "--timeout=60s")
         said = place.user.fails(5, "create", "box", *place.options, "--no-wait")
     finally:
         kubectl("delete", *quota)

@@ -61,7 +61,8 @@ def test_a_server_from_its_making_to_its_end(place: UserPlace) -> None:
     assert (change.type, change.object["metadata"]["uid"]) == ("ADDED", made.uid)
     assert servers.extend("sdk", ttl="2h").lifecycle["timeToLive"] >= 7200
     assert client.flavors.get(place.name).schedulable
-    assert any(event.about == "devserver/sdk" for event in client.events.list("sdk"))
+    events = client.events.list
+    wait_until(lambda: any(found.about == "devserver/sdk" for found in events("sdk")), "its events")
 
     with pytest.raises(AlreadyExistsError):
         servers.create("sdk", **small)  # type: ignore[arg-type]

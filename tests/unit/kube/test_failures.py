@@ -35,6 +35,7 @@ SERVER = "https://cluster.test"
         (401, "Unauthorized", "Unauthorized", DeniedError, "log in"),
         (403, "Forbidden", 'pods is forbidden: User "a" cannot list', DeniedError, "administrator"),
         (403, "Forbidden", "exceeded quota: cpu, requested: 4", DeniedError, "stop or delete"),
+        (403, "Forbidden", "status unknown for quota: cpu", DeniedError, "try again in a moment"),
         (403, "Forbidden", "namespace x is being terminated", DeniedError, "another one with -n"),
         (403, "Forbidden", "ValidatingAdmissionPolicy 'x' denied it", DeniedError, "change what"),
         (403, "Forbidden", 'User "system:anonymous" cannot', DeniedError, "log in"),

@@ -60,7 +60,7 @@ def see_it_end(client: Client, name: str, seconds: float | None) -> None:
 def say_result(job: Job) -> None:
     """Say where the result is, and for how long."""
     expires = job.moment("artifactsExpireAt")
-    kept = f", kept until {until(expires)}" if expires else ""
+    kept = f"; its files go {until(expires)}" if expires else ""
     click.echo(f"its result is {job.artifact_path or 'on its volume'}{kept}", err=True)
     click.echo(f"next: {command(f'artifacts {job.name} --to results')} fetches it", err=True)
 

@@ -146,7 +146,7 @@ def test_watch_ends_as_the_job_does(api: FakeApi, egpu: Egpu) -> None:
     api.add(JOBS, job("good", "Succeeded", artifactPath="/artifacts/output.json"))
     found = egpu("watch", "good")
     assert (found.code, found.stdout) == (0, "ephemeralaccelerationjob/good succeeded\n")
-    assert "its result is /artifacts/output.json, kept until " in found.stderr
+    assert "its result is /artifacts/output.json; its files go " in found.stderr
 
 
 def test_a_watch_that_takes_too_long(api: FakeApi, egpu: Egpu) -> None:

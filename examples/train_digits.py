@@ -120,7 +120,7 @@ def train(arguments: argparse.Namespace, rank: int) -> None:
     local_rank = int(os.environ.get("LOCAL_RANK", "0"))
     device = torch.device(f"cuda:{local_rank}" if torch.cuda.is_available() else "cpu")
     if device.type == "cpu" and DISTRIBUTED:
-        # Ranks on one machine each take all of its cores for theirs, and wait for each other spinning.
+        # Ranks on one machine each take all of its cores, and wait for each other spinning.
         torch.set_num_threads(1)
     torch.manual_seed(0)  # the same first weights everywhere
     digits = data()

@@ -40,7 +40,7 @@ class Election:
         client: Where the lease is.
         name: The lease's name.
         namespace: The lease's namespace.
-        identity: Who we are, different for each process.
+        identity: Who we are, different for each process; in a pod its name, `_` and a random part.
         clock: Seconds that pass, from whenever.
     """
 
@@ -61,7 +61,7 @@ class Election:
 
     async def win(self) -> None:
         """Wait until the lease is ours."""
-        while not await self._try():  # noqa: ASYNC110 - a lease tells nobody that it is free
+        while not await self._try(heir=True):  # noqa: ASYNC110 - a lease tells nobody that it is free
             await asyncio.sleep(PAUSE)
         log.info("leading as %s", self._identity)
 
@@ -91,16 +91,16 @@ class Election:
         except httpx2.HTTPError as error:
             log.info("the lease was not released: %s", error)
 
-    async def _try(self) -> bool:
-        """Take or renew the lease; returns whether it is ours."""
+    async def _try(self, *, heir: bool = False) -> bool:
+        """Take or renew the lease, perhaps our pod's earlier one; returns whether it is ours."""
         try:
             async with asyncio.timeout(RENEW / 2):
-                return await self._take()
+                return await self._take(heir=heir)
         except (httpx2.HTTPError, TimeoutError) as error:
             log.info("lease: %r", error)
             return False
 
-    async def _take(self) -> bool:
+    async def _take(self, *, heir: bool) -> bool:
         try:
             lease = await self._client.get(Lease, self._name, namespace=self._namespace)
         except ApiError as error:
@@ -110,7 +110,8 @@ class Election:
             await self._client.create(Lease(metadata=metadata, spec=self._spec(0)))
             return True
         spec = lease.spec or LeaseSpec()
-        if spec.holderIdentity != self._identity and not self._is_over(lease):
+        ours = spec.holderIdentity == self._identity or (heir and self._is_heir_of(spec))
+        if not ours and not self._is_over(lease):
             return False
         changes = spec.leaseTransitions or 0
         if spec.holderIdentity == self._identity:
@@ -121,6 +122,15 @@ class Election:
         # With the version that was read: of two that try at once, one gets a conflict.
         await self._client.replace(lease)
         return True
+
+    def _is_heir_of(self, spec: LeaseSpec) -> bool:
+        """Whether an earlier process of our own pod holds it.
+
+        The kubelet starts one only after the other's end. To wait for the lease of the dead one
+        would make all that has its time late.
+        """
+        pod, there, _ = self._identity.rpartition("_")
+        return bool(there) and (spec.holderIdentity or "").startswith(f"{pod}_")
 
     def _is_over(self, lease: Lease) -> bool:
         """Whether a foreign lease has not changed for its whole duration while we looked."""

@@ -92,6 +92,30 @@ def test_the_lease_of_a_leader_that_died_is_taken_when_its_duration_is_over() ->
     asyncio.run(play())
 
 
+def test_a_process_does_not_wait_for_the_lease_of_its_own_pod() -> None:
+    """A killed observer's time would be lost until then, and with it that of what has to go."""
+    cluster = FakeLease()
+
+    def process(who: str) -> Election:
+        return Election(cast("AsyncClient", cluster), "l", "n", who, clock=lambda: 0.0)
+
+    async def play() -> None:
+        first = process("pod-1_a")
+        await first.win()
+        # Another pod waits, whatever it is called, and so does who runs in none.
+        for who in ("pod-2_b", "pod-1-x_b", "pod_b", "pod-1-b", "b"):
+            await for_turns(process(who).win(), 20)
+            assert cluster.lease.spec.holderIdentity == "pod-1_a"
+        await process("pod-1_b").win()
+        assert cluster.lease.spec.holderIdentity == "pod-1_b"
+        assert cluster.lease.spec.leaseTransitions == 1
+        # Were the first one still there, it would end, and not take it back.
+        await for_turns(first.hold(), 20)
+        assert cluster.lease.spec.holderIdentity == "pod-1_b"
+
+    asyncio.run(play())
+
+
 def test_a_leader_that_cannot_renew_stops() -> None:
     cluster = FakeLease()
 

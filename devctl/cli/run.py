@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.options import command, connected, server_name
+from devctl.cli.options import connected, server_name
 from devctl.cli.progress import transferred
-from devctl.cli.run_screen import end, on_ranks, see_it_through
+from devctl.cli.run_screen import end, goes_on, on_ranks, see_it_through
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -106,11 +106,7 @@ def run(
     try:
         if detach:
             click.echo(started.name)
-            follows = command(f"attach {name} {started.name}")
-            ends = command(f"stop-run {name} {started.name}")
-            click.echo(
-                f"it goes on{on_ranks(place)}: {follows} follows it, {ends} ends it", err=True
-            )
+            click.echo(f"it {goes_on(started)}", err=True)
             return 0
         click.echo(f"{started.name} runs{on_ranks(place)}; Ctrl-C ends it", err=True)
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -26,10 +27,18 @@ def on_ranks(place: Place) -> str:
     return f" on {count} ranks" if count > 1 else ""
 
 
+def goes_on(run: Run) -> str:
+    """What a person can do with a run that is left alone."""
+    name = f"{run.place.server} {run.name}"
+    follows, ends = command(f"attach {name}"), command(f"stop-run {name}")
+    return f"goes on{on_ranks(run.place)}: {follows} follows it, {ends} ends it"
+
+
 def see_it_through(client: Client, run: Run, offsets: Mapping[int, int] | None = None) -> int:
-    """Show a run until it has ended; its exit code. Ctrl-C ends it.
+    """Show a run until it has ended; its exit code. Ctrl-C ends it, and nothing else does.
 
     Raises:
+        BrokenPipeError: Nobody reads what it prints any more.
         DevctlError: It has failed, or cannot be followed any longer.
     """
     try:
@@ -37,6 +46,11 @@ def see_it_through(client: Client, run: Run, offsets: Mapping[int, int] | None =
             outcome = show(run, events)
     except KeyboardInterrupt:
         end(client, run)
+        raise
+    except BrokenPipeError:
+        # Whoever closes a pipe may only have seen enough; standard error may be the same pipe.
+        with suppress(OSError):
+            _say(f"nobody reads its output any more; {run.name} {goes_on(run)}")
         raise
     return _report(run, outcome)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pexpect
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 # More than all buffers on the way: it has to come back while the rest still goes.
 BYTES = os.urandom(24 << 20)
+NUMBERS = 2_000_000
+COUNTED = b"".join(b"%d\n" % number for number in range(1, NUMBERS + 1))
+PAUSE = 3
 
 
 def test_bytes_and_the_exit_code_pass_through(command_line: CommandLine) -> None:
@@ -25,6 +29,21 @@ def test_bytes_and_the_exit_code_pass_through(command_line: CommandLine) -> None
     assert command_line.must("exec", "lab", "--", "printf", "%s|", "a b", "$HOME", "") == (
         "a b|$HOME||"
     )
+
+
+def test_a_reader_that_pauses_misses_nothing_or_is_told(command_line: CommandLine) -> None:
+    # More than all buffers on the way hold: the command ends while much of it is in them.
+    line = ("lab", "--", "seq", str(NUMBERS))
+    silent, fed = command_line.start("exec", *line), command_line.start("exec", "-i", *line)
+    with silent, fed:
+        time.sleep(PAUSE)
+        printed, said = silent.communicate(timeout=60)
+        assert (silent.returncode, printed == COUNTED, said) == (0, True, b"")
+        # Nothing can be held back there until all has come.
+        printed, said = fed.communicate(timeout=60)
+    assert COUNTED.startswith(printed)
+    lost = printed != COUNTED
+    assert (fed.returncode, b"did not arrive" in said) == (int(lost), lost)
 
 
 def test_a_command_that_is_not_there_is_an_error(command_line: CommandLine) -> None:
@@ -55,8 +74,9 @@ def test_on_a_terminal_the_command_has_one_and_afterwards_it_is_as_before(
     shell.setwinsize(20, 50)
     shell.sendline("while [ \"$(stty size)\" != '20 50' ]; do sleep 0.1; done; echo resi''zed")
     shell.expect("resized\r\n")
-    # A key that comes while the shell still reads the line would end the line, not the program.
-    shell.sendline("echo be''gun; sleep 100; echo not''ed")
+    # The program itself says that it is there: a key that comes while the shell still starts it may
+    # be lost.
+    shell.sendline("sh -c 'echo be\"\"gun; exec sleep 100'; echo not''ed")
     shell.expect("begun\r\n")
     shell.sendintr()
     shell.expect("[$] ")

@@ -117,6 +117,23 @@ def test_names_are_words_and_never_commands(
     assert names == set(HOSTILE)
 
 
+def test_names_that_are_no_text_go_there_and_are_shown_on_the_way_back(
+    command_line: CommandLine, lab: DevServer, project: Path, remote: str
+) -> None:
+    (project / os.fsdecode(b"caf\xe9.txt")).write_text("1")
+    shown = command_line("sync", "lab", str(project), remote)
+    assert (shown.returncode, shown.stdout.count(b"3 files")) == (0, 2)
+    assert rb"+ caf\xe9.txt" in shown.stderr
+    command_line.must("cp", str(project), f"lab:{remote}/copy")
+    for folder in (remote, f"{remote}/copy"):
+        assert lab.run(f"cat \"$(printf '{folder}/caf\\351.txt')\"", rank=0) == "1"
+    for line in (("sync", "lab", "back", remote, "--from"), ("cp", f"lab:{remote}", "again")):
+        said = command_line.fails(1, *line)
+        assert r"left out: `caf\xe9.txt`: its name is not UTF-8" in said
+    for folder in ("back", "again"):
+        assert (command_line.home / folder / "train.py").is_file()
+
+
 def test_a_hostile_server_writes_nothing_outside(
     command_line: CommandLine, lab: DevServer, remote: str
 ) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 LINES = 100_000
 # Several megabytes in all, so that some are still on their way when the script ends.
 WIDTH = 60
+NO_TEXT = b"caf\xe9 \xff\xfe\x80 \xf0\x9f\n"
 # What torchrun gives each process, and what no two processes have in common.
 TORCHRUNS = {"GROUP_RANK", "LOCAL_RANK", "OMP_NUM_THREADS", "RANK", "WORLD_SIZE", "_"}
 TORCHRUNS |= {"GROUP_WORLD_SIZE", "ROLE_NAME", "ROLE_RANK", "ROLE_WORLD_SIZE"}
@@ -35,6 +36,12 @@ SCRIPTS = {
         "time.sleep(300)\n"
     ),
     "waits.py": "import time\nprint('waiting', flush=True)\ntime.sleep(300)\n",
+    "bytes.py": (
+        "import os, sys\n"
+        f"sys.stdout.buffer.write({NO_TEXT!r})\n"
+        "sys.stdout.flush()\n"
+        "if os.environ['RANK'] == '1': os._exit(3)\n"
+    ),
     "sums.py": (
         "import torch, torch.distributed as dist\n"
         "dist.init_process_group('gloo')\n"
@@ -97,6 +104,14 @@ def test_many_lines_arrive_complete_and_in_order_whoever_reads(
     assert [complete(shown, rank) for rank in (0, 1)] == [False, True]
     shown = command_line.must("logs", "lab", "--replica", "0", "--tail", "2").splitlines()
     assert [line[4:].strip() for line in shown] == [str(LINES - 2), str(LINES - 1)]
+
+
+def test_what_is_no_text_is_printed_as_it_is(command_line: CommandLine, project: Path) -> None:
+    result = command_line("run", "lab", "bytes.py", cwd=project)
+    assert result.returncode == 3
+    assert all(f"[{rank}] ".encode() + NO_TEXT in result.stdout for rank in (0, 1))
+    logs = command_line("logs", "lab", "--replica", "0", "--tail", "1")
+    assert (logs.returncode, logs.stdout) == (0, b"[0] " + NO_TEXT)
 
 
 def test_the_environment_is_exactly_the_servers(

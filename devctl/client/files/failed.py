@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 HOME = "/home/dev"
 _IN_THE_WAY, _NO_FOLDER, _NOT_THERE, _NO_PROGRAM, _NOT_FOUND = 94, 95, 96, 98, 127
 _TAR = re.compile(r"^(?:busybox )?(?:tar|mv|rm|mkdir|find|mktemp|cat|sh|-?sh: \d+): ")
+_TEMPLATE = re.compile(r"failed to create directory via template .{1,4200}?: ")
 _NOISE = ("Exiting with failure", "Removing leading", "Error is not recoverable", "xargs:")
 
 
@@ -47,14 +48,26 @@ def check(place: Spot, code: int, errors: bytes) -> None:
     raise failure(place, said)
 
 
+def in_home(path: str) -> bool:
+    """Whether a path of a server is on the volume of its home.
+
+    >>> in_home("/home/dev"), in_home("/home/dev/a"), in_home("/home/developer")
+    (True, True, False)
+    """
+    return f"{path}/".startswith(f"{HOME}/")
+
+
 def failure(place: Spot, said: list[str]) -> DevctlError:
     """What went wrong in a pod, by what its programs have said."""
     why = said[-1] if said else "the command ended without a word"
     for line in said:
         what = line.rpartition(": ")[2]
         low = line.lower()
+        if "wrote only" in low:
+            # GNU's tar says no more than this where a part of its last piece still fits.
+            what, low = "there is room for a part only", "no space left"
         if "no space left" in low or "quota exceeded" in low:
-            full = "the home" if f"{place.path}/".startswith(f"{HOME}/") else "the volume"
+            full = "the home" if in_home(place.path) else "the volume"
             return DevctlError(
                 f"`{place}`: {full} is full: {what}; nothing was changed", place.advice.no_room
             )
@@ -69,7 +82,7 @@ def lines(errors: bytes) -> list[str]:
     """What programs have said, without their names and what they say to each other."""
     found = []
     for line in os.fsdecode(errors).splitlines():
-        text = _TAR.sub("", line.strip())
+        text = _TEMPLATE.sub("", _TAR.sub("", line.strip()))
         if text and not any(noise in text for noise in _NOISE):
             found.append(readable(text).replace(": Cannot open:", ":"))
     return found

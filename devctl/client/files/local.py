@@ -128,6 +128,10 @@ def chosen_file(file: Path) -> Entry:
         DevctlError: It cannot be sent.
     """
     found = entry(file.parent, file.name)
+    if not (stat.S_ISREG(found.mode) or stat.S_ISLNK(found.mode)):
+        raise DevctlError(
+            f"`{readable(str(file))}` is a pipe, a socket or a device", "name a file or a folder"
+        )
     _check(file.parent, found, large=True)
     return found
 

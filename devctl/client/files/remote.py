@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from devctl.client.files import scripts
-from devctl.client.files.failed import HOME, check, lines
+from devctl.client.files.failed import HOME, check, in_home, lines
 from devctl.client.files.names import readable, unshowable
 from devctl.client.files.transfer import transfer
 from devctl.errors import DevctlError, UsageError
@@ -86,7 +86,9 @@ class Place(NamedTuple):
     @property
     def advice(self) -> Advice:
         """What is said where it fails."""
-        return Advice()
+        if in_home(self.path):
+            return Advice()
+        return Advice(no_room="delete files there, or copy to a place below /home/dev")
 
     def __str__(self) -> str:
         """How a person names it."""

@@ -31,9 +31,11 @@ LAST_WORDS = 3.0
 _RETRY = 1.0
 _POLL = 0.25
 _MOST_SAID = 64 * 1024
+_NO_ROOM = "there is no room in its home: free space there, or raise spec.persistentHomeSize"
 _GONE = "its processes are gone, and nobody knows how they ended"
 _ENDED = re.compile(rb"^ended (\d{1,3}) (\d{1,12}\.\d\d?) (\d{1,12}\.\d\d?)$", re.MULTILINE)
 _LOST = re.compile(rb"^lost$", re.MULTILINE)
+_FULL = re.compile(rb"^full$", re.MULTILINE)
 _FROM = re.compile(rb"^from (\d{1,18})$", re.MULTILINE)
 _MORE = re.compile(rb"^more$", re.MULTILINE)
 _SIZE = re.compile(rb"^size (\d{1,18})$", re.MULTILINE)
@@ -170,7 +172,7 @@ class RankReader:
                 self._heard = time.monotonic()
             code = stream.exit_code
         if end is not None:
-            return end if self._has_all(said, before) else None
+            return self._whole(end, said, before)
         if _MORE.search(said):
             return None
         if b"error: " in said:
@@ -178,17 +180,20 @@ class RankReader:
         # It was ended together with all else there, or with the connection.
         raise ConnectionLostError(f"{self._place.called(self._rank)} has hung up", self._goes_on())
 
-    def _has_all(self, said: bytes, before: int) -> bool:
-        """Whether all has come: what is still on its way when a program ends may get lost.
+    def _whole(self, end: End, said: bytes, before: int) -> End | None:
+        """The end, once all has come: what is on its way when a program ends may get lost.
 
         Raises:
             ConnectionLostError: Nothing more comes.
         """
         if self._offset >= said_size(said):
-            return True
+            if _FULL.search(said):
+                # What it has printed of that had no room either.
+                self._tell(Noticed(self._rank, _NO_ROOM))
+            return end
         if self._offset == before:
             raise ConnectionLostError("the end of the output does not come", self._goes_on())
-        return False
+        return None
 
     def _end(self, said: bytes) -> End | None:
         """How the rank has ended, if it says so."""

@@ -14,12 +14,15 @@ from devctl.kube.exec_stream import STDERR, STDOUT
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from devctl.client.streams.whole import WholeStream
     from devctl.kube.exec_stream import ExecStream
+
+    Stream = ExecStream | WholeStream
 
 _SIZE = 1 << 16
 
 
-def feed(stream: ExecStream, source: int) -> threading.Thread:
+def feed(stream: Stream, source: int) -> threading.Thread:
     """Send what a descriptor gives until it ends, in a thread that nobody has to wait for."""
     thread = threading.Thread(
         target=_send, args=(stream, source), name="standard input", daemon=True
@@ -28,7 +31,7 @@ def feed(stream: ExecStream, source: int) -> threading.Thread:
     return thread
 
 
-def feed_bytes(stream: ExecStream, data: bytes) -> threading.Thread:
+def feed_bytes(stream: Stream, data: bytes) -> threading.Thread:
     """Send some bytes and no more, while whoever calls reads what comes back."""
 
     def send() -> None:
@@ -41,7 +44,7 @@ def feed_bytes(stream: ExecStream, data: bytes) -> threading.Thread:
     return thread
 
 
-def drain(stream: ExecStream, output: int, errors: Callable[[bytes], object]) -> int:
+def drain(stream: Stream, output: int, errors: Callable[[bytes], object]) -> int:
     """Write what a command prints until it ends.
 
     Args:
@@ -85,7 +88,7 @@ def read(source: int) -> bytes:
             return b""
 
 
-def _send(stream: ExecStream, source: int) -> None:
+def _send(stream: Stream, source: int) -> None:
     # A command that ends, or a connection that is lost, is told by whoever reads.
     with suppress(DevctlError, OSError):
         while data := read(source):

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 from devctl.client.streams import exec_pump
 from devctl.client.streams.exec_pod import running_pod
 from devctl.client.streams.terminal import raw
+from devctl.client.streams.whole import open_whole
 from devctl.errors import UsageError
 from devctl.kube.exec_stream import STDERR, STDOUT, open_exec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from devctl.client.streams.whole import WholeStream
     from devctl.kube.cluster import Cluster
-    from devctl.kube.exec_stream import ExecStream
 
 
 @dataclass(frozen=True)
@@ -67,11 +68,11 @@ class Execute:
 
         Raises:
             NotFoundError: There is no such server or replica.
-            ConnectionLostError: The connection is lost, and the command's end unknown.
+            ConnectionLostError: The connection is lost, or the end of what the command has printed.
             DevctlError: The server does not run.
         """
         output, errors = bytearray(), bytearray()
-        with self._open(name, argv, replica, stdin=feed is not None, tty=False) as stream:
+        with self._open(name, argv, replica, reads=feed is not None) as stream:
             if feed is not None:
                 exec_pump.feed_bytes(stream, feed)
             for channel, data in stream.read():
@@ -105,24 +106,30 @@ class Execute:
 
         Returns:
             The command's exit code.
-        """
-        reads = source is not None
-        with self._open(name, argv, replica, stdin=reads, tty=terminal) as stream:
-            if source is None:
-                return exec_pump.drain(stream, output, errors)
-            if not terminal:
-                exec_pump.feed(stream, source)
-                return exec_pump.drain(stream, output, errors)
-            with raw(source, stream.resize):
-                exec_pump.feed(stream, source)
-                return exec_pump.drain(stream, output, errors)
 
-    def _open(
-        self, name: str, argv: Sequence[str], replica: int, *, stdin: bool, tty: bool
-    ) -> ExecStream:
+        Raises:
+            ConnectionLostError: The connection is lost, or the end of what the command has printed.
+        """
+        if source is not None and terminal:
+            pod, place = self._pod(name, argv, replica)
+            with (
+                open_exec(self._cluster, pod, list(argv), place, stdin=True, tty=True) as stream,
+                raw(source, stream.resize),
+            ):
+                exec_pump.feed(stream, source)
+                return exec_pump.drain(stream, output, errors)
+        with self._open(name, argv, replica, reads=source is not None) as whole:
+            if source is not None:
+                exec_pump.feed(whole, source)
+            return exec_pump.drain(whole, output, errors)
+
+    def _open(self, name: str, argv: Sequence[str], replica: int, *, reads: bool) -> WholeStream:
+        pod, namespace = self._pod(name, argv, replica)
+        return open_whole(self._cluster, pod, argv, namespace, reads=reads)
+
+    def _pod(self, name: str, argv: Sequence[str], replica: int) -> tuple[str, str]:
+        """The name and the namespace of a replica's pod."""
         if not argv:
             raise UsageError("no command is named", "name one, for example `nvidia-smi`")
         pod = running_pod(self._cluster, name, replica)["metadata"]
-        return open_exec(
-            self._cluster, pod["name"], list(argv), pod["namespace"], stdin=stdin, tty=tty
-        )
+        return pod["name"], pod["namespace"]

@@ -157,6 +157,24 @@ def test_ctrl_c_ends_all_ranks(lab: Ranks, project: Path, devctl: Devctl) -> Non
     assert [rank["state"] for rank in fates["ranks"]] == ["ended", "ended"]
 
 
+def test_a_reader_that_leaves_is_told_that_it_goes_on(
+    lab: Ranks, project: Path, devctl: Devctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nobody(_data: bytes) -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr("devctl.cli.rank_output._to_standard_output", nobody)
+    (project / "train.py").write_text(SLEEPS)
+
+    found = devctl("run", "lab", str(project / "train.py"))
+
+    assert found.code == 1
+    said = found.stderr.splitlines()[-1]
+    assert said.startswith("nobody reads its output any more; train-")
+    assert "goes on on 2 ranks: `devctl attach lab train-" in said
+    assert not [call for call in lab.calls if call[1] == "stop"]
+
+
 def test_a_detached_run_is_followed_attached_to_and_stopped(
     lab: Ranks, project: Path, devctl: Devctl
 ) -> None:

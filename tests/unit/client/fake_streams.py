@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
 
+from devctl.client.streams.whole import SCRIPT
 from devctl.errors import DevctlError
 from devctl.kube.exec_stream import STDERR, STDOUT
 from unit.client.objects import NAMESPACE, PODS, SERVERS, Thing, pod, server
@@ -32,6 +33,8 @@ class FakeStream:
     sizes: list[tuple[int, int]] = field(default_factory=list)
     fed: bytearray = field(default_factory=bytearray)
     opened: list[tuple[Any, ...]] = field(default_factory=list)
+    ends: list[tuple[int, bytes]] = field(default_factory=list)
+    """What SCRIPT prints in the end."""
     closed: threading.Event = field(default_factory=threading.Event)
     input_ended: threading.Event = field(default_factory=threading.Event)
     _input: SimpleQueue[bytes] = field(default_factory=SimpleQueue)
@@ -45,7 +48,12 @@ class FakeStream:
     def open(
         self, _cluster: object, name: str, argv: list[str], namespace: str, **how: bool
     ) -> Self:
-        """To stand in for `open_exec`."""
+        """To stand in for `open_exec`; what SCRIPT would start is taken for what was opened."""
+        if argv[2:3] == [SCRIPT]:
+            key, reads, *argv = argv[4:]
+            how = {"stdin": reads == "yes", "tty": False}
+            ends = f"\0{key}.".encode()
+            self.ends = [(STDOUT, ends), (STDERR, ends)]
         self.opened.append((name, list(argv), namespace, how))
         return self
 
@@ -69,6 +77,7 @@ class FakeStream:
             yield STDOUT, data
         if self.holds:
             self.closed.wait(10)
+        yield from self.ends
 
     @property
     def exit_code(self) -> int:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devctl.client.streams import exec_pump, execute
+from devctl.client.streams import exec_pump, execute, whole
 from devctl.client.streams.execute import Execute
 from devctl.client.streams.terminal import raw, terminal_size
 from devctl.errors import NotFoundError, UsageError
@@ -171,7 +171,7 @@ ODD = ["; rm -rf .", "$(touch evil)", "`x`", "a\nb", "'\"", "", "--help", "ü€
 def test_a_command_of_a_program(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
     there(api, replicas=2)
     stream = FakeStream(says=[(STDOUT, b"1\xff"), (STDERR, b"e")], code=3)
-    monkeypatch.setattr(execute, "open_exec", stream.open)
+    monkeypatch.setattr(whole, "open_exec", stream.open)
     done = Execute(api.cluster())("lab", ["echo", *ODD], replica=1)
     assert (done.exit_code, done.stdout, done.stderr) == (3, "1\ufffd", "e")
     assert (done.output, done.errors) == (b"1\xff", b"e")
@@ -183,7 +183,7 @@ def test_a_command_of_a_program(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -
 def test_a_command_that_is_fed(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
     there(api)
     stream = FakeStream(echoes=True)
-    monkeypatch.setattr(execute, "open_exec", stream.open)
+    monkeypatch.setattr(whole, "open_exec", stream.open)
     data = os.urandom(100_000)
     assert Execute(api.cluster())("lab", ["cat"], feed=data).output == data
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from devctl.client.files import remote, scripts
+from devctl.client.files import failed, remote, scripts
 from devctl.client.files.archive import pack
 from devctl.client.files.ignore import INCOMING
 from devctl.client.files.local import entry, select
@@ -255,6 +256,11 @@ FAILURES = {
         DevctlError,
         "the home is full: No space left",
     ),
+    "nearly full": (
+        "tar: files/a: Wrote only 512 of 10240 bytes",
+        DevctlError,
+        "the home is full: there is room for a part only; nothing was changed",
+    ),
     "quota": ("tar: files/a: Cannot write: Disk quota exceeded", DevctlError, "quota exceeded"),
     "read-only": ("mkdir: cannot: Read-only file system", DevctlError, "Read-only file system"),
     "denied": ("tar: files/a: Cannot open: Permission denied", DeniedError, "Permission denied"),
@@ -279,6 +285,23 @@ def test_a_pod_that_cannot_take_files_says_why_and_loses_nothing(
     assert not list(there.glob(f"{INCOMING}*"))
 
 
+@pytest.mark.parametrize(
+    ("path", "what", "fix"),
+    [
+        ("/home/dev", "the home", "delete files there, or raise spec.persistentHomeSize"),
+        ("/home/dev/a", "the home", "delete files there, or raise spec.persistentHomeSize"),
+        ("/shared/a", "the volume", "delete files there, or copy to a place below /home/dev"),
+        ("/home/developer", "the volume", "delete files there, or copy to a place below /home/dev"),
+    ],
+)
+def test_which_volume_is_full_and_what_to_do(path: str, what: str, fix: str) -> None:
+    assert doctest.testmod(failed).failed == 0
+    error = failed.failure(place(path), ["files/a: Cannot write: No space left on device"])
+    said = f"{what} is full: No space left on device; nothing was changed"
+    assert error.message == f"`lab-0:{path}`: {said}"
+    assert error.fix == fix
+
+
 def test_a_disk_that_is_really_full(here: Path, there: Path) -> None:
     """A limit on the size of files is what a test can have of it without mounting anything."""
     write(there, {"a": "old"})
@@ -286,7 +309,7 @@ def test_a_disk_that_is_really_full(here: Path, there: Path) -> None:
     limited = scripts.RECEIVE.replace("top=$PWD\n", "top=$PWD; ulimit -f 1000; trap '' XFSZ\n")
     assert limited != scripts.RECEIVE
     entries = [entry(here, name) for name in names]
-    with pytest.raises(DevctlError, match=r"Wrote only|File too large"):
+    with pytest.raises(DevctlError, match=r"room for a part only|File too large"):
         remote.ask(place(PATH), limited, feed=lambda send: void(pack(send, here, entries, {})))
     assert tree(there) == {"a": b"old"}
     assert not list(there.glob(f"{INCOMING}*"))

@@ -154,6 +154,19 @@ def test_the_first_failure_counts_and_the_others_are_ended(lab: Ranks, runs: Run
     assert lab.calls[-1][1] in {"stop", "follow"}
 
 
+def test_a_failure_in_a_full_home_is_told_with_why(lab: Ranks, runs: Runs) -> None:
+    run = start(runs, "true", "exit 7")
+    eventually(lambda: runs.find("lab", run.name).state == "Failed")
+    noted = lab.home(1) / f".devctl/runs/{run.name}/exit"
+    code, when = noted.read_text().split()
+    noted.write_text(f"{code} {when} full\n")
+    _, outcome, told = seen(run, runs.follow(run))
+    [why] = [event for event in told if isinstance(event, Noticed)]
+    assert why.rank == 1
+    assert why.text.startswith("there is no room in its home: free space")
+    assert outcome.exit_code == 7
+
+
 def test_the_order_of_failures_is_the_ranks_own(lab: Ranks, runs: Runs) -> None:
     run = start(runs, "sleep 0.3; exit 3", "exit 9")
     eventually(lambda: runs.find("lab", run.name).state == "Failed")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -16,7 +18,6 @@ from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 FILES = REPOSITORY / "roles/devserver/files"
 # What images have as /bin/sh: Debian's, Red Hat's (bash under that name), Alpine's.
@@ -132,3 +133,14 @@ def eventually(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def status(pid: int) -> str:
+    """What the kernel says of a process."""
+    return Path(f"/proc/{pid}/status").read_text()
+
+
+def catches_term(pid: int) -> bool:
+    """Whether a process has a handler or trap for TERM."""
+    caught = status(pid).partition("SigCgt:")[2].split()[0]
+    return bool(int(caught, 16) >> (signal.SIGTERM - 1) & 1)

@@ -15,7 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unit.devserver_files.conftest import PRESENT, Container, eventually, make_container
+from unit.devserver_files.conftest import (
+    PRESENT,
+    Container,
+    catches_term,
+    eventually,
+    make_container,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -281,6 +287,8 @@ def test_whoever_watches_may_go_without_a_word(rank: Rank) -> None:
     assert watcher.stdin
     assert watcher.stdout
     assert watcher.stdout.readline() == "begun\n"
+    # Its `tail` may speak before the shell has its trap.
+    eventually(lambda: catches_term(watcher.pid))
 
     watcher.stdin.close()
 
@@ -416,6 +424,19 @@ def test_a_home_that_fills_up_later_still_notes_the_end(rank: Rank) -> None:
     assert printed.split() == ["exit.new", "output", "record", "supervisor", "turn"]
     assert said[:2] == ["ended", "5"]
     assert (rank.runs / "one/exit").stat().st_size == 41
+
+
+def test_a_command_that_fails_in_a_full_home_is_told_with_why(rank: Rank) -> None:
+    full = {'/dev/zero >"$run/room"': "/dev/zero >/dev/full"}
+    rank.start("one", "sh", "-c", "exit 5", more=full)
+    rank.start("two", "true", more=full)
+    rank.start("other", "sh", "-c", "exit 6")
+    for run, last in (("one", ["full", "5"]), ("two", ["size 0", "0"]), ("other", ["size 0", "6"])):
+        eventually((rank.runs / run / "exit").exists)
+        said = rank.follow(run)[1]
+        assert [said[-2], said[-1].split()[1]] == last
+        assert not (rank.runs / run / "room").exists()
+    assert rank.fates()["one"] == "ended 5"
 
 
 def test_a_home_that_takes_nothing_is_told(rank: Rank) -> None:

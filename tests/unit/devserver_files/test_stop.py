@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from unit.devserver_files.conftest import eventually
+from unit.devserver_files.conftest import catches_term, eventually, status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ SHORT = {"limit=200": "limit=6"}
 SAVES = """
 import signal, sys, time
 def save(*_):
-    time.sleep(0.5)
+    time.sleep(0.2)
     open(sys.argv[1], "w").write("saved")
     sys.exit(0)
 signal.signal(signal.SIGTERM, save)
@@ -91,7 +91,7 @@ def test_nothing_to_stop_takes_no_time(pod: Pod) -> None:
 def test_a_program_gets_to_write_what_it_has(pod: Pod, tmp_path: Path) -> None:
     pod.runs(SAVES, str(tmp_path / "saved"))
 
-    assert 0.4 < pod.stop() < 3
+    assert 0.15 < pod.stop() < 3
     assert (tmp_path / "saved").read_text() == "saved"
 
 
@@ -103,7 +103,7 @@ def test_what_holds_a_terminal_goes_after_what_runs_in_it(
     worker = int(pod.said[holder.pid])
     pod.shows(worker)
     # Until the worker has its handler.
-    eventually(lambda: "SigCgt:\t0000000000004" in _status(worker))
+    eventually(lambda: catches_term(worker))
 
     pod.stop()
 
@@ -124,7 +124,7 @@ def test_a_shell_that_does_not_listen_to_term_is_hung_up(pod: Pod) -> None:
 def test_a_stopped_job_ends_too(pod: Pod) -> None:
     job = pod.runs("import time\n")
     job.send_signal(signal.SIGSTOP)
-    eventually(lambda: "State:\tT" in _status(job.pid))
+    eventually(lambda: "State:\tT" in status(job.pid))
 
     pod.stop()
 
@@ -154,7 +154,7 @@ def test_the_sleeper_and_the_first_script_are_spared(pod: Pod) -> None:
 
     assert pod.stop() < 0.5
     assert first.poll() is None
-    assert "State:\tS" in _status(sleeper)
+    assert "State:\tS" in status(sleeper)
     os.kill(sleeper, signal.SIGKILL)
 
 
@@ -178,8 +178,3 @@ def test_a_sleep_that_knows_no_fractions_will_do(pod: Pod, tmp_path: Path) -> No
 
     assert pod.container.run("stop", env=env, more=SHORT)[0] == 0
     assert (tmp_path / "saved").read_text() == "saved"
-
-
-def _status(pid: int) -> str:
-    with open(f"/proc/{pid}/status") as status:  # noqa: PTH123
-        return status.read()

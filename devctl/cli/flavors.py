@@ -42,26 +42,23 @@ _EVERY = 2.0
 def flavors(client: Client, output: str, *, watch: bool) -> None:
     """Show what servers can run on: per flavor, how many pods the cluster holds and has free.
 
-    To count takes the right to look at all nodes and pods; without it, `?` is shown.
-
     \b
     Examples:
       devctl flavors
       devctl flavors --watch
     """
     if not watch:
-        found = client.flavors.list(counted=True)
+        found = client.flavors.list()
         print_items(
             found,
             output,
             COLUMNS,
             "devserverflavor",
-            raw=lambda flavor: flavor.document(),
             empty="there are no flavors; an administrator makes them",
         )
         if output in {"table", "wide"} and any(flavor.free is None for flavor in found):
             click.echo(
-                "FREE and TOTAL are not known: only who may look at all nodes can count them",
+                "FREE and TOTAL are not known: the observer has not counted; see `devctl doctor`",
                 err=True,
             )
         return
@@ -69,7 +66,7 @@ def flavors(client: Client, output: str, *, watch: bool) -> None:
         raise UsageError("--watch shows a table", "leave out -o, or --watch")
     from devctl.cli.watching import Watching  # noqa: PLC0415 - only this needs it
 
-    Watching(lambda: client.flavors.list(counted=True), _table, news, _EVERY).run()
+    Watching(client.flavors.list, _table, news, _EVERY).run()
 
 
 def _table(seen: Sequence[Flavor], width: int) -> list[str]:

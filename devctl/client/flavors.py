@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import FlavorCondition
-from devctl.api.placing import Needs, Toleration, effective_requests, room
-from devctl.client.capacity import node_facts, usage
 from devctl.client.named import Named
 from devctl.errors import DeniedError, NotFoundError, UsageError
 from devctl.kube import resources
-from devctl.kube.cluster import EVERYWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,15 +20,7 @@ _GPU = "nvidia.com/gpu"
 
 @dataclass(frozen=True)
 class Flavor(Named):
-    """A flavor at one moment.
-
-    Attributes:
-        free: How many more pods of it the cluster can hold now; None where that is not known.
-        total: How many it could hold were it empty; None where that is not known.
-    """
-
-    free: int | None = None
-    total: int | None = None
+    """A flavor at one moment."""
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -70,33 +59,35 @@ class Flavor(Named):
         return str(self.requests.get(_GPU, ""))
 
     @property
+    def status(self) -> dict[str, Any]:
+        """What the observer sees; empty until it has looked."""
+        found: dict[str, Any] = self.raw.get("status") or {}
+        return found
+
+    @property
+    def free(self) -> int | None:
+        """How many more pods of it the cluster can hold now; None until somebody has looked."""
+        found: int | None = self.status.get("free")
+        return found
+
+    @property
+    def total(self) -> int | None:
+        """How many the cluster could hold were it empty; None until somebody has looked."""
+        found: int | None = self.status.get("total")
+        return found
+
+    @property
     def schedulable(self) -> bool | None:
         """Whether some node could hold a pod of it; None until somebody has looked."""
-        found = (self.raw.get("status") or {}).get("schedulable")
-        return None if found is None else bool(found)
+        found: bool | None = self.status.get("schedulable")
+        return found
 
     @property
     def message(self) -> str:
         """Why it can be used, or why it cannot."""
-        conditions = (self.raw.get("status") or {}).get("conditions") or []
+        conditions = self.status.get("conditions") or []
         found = [c for c in conditions if c["type"] == FlavorCondition.SCHEDULABLE]
         return str(found[0].get("message", "")) if found else ""
-
-    def document(self) -> dict[str, Any]:
-        """All of it, as JSON takes it; the counts that are known stand in its status."""
-        counts = {"free": self.free, "total": self.total}
-        known = {name: count for name, count in counts.items() if count is not None}
-        return {**self.raw, "status": {**(self.raw.get("status") or {}), **known}}
-
-    @property
-    def needs(self) -> Needs:
-        """What it asks of the node of each pod."""
-        tolerations = [
-            Toleration(*(str(each.get(name) or "") for name in Toleration._fields))
-            for each in self.spec.get("tolerations") or []
-        ]
-        requests = effective_requests(self.requests, self.limits)
-        return Needs(requests, self.spec.get("nodeSelector") or {}, tolerations)
 
 
 class Flavors:
@@ -110,16 +101,10 @@ class Flavors:
         """Ask nothing yet."""
         self._cluster = cluster
 
-    def list(self, *, counted: bool = True) -> Sequence[Flavor]:
-        """All flavors, by name.
-
-        Args:
-            counted: Whether to count how many pods of each there is room for. Who may not see the
-                nodes, or the pods of others, gets no count.
-        """
+    def list(self) -> Sequence[Flavor]:
+        """All flavors, by name."""
         found = [Flavor(raw) for raw in self._cluster.list(resources.DevServerFlavor)]
-        found.sort(key=lambda flavor: flavor.name)
-        return self._counted(found) if counted else found
+        return sorted(found, key=lambda flavor: flavor.name)
 
     def get(self, name: str) -> Flavor:
         """One flavor.
@@ -133,22 +118,6 @@ class Flavors:
             if "not found" not in error.message:
                 raise
             raise _unknown(name) from error
-
-    def _counted(self, flavors: Sequence[Flavor]) -> Sequence[Flavor]:
-        try:
-            nodes = [node_facts(node) for node in self._cluster.list(resources.Node)]
-        except DeniedError:
-            return flavors
-        totals = {f.name: sum(room(f.needs, node) for node in nodes) for f in flavors}
-        flavors = [replace(f, total=totals[f.name]) for f in flavors]
-        try:
-            used = usage(self._cluster.list(resources.Pod, EVERYWHERE))
-        except DeniedError:
-            return flavors
-        return [
-            replace(f, free=sum(room(f.needs, node, used.get(node.name)) for node in nodes))
-            for f in flavors
-        ]
 
 
 def check_flavor(cluster: Cluster, name: str | None) -> None:
@@ -166,7 +135,7 @@ def check_flavor(cluster: Cluster, name: str | None) -> None:
         if name is not None:
             Flavors(cluster).get(name)
             return
-        flavors = Flavors(cluster).list(counted=False)
+        flavors = Flavors(cluster).list()
     except DeniedError:
         # Then the operator says so.
         return

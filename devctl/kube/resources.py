@@ -45,7 +45,6 @@ Secret = _namespaced("", "v1", "Secret", "secrets")
 ConfigMap = _namespaced("", "v1", "ConfigMap", "configmaps")
 Event = _namespaced("", "v1", "Event", "events")
 Service = _namespaced("", "v1", "Service", "services")
-Node = _global("", "v1", "Node", "nodes")
 Namespace = _global("", "v1", "Namespace", "namespaces")
 
 Deployment = _namespaced("apps", "v1", "Deployment", "deployments")

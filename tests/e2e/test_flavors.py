@@ -1,4 +1,4 @@
-"""Flavors: the default one, two of them at once, and whether a node could hold one."""
+"""Flavors: the default one, two of them at once, what nodes could hold of one, and still can."""
 
 from __future__ import annotations
 
@@ -26,6 +26,22 @@ def flavors(place: UserPlace, kubectl: Kubectl) -> Iterator[tuple[str, str]]:
     yield names
     kubectl("-n", place.name, "delete", "devserver", "--all")
     kubectl("delete", "devserverflavor", *names, "--ignore-not-found")
+
+
+@pytest.fixture
+def device(place: UserPlace, kubectl: Kubectl) -> Iterator[str]:
+    """A device of which one node has three, and which nobody else asks for."""
+    name = f"{place.name}.test/device"
+    node = kubectl("get", "nodes", "-o", "name").split()[-1]
+
+    def has(count: str | None) -> None:
+        amounts = {part: {name: count} for part in ("capacity", "allocatable")}
+        patch = json.dumps({"status": amounts})
+        kubectl("patch", node, "--subresource=status", "--type=merge", "-p", patch)
+
+    has("3")
+    yield name
+    has(None)
 
 
 def says(kubectl: Kubectl, flavor: str, kind: str, status: str) -> str | None:
@@ -82,3 +98,23 @@ def test_a_flavor_says_whether_a_node_could_hold_it(
     assert kubectl(*shown) == "false"
     apply_flavor(kubectl, one, resources=SMALL)
     wait_until(lambda: kubectl(*shown) == "true", "a node can")
+
+
+def test_who_may_only_read_flavors_sees_how_many_are_free(
+    place: UserPlace, kubectl: Kubectl, flavors: tuple[str, str], device: str
+) -> None:
+    one, _ = flavors
+    resources = {part: {**amounts, device: "1"} for part, amounts in SMALL.items()}
+    apply_flavor(kubectl, one, resources=resources)
+
+    def shows(free: int, total: int) -> bool:
+        rows = [row.split() for row in place.user.must("flavors").splitlines()]
+        return [one, "20m", "32Mi", str(free), str(total)] in [row[:5] for row in rows]
+
+    wait_until(lambda: shows(3, 3), "it is counted")
+    place.user.must("create", "counted", "--flavor", one, "--home-size", "10Mi", "--no-wait")
+    wait_until(lambda: shows(2, 3), "one of them is in use")
+    place.user.must("stop", "counted")
+    wait_until(lambda: shows(3, 3), "it is free again")
+    (row,) = kubectl("get", "devserverflavor", one, "--no-headers").splitlines()
+    assert row.split()[3:5] == ["3", "3"]

@@ -32,10 +32,11 @@ class Settings:
     @classmethod
     def from_environment(cls) -> Settings:
         """POD_NAMESPACE, POD_NAME and DEVCTL_PROBES_PORT."""
-        name = os.environ.get("POD_NAME", "observer")
+        pod = os.environ.get("POD_NAME")
         return cls(
             namespace=os.environ.get("POD_NAMESPACE", "devctl-system"),
-            identity=f"{name}_{uuid4()}",
+            # No `_` outside of a pod, where several may run.
+            identity=f"{pod}_{uuid4()}" if pod else f"observer-{uuid4()}",
             port=int(os.environ.get("DEVCTL_PROBES_PORT", "6790")),
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devctl_observer.children import Children, is_owned
+from devctl_observer.node_use import NodeUse
 from devctl_observer.pods import Surroundings
 from devctl_observer.server_status import Observed
 from devctl_observer.store import Key, Store
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from lightkube.resources.apps_v1 import StatefulSet
 
     from devctl_observer.model import Flavor, Server
+    from devctl_observer.placed_pods import Asked
 
 
 def server_of_warning(about: ObjectReference) -> Key | None:
@@ -41,6 +43,9 @@ class Caches:
         self.servers: Store[Server] = Store(lambda server: server.spec.flavor or "")
         self.flavors: Store[Flavor] = Store()
         self.stateful_sets: Store[StatefulSet] = Store()
+        self.placed: Store[Asked] = Store()
+        self.use = NodeUse()
+        """What all of these ask of each node."""
         self.children = children or Children()
         self.pods, self.claims = self.children.pods, self.children.claims
         self.warnings, self.nodes = self.children.warnings, self.children.nodes

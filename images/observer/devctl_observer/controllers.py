@@ -115,8 +115,9 @@ class Controllers:
         if flavor is None:
             return None
         self.looks["flavor"] += 1
-        nodes = list(self._caches.nodes)
-        wanted = flavor_status(flavor, self._caches.flavors_by_name(), nodes, utc_now())
+        caches = self._caches
+        nodes = list(caches.nodes)
+        wanted = flavor_status(flavor, caches.flavors_by_name(), nodes, caches.use, utc_now())
         if own_part(flavor.status, FlavorCondition) != wanted:
             try:
                 applied = await self._api.apply_status(kinds.FLAVOR, flavor.metadata, wanted)
@@ -127,5 +128,5 @@ class Controllers:
             self.writes["flavor"] += 1
             written = parse_flavor(applied)
             version = int(written.metadata.resource_version or 0)
-            self._caches.flavors.put(key, version, written)
+            caches.flavors.put(key, version, written)
         return None

@@ -1,11 +1,19 @@
-"""Whether some node of the cluster could hold a pod of a flavor, were it empty."""
+"""Whether some node of the cluster could hold a pod of a flavor, and how many they hold."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from devctl.api.placing import Needs, NodeFacts, Taint, Toleration, effective_requests, obstacle
+from devctl.api.placing import (
+    Needs,
+    NodeFacts,
+    Taint,
+    Toleration,
+    effective_requests,
+    obstacle,
+    room,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,6 +21,7 @@ if TYPE_CHECKING:
     from lightkube.models.core_v1 import Node
 
     from devctl_observer.model import Flavor
+    from devctl_observer.node_use import NodeUse
 
 
 class Fit(NamedTuple):
@@ -21,6 +30,13 @@ class Fit(NamedTuple):
     schedulable: bool
     reason: str
     message: str
+
+
+class Counts(NamedTuple):
+    """How many pods of a flavor the cluster holds: were it empty, and beside what is there."""
+
+    total: int
+    free: int
 
 
 def node_facts(node: Node) -> NodeFacts:
@@ -51,6 +67,15 @@ def fit(flavor: Flavor, nodes: Sequence[NodeFacts]) -> Fit:
     listed = "; ".join(f"{count} x {what}" for what, count in told[:5])
     return Fit(
         schedulable=False, reason="NoNodeFits", message=f"none of {len(nodes)} nodes fits: {listed}"
+    )
+
+
+def counts(flavor: Flavor, nodes: Sequence[NodeFacts], use: NodeUse) -> Counts:
+    """How many pods of a flavor there is room for."""
+    needs = _needs(flavor)
+    return Counts(
+        total=sum(room(needs, node) for node in nodes),
+        free=sum(room(needs, node, use.of(node.name)) for node in nodes),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from devctl.api.devserver import FlavorCondition
 from devctl_observer.conditions import FALSE, TRUE, condition, merge, word
 from devctl_observer.flavor_drift import listed
-from devctl_observer.flavor_fit import fit
+from devctl_observer.flavor_fit import counts, fit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,10 +15,15 @@ if TYPE_CHECKING:
 
     from devctl.api.placing import NodeFacts
     from devctl_observer.model import Flavor
+    from devctl_observer.node_use import NodeUse
 
 
 def flavor_status(
-    flavor: Flavor, flavors: Mapping[str, Flavor], nodes: Sequence[NodeFacts], now: datetime
+    flavor: Flavor,
+    flavors: Mapping[str, Flavor],
+    nodes: Sequence[NodeFacts],
+    use: NodeUse,
+    now: datetime,
 ) -> dict[str, Any]:
     """What status should say about a flavor."""
     found = fit(flavor, nodes)
@@ -31,6 +36,7 @@ def flavor_status(
     observed = flavor.status.get("conditions", [])
     return {
         "schedulable": found.schedulable,
+        **counts(flavor, nodes, use)._asdict(),
         "conditions": merge(wanted, observed, flavor.metadata.generation, now),
     }
 

@@ -13,6 +13,8 @@ from devctl_observer.children import server_of
 from devctl_observer.controllers import Controllers
 from devctl_observer.family import Followed
 from devctl_observer.model import parse_flavor, parse_server
+from devctl_observer.pace import Pace
+from devctl_observer.placed_pods import PLACED, PlacedPod, asked
 from devctl_observer.store import Key
 from devctl_observer.work_queue import WorkQueue
 
@@ -25,9 +27,12 @@ if TYPE_CHECKING:
     from devctl_observer.children import Children
     from devctl_observer.cluster_api import ClusterApi
     from devctl_observer.model import Flavor, Server
+    from devctl_observer.placed_pods import Asked
 
 OURS = {"labels": {MANAGED_BY: MANAGER}}
 """What roles have made."""
+_COUNTED = 5.0
+"""Seconds between two counts of what is free while pods come and go: each may write all flavors."""
 _WORKERS = 8
 """Requests in flight at most: 100 servers at once stay under a second, and the API server calm."""
 
@@ -46,6 +51,7 @@ class Servers:
         self.controllers = Controllers(self.caches, api)
         self.servers = WorkQueue(self.controllers.server)
         self.flavors = WorkQueue(self.controllers.flavor)
+        self._count = Pace(self._all_flavors, _COUNTED)
 
     @property
     def first(self) -> Sequence[Followed]:
@@ -54,7 +60,7 @@ class Servers:
 
     @property
     def others(self) -> Sequence[Followed]:
-        """Flavors, and StatefulSets that roles have made."""
+        """Flavors, StatefulSets that roles have made, and whatever takes room on nodes."""
         caches = self.caches
         return [
             Followed(
@@ -65,6 +71,7 @@ class Servers:
                 *(StatefulSet, caches.stateful_sets, kinds.small_stateful_set, self.claim),
                 selectors=OURS,
             ),
+            Followed(PlacedPod, caches.placed, asked, self._placed, selectors=PLACED),
         ]
 
     @property
@@ -107,6 +114,7 @@ class Servers:
     def metrics(self) -> Iterator[str]:
         """How many servers there are, and what was done about them."""
         yield f"devctl_observer_devservers {len(self.caches.servers)}"
+        yield f"devctl_observer_placed_pods {len(self.caches.placed)}"
         for kind, count in self.controllers.writes.items():
             yield f'devctl_observer_status_writes_total{{kind="{kind}"}} {count}'
         for kind, count in self.controllers.looks.items():
@@ -134,6 +142,10 @@ class Servers:
             self._all_flavors()
         elif new:
             self.flavors.add(Key("", new.metadata.name))
+
+    def _placed(self, old: Asked | None, new: Asked | None) -> None:
+        self.caches.use.change(old, new)
+        self._count.wish()
 
     def _all_flavors(self) -> None:
         for key in self.caches.flavors.keys():  # noqa: SIM118 - as above

@@ -16,7 +16,8 @@ log = logging.getLogger(__name__)
 _GATHER = 0.03
 """Seconds that a key waits for more of the same burst, for example a pod's first events."""
 _FIRST_RETRY = 0.5
-_LAST_RETRY = 60.0
+_LAST_RETRY = 20.0
+"""How late what was refused for long is done once it can be: times to live promise 30 s."""
 _LONGEST_SLEEP = 3600.0
 """A timer counts the machine's running time; an hour later the deadline is computed anew."""
 

@@ -12,7 +12,7 @@ Thing = dict[str, Any]
 NAMESPACE = "dev-alice"
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
 SERVERS, FLAVORS, PODS = "devservers", "devserverflavors", "pods"
-CLAIMS, EVENTS, NODES = "persistentvolumeclaims", "events", "nodes"
+CLAIMS, EVENTS = "persistentvolumeclaims", "events"
 
 
 def ago(**of: float) -> str:
@@ -141,21 +141,6 @@ def flavor(name: str = "cpu-small", requests: Thing | None = None, **spec: Any) 
         "metadata": {"name": name, "creationTimestamp": ago(days=9)},
         "spec": {"default": False, "resources": {"requests": asks}} | spec,
         "status": {"schedulable": True},
-    }
-
-
-def node(name: str = "node-0", *, ready: bool = True, **allocatable: str) -> Thing:
-    """A node; `nvidia_com_gpu` is `nvidia.com/gpu`."""
-    given = {"cpu": "4", "memory": "8Gi", "pods": "110"} | allocatable
-    if gpus := given.pop("nvidia_com_gpu", None):
-        given["nvidia.com/gpu"] = gpus
-    return {
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-        "spec": {},
-        "status": {
-            "allocatable": given,
-            "conditions": [{"type": "Ready", "status": "True" if ready else "False"}],
-        },
     }
 
 

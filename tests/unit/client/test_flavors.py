@@ -1,16 +1,14 @@
-"""Flavors: what they ask for, and how many pods there is room for."""
+"""Flavors: what they ask for, and what is known of them."""
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
 
-from devctl.client.capacity import asked
 from devctl.client.flavors import Flavor, Flavors
 from devctl.errors import NotFoundError
-from unit.client.objects import FLAVORS, NODES, PODS, Thing, flavor, node, pod
+from unit.client.objects import FLAVORS, flavor
 
 if TYPE_CHECKING:
     from unit.client.fake_cluster import FakeApi
@@ -19,10 +17,6 @@ if TYPE_CHECKING:
 @pytest.fixture
 def flavors(api: FakeApi) -> Flavors:
     return Flavors(api.cluster())
-
-
-def container(**requests: str) -> Thing:
-    return {"resources": {"requests": requests}}
 
 
 def test_what_a_flavor_says() -> None:
@@ -37,51 +31,14 @@ def test_what_a_flavor_says() -> None:
     assert Flavor(flavor()).gpus == Flavor(flavor()).message == ""
 
 
-def test_how_many_are_free(api: FakeApi, flavors: Flavors) -> None:
-    gpus = {"nvidia.com/gpu": "2"}
-    api.add(NODES, node("a"), node("b") | {"spec": {"unschedulable": True}}, node("c"))
-    api.things[NODES, "", "c"]["status"]["allocatable"] |= gpus
-    api.add(FLAVORS, flavor("small", {"cpu": "1"}), flavor("gpu", {"nvidia.com/gpu": "1"}))
-    there = pod("x-0", nodeName="a", containers=[container(cpu="2500m")])
-    there["metadata"]["namespace"] = "dev-bob"
-    ended = pod("y-0", nodeName="a", containers=[container(cpu="1")], phase="Succeeded")
-    waits = pod("z-0", nodeName=None, containers=[container(cpu="1")])
-    api.add(PODS, there, ended, waits)
+def test_what_is_free_is_what_the_observer_has_counted(api: FakeApi, flavors: Flavors) -> None:
+    full, unseen = flavor("small"), flavor("new") | {"status": {}}
+    full["status"] |= {"free": 0, "total": 8}
+    api.add(FLAVORS, full, unseen)
     found = {each.name: (each.free, each.total) for each in flavors.list()}
-    assert found == {"small": (1 + 4, 8), "gpu": (2, 2)}
-    assert [each.free for each in flavors.list(counted=False)] == [None, None]
-
-
-def test_taints_and_selectors_count(api: FakeApi, flavors: Flavors) -> None:
-    api.add(NODES, node("a"))
-    taint = {"key": "gpu", "effect": "NoSchedule"}
-    api.things[NODES, "", "a"]["spec"]["taints"] = [taint]
-    api.add(
-        FLAVORS,
-        flavor("plain"),
-        flavor("tolerates", tolerations=[{"key": "gpu", "operator": "Exists"}]),
-        flavor(
-            "elsewhere",
-            tolerations=[{"operator": "Exists"}],
-            nodeSelector={"kubernetes.io/hostname": "b"},
-        ),
-    )
-    assert {each.name: each.total for each in flavors.list()} == {
-        "plain": 0,
-        "tolerates": 8,
-        "elsewhere": 0,
-    }
-
-
-@pytest.mark.parametrize(("denied", "total"), [(NODES, None), (PODS, 8)])
-def test_who_may_not_look_gets_no_count(
-    api: FakeApi, flavors: Flavors, denied: str, total: int | None
-) -> None:
-    api.add(NODES, node())
-    api.add(FLAVORS, flavor())
-    api.refusals["GET", denied] = (403, f"{denied} is forbidden")
-    (found,) = flavors.list()
-    assert (found.free, found.total) == (None, total)
+    assert found == {"new": (None, None), "small": (0, 8)}
+    # Whoever may read flavors needs no other right.
+    assert api.requests == [f"GET {FLAVORS}"]
 
 
 def test_one_that_is_not_there(api: FakeApi, flavors: Flavors) -> None:
@@ -91,20 +48,3 @@ def test_one_that_is_not_there(api: FakeApi, flavors: Flavors) -> None:
     api.refusals["GET", FLAVORS] = (404, "the server could not find the requested resource")
     with pytest.raises(NotFoundError, match="may not be installed"):
         flavors.get("big")
-
-
-def test_what_the_scheduler_counts_for_a_pod() -> None:
-    spec = {
-        "containers": [container(cpu="1"), {"resources": {"limits": {"cpu": "1", "memory": "1"}}}],
-        "initContainers": [
-            container(cpu="3") | {"restartPolicy": "Always"},
-            container(cpu="2", memory="5"),
-        ],
-        "overhead": {"cpu": "500m"},
-    }
-    assert asked(spec) == {
-        "pods": Decimal(1),
-        "cpu": Decimal("5.5"),
-        "memory": Decimal(5),
-    }
-    assert asked({"containers": [container(cpu="1")], **container(cpu="4")})["cpu"] == 4

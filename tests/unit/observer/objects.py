@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 from devctl_observer.model import Flavor, Server, parse_flavor, parse_server
+from devctl_observer.placed_pods import PlacedPod
 from devctl_observer.timestamps import to_text
 from lightkube.resources.core_v1 import Event, Node, PersistentVolumeClaim, Pod
 
@@ -107,6 +108,17 @@ def pod(ordinal: int = 0, *, ready: bool = False, **changes: Any) -> Pod:
         },
         Pod,
     )
+
+
+def placed(node: str = "node-a", name: str = "p", **spec: Any) -> PlacedPod:
+    """A pod of anybody's, as it is read for what it asks of its node."""
+    metadata = {"name": name, "namespace": "dev-bob", "resourceVersion": "7"}
+    return msgspec.convert({"metadata": metadata, "spec": {"nodeName": node, **spec}}, PlacedPod)
+
+
+def asks(**requests: str) -> dict[str, Any]:
+    """A container that asks for so much."""
+    return {"resources": {"requests": requests}}
 
 
 def container(*, ready: bool = False, restarts: int = 0, **states: Any) -> dict[str, Any]:

@@ -20,6 +20,7 @@ def test_the_environment_decides(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     plain = Settings.from_environment()
     assert (plain.namespace, plain.port) == ("devctl-system", 6790)
+    assert "_" not in plain.identity
     monkeypatch.setenv("POD_NAME", "pod-7")
     monkeypatch.setenv("POD_NAMESPACE", "ns")
     monkeypatch.setenv("DEVCTL_PROBES_PORT", "1")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from devctl_observer.cluster_api import ClusterApi
 
 KEY = Key("dev-alice", "my-dev")
+RESOURCES = {"resources": {"requests": {"cpu": 1, "memory": "1Gi"}}}
 
 
 class FakeCluster:
@@ -67,7 +68,7 @@ class FakeCluster:
         metadata = {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid}
         metadata |= {"generation": meta.generation, "resourceVersion": str(self.version)}
         annotations = {WAKE: wake} if wake else {}
-        spec = {"flavor": "cpu-small"}
+        spec: dict[str, Any] = {"flavor": "cpu-small"} if meta.namespace else RESOURCES
         return {"metadata": metadata | {"annotations": annotations}, "spec": spec, "status": status}
 
 

@@ -6,6 +6,7 @@ import pytest
 from devctl_observer.conditions import MESSAGE_LIMIT, condition, find
 from devctl_observer.flavor_fit import fit, node_facts
 from devctl_observer.flavor_status import flavor_status
+from devctl_observer.node_use import NodeUse
 
 from unit.observer.objects import NOW, flavor, node
 
@@ -63,13 +64,14 @@ def test_a_heartbeat_changes_no_facts() -> None:
 
 def test_the_status_of_a_flavor_stays_when_derived_again() -> None:
     only = flavor()
-    first = flavor_status(only, {"cpu-small": only}, [node_facts(node())], NOW)
-    assert first["schedulable"] is True
+    first = flavor_status(only, {"cpu-small": only}, [node_facts(node())], NodeUse(), NOW)
+    assert (first["schedulable"], first["total"], first["free"]) == (True, 4, 4)
     assert [c["type"] for c in first["conditions"]] == ["DefaultConflict", "Schedulable"]
     again = flavor_status(
         type(only)(only.metadata, only.spec, first),
         {"cpu-small": only},
         [node_facts(node())],
+        NodeUse(),
         NOW.replace(hour=20),
     )
     assert again == first
@@ -78,15 +80,16 @@ def test_the_status_of_a_flavor_stays_when_derived_again() -> None:
 def test_two_defaults_are_a_conflict_on_both() -> None:
     both = {name: flavor(name, default=True) for name in ("a", "b")}
     for name, other in (("a", "b"), ("b", "a")):
-        found = find(flavor_status(both[name], both, [], NOW), "DefaultConflict")
+        found = find(flavor_status(both[name], both, [], NodeUse(), NOW), "DefaultConflict")
         assert (found["status"], found["reason"]) == ("True", "SeveralDefaults")
         assert f"also the default: {other};" in found["message"]
     many = {str(n): flavor(str(n), default=True) for n in range(12)}
-    said = find(flavor_status(many["0"], many, [], NOW), "DefaultConflict")["message"]
+    said = find(flavor_status(many["0"], many, [], NodeUse(), NOW), "DefaultConflict")["message"]
     assert said.startswith("also the default: 1, 10, 11, 2, 3, 4, 5, 6 and 3 more; ")
     one = {"a": flavor("a", default=True), "b": flavor("b")}
     reasons = [
-        find(flavor_status(f, one, [], NOW), "DefaultConflict")["reason"] for f in one.values()
+        find(flavor_status(f, one, [], NodeUse(), NOW), "DefaultConflict")["reason"]
+        for f in one.values()
     ]
     assert reasons == ["OnlyDefault", "NotDefault"]
 

@@ -11,11 +11,12 @@ from devctl_observer import kinds, observer
 from devctl_observer.children import Children
 from devctl_observer.flavor_fit import node_facts
 from devctl_observer.observer import Observer
+from devctl_observer.placed_pods import asked
 from devctl_observer.servers import Servers
 from devctl_observer.store import Key
 
 from devctl.api.labels import DEVSERVER
-from unit.observer.objects import flavor, node, pod, server, warning
+from unit.observer.objects import asks, flavor, node, placed, pod, server, warning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +44,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Any], None
                 one.caches.flavors.put(Key("", name), 1, flavor(name))
             one.caches.pods.put(Key("dev-alice", "my-dev-0"), 1, labelled())
             change(one)
+            await asyncio.sleep(0.01)  # what is paced is done in the loop's next turn
             return found
 
         return asyncio.run(run())
@@ -96,6 +98,20 @@ def test_a_flavor(looked_at: Any, old: Any, new: Any, expected: set[str]) -> Non
 )
 def test_a_node(looked_at: Any, old: Any, new: Any, expected: set[str]) -> None:
     assert looked_at(lambda one: one.node(old, new)) == expected
+
+
+def test_what_takes_room_concerns_every_flavor_and_no_server(looked_at: Any) -> None:
+    kept: list[Any] = []
+
+    def change(one: Servers) -> None:
+        (followed,) = [each for each in one.others if each.convert is asked]
+        for _ in range(100):
+            followed.changed(None, asked(placed(containers=[asks(cpu="1")])))
+        followed.changed(asked(placed(containers=[asks(cpu="1")])), None)
+        kept.append(one.caches.use.of("node-a"))
+
+    assert looked_at(change) == FLAVORS
+    assert kept == [{"cpu": 99, "pods": 99}]
 
 
 def test_a_server_a_child_and_a_warning(looked_at: Any) -> None:

@@ -21,7 +21,7 @@ from lightkube.config import client_adapter
 from lightkube.config.models import Cluster, User
 from lightkube.resources.core_v1 import Node, Pod
 
-from unit.observer.objects import server
+from unit.observer.objects import asks, server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Answer = Callable[[httpx2.Request], httpx2.Response]
 
 PATH = "/apis/devops.yourcompany.com/v1/namespaces/dev-alice/devservers/my-dev"
+PLACED = "spec.nodeName!=,status.phase!=Failed,status.phase!=Succeeded"
 STORED = {"metadata": {"name": "my-dev", "namespace": "dev-alice", "uid": "u-1"}, "spec": {}}
 
 
@@ -267,6 +268,15 @@ def test_the_whole_observer_writes_each_status_once(
             "spec": {"model": "resnet50"},
         },
     }
+    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+    items["nodes"] = {
+        "metadata": {"name": "node-a", "resourceVersion": "1"},
+        "status": ready | {"allocatable": {"cpu": "4", "pods": "110"}},
+    }
+    foreign = {
+        "metadata": {"name": "other", "namespace": "x", "resourceVersion": "2"},
+        "spec": {"nodeName": "node-a", "containers": [asks(cpu="1500m")]},
+    }
     written: dict[str, dict[str, Any]] = {}
     told: list[str] = []
 
@@ -285,6 +295,10 @@ def test_the_whole_observer_writes_each_status_once(
         if request.url.params.get("watch"):
             return refusal(410)
         found = [items[parts[-1]]] if parts[-1] in items else []
+        if request.url.params.get("fieldSelector", "").startswith("spec.nodeName"):
+            assert request.url.params["fieldSelector"] == PLACED
+            assert request.url.path == "/api/v1/pods"
+            found = [foreign]
         return httpx2.Response(200, json={"metadata": {"resourceVersion": "8"}, "items": found})
 
     async def play() -> str:
@@ -302,7 +316,10 @@ def test_the_whole_observer_writes_each_status_once(
 
     metrics = asyncio.run(play())
     assert written["devservers"]["phase"] == "Pending"
-    assert written["devserverflavors"]["schedulable"] is False
+    counted = {name: written["devserverflavors"][name] for name in ("total", "free")}
+    assert counted == {"total": 4, "free": 2}
+    assert written["devserverflavors"]["schedulable"] is True
+    assert "devctl_observer_placed_pods 1\n" in metrics
     assert written["ephemeralaccelerationjobs"]["reason"] == "NotApplied"
     assert sorted(told) == ["NotApplied", "Pending"]
     assert 'devctl_observer_status_writes_total{kind="job"} 1\n' in metrics

@@ -83,6 +83,28 @@ def test_a_failure_is_tried_again_and_a_deadline_is_kept(monkeypatch: pytest.Mon
     assert asyncio.run(play()) == 3
 
 
+def test_what_fails_for_long_is_soon_done_once_it_can_be() -> None:
+    """A time to live is kept within 30 seconds, counted from then."""
+    pauses: list[float] = []
+
+    class Hurried(WorkQueue):
+        def add_later(self, key: Key, seconds: float) -> None:
+            pauses.append(seconds)
+            super().add_later(key, 0)
+
+    async def fail(_key: Key) -> float | None:
+        raise ValueError("refused")
+
+    async def play() -> None:
+        queue = Hurried(fail)
+        queue.add(KEY)
+        await until(queue.run(), lambda: len(pauses) > 9)
+
+    asyncio.run(play())
+    assert pauses[:4] == [0.5, 1, 2, 4]
+    assert pauses[-1] == pauses[-2] <= 20
+
+
 class FakeList:
     """What `client.list` returns."""
 

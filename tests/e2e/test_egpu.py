@@ -164,7 +164,7 @@ def test_what_is_no_name_of_a_job_reaches_nothing(place: Place, store: str, name
 
 
 def test_what_a_job_leaves_on_its_volume_harms_nobody(
-    place: Place, store: str, tmp_path: Path
+    place: Place, store: str, project: Path, tmp_path: Path
 ) -> None:
     plant = (
         "mkdir own; echo x > own/file; ln -s own within; ln -s /tmp out; ln -s ../.. up;"
@@ -184,6 +184,21 @@ def test_what_a_job_leaves_on_its_volume_harms_nobody(
     place.alice.must(*copy, "/artifacts/passwd")
     listed = json.loads(place.alice.must("artifacts", "plants", "-o", "json"))["items"]
     assert [item["size"] for item in listed if item["name"] == "passwd"] == [len(b"image")]
+
+    place.alice.must("delete", "plants")
+    for name in ("out", "up", "within"):
+        (project / name).mkdir()
+        (project / name / "sent").write_text(name)
+    line = ("create", "plants", *SMALL, "--image", place.image, "--project-dir", str(project))
+    said = place.alice.fails(1, *line)
+    assert "a link there leads out of the volume: `out`, `up`; nothing was sent" in said
+    for name in ("out", "up"):
+        (project / name / "sent").rename(project / f"{name}-too")
+        (project / name).rmdir()
+    place.alice.must(*line, "--command", "grep within own/sent", "--wait")
+    listed = json.loads(place.alice.must("artifacts", "plants", "-o", "json"))["items"]
+    names = {item["name"] for item in listed}
+    assert {"own/sent", "out-too", "up-too", "input.jpg"} <= names
 
 
 def test_a_url_makes_a_job_that_waits_and_create_completes_it(place: Place, store: str) -> None:

@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from e2e.commands import devctl, must
 from e2e.jobs import FAILS, SUCCEEDS, WAITS, Job, holder
 from e2e.processes import stopped
 from e2e.servers import wait_until
@@ -37,13 +36,6 @@ def make(kubectl: Kubectl, namespace: str, images: dict[str, Image]) -> Callable
         return made
 
     return of
-
-
-@pytest.fixture(scope="module")
-def inference(cluster: ClusterSettings, images: dict[str, Image]) -> str:
-    """The image that classifies images, on every node."""
-    must(devctl("local", "load", "inference", "--name", cluster.name))
-    return images["inference"].reference
 
 
 def put_on(node: str, image: str, *jobs: Job) -> None:
@@ -139,6 +131,10 @@ HOSTILE: dict[str, tuple[str, dict[str, Any], str, str]] = {
     # A few hundred kilobytes that unpack to 144 MB.
     "bomb": (f"{READY}; bomb(12_000)", {}, "InputTooLarge", "million pixels"),
     "cut": (f"{READY}; {GOOD}; os.truncate('input.jpg', 500)", {}, "InputInvalid", "input.jpg"),
+    "text": (
+        f"{READY}; put('input.jpg', b'not an image, whatever it is called')",
+        *({}, "InputInvalid", "input.jpg is not a whole image (BMP, GIF, JPEG, PNG, WEBP)"),
+    ),
     "huge": (f"{READY}; {GOOD}; os.truncate('input.jpg', 65 << 20)", {}, "InputTooLarge", "64 MiB"),
     "link": (
         f"{READY}; os.symlink('/etc/passwd', 'input.jpg')",
@@ -152,6 +148,10 @@ HOSTILE: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "short": (
         f"{LABELS}; {GOOD}; put('resnet50.safetensors', head(ONE) + bytes(3))",
         *({}, "WeightsInvalid", "it has 3 bytes of tensors and speaks of 8: is it truncated?"),
+    ),
+    "shape": (
+        f"{LABELS}; {GOOD}; put('resnet50.safetensors', head(ONE) + bytes(8))",
+        *({}, "WeightsInvalid", "has `conv1.weight` as [2], not [64, 3, 7, 7]"),
     ),
     "pickle": (
         f"{LABELS}; {GOOD}; put('resnet50.safetensors', pickle.dumps(Evil()))",
@@ -190,7 +190,7 @@ GO = "os.execvp('python3', ['python3', '-P', '-m', 'devctl_inference'])"
 
 
 def test_hostile_input_fails_clearly_in_bounded_memory_and_time(
-    make: Callable[..., Job], inference: str
+    make: Callable[..., Job], inference_image: str
 ) -> None:
     """The image's own program, after a script that fills the volume."""
     given: dict[str, Any] = {
@@ -202,11 +202,11 @@ def test_hostile_input_fails_clearly_in_bounded_memory_and_time(
     jobs = {}
     for name, (script, spec, _, _) in HOSTILE.items():
         command = ["python3", "-P", "-c", f"{PREPARE}\n{script}\n{GO}"]
-        jobs[name] = make(name, inference, command=command, **given | spec)
+        jobs[name] = make(name, inference_image, command=command, **given | spec)
     for name, (_, _, reason, said) in HOSTILE.items():
         status = jobs[name].wait("Failed", seconds=270)
         assert (status["reason"], status["exitCode"]) == (reason, 1), (name, status)
         assert said in status["message"], name
     for path in ("/artifacts/../etc/passwd", "/etc/passwd", "../x", "/artifacts//x"):
         with pytest.raises(pytest.fail.Exception, match="a path is below /artifacts"):
-            make("path", inference, input={"path": path})
+            make("path", inference_image, input={"path": path})

@@ -23,7 +23,6 @@ import pytest
 import yaml
 from e2e import given, resnet
 from e2e.command_line import PROGRAM, CommandLine
-from e2e.commands import devctl, must
 from e2e.given import command
 from e2e.reader import URL, Person
 from e2e.servers import wait_until
@@ -115,12 +114,11 @@ MAKE_EXAMPLE, MAKE_CLEAN = command("make example"), command("make clean")
 
 @pytest.fixture(scope="module")
 def person(
-    deployed: None,  # noqa: ARG001 - what is typed is done by the operator
+    inference_image: str,  # noqa: ARG001 - what is typed runs it; it is deployed, too
     cluster: ClusterSettings,
     paths: ClusterPaths,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Person]:
-    must(devctl("local", "load", "inference", "--name", cluster.name))
     kubectl = find_kubectl(cache_paths())
     assert kubectl
     home = tmp_path_factory.mktemp("home")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from e2e.jobs import FAILS, SUCCEEDS, WAITS, Job
-from e2e.processes import kill_kubelet, kill_leader
+from e2e.jobs import FAILS, SUCCEEDS, WAITS, Job, moment
+from e2e.processes import kill_control_plane, kill_kubelet, kill_leader
 from e2e.servers import wait_until
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.exclusive, pytest.mark.usefixtures("deployed")]
 
 PHASES = ("made", "running", "finished")
+LATE = timedelta(seconds=30)
+"""After its time, or after the API server is back, something has to have happened."""
 
 
 @pytest.fixture
@@ -73,15 +77,59 @@ def disturb(jobs: list[Job], kill: Callable[[], None]) -> None:
     made.apply(command=WAITS)
     kill()
     let_go(running)
+    gone, due = finished.wait_gone("pod", finished.pod), moment(finished.status["podExpiresAt"])
+    assert due <= gone <= due + LATE
     running.wait("Succeeded", seconds=120)
     made.wait("Running", seconds=120)
     let_go(made)
     made.wait("Succeeded")
-    for job in (made, running, finished):
-        job.wait_gone("pod", job.pod)
     for job in (made, running):
+        job.wait_gone("pod", job.pod)
         wait_until(lambda one=job: told(one) == expected, f"{told(job)} is {expected}")  # type: ignore[misc]
     assert all(job.get("pvc", job.claim) for job in jobs)
+
+
+def test_times_to_live_outlast_etcd_and_the_api_server(
+    jobs: list[Job], cluster: ClusterSettings
+) -> None:
+    """The pod's time may be over before they are back; whoever kept it may have ended meanwhile.
+
+    It comes first: the kubelet starts what ends again and again later each time.
+    """
+    job, *_ = jobs
+    job.apply(command=SUCCEEDS, ttlSecondsAfterFinished=15, pvcTTLSecondsAfterFinished=20)
+    status = job.wait("Succeeded")
+    times = {
+        ("pod", job.pod): moment(status["podExpiresAt"]),
+        ("pvc", job.claim): moment(status["artifactsExpireAt"]),
+    }
+    kill_control_plane(cluster)
+    gone: dict[tuple[str, str], datetime] = {}
+    silent: datetime | None = None
+    until = time.monotonic() + 180
+    while len(gone) < len(times):
+        assert time.monotonic() < until, (gone, silent)
+        for what in times.keys() - gone.keys():
+            there, now = is_there(job, *what), datetime.now(UTC)
+            if there is None:
+                silent = now
+            elif not there:
+                gone[what] = now
+        time.sleep(0.2)
+    assert silent, "it was killed"
+    for what, at in times.items():
+        assert at <= gone[what] <= max(at, silent) + LATE, (what, silent)
+    wait_until(lambda: job.condition("ArtifactsExpired").get("status") == "True", "it says so")
+    assert job.status["finishedAt"] == status["finishedAt"]
+
+
+def is_there(job: Job, kind: str, name: str) -> bool | None:
+    """Whether an object is there; None where the API server does not say."""
+    look = ("get", kind, name, "--ignore-not-found", "-o", "name", "--request-timeout=2s")
+    try:
+        return bool(job.kubectl("-n", job.namespace, *look))
+    except pytest.fail.Exception:
+        return None
 
 
 @pytest.mark.parametrize("part", ["operator", "observer"])

@@ -72,6 +72,7 @@ def create(
         made = client.jobs.create(name, dry_run=True, **options)
         _report(name, made.raw, output, " (server dry run)")
         return
+    what = None
     if project_dir is None:
         job = client.jobs.create(name, **options)
         if output is None:
@@ -85,7 +86,7 @@ def create(
             _report(name, job.raw, None)
         job = _fill(client, job, what, loader_image, seconds(timeout))
     if wanted(wait=wait):
-        see_it_end(client, name, seconds(timeout))
+        see_it_end(client, name, seconds(timeout), "asked for" if what is None else "may start")
     elif output is None:
         click.echo(f"see what it does with {command(f'watch {name}')}", err=True)
     if output is not None:

@@ -31,7 +31,7 @@ def state(job: Job) -> str:
     return f"{job.name}: {job.phase} ({job.reason}){why}"
 
 
-def see_it_end(client: Client, name: str, seconds: float | None) -> None:
+def see_it_end(client: Client, name: str, seconds: float | None, first: str) -> None:
     """Show what a job does until it has ended, and how.
 
     Raises:
@@ -40,10 +40,10 @@ def see_it_end(client: Client, name: str, seconds: float | None) -> None:
     goes_on = f"`{name}` goes on: see {command(f'watch {name}')}"
     last: Job | None = None
     changes = client.jobs.follow(name, seconds)
-    with live_line(name, "looked at", goes_on) as line:
+    with live_line(name, first, goes_on) as line:
         for job in changes:
             last = job
-            if not job.finished:
+            if job.current and not job.finished:
                 line.show(state(job))
     if last is None or not last.finished:
         return

@@ -28,4 +28,4 @@ def watch(client: Client, name: str, timeout: int | str | None) -> None:
       egpu watch my-job
       egpu watch my-job --timeout 10m && egpu artifacts my-job --to results
     """
-    see_it_end(client, name, seconds(timeout))
+    see_it_end(client, name, seconds(timeout), "no news yet")

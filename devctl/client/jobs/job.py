@@ -32,6 +32,12 @@ class Job(Named):
         return found
 
     @property
+    def current(self) -> bool:
+        """Whether its status speaks of what its user wants now."""
+        seen, wanted = self.status.get("observedGeneration"), self.raw["metadata"].get("generation")
+        return bool(self.status) and (seen or 0) >= (wanted or 0)
+
+    @property
     def phase(self) -> Phase:
         """What it does, in one word."""
         return Phase(self.status.get("phase") or Phase.PENDING)

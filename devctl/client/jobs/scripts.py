@@ -5,10 +5,45 @@ Those that read their input print `+` first, as devctl.client.files.transfer ask
 
 from __future__ import annotations
 
-# Arguments: folder. Input: names of files. Prints the digest of each, in order.
+# Arguments: volume. Input: names of folders. Prints those that are links out of it, and two NULs.
+# What goes through such a link is lost with the pod that put it there, and no job would find it.
+ASTRAY = r"""
+cd -- "$1" || exit 97
+top=$(pwd -P)
+export top
+printf + || exit 97
+xargs -0 -r sh -c '
+  for f do
+    [ -L "$f" ] || continue
+    case $(cd -P -- "$f" 2>/dev/null && pwd -P)/ in
+      "$top"/*) ;;
+      *) printf "%s\0" "$f" ;;
+    esac
+  done
+' sh || exit 97
+printf '\0\0'
+exit 0
+"""
+
+# Arguments: folder. Input: names of files. Prints the digest of each, in order; of none that lies
+# elsewhere, or that a link has taken the place of.
 DIGESTS = r"""
 cd -- "$1" || exit 97
-printf + && exec xargs -0 sha256sum --
+top=$(pwd -P)
+export top
+printf + && exec xargs -0 sh -c '
+  seen=
+  for f do
+    [ ! -L "$f" ] || { echo "a link has taken the place of a file" >&2; exit 1; }
+    [ "${f%/*}" != "$seen" ] || continue
+    seen=${f%/*}
+    case $(cd -P -- "$seen" && pwd -P)/ in
+      "$top"/*) ;;
+      *) echo "a link there leads out of the volume" >&2; exit 1 ;;
+    esac
+  done
+  exec sha256sum -- "$@"
+' sh
 """
 
 # Arguments: folder. Prints the names of files and links below it, and two NULs.

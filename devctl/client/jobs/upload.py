@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from devctl.client.files import remote as files_remote
@@ -13,10 +15,11 @@ from devctl.client.files.local import entry, select
 from devctl.client.files.names import named
 from devctl.client.files.sync import sent
 from devctl.client.jobs.checksums import verify
+from devctl.client.jobs.scripts import ASTRAY
 from devctl.errors import DevctlError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from devctl.client.files.local import Entry, Selection
@@ -71,9 +74,15 @@ def upload(
         progress: Takes the number of bytes that were just sent.
 
     Raises:
-        DevctlError: The pod could not take it, or it did not arrive as it was sent.
+        DevctlError: The pod could not take it, or it did not arrive as it was sent; or it would
+            have gone elsewhere, by a link that an earlier job has left there.
     """
     root, waiting = selection.root, selection.entries
+    if astray := _astray(place, waiting):
+        raise DevctlError(
+            f"`{place}`: a link there leads out of the volume: {named(astray)}; nothing was sent",
+            "remove it there with `egpu debug`, or rename your folder",
+        )
     for _ in range(_ROUNDS):
         changed = _send(place, root, waiting, progress)
         waiting = [entry(root, path) for path in changed if _lexists(root, path)]
@@ -84,6 +93,17 @@ def upload(
         f"{named(changed)} changed while it was read, and was not sent",
         "wait until it is written, or name it in `.devctlignore`",
     )
+
+
+def _astray(place: Spot, entries: Iterable[Entry]) -> list[str]:
+    """Folders of what is to be sent that are links out of the volume there."""
+    folders = {str(above) for found in entries for above in PurePosixPath(found.path).parents}
+    folders |= {found.path for found in entries if stat.S_ISDIR(found.mode)}
+    names = sorted(folders - {"."})
+    if not names:
+        return []
+    said = files_remote.answer(place, ASTRAY, names)
+    return [os.fsdecode(name).removeprefix("./") for name in said.split(b"\0") if name]
 
 
 def _send(

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _LENGTH_BYTES = 8
 _MAX_HEADER = 8 * MIB
+_MAX_SIDES = 8
+"""More no tensor has; of a million of them the product would take minutes to compute."""
 _ITEM_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8}
 
 
@@ -70,6 +72,7 @@ def differences(found: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...
 def _tensor(name: str, entry: Any) -> Tensor:
     match entry:
         case {"dtype": str(dtype), "shape": [*shape]} if dtype in _ITEM_BYTES:
-            if all(type(side) is int and 0 <= side < 1 << 32 for side in shape):
+            few = len(shape) <= _MAX_SIDES
+            if few and all(type(side) is int and 0 <= side < 1 << 32 for side in shape):
                 return Tensor(dtype, tuple(shape))
     raise ValueError(f"`{name}` is not a tensor of {', '.join(_ITEM_BYTES)}")

@@ -138,7 +138,7 @@ def test_watch_ends_as_the_job_does(api: FakeApi, egpu: Egpu) -> None:
     found = egpu("watch", "my-job")
     assert (found.code, found.stdout) == (1, "")
     assert found.stderr.splitlines() == [
-        "my-job: looked at",
+        "my-job: no news yet",
         f"my-job: Pending (Unschedulable): {MESSAGE}",
         "error: job `my-job` has failed: OutOfMemory: it used more than 1Gi",
         "  fix: see all it printed with `egpu logs my-job`, its files with `egpu artifacts my-job`",
@@ -147,6 +147,18 @@ def test_watch_ends_as_the_job_does(api: FakeApi, egpu: Egpu) -> None:
     found = egpu("watch", "good")
     assert (found.code, found.stdout) == (0, "ephemeralaccelerationjob/good succeeded\n")
     assert "its result is /artifacts/output.json; its files go " in found.stderr
+
+
+def test_what_was_said_of_an_earlier_wish_is_not_shown(api: FakeApi, egpu: Egpu) -> None:
+    let_go = job("my-job", "Pending", reason="Suspended", message="it waits", observedGeneration=1)
+    let_go["metadata"]["generation"] = 2
+    api.add(JOBS, let_go)
+
+    def ends() -> None:
+        api.things[KEY]["status"] = job("my-job", "Succeeded")["status"]
+
+    api.then = [ends]
+    assert "Suspended" not in egpu("watch", "my-job").stderr
 
 
 def test_a_watch_that_takes_too_long(api: FakeApi, egpu: Egpu) -> None:

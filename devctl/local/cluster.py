@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from devctl.errors import NotFoundError, ReportedError, UsageError
+from devctl.errors import HostError, NotFoundError, ReportedError, UsageError
 from devctl.local import apt, leftovers, network, playbook, preflight, supervisor
 from devctl.local.inventory import inventory
 from devctl.local.lock import hold
@@ -90,7 +91,7 @@ def up(name: str, node_count: int | None, wanted: WantedRanges) -> ClusterSettin
             if supervisor.running_pid(paths) is None:
                 cached = any(cache.programs.glob("kubernetes-*"))
                 preflight.check_host(settings.node_count, cached=cached)
-            changing.enter_context(_changing(name, paths))
+            changing.enter_context(_changing(settings, paths))
             paths.settings.write_text(json.dumps(settings.to_json(), indent=2))
         _run("local-up.yml", settings, paths)
     return settings
@@ -106,7 +107,7 @@ def down(name: str) -> None:
     """
     preflight.check_caller()
     settings, paths = existing(name)
-    with _changing(name, paths):
+    with _changing(settings, paths):
         _run("local-down.yml", settings, paths)
 
 
@@ -119,8 +120,8 @@ def reset(name: str) -> None:
         StepError: Something could not be removed.
     """
     down(name)
-    paths = cluster_paths(name)
-    with _changing(name, paths):
+    settings, paths = existing(name)
+    with _changing(settings, paths):
         shutil.rmtree(paths.root)
 
 
@@ -143,14 +144,37 @@ def existing(name: str) -> tuple[ClusterSettings, ClusterPaths]:
 
 
 @contextmanager
-def _changing(name: str, paths: ClusterPaths) -> Iterator[None]:
+def _changing(settings: ClusterSettings, paths: ClusterPaths) -> Iterator[None]:
     """Be the only one who changes the cluster, with nothing of an earlier run still at work."""
-    with hold(paths.lock, f"cluster `{name}`"):
-        leftovers.end(name)
+    check_owner(settings.name, network.owner(settings), network.mark(paths))
+    with hold(paths.lock, f"cluster `{settings.name}`"):
+        leftovers.end(settings.name)
         try:
             yield
         finally:
-            leftovers.end(name)
+            leftovers.end(settings.name)
+
+
+def check_owner(name: str, owner: str, mark: str) -> None:
+    """Refuse what would be done to another state folder's cluster of the same name.
+
+    Args:
+        name: The cluster's name, of which everything on the host has its own.
+        owner: Whose network is there: a cluster's folder, or nothing.
+        mark: Our cluster's folder.
+
+    Raises:
+        HostError: Somebody else's cluster of this name is up.
+    """
+    # Of one whose folder was deleted, only leftovers are there.
+    if owner in {"", mark} or not ClusterPaths(Path(owner)).run.is_dir():
+        return
+    folder = Path(owner).parents[1]
+    raise HostError(
+        f"another cluster `{name}` is up on this machine, from the state folder `{folder}`",
+        f"choose another name with `--name`, or take it down:"
+        f" `DEVCTL_STATE_DIR={folder} devctl local down --name {name}`",
+    )
 
 
 def _run(name: str, settings: ClusterSettings, paths: ClusterPaths) -> None:

@@ -7,6 +7,7 @@ after the cluster. Everything else (pod bridges, service rules) is inside the no
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 # The node's end of its cable.
 NODE_INTERFACE = "eth0"
+# The kernel keeps so much of an interface's alias.
+_ALIAS = 255
 
 
 def read_claims() -> list[Claim]:
@@ -42,6 +45,18 @@ def interfaces() -> dict[str, dict[str, Any]]:
     return {link["ifname"]: link for link in links}
 
 
+def mark(paths: ClusterPaths) -> str:
+    """What the bridge says of whose it is: the cluster's folder, or the end of it."""
+    return str(paths.root)[-_ALIAS:]
+
+
+def owner(settings: ClusterSettings) -> str:
+    """What the bridge of a cluster of this name says; empty if none is there, or none tells."""
+    if not shutil.which("ip"):
+        return ""
+    return str(interfaces().get(settings.bridge, {}).get("ifalias", ""))
+
+
 def connect(settings: ClusterSettings, paths: ClusterPaths, image_root: Path) -> bool:
     """Plug every node into the bridge; returns whether anything had to be made.
 
@@ -59,6 +74,10 @@ def connect(settings: ClusterSettings, paths: ClusterPaths, image_root: Path) ->
             f"link set {settings.bridge} up",
         ]
         capture(ip, what="make the bridge", input_text="\n".join(bridge_commands))
+    # Names on the host are made of the cluster's: one in another state folder has the same.
+    if present.get(settings.bridge, {}).get("ifalias") != mark(paths):
+        alias = ["ip", "link", "set", settings.bridge, "alias", mark(paths)]
+        capture(alias, what="say whose the bridge is")
     # Plugging a cable in is the last step: one without its master is what a killed `up` left.
     new = [n for n in settings.nodes if "master" not in present.get(n.interface, {})]
     for node in new:

@@ -50,7 +50,6 @@ class HostState(NamedTuple):
 def take(beside: str) -> HostState:
     """Look at everything but the cluster `beside`, whose pods come and go meanwhile."""
     group = cgroups.path_of(beside)
-    others = {str(pid) for pid in cgroups.processes(group)}
     return HostState(
         mounts=sorted(current_mounts()),
         interfaces=sorted(link["ifname"] for link in _ip("link")),
@@ -61,10 +60,10 @@ def take(beside: str) -> HostState:
         ),
         routes=sorted(_text("ip", "route", "show", "table", "all").splitlines()),
         rules=sorted(_text("ip", "rule").splitlines()),
-        namespaces=_namespaces(others),
+        namespaces=_namespaces(group),
         nftables=_nftables(),
         cgroups={f for f, _, _ in os.walk(cgroups.ROOT) if f"{group}/" not in f},
-        processes=_processes(others),
+        processes=_processes(group),
         settings={name: Path("/proc/sys", name).read_text().strip() for name in _SETTINGS},
         files=_files(),
     )
@@ -85,7 +84,16 @@ def _nftables() -> str:
     return _text("chroot", root, "nft", "list", "ruleset")
 
 
-def _processes(others: set[str]) -> set[str]:
+def _is_of(process: Path, group: str) -> bool:
+    """Whether a process is in a control group or below it, at the moment that it is looked at.
+
+    A list made beforehand would miss what its pods start meanwhile, a probe for example.
+    """
+    lines = (process / "cgroup").read_text().splitlines()
+    return any(f"{line.split(':', 2)[2]}/".startswith(f"{group}/") for line in lines)
+
+
+def _processes(beside: str) -> set[str]:
     """What runs from the state folder, inside nodes and outside, by pid.
 
     Other programs of the machine come and go; what a container runs shows in the control groups.
@@ -93,9 +101,9 @@ def _processes(others: set[str]) -> set[str]:
     signs = (str(state_folder()).encode(), b"/opt/devctl/programs", b"/pause")
     found = set()
     for entry in Path("/proc").glob("[0-9]*"):
-        if entry.name in others:
-            continue
         try:
+            if _is_of(entry, beside):
+                continue
             words = [bytes((entry / "exe").readlink()), (entry / "cmdline").read_bytes()]
             name = (entry / "comm").read_text().strip()
         except OSError:
@@ -105,15 +113,14 @@ def _processes(others: set[str]) -> set[str]:
     return found
 
 
-def _namespaces(others: set[str]) -> set[str]:
+def _namespaces(beside: str) -> set[str]:
     """The network and mount namespaces that any process is in."""
     found = set()
-    for entry in Path("/proc").glob("[0-9]*/ns"):
-        if entry.parent.name in others:
-            continue
+    for entry in Path("/proc").glob("[0-9]*"):
         for kind in ("net", "mnt"):
             try:
-                found.add(os.readlink(entry / kind))  # noqa: PTH115 - the text of the link counts
+                if not _is_of(entry, beside):
+                    found.add(os.readlink(entry / "ns" / kind))  # noqa: PTH115 - the link's text
             except OSError:
                 continue
     return found

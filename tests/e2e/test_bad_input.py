@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 from e2e.commands import devctl
 
-from devctl.local.paths import cache_paths, cluster_paths
+from devctl.local.paths import cache_paths, cluster_paths, state_folder
 from devctl.local.status import find_kubectl
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
     from pathlib import Path
+
+    from e2e.commands import Kubectl
 
     from devctl.local.settings import ClusterSettings
 
@@ -27,6 +29,16 @@ def lines(result: subprocess.CompletedProcess[str]) -> list[str]:
     """What a person reads: the error's lines, less the closing ones of a step that failed."""
     assert "Traceback" not in result.stderr
     return result.stderr.splitlines()
+
+
+def unshared(what: str, first: str) -> tuple[str, ...]:
+    """What stands before a command that runs in namespaces of its own, after some shell text."""
+    return ("unshare", *what.split(), "sh", "-c", f'{first} && exec "$@"', "sh")
+
+
+def memory(folder: Path, size: str) -> str:
+    """Shell text that gives a folder so much room, of which next to nothing is used."""
+    return f"mount -t tmpfs -o size={size} none {folder}"
 
 
 @pytest.fixture(autouse=True)
@@ -45,16 +57,13 @@ def test_an_unknown_node_count(count: str) -> None:
 
 
 def test_a_range_that_the_host_uses_names_the_interface() -> None:
+    office = (
+        "ip link add office type bridge && ip address add 198.18.200.9/24 dev office"
+        " && ip link set office up"
+    )
     result = devctl(
         *("local", "up", "--name", NAME, "--node-range", "198.18.200.0/24"),
-        prefix=(
-            *("unshare", "--net", "sh", "-c"),
-            (
-                "ip link add office type bridge; ip address add 198.18.200.9/24 dev office;"
-                ' ip link set office up; exec "$@"'
-            ),
-            "sh",
-        ),
+        prefix=unshared("--net", office),
     )
     assert result.returncode == 1
     first, fix = lines(result)
@@ -112,9 +121,11 @@ def test_a_corrupt_cached_program_is_named(cluster: ClusterSettings) -> None:
 
 
 def test_no_network_for_a_needed_package(tmp_path: Path) -> None:
+    # The disk may have no room for a second cluster.
+    room = f"ip link set lo up && {memory(tmp_path, '64g')}"
     result = devctl(
         *("local", "up", "--name", NAME),
-        prefix=("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"),
+        prefix=unshared("--net --mount", room),
         env={"DEVCTL_STATE_DIR": str(tmp_path)},
     )
     assert result.returncode == 1
@@ -123,19 +134,30 @@ def test_no_network_for_a_needed_package(tmp_path: Path) -> None:
     assert ": no network: " in first
 
 
+def test_anothers_cluster_of_the_same_name_is_left_alone(
+    cluster: ClusterSettings, kubectl: Kubectl, tmp_path: Path
+) -> None:
+    name, folder = cluster.name, state_folder()
+    result = devctl(
+        *("local", "up", "--name", name),
+        prefix=unshared("--mount", memory(tmp_path, "64g")),
+        env={"DEVCTL_STATE_DIR": str(tmp_path)},
+    )
+    assert result.returncode == 1
+    what, fix = lines(result)
+    assert what == (
+        f"error: another cluster `{name}` is up on this machine, from the state folder `{folder}`"
+    )
+    assert f"`DEVCTL_STATE_DIR={folder} devctl local down --name {name}`" in fix
+    assert "Ready" in kubectl("get", "nodes")
+
+
 def test_too_little_disk_says_how_much_is_missing(tmp_path: Path) -> None:
     small = tmp_path / "small"
     small.mkdir()
     result = devctl(
         *("local", "up", "--name", NAME),
-        prefix=(
-            "unshare",
-            "--mount",
-            "sh",
-            "-c",
-            f'mount -t tmpfs -o size=64m none {small}; exec "$@"',
-            "sh",
-        ),
+        prefix=unshared("--mount", memory(small, "64m")),
         env={"DEVCTL_STATE_DIR": str(small)},
     )
     assert result.returncode == 1

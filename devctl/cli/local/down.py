@@ -12,7 +12,13 @@ from devctl.local.paths import cluster_paths
 @click.command()
 @name_option
 def down(name: str) -> None:
-    """Take the cluster down; what it stored stays for the next `up`."""
+    """Take the cluster down; what it stored stays for the next `up`.
+
+    \b
+    Examples:
+      devctl local down
+      devctl local down --name other
+    """
     take_down(name)
     click.echo(f"cluster `{name}` is down; its data stays in {cluster_paths(name).root}")
     suffix = "" if name == "devctl" else f" --name {name}"

@@ -21,4 +21,11 @@ from devctl.cli.lazy import Entry, SectionedGroup
     },
 )
 def local() -> None:
-    """A real Kubernetes on this machine, for trying things out and for tests."""
+    """A real Kubernetes on this machine, for trying things out and for tests.
+
+    \b
+    Examples:
+      devctl local up
+      devctl local status
+      devctl local down
+    """

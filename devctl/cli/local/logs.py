@@ -15,7 +15,9 @@ from devctl.local.cluster import existing
 @click.argument("log", required=False)
 @name_option
 @click.option("-f", "--follow", is_flag=True, help="Go on printing what is added.")
-@click.option("--tail", default=50, show_default=True, help="How many lines of the end.")
+@click.option(
+    "--tail", metavar="N", default=50, show_default=True, help="How many lines of the end."
+)
 def logs(log: str | None, name: str, *, follow: bool, tail: int) -> None:
     """Show a log of the cluster; without a name, list the logs.
 

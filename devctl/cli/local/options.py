@@ -8,10 +8,11 @@ import click
 
 name_option = click.option(
     "--name",
+    metavar="NAME",
     default="devctl",
     show_default=True,
     envvar="DEVCTL_LOCAL_NAME",
-    help="Which local cluster; several can be up side by side.",
+    help="Which local cluster: there can be several.",
 )
 
 

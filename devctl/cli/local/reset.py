@@ -19,6 +19,11 @@ def reset(name: str, confirm: str | None) -> None:
     """Take the cluster down and delete everything that it stored, volumes included.
 
     Built programs and images stay cached.
+
+    \b
+    Examples:
+      devctl local reset
+      devctl local reset --confirm devctl
     """
     _, paths = existing(name)
     if confirm is None:

@@ -23,6 +23,11 @@ def status(name: str, output: str) -> None:
     """Say whether the cluster is up, and what is wrong where it is not.
 
     Exit code 0 if it is up, 1 if not.
+
+    \b
+    Examples:
+      devctl local status
+      devctl local status -o json
     """
     settings, paths = existing(name)
     found = read_status(settings, paths, cache_paths())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @name_option
-@click.option("--nodes", type=int, help="How many nodes, 1 to 4; a new cluster has 2.")
+@click.option("--nodes", metavar="N", type=int, help="How many nodes, 1 to 4; a new cluster has 2.")
 @click.option("--node-range", type=NetworkType(), help="The nodes' addresses, at least a /24.")
 @click.option("--pod-range", type=NetworkType(), help="The pods' addresses, at least a /22.")
 @click.option(

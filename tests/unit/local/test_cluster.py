@@ -101,15 +101,24 @@ class Host:
         self.runs: list[str] = []
         self.ended: list[str] = []
         self.exit_code = 0
+        self.owner = ""
         monkeypatch.setattr(preflight, "check_caller", lambda: None)
         monkeypatch.setattr(preflight, "check_host", lambda _nodes, *, cached: cached)
         monkeypatch.setattr(apt, "host_sources", lambda: ("bookworm", []))
         monkeypatch.setattr(cgroups, "process_files", lambda _group: [])
         monkeypatch.setattr(shutil, "which", lambda name: f"/sbin/{name}")
         monkeypatch.setattr(network, "read_claims", lambda: self.claims)
+        monkeypatch.setattr(network, "owner", lambda _settings: self.owner)
         monkeypatch.setattr(supervisor, "running_pid", lambda _paths: None)
         monkeypatch.setattr(leftovers, "end", self.ended.append)
         monkeypatch.setattr(playbook, "run", self.run)
+
+    def let_another_have(self, name: str, folder: Path) -> Path:
+        """A cluster of this name is up from another state folder, which is returned."""
+        other = folder / "other/clusters" / name
+        (other / "run").mkdir(parents=True)
+        self.owner = str(other)
+        return folder / "other"
 
     def run(self, name: str, _inventory: dict[str, Any], folder: Path, *, run_of: str = "") -> int:
         assert folder == cluster_paths(run_of).root
@@ -217,6 +226,42 @@ def test_a_second_change_at_the_same_time_is_refused(
         getattr(cluster, change)(*arguments)
     # What the holder runs is no leftover.
     assert (host.runs, host.ended) == ([], [])
+
+
+@pytest.mark.parametrize("change", ["up", "down", "reset"])
+def test_anothers_cluster_of_the_same_name_is_left_alone(
+    host: Host, paths: ClusterPaths, tmp_path: Path, change: str
+) -> None:
+    cluster.up("lab", None, ANY)
+    host.runs.clear()
+    host.ended.clear()
+    state = host.let_another_have("lab", tmp_path)
+    with pytest.raises(HostError, match="another cluster `lab` is up") as raised:
+        getattr(cluster, change)(*(("lab", None, ANY) if change == "up" else ("lab",)))
+    assert f"`DEVCTL_STATE_DIR={state} devctl local down" in raised.value.fix
+    assert (host.runs, host.ended) == ([], [])
+    assert paths.settings.is_file()
+
+
+def test_a_new_cluster_that_anothers_name_refuses_leaves_no_trace(
+    host: Host, tmp_path: Path
+) -> None:
+    host.let_another_have("lab", tmp_path)
+    with pytest.raises(HostError, match="another cluster `lab` is up"):
+        cluster.up("lab", None, ANY)
+    assert not cluster_paths("lab").root.exists()
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["ours", "deleted"])
+def test_our_own_cluster_and_a_deleted_ones_leftovers_are_no_reason(
+    host: Host, paths: ClusterPaths, tmp_path: Path, *, own: bool
+) -> None:
+    cluster.up("lab", None, ANY)
+    paths.run.mkdir()
+    host.owner = str(paths.root if own else tmp_path / "gone/clusters/lab")
+    cluster.up("lab", None, ANY)
+    cluster.down("lab")
+    assert host.runs == ["local-up.yml", "local-up.yml", "local-down.yml"]
 
 
 def test_an_unknown_cluster_tells_how_to_make_one() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -7,12 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from devctl.local import network
-from devctl.local.network import connect, disconnect, inside_commands, masquerade_rules
+from devctl.local.network import (
+    connect,
+    disconnect,
+    inside_commands,
+    mark,
+    masquerade_rules,
+    owner,
+)
+from devctl.local.paths import ClusterPaths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from devctl.local.paths import ClusterPaths
     from devctl.local.settings import ClusterSettings
 
 ROOT = Path("/node-root")
@@ -78,9 +86,10 @@ def test_the_bridge_and_every_cable_are_made_on_a_bare_host(
 ) -> None:
     present("lo", "eth0")
     assert connect(cluster, paths, ROOT)
-    bridge, *cables, nft = calls
+    bridge, alias, *cables, nft = calls
     assert bridge[0] == ["ip", "-batch", "-"]
     assert bridge[1].splitlines()[1] == f"address add 198.18.0.1/24 dev {cluster.bridge}"
+    assert alias[0] == ["ip", "link", "set", cluster.bridge, "alias", str(paths.root)]
     texts = [text for _, text in cables]
     for node in cluster.nodes:
         namespace = paths.node(node.name).network_namespace
@@ -129,7 +138,23 @@ def test_a_connected_cluster_is_left_alone(
 ) -> None:
     present(cluster.bridge, **{node.interface: cluster.bridge for node in cluster.nodes})
     assert not connect(cluster, paths, ROOT)
-    assert [argv[0] for argv, _ in calls] == ["chroot"]
+    # One of an earlier release did not say whose it was.
+    alias = ["ip", "link", "set", cluster.bridge, "alias", str(paths.root)]
+    assert calls[0][0] == alias
+    assert [argv[0] for argv, _ in calls[1:]] == ["chroot"]
+
+
+def test_the_bridge_says_whose_it_is(
+    cluster: ClusterSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: f"/sbin/{name}")
+    links = {cluster.bridge: {"ifalias": "/state/clusters/lab"}, "lo": {}}
+    monkeypatch.setattr(network, "interfaces", lambda: links)
+    assert owner(cluster) == "/state/clusters/lab"
+    del links[cluster.bridge]["ifalias"]
+    assert owner(cluster) == ""
+    # The kernel keeps 255 characters.
+    assert mark(ClusterPaths(Path("/" + "n" * 300))) == "n" * 255
 
 
 def test_disconnect_removes_this_clusters_interfaces_only(

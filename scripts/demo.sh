@@ -40,8 +40,10 @@ say egpu create digit --project-dir "$model" --model mobilenet_v3_small --gpu 1 
   --input-path "/artifacts/$image" --weights-path /artifacts/digits.safetensors --wait
 say egpu artifacts digit --to "$model"
 cat "$model/output.json"
-grep -q "\"top5\": *\[{\"label\": *\"${digit%.png}\"" "$model/output.json" || {
-  echo "error: the job did not read the ${digit%.png} in $image" >&2
+read_as=$("$programs/python" -c 'import json, sys; print(json.load(sys.stdin)["top5"][0]["label"])' \
+  < "$model/output.json")
+[ "$read_as" = "${digit%.png}" ] || {
+  echo "error: the job read $image as $read_as" >&2
   exit 1
 }
 

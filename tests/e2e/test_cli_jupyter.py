@@ -11,57 +11,49 @@ import pytest
 from e2e.servers import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from e2e.command_line import CommandLine
     from e2e.servers import DevServer
 
-BIN = "/home/dev/.local/bin"
-# It takes what Jupyter is started with, and guards its pages with the token as Jupyter does.
-STAND_IN = r"""#!/usr/bin/env python3
-import http.server, os, sys
-if sys.argv[1:] == ["lab", "--version"]:
-    sys.exit()
-options = dict(each.lstrip("-").partition("=")[::2] for each in sys.argv[2:])
-class Pages(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        path, _, query = self.path.partition("?")
-        known = path == "/api" or query == "token=" + os.environ["JUPYTER_TOKEN"]
-        self.send_response(200 if known else 403)
-        self.end_headers()
-        self.wfile.write(options["ServerApp.root_dir"].encode() if known else b"who are you?")
-http.server.HTTPServer((options["ip"], int(options["port"])), Pages).serve_forever()
+# Comes first on the PATH of the server, as what its owner installs there does.
+BROKEN = """
+mkdir -p .local/bin
+printf '#!/bin/sh\\nexit 1\\n' >.local/bin/jupyter
+chmod +x .local/bin/jupyter
 """
 
 
-@pytest.fixture
-def installed(lab: DevServer, command_line: CommandLine) -> Iterator[None]:
-    """A program that answers to Jupyter's name, in the first home."""
-    script = f"mkdir -p {BIN} src && cat > {BIN}/jupyter && chmod +x {BIN}/jupyter"
-    command_line.must("exec", "lab", "-i", "--", "sh", "-c", script, stdin=STAND_IN.encode())
-    yield
-    lab.run(f"rm {BIN}/jupyter")
-
-
-@pytest.mark.usefixtures("installed")
-def test_jupyter_answers_at_the_address_that_is_printed_until_ctrl_c(
+def test_jupyter_shows_a_folder_to_who_has_its_token_until_ctrl_c(
     lab: DevServer, command_line: CommandLine
 ) -> None:
+    lab.run("mkdir -p src && touch src/notes.md")
     running = command_line.start("jupyter", "lab", "src")
     assert running.stdout
     url = running.stdout.readline().decode().strip()
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{32}", url)
-    assert httpx2.get(url).text == "/home/dev/src"
-    assert httpx2.get(url.partition("?")[0]).status_code == 403
+    address, _, query = url.partition("/?")
+    with httpx2.Client(base_url=address, timeout=30) as stranger:
+        assert stranger.get("/api/contents").status_code == 403
+        assert stranger.get("/lab").status_code == 302
+    with httpx2.Client(base_url=address, timeout=30, follow_redirects=True) as browser:
+        assert "<title>JupyterLab</title>" in browser.get(f"/?{query}").raise_for_status().text
+        there = browser.get(f"/api/contents?{query}").raise_for_status().json()["content"]
+        assert [file["name"] for file in there] == ["notes.md"]
+        kernel = browser.post(f"/api/kernels?{query}")
+        assert kernel.status_code == 201, kernel.text
     assert url[-32:] not in lab.run("cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
     running.send_signal(signal.SIGINT)
     assert running.wait(timeout=20) == 130
-    gone = "! grep -aq [S]erverApp.root_dir /proc/[0-9]*/cmdline && echo gone"
-    wait_until(lambda: lab.run(f"{gone} || true") == "gone", "Jupyter has ended")
+    gone = "! grep -aqE '[S]erverApp.root_dir|[i]pykernel' /proc/[0-9]*/cmdline && echo gone"
+    wait_until(lambda: lab.run(f"{gone} || true") == "gone", "Jupyter and its kernel have ended")
 
 
-def test_a_server_without_jupyter_says_how_to_get_it(command_line: CommandLine) -> None:
-    assert command_line.fails(1, "jupyter", "lab", "--replica", "1").splitlines()[-2:] == [
+def test_a_server_without_jupyter_says_how_to_get_it(
+    lab: DevServer, command_line: CommandLine
+) -> None:
+    lab.run(BROKEN, 1)
+    said = command_line.fails(1, "jupyter", "lab", "--replica", "1")
+    lab.run("rm .local/bin/jupyter", 1)
+    assert said.splitlines()[-2:] == [
         "error: this server has no Jupyter",
         "  fix: install it there: `pip install --user jupyterlab`",
     ]

@@ -25,7 +25,13 @@ HOME = "/home/dev"
 @server_name
 @click.argument("folder", default=HOME, metavar="[FOLDER]")
 @click.option("--replica", type=click.IntRange(min=0), default=0, metavar="K", help="Which pod.")
-@click.option("--editor", default="code", show_default=True, help="VS Code, or one of its kin.")
+@click.option(
+    "--editor",
+    metavar="PROGRAM",
+    default="code",
+    show_default=True,
+    help="VS Code, or one of its kin.",
+)
 @click.option("--print", "only_print", is_flag=True, help="Only print the address.")
 @click.option(
     "--user", metavar="U", default="dev", show_default=True, help="Name of user 1000 in the image."

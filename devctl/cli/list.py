@@ -45,10 +45,11 @@ def list_(client: Client, output: str, selector: str, *, all_namespaces: bool) -
     from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415 - heavy
 
     where = "" if all_namespaces else f" in namespace `{client.namespace}`"
+    fix = "see them all without -l" if selector else "make one with `devctl create NAME`"
     print_items(
         client.servers.list(EVERYWHERE if all_namespaces else None, labels(selector)),
         output,
         [NAMESPACE, *COLUMNS] if all_namespaces else COLUMNS,
         "devserver",
-        empty=f"no servers{where}; make one with `devctl create NAME`",
+        empty=f"no servers{f' with `{selector}`' if selector else ''}{where}; {fix}",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 from devctl.cli.tables import printable, table
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from devctl.client.monitor import Sample
 
 _KIB = 1024
+_NEARLY_FULL = 0.95
 
 
 def picture(samples: Sequence[Sample], width: int = 0, processes: int = 5) -> list[str]:
@@ -30,9 +32,22 @@ def picture(samples: Sequence[Sample], width: int = 0, processes: int = 5) -> li
         if rows:
             lines += ["", *table(titles, rows, width)]
     for sample in samples:
-        if sample.problem:
-            lines += ["", printable(f"{sample.pod} cannot be looked at: {sample.problem}")]
+        if note := printable(_note(sample)):
+            lines += [
+                "",
+                *(textwrap.wrap(note, width, break_on_hyphens=False) if width else [note]),
+            ]
     return lines
+
+
+def _note(sample: Sample) -> str:
+    """What a person has to know of a replica beside its numbers; empty where there is nothing."""
+    usage = sample.usage
+    if usage is None:
+        return f"{sample.pod} cannot be looked at: {sample.problem}"
+    if usage.home is None or not usage.home_size or usage.home <= _NEARLY_FULL * usage.home_size:
+        return ""
+    return f"the home of {sample.pod} is nearly full: free space there, or have it made larger"
 
 
 def _row(sample: Sample) -> tuple[object, ...]:

@@ -10,6 +10,7 @@ import click
 
 from devctl.api.durations import parse_duration
 from devctl.cli import names
+from devctl.cli.shared_option import SharedOption
 from devctl.cli.verbosity import verbose
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def where(command: Command) -> Command:
     ):
         command = click.option(
             *flags,
+            cls=None if "-n" in flags else SharedOption,
             metavar=metavar,
             shell_complete=complete,
             help=text,

@@ -49,6 +49,10 @@ def _code(run: Callable[[], int | None], program: str) -> int:  # noqa: PLR0911 
     except DevctlError as error:
         _say(error.lines())
         return error.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        # Somebody who types the name alone wants to know what it can do.
+        click.echo(error.format_message())
+        return 0
     except click.ClickException as error:
         _say(_lines(error, program))
         return error.exit_code

@@ -34,6 +34,6 @@ def start(client: Client, servers: Sequence[str], timeout: int | str, *, wait: b
         click.echo(f"devserver/{server.name} started")
     for server in found:
         if wanted(wait=wait):
-            see_ready(client, server.name, seconds(timeout))
+            see_ready(client, server.name, seconds(timeout), "asked to start")
         else:
             click.echo(f"see what it does with {command(f'describe {server.name}')}", err=True)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from devctl.cli.shared_option import LastSharedOption
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -25,6 +27,7 @@ def verbose(command: Callable[..., Any]) -> Callable[..., Any]:
     option = click.option(
         "-v",
         "--verbose",
+        cls=LastSharedOption,
         count=True,
         expose_value=False,
         callback=_keep,

@@ -34,7 +34,7 @@ def state(server: Server) -> str:
     return f"{server.name}: {server.phase} ({server.reason}){why}"
 
 
-def see_ready(client: Client, name: str, timeout: float, first: str = "looked at") -> Server:
+def see_ready(client: Client, name: str, timeout: float, first: str) -> Server:
     """Show what a server waits for until it can be used, and then how to use it.
 
     Raises:
@@ -42,9 +42,12 @@ def see_ready(client: Client, name: str, timeout: float, first: str = "looked at
     """
     goes_on = f"`{name}` goes on starting: see {command(f'status {name} --watch')}"
     with live_line(name, first, goes_on) as line:
-        server = client.servers.wait_ready(
-            name, timeout, progress=lambda seen: line.show(state(seen))
-        )
+
+        def progress(seen: Server) -> None:
+            if seen.reason or seen.phase != "Pending":  # else there is nothing to say yet
+                line.show(state(seen))
+
+        server = client.servers.wait_ready(name, timeout, progress)
     use = f"ssh {name}" if server.ssh else f"exec {name} -- bash"
     click.echo(f"`{name}` is ready; next: {command(use)}", err=True)
     return server

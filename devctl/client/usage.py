@@ -31,6 +31,8 @@ _TIMES = slice(11, 13)
 """Where a process's two times are among the fields of its `stat` after its name."""
 _RSS = 21
 _PARENT = 1
+_STARTER = "/bin/sh -c # devctl exec\n"
+"""What devctl.client.streams.whole puts above each command; people look for the command itself."""
 
 
 class Gpu(NamedTuple):
@@ -212,7 +214,7 @@ def _processes(parts: Mapping[str, str]) -> list[Process]:
         # A thread of the kernel, or a process that has ended, has no command line.
         Process(pid, lines.get(pid) or f"[{stat.name}]", stat.ticks / _TICKS, stat.pages * _PAGE)
         for pid, stat in sorted(stats.items())
-        if pid not in ours
+        if pid not in ours and not lines.get(pid, "").startswith(_STARTER)
     ]
 
 

@@ -84,7 +84,7 @@ def _read(path: Path) -> dict[str, Any]:
         # The C loader takes a tenth of the time, and large kubeconfigs are common.
         config = yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
     except (OSError, ValueError, yaml.YAMLError) as error:
-        why = str(error).splitlines()[0]
+        why = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise DevctlError(
             f"kubeconfig `{path}` cannot be read: {why}",
             "mend it, or name another one with --kubeconfig",

@@ -171,6 +171,23 @@ def torch_image(
     return images["devserver"].reference
 
 
+def load_inference(cluster: ClusterSettings) -> None:
+    """Bring the image that classifies images into the cluster."""
+    must(devctl("local", "load", "inference", "--name", cluster.name))
+
+
+@pytest.fixture(scope="session")
+def inference_image(
+    deployed: None,  # noqa: ARG001 - it comes first
+    shared: Shared,
+    cluster: ClusterSettings,
+    images: dict[str, Image],
+) -> str:
+    """The image that classifies images, on every node."""
+    shared.once(load_inference, cluster)
+    return images["inference"].reference
+
+
 @pytest.fixture(scope="session")
 def lab(kubectl: Kubectl, torch_image: str, worker_id: str) -> Iterator[DevServer]:
     """A distributed server `lab` of two ranks on two nodes, which tests of commands share."""

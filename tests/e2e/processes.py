@@ -40,6 +40,15 @@ def kill_kubelet(cluster: ClusterSettings, node: str) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
+def kill_control_plane(cluster: ClusterSettings) -> None:
+    """kill -9 for etcd and the API server at once; the kubelet starts others."""
+    group = cgroups.path_of(cluster.name, cluster.nodes[0].name)
+    pids = [pids_of(program, group) for program in ("etcd", "kube-apiserver")]
+    assert all(pids)
+    for pid in set[int]().union(*pids):
+        os.kill(pid, signal.SIGKILL)
+
+
 @contextmanager
 def stopped(cluster: ClusterSettings, node: str, *programs: str) -> Iterator[None]:
     """Programs of a node do nothing, as if it had died; its containers go on unheard."""

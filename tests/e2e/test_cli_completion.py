@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from devctl.local.paths import cache_paths
+from devctl.local.status import find_kubectl
+
 if TYPE_CHECKING:
     from e2e.command_line import CommandLine
 
@@ -44,6 +47,28 @@ def test_fish_offers_names_and_whole_descriptions(command_line: CommandLine) -> 
     assert offered.partition("\t")[0] == "lab"
     commands = run(command_line, "fish", f"{source} complete -C 'devctl st'")
     assert "stop\tStop a server, keep its files" in commands
+
+
+def test_kubectl_takes_it_for_a_plugin_and_completes_it(command_line: CommandLine) -> None:
+    program = find_kubectl(cache_paths())
+    assert program
+
+    def kubectl(*words: str) -> tuple[int, list[str], str]:
+        done = subprocess.run(
+            [program, *words], capture_output=True, text=True, check=False,
+            env=command_line.variables, timeout=60,
+        )  # fmt: skip
+        return done.returncode, done.stdout.splitlines(), done.stderr
+
+    assert kubectl("devctl", "list", "-o", "name") == (0, ["devserver/lab"], "")
+    code, printed, said = kubectl("devctl", "describe", "nobody")
+    assert (code, printed) == (3, [])
+    assert said.startswith("error: there is no server `nobody`")
+    assert kubectl("devctl", "exec", "lab", "--", "printf", "%s|", "a b", "")[1] == ["a b||"]
+    assert kubectl("devctl", "--help")[1][0] == "Usage: kubectl devctl [OPTIONS] COMMAND [ARGS]..."
+    assert kubectl("__complete", "devctl", "describe", "la")[1] == ["lab", ":4"]
+    offered = kubectl("__complete", "devctl", "st")[1]
+    assert "stop\tStop a server, keep its files" in offered
 
 
 @pytest.mark.parametrize("before", ["", "autoload -Uz compinit && compinit -i && "])

@@ -63,6 +63,17 @@ def test_somebody_without_rights(place: UserPlace, kubectl: Kubectl, tmp_path: P
     assert "delete devservers, get pods/exec" in found["rights"]["found"]
 
 
+@pytest.mark.usefixtures("operator_away")
+def test_an_operator_that_is_away(place: UserPlace) -> None:
+    found = findings(place.administrator, 1)
+    assert states(found, "failed") == {"operator"}
+    assert found["operator"]["found"] == "it is scaled to 0: nothing that is asked for is made"
+    scale = "kubectl -n devctl-system scale deployment devctl-operator --replicas=1"
+    assert found["operator"]["fix"] == f"`{scale}`"
+    # Who may not look there is not worried.
+    assert findings(place.user)["operator"]["state"] == "skipped"
+
+
 def nobody_listens(config: Any) -> None:
     config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
 

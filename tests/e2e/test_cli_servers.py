@@ -142,16 +142,6 @@ def test_what_is_listed_can_be_chosen(place: UserPlace) -> None:
 
 
 @pytest.mark.usefixtures("screen")
-def test_counts_of_flavors_are_for_those_who_may_look_at_nodes(place: UserPlace) -> None:
-    told = place.user("flavors")
-    assert re.search(rf"{place.name} +20m +32Mi +\? +\? ", told.stdout.decode())
-    assert b"FREE and TOTAL are not known" in told.stderr
-    counted = json.loads(place.administrator.must("flavors", "-o", "json"))["items"]
-    (status,) = (each["status"] for each in counted if each["metadata"]["name"] == place.name)
-    assert 0 < status["free"] < status["total"]
-
-
-@pytest.mark.usefixtures("screen")
 def test_a_screen_of_40_columns_is_readable(place: UserPlace) -> None:
     for line in (("list",), ("status",), ("describe", BOX), ("events", BOX)):
         running = place.user.terminal(*line, columns=40)

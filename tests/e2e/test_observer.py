@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from e2e.deployment import SYSTEM
 from e2e.rights import own_rules
+from e2e.servers import wait_until
 
 from devctl.api import ephemeral_acceleration_job as job
 from devctl.api.labels import DEVSERVER, FLAVOR, FLAVOR_GENERATION, GROUP, MANAGED_BY, MANAGER
@@ -236,7 +237,9 @@ def test_it_says_why_a_server_does_not_run(
     make.stateful_set(make.server(), **changes)
     status = make.until(phase, reason, 120)
     assert said in ready(status)["message"]
-    assert ("Warning", reason) in events(make.kubectl, make.namespace)
+    # An Event is posted after the status that it tells of.
+    told = ("Warning", reason)
+    wait_until(lambda: told in events(make.kubectl, make.namespace), f"an Event tells of {reason}")
 
 
 def test_it_says_when_the_quota_is_used_up(kubectl: Kubectl, namespace: str, make: Maker) -> None:

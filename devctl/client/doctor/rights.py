@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.api.labels import GROUP
 from devctl.client.doctor.finding import Finding, failed, ok, warning
+from devctl.errors import DeniedError, NotFoundError
+from devctl.kube import resources
 
 if TYPE_CHECKING:
     from devctl.kube.cluster import Cluster
@@ -73,6 +76,15 @@ def rights(cluster: Cluster) -> Finding:
     ]
     where = f"in namespace `{cluster.namespace}`"
     if not missing:
+        with suppress(DeniedError):
+            try:
+                cluster.get(resources.Namespace, cluster.namespace)
+            except NotFoundError:
+                return failed(
+                    "rights",
+                    f"there is no namespace `{cluster.namespace}`",
+                    "name another one with -n, or have an administrator make it",
+                )
         return ok("rights", f"all that commands need {where}")
     fix = f"{_FIX.format(cluster.namespace)}, or name another one with -n"
     if all(right in missing for right in RIGHTS if right.basic):

@@ -90,7 +90,6 @@ def test_create_that_waits_says_for_what_and_how_to_go_on(api: FakeApi, devctl: 
     assert (found.code, found.stdout) == (0, "devserver/lab created\n")
     assert found.stderr.splitlines() == [
         "lab: asked for",
-        "lab: Pending",
         "lab: Pending (Unschedulable): no node has 2 GPUs",
         "lab: Running",
         "`lab` is ready; next: `devctl ssh lab -n dev-alice`",

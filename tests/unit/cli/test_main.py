@@ -98,6 +98,11 @@ def test_help_goes_to_standard_output(devctl: Devctl, arguments: list[str]) -> N
     assert result.stdout.startswith(f"Usage: {' '.join(['devctl', *arguments[:-1]])} ")
 
 
+@pytest.mark.parametrize("group", [[], ["homes"], ["local"]], ids=["devctl", "homes", "local"])
+def test_a_name_alone_shows_what_it_can_do(devctl: Devctl, group: list[str]) -> None:
+    assert devctl(*group) == devctl(*group, "--help")
+
+
 def test_every_command_says_what_it_is_for(devctl: Devctl) -> None:
     lines = devctl("local", "--help").stdout.partition("Commands:\n")[2].splitlines()
     described = {line.split()[0]: line.split()[1:] for line in lines}

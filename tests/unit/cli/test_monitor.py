@@ -70,6 +70,13 @@ def test_the_picture(width: int, snapshot: SnapshotAssertion) -> None:
     assert all(line.isprintable() for line in lines)
 
 
+@pytest.mark.parametrize(("used", "said"), [(95, False), (96, True), (100, True)])
+def test_a_home_that_is_nearly_full_is_pointed_out(used: int, *, said: bool) -> None:
+    lines = picture([Sample(0, "lab-0", Usage(home=used, home_size=100))], 40)
+    assert ("the home of lab-0 is nearly full: free" in lines) is said
+    assert max(map(len, lines)) <= 40
+
+
 def test_once(looks: list[Any], devctl: Devctl) -> None:
     looks += [SAMPLES, SAMPLES]
     assert devctl("monitor", "lab", "--once").stdout.startswith("POD")
@@ -143,7 +150,7 @@ def test_watches_of_lists_print_what_is_new(
     line: str, api: FakeApi, devctl: Devctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api.add(SERVERS, server("lab", "Pending"))
-    api.add(FLAVORS, flavor())
+    api.add(FLAVORS, flavor() | {"status": {"free": 0, "total": 0}})
     naps = iter(range(3))
 
     def sleep(_seconds: float) -> None:

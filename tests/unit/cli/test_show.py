@@ -17,15 +17,11 @@ from unit.client.objects import (
     EVENTS,
     FLAVORS,
     NAMESPACE,
-    NODES,
     NOW,
-    PODS,
     SERVERS,
     ago,
     event,
     flavor,
-    node,
-    pod,
     server,
 )
 
@@ -108,6 +104,11 @@ def test_an_empty_list_says_what_to_do(devctl: Devctl) -> None:
         "no servers in namespace `team`; make one with `devctl create NAME`\n",
     )
     assert json.loads(devctl("list", "-o", "json").stdout)["items"] == []
+    found = devctl("list", "-l", "a=b")
+    assert (
+        found.stderr
+        == f"no servers with `a=b` in namespace `{NAMESPACE}`; see them all without -l\n"
+    )
 
 
 def test_a_thousand_servers_are_listed_by_pages(api: FakeApi, devctl: Devctl) -> None:
@@ -166,18 +167,21 @@ def test_events(api: FakeApi, devctl: Devctl, snapshot: SnapshotAssertion) -> No
 
 
 def test_flavors(api: FakeApi, devctl: Devctl, snapshot: SnapshotAssertion) -> None:
-    api.add(FLAVORS, flavor(default=True))
-    api.add(FLAVORS, flavor("gpu", {"cpu": 1, "memory": "1Gi", "nvidia.com/gpu": 1}))
-    api.add(NODES, node(nvidia_com_gpu="2"), node("node-1"))
-    ask = {"resources": {"requests": {"cpu": "1", "nvidia.com/gpu": "1"}}}
-    api.add(PODS, pod("lab-0", containers=[ask]))
+    small = flavor(default=True)
+    gpu = flavor("gpu", {"cpu": 1, "memory": "1Gi", "nvidia.com/gpu": 1})
+    small["status"] |= {"free": 14, "total": 16}
+    gpu["status"] |= {"free": 1, "total": 2}
+    api.add(FLAVORS, small, gpu)
     assert devctl("flavors").stdout == snapshot
     assert devctl("flavors", "-o", "wide").stdout == snapshot
     assert (
         devctl("flavors", "-o", "name").stdout == "devserverflavor/cpu-small\ndevserverflavor/gpu\n"
     )
-    api.refusals["GET", PODS] = (403, "no")
-    assert devctl("flavors").stdout == snapshot
+    # The observer has not looked at this one yet.
+    api.things[FLAVORS, "", "gpu"]["status"] = {}
+    told = devctl("flavors")
+    assert told.stdout == snapshot
+    assert "FREE and TOTAL are not known: the observer has not counted" in told.stderr
 
 
 @pytest.mark.parametrize(
@@ -227,6 +231,6 @@ def test_news_are_what_has_changed() -> None:
         "lab: Stopped",
         "new: Pending",
     ]
-    free = [Flavor(flavor("gpu"), 2, 4)]
+    free = [Flavor(flavor("gpu") | {"status": {"free": 2, "total": 4}})]
     assert flavors.news(free, None) == ["gpu: 2 of 4 free"]
     assert flavors.news(free, free) == []

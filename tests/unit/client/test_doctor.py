@@ -16,7 +16,7 @@ from devctl.client.doctor.installation import HOME_CLASS, SHARED_CLASS
 from devctl.client.doctor.rights import RIGHTS
 from devctl.client.doctor.server import judge
 from devctl.errors import DevctlError
-from unit.client.objects import FLAVORS, flavor, settings
+from unit.client.objects import FLAVORS, NAMESPACE, flavor, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,6 +60,7 @@ def well(api: FakeApi) -> FakeApi:
     api.add("storageclasses", *({"metadata": {"name": n}} for n in (HOME_CLASS, SHARED_CLASS)))
     api.add(FLAVORS, flavor(default=True), flavor("gpu"))
     api.add("configmaps", settings(image="torch:1"))
+    api.add("namespaces", {"metadata": {"name": NAMESPACE}})
     return api
 
 
@@ -191,6 +192,7 @@ NOT_READY = deployment(
         (no_exec, "rights", State.WARNING, "create pods/exec, get secrets", "`devctl-user`"),
         (no_list, "rights", State.FAILED, "list devservers", "-n"),
         (no_rights, "rights", State.FAILED, "you have no rights", "`devctl-user`"),
+        (drop("namespaces", NAMESPACE), "rights", State.FAILED, "there is no namespace", "-n"),
         (drop("deployments", "devctl-operator"), "operator", State.FAILED, "no Deployment", "make"),
         (add("deployments", NOT_READY), "operator", State.FAILED, "(no image)", "kubectl"),
         (add("deployments", deployment("observer", 0, 0)), "observer", State.FAILED,
@@ -229,10 +231,11 @@ def test_no_flavors_at_all(well: FakeApi) -> None:
 
 
 def test_what_a_user_may_not_see_is_no_failure(well: FakeApi) -> None:
-    for what in ("deployments", "storageclasses"):
+    for what in ("deployments", "storageclasses", "namespaces"):
         well.refusals["GET", what] = (403, f"{what} is forbidden")
     seen = found(well)
     assert {seen[name].state for name in ("operator", "observer", "storage")} == {State.SKIPPED}
+    assert seen["rights"].state is State.OK
 
 
 def test_the_image_of_ones_own(well: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devctl.client import usage
+from devctl.client.streams import whole
 from devctl.client.usage import Gpu, Process, parse_usage
 
 SCRIPT = Path(__file__).parents[3] / "roles" / "devserver" / "files" / "usage"
@@ -130,6 +131,15 @@ def test_processes_without_those_of_the_script() -> None:
         Process(1, "sleep infinity", 0.3, 1 << 20),
         Process(42, "python train.py ==> self <==", 15.0, 2 << 20),
     ]
+
+
+def test_the_shell_above_a_command_is_not_shown() -> None:
+    shell = ("/bin/sh", "-c", whole.SCRIPT, "devctl", "0123", "no", "sh", "/opt/devctl/usage")
+    line = " ".join(shell)[:200]
+    stat = "49 (sh) S 0 1 1 0 -1 4 1 0 0 0 1 1 0 0 20 0 1 0 5 2834432 10 1"
+    more = f"==> /proc/49/stat <==\n{stat}\n==> /proc/49/cmdline <==\n{line}\n"
+    text = V2.replace("==> self <==\n50", f"{more}==> self <==\n50")
+    assert [process.pid for process in parse_usage(text.encode()).processes] == [1, 42]
 
 
 def test_a_process_fakes_no_numbers() -> None:

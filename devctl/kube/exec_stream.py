@@ -189,10 +189,13 @@ def _not_started(about: str, status: dict[str, Any]) -> DevctlError:
     _, begun, why = said.rpartition("unable to start container process: ")
     if begun:
         missing = "executable file not found" in why or "no such file" in why
-        error = DevctlError(
-            f"{about} cannot run that: {why.removeprefix('exec: ')}",
-            "check its spelling, or install it there" if missing else "name a program there",
-        )
+        if why.startswith("exec"):
+            error = DevctlError(
+                f"{about} cannot run that: {why.removeprefix('exec: ')}",
+                "check its spelling, or install it there" if missing else "name a program there",
+            )
+        else:  # the container's runtime did not come as far as the program
+            error = DevctlError(f"{about} could not start it: {why}", "repeat the command")
         error.exit_code = 127 if missing else 126  # as a shell says it
         return error
     if any(words in said for words in _NOT_RUNNING):

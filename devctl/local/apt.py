@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.errors import HostError
@@ -12,11 +13,13 @@ from devctl.local.commands import capture, run_logged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
-# Program that we call -> the Debian package that brings it.
+# Program that we call, or file that a compiler reads -> the Debian package that brings it.
 HOST_PROGRAMS: Mapping[str, str] = {
+    "/usr/include/seccomp.h": "libseccomp-dev",
+    "/usr/include/stdlib.h": "libc6-dev",
     "buildah": "buildah",
+    "gcc": "gcc",
     "ip": "iproute2",
     "mmdebstrap": "mmdebstrap",
     "nsenter": "util-linux",
@@ -87,16 +90,16 @@ def host_sources() -> tuple[str, list[Source]]:
 
 
 def install_missing(log: Path, programs: Mapping[str, str] = HOST_PROGRAMS) -> list[str]:
-    """Install the packages whose programs the host lacks; returns their names.
+    """Install the packages whose programs or files the host lacks; returns their names.
 
     Args:
         log: Where apt's words go.
-        programs: Each program and the package that brings it.
+        programs: Each program, or absolute path of a file, and the package that brings it.
 
     Raises:
         StepError: apt could not install them.
     """
-    missing = sorted({p for program, p in programs.items() if shutil.which(program) is None})
+    missing = sorted({package for name, package in programs.items() if not _is_here(name)})
     if missing:
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         what = f"install {', '.join(missing)}"
@@ -122,6 +125,10 @@ def make_root(target: Path, suite: str, include: Sequence[str], log: Path) -> No
         log,
         what=f"make a Debian {suite} root",
     )
+
+
+def _is_here(name: str) -> bool:
+    return Path(name).exists() if name.startswith("/") else shutil.which(name) is not None
 
 
 def _os_release() -> dict[str, str]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Compiling uses both cores, so groups go one after the other, and those first that an image
 # with slow further steps waits for. Images mostly wait for downloads.
-_COMPILE_ORDER = ("ansible-operator", "containerd", "kubernetes")
+_COMPILE_ORDER = ("ansible-operator", "containerd", "runc", "kubernetes")
 _IMAGE_WORKERS = 2
 
 

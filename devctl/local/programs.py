@@ -58,13 +58,14 @@ def load_groups(go_version: str, tools: Path = TOOLS) -> dict[str, ProgramGroup]
 
 
 def link_flags(build: Mapping[str, Any]) -> str:
-    """The linker's flags: no debug tables, and the version stamps."""
+    """The linker's flags: no debug tables, the version stamps, and C libraries linked in."""
     stamps = (
         f"-X {package}.{variable}={value}"
         for package in build.get("stamp", ())
         for variable, value in build["variables"].items()
     )
-    return " ".join(["-s", "-w", *stamps])
+    static = ("-extldflags", "-static") if build.get("cgo") else ()
+    return " ".join(["-s", "-w", *static, *stamps])
 
 
 def default_binary_name(package: str) -> str:
@@ -76,14 +77,15 @@ def default_binary_name(package: str) -> str:
     return re.sub(r"/v\d+$", "", package).rsplit("/", 1)[-1]
 
 
-def build_environment(cache: CachePaths) -> dict[str, str]:
+def build_environment(build: Mapping[str, Any], cache: CachePaths) -> dict[str, str]:
     """The environment of a build: the caller's registry settings, our own caches and flags."""
+    tags = ",".join(build.get("tags", ()))
     return {
         **os.environ,
-        "CGO_ENABLED": "0",
+        "CGO_ENABLED": "1" if build.get("cgo") else "0",
         "GOCACHE": str(cache.go_work / "build"),
         "GOMODCACHE": str(cache.go_work / "modules"),
-        "GOFLAGS": "-trimpath -buildvcs=false -mod=readonly -modcacherw",
+        "GOFLAGS": f"-trimpath -buildvcs=false -mod=readonly -modcacherw -tags={tags}",
         "GOTOOLCHAIN": "local",
     }
 
@@ -115,7 +117,7 @@ def build_group(
             ],
             log,
             what=f"compile {group.name}",
-            env=build_environment(cache),
+            env=build_environment(build, cache),
             cwd=TOOLS / group.name,
         )
         for name, package in build["programs"].items():

@@ -179,6 +179,7 @@ def test_hanging_up_wakes_whoever_reads(certificates: Certificates) -> None:
         (f'{RUNC}exec: "nope": executable file not found in $PATH', 127, "cannot run that: .nope"),
         (f'{RUNC}exec: "/x": stat /x: no such file or directory', 127, "no such file"),
         (f'{RUNC}exec: "/etc": is a directory', 126, "is a directory"),
+        (f"{RUNC}waiting for init: connection reset by peer", 126, "could not start it: waiting"),
         ('container not found ("server")', 1, "does not run"),
         ("the disk is on fire", 1, "the disk is on fire"),
     ],

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,6 @@ from devctl.local.apt import HOST_PROGRAMS, Source, for_suite, host_sources, ins
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 MAIN = Source("http://mirror.example/debian/", "bookworm", "main")
 SECURITY = Source("http://mirror.example/debian-security/", "bookworm-security", "main")
@@ -148,21 +148,40 @@ def bare_host(
     return program
 
 
-def test_missing_packages_are_installed_at_once(bare_host: Path, tmp_path: Path) -> None:
-    wanted = ["buildah", "mmdebstrap", "util-linux"]
-    assert install_missing(tmp_path / "log") == wanted
+@pytest.fixture
+def needed(tmp_path: Path) -> dict[str, str]:
+    """What is needed, its files at places of the test's own."""
+    here = tmp_path / "include"
+    return {
+        str(here / Path(name).name) if name.startswith("/") else name: package
+        for name, package in HOST_PROGRAMS.items()
+    }
+
+
+def test_missing_packages_are_installed_at_once(
+    bare_host: Path, needed: dict[str, str], tmp_path: Path
+) -> None:
+    wanted = ["buildah", "gcc", "libc6-dev", "libseccomp-dev", "mmdebstrap", "util-linux"]
+    assert install_missing(tmp_path / "log", needed) == wanted
     update, install = bare_host.with_name("apt-get.calls").read_text().splitlines()
     assert update.startswith("update")
     assert install.startswith("install --yes --no-install-recommends ")
-    assert install.split()[-3:] == wanted
+    assert install.split()[-len(wanted) :] == wanted
 
 
 def test_a_complete_host_is_left_alone(
-    bare_host: Path, fake_program: Callable[[str, str], Path], tmp_path: Path
+    bare_host: Path,
+    needed: dict[str, str],
+    fake_program: Callable[[str, str], Path],
+    tmp_path: Path,
 ) -> None:
-    for name in HOST_PROGRAMS:
-        fake_program(name, "#!/bin/sh\n")
-    assert install_missing(tmp_path / "log") == []
+    for name in needed:
+        if name.startswith("/"):
+            Path(name).parent.mkdir(exist_ok=True)
+            Path(name).touch()
+        else:
+            fake_program(name, "#!/bin/sh\n")
+    assert install_missing(tmp_path / "log", needed) == []
     assert not bare_host.with_name("apt-get.calls").exists()
 
 

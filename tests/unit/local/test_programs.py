@@ -34,6 +34,8 @@ etcd = "go.etcd.io/etcd/server/v3"
 kubelet = "k8s.io/kubernetes/cmd/kubelet"
 
 [[build]]
+cgo = true
+tags = ["netgo", "seccomp"]
 [build.programs]
 alone = "example.org/alone"
 """
@@ -94,12 +96,13 @@ def test_a_group_lists_the_programs_of_all_its_builds(group: ProgramGroup) -> No
 
 
 def test_link_flags_stamp_every_variable_into_every_package(group: ProgramGroup) -> None:
-    stamped, plain = group.builds
+    stamped, with_c = group.builds
     assert link_flags(stamped) == (
         "-s -w -X k8s.io/a/version.gitVersion=v1.2.3 -X k8s.io/a/version.gitMajor=1"
         " -X k8s.io/b/version.gitVersion=v1.2.3 -X k8s.io/b/version.gitMajor=1"
     )
-    assert link_flags(plain) == "-s -w"
+    # The node's C libraries may be of another release than the host's.
+    assert link_flags(with_c) == "-s -w -extldflags -static"
 
 
 @pytest.mark.parametrize(
@@ -134,7 +137,7 @@ def test_a_build_gives_every_program_its_own_name_and_checksum(
         " -X k8s.io/b/version.gitMajor=1"
         " go.etcd.io/etcd/server/v3 k8s.io/kubernetes/cmd/kubelet"
     )
-    assert second.endswith("-ldflags -s -w example.org/alone")
+    assert second.endswith("-ldflags -s -w -extldflags -static example.org/alone")
     assert "log: " in said[0]
 
 
@@ -166,16 +169,23 @@ def test_a_failed_build_leaves_nothing_under_the_final_name_and_can_be_repeated(
 
 
 def test_a_build_keeps_the_callers_registry_and_takes_its_own_caches(
-    cache: CachePaths, monkeypatch: pytest.MonkeyPatch
+    group: ProgramGroup, cache: CachePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in {"GOPROXY": "theirs", "GOFLAGS": "-mod=mod", "GOCACHE": "theirs"}.items():
         monkeypatch.setenv(name, value)
-    environment = build_environment(cache)
+    environment = build_environment(group.builds[0], cache)
     assert environment["GOPROXY"] == "theirs"
     assert "-mod=readonly" in environment["GOFLAGS"].split()
     assert environment["GOTOOLCHAIN"] == "local"
     for name in ("GOCACHE", "GOMODCACHE"):
         assert environment[name].startswith(f"{cache.go_work}/")
+
+
+def test_only_what_needs_a_c_compiler_gets_one(group: ProgramGroup, cache: CachePaths) -> None:
+    plain, with_c = (build_environment(build, cache) for build in group.builds)
+    assert (plain["CGO_ENABLED"], with_c["CGO_ENABLED"]) == ("0", "1")
+    assert "-tags=" in plain["GOFLAGS"].split()
+    assert "-tags=netgo,seccomp" in with_c["GOFLAGS"].split()
 
 
 @pytest.mark.parametrize(

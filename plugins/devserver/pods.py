@@ -43,9 +43,14 @@ def recorded(server: Mapping[str, Any], statefulset: Mapping[str, Any] | None) -
 
 
 def is_serving(server: Mapping[str, Any], statefulset: Mapping[str, Any] | None) -> bool:
-    """Whether somebody may be at work on the server."""
-    ready = (statefulset or {}).get("status", {}).get("readyReplicas", 0)
-    return ready > 0 and not server["spec"].get("stopped", False)
+    """Whether somebody may be at work on the server.
+
+    The StatefulSet's word for its pods comes late. One that is to have none was stopped.
+    """
+    found = statefulset or {}
+    ready = found.get("status", {}).get("readyReplicas", 0)
+    asked = found.get("spec", {}).get("replicas", 1)
+    return min(ready, asked) > 0 and not server["spec"].get("stopped", False)
 
 
 def made_from(

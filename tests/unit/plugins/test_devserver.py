@@ -131,6 +131,13 @@ def test_a_change_is_taken_up_at_the_next_start() -> None:
     assert {running["update_strategy"], started["update_strategy"]} == {"OnDelete"}
 
 
+def test_a_change_is_taken_up_though_the_stateful_set_still_counts_pods_of_before() -> None:
+    stopped = values(server(stopped=True), stateful_set(values(server())))
+    started = values(server(image="torch:2"), stateful_set(stopped, ready=1))
+
+    assert (started["image"], started["replicas"]) == ("torch:2", 1)
+
+
 def test_a_changed_flavor_waits_for_the_next_start() -> None:
     changed = {"metadata": {"name": "small", "generation": 4}, "spec": LARGE["spec"]}
     before = values(server())

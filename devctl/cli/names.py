@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 KEY = "devctl.cli.where."
 """What the options of a place are kept under, in the meta of click's context."""
 
-_PATIENCE = 3.0
+_PATIENCE = 5.0
 """Seconds after which a shell gets no names: a person who waits has typed on by then."""
 
 _MOST = 500

@@ -18,7 +18,7 @@ from e2e.command_line import CommandLine
 from e2e.commands import devctl, must
 from e2e.deployment import SYSTEM, deploy
 from e2e.scheduling import Scheduling
-from e2e.servers import TWO_RANKS, DevServer, apply_flavor
+from e2e.servers import TWO_RANKS, DevServer, apply_flavor, wait_until
 from e2e.sharing import Shared
 from e2e.tenants import ALICE, BOB, OBSERVER, OPERATOR, RESOURCES, VERBS, Tenants, server
 from e2e.user_place import user_place
@@ -249,6 +249,16 @@ def tenants(kubectl: Kubectl, namespace: str) -> Tenants:
     kubectl("create", "role", *names, f"--verb={VERBS}", f"--resource={RESOURCES}")
     users = tuple(f"--user={user}" for user in (ALICE, BOB, OPERATOR, OBSERVER))
     kubectl("create", "rolebinding", *names, "--role=tenant", *users)
+
+    def may() -> bool:
+        """Whether the API server has seen it."""
+        try:
+            kubectl("auth", "can-i", "create", "pods", "-n", namespace, f"--as={OBSERVER}")
+        except pytest.fail.Exception:
+            return False
+        return True
+
+    wait_until(may, "they may")
     return Tenants(kubectl, namespace)
 
 

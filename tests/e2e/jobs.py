@@ -89,7 +89,7 @@ class Job:
         found = (c for c in self.status.get("conditions", []) if c["type"] == kind)
         return next(found, {})
 
-    def wait(self, phase: str, reason: str | None = None, seconds: float = 60) -> Thing:
+    def wait(self, phase: str, reason: str | None = None, seconds: float = 120) -> Thing:
         """Wait until it has a phase, for a reason if one is given; its status."""
 
         def so() -> bool:
@@ -99,7 +99,7 @@ class Job:
         wait_until(so, f"{phase} {reason or ''} of {self.name}: {self.status}", seconds)
         return self.status
 
-    def wait_gone(self, kind: str, name: str, seconds: float = 60) -> datetime:
+    def wait_gone(self, kind: str, name: str, seconds: float = 120) -> datetime:
         """Wait until an object is gone; when that was seen."""
         wait_until(lambda: not self.get(kind, name), f"{kind} {name} is gone", seconds)
         return datetime.now(UTC)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pexpect
 from e2e import given
+from e2e.servers import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +38,11 @@ class Person:
         assert result.returncode == code, (line, result.returncode, said)
         assert "Traceback" not in said
         return said
+
+    def finds(self, line: str, pattern: str) -> None:
+        """Wait until a command prints it: a program that has begun speaks a moment later."""
+        found = re.compile(pattern, re.DOTALL)
+        wait_until(lambda: found.search(self.types(line)) is not None, f"`{line}` has {pattern}")
 
     def there(self, kind: str, *names: str) -> str:
         """Which of these objects there are."""

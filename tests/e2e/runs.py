@@ -152,7 +152,7 @@ class Operator:
 
     def await_log(self, text: str, times: int = 1) -> None:
         """Wait until the daemon has said something."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while self.log().count(text) < times:
             assert time.monotonic() < deadline, self.log()
             time.sleep(0.02)

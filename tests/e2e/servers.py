@@ -97,7 +97,7 @@ class DevServer:
             for c in server.get("status", {}).get("conditions", [])
         )
 
-    def wait(self, kind: str, status: str = "True", seconds: float = 60) -> Thing:
+    def wait(self, kind: str, status: str = "True", seconds: float = 120) -> Thing:
         """Wait until a condition has a status for the present spec; the condition."""
         wait_until(
             lambda: self.is_current(kind, status),
@@ -105,6 +105,18 @@ class DevServer:
             seconds,
         )
         return self.condition(kind)
+
+    def settle(self) -> None:
+        """Wait until Kubernetes has written down how it stands with the StatefulSet's pods."""
+
+        def settled() -> bool:
+            found = self.get("statefulset", self.name)[0]
+            wanted, status = found["spec"]["replicas"], found.get("status", {})
+            counts = [status.get(name, 0) for name in ("replicas", "readyReplicas")]
+            seen = status.get("observedGeneration") == found["metadata"]["generation"]
+            return seen and counts == [wanted, wanted]
+
+        wait_until(settled, f"the StatefulSet of {self.namespace}/{self.name} is settled")
 
     def stop(self) -> None:
         """Stop it and wait for the last pod to go."""

@@ -34,7 +34,8 @@ def test_numbers_of_each_replica(lab: DevServer, command_line: CommandLine) -> N
     first, second = found["replicas"]
     assert (first["pod"], second["pod"]) == ("lab-0", "lab-1")
     (busy,) = (each for each in first["processes"] if each["command"].startswith("busy-one"))
-    assert 0.05 < busy["cpu"] <= first["cpu"]["used"] + 0.1
+    # They are not read at one moment.
+    assert min(busy["cpu"], first["cpu"]["used"]) > 0.05
     assert second["cpu"]["used"] < busy["cpu"]
     for each in (first, second):
         # The flavor's limit, and what the kernel counts.

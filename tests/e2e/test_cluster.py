@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import time
 import tomllib
@@ -129,7 +130,10 @@ def test_pods_on_all_nodes_reach_each_other_by_headless_name_and_service(
     )
     for client in ("near", "far"):
         for host in ("rank-0.headless", "virtual", f"virtual.{namespace}.svc.cluster.local"):
-            answer = run_in(kubectl, namespace, client, f"exec 3<>/dev/tcp/{host}/8080; cat <&3")
+            # A name or an address is known a moment after its pod is ready.
+            ask = f"exec 3<>/dev/tcp/{host}/8080 && cat <&3"
+            script = f"until timeout 5 bash -c '{ask}' 2>/dev/null; do sleep 0.2; done"
+            answer = run_in(kubectl, namespace, client, f"timeout 30 bash -c {shlex.quote(script)}")
             assert answer == "rank-0", (client, host)
 
 

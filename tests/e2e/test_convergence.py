@@ -167,6 +167,7 @@ def test_a_run_that_is_killed_after_any_write_is_made_up_for(
         proxy.after_write = lambda _: None
         role.run(str(paths.kubeconfig))
         assert content(server) == expected, f"killed after write {last}"
+        server.settle()
         before = server.versions(KINDS)
         assert role.changed(str(paths.kubeconfig)) == 0
         assert server.versions(KINDS) == before
@@ -190,6 +191,7 @@ def test_a_fault_in_every_write_changes_nothing_in_the_end(
     assert process.returncode == 0
 
     assert content(server) == expected
+    server.settle()
     before = server.versions(KINDS)
     assert role.changed(str(paths.kubeconfig)) == 0
     assert server.versions(KINDS) == before

@@ -129,7 +129,7 @@ def test_files_survive_what_a_server_goes_through(server: DevServer, kubectl: Ku
     server.start(mode="standalone", distributed=None)
 
     server.delete()
-    assert server.uids() == server.uids("pvc")
+    wait_until(lambda: server.uids() == server.uids("pvc"), "nothing else is left")
     assert server.uids("pvc").items() >= homes.items()
     server.start()
     files_are_there("deletion and the same server again")
@@ -218,7 +218,8 @@ def test_a_server_comes_up_once_its_flavor_is_there(
     assert "does not exist" in server.wait("Applied", "False")["message"]
     time.sleep(8)  # the operator's own attempts are minutes apart by now
     flavor()
-    server.wait("Ready", seconds=30)
+    server.wait("Applied", seconds=30)
+    server.wait("Ready")
 
 
 def test_homes_grow_and_a_smaller_server_gets_the_home_that_is_there(server: DevServer) -> None:
@@ -307,7 +308,7 @@ def test_a_child_deleted_by_hand_comes_back(server: DevServer, kubectl: Kubectl)
 
     for child in ("service/lab", "configmap/lab-utilities", "secret/lab-host-key"):
         kubectl("-n", server.namespace, "delete", child)
-    wait_until(lambda: server.uids().keys() == before.keys(), "the small ones come back", 15)
+    wait_until(lambda: server.uids().keys() == before.keys(), "the small ones come back")
     kubectl("-n", server.namespace, "delete", "statefulset/lab")
     wait_until(
         lambda: (
@@ -321,7 +322,7 @@ def test_a_child_deleted_by_hand_comes_back(server: DevServer, kubectl: Kubectl)
 
     server.stop()
     kubectl("-n", server.namespace, "delete", "pvc/home-lab-0")
-    wait_until(lambda: len(server.get("pvc")) == 1, "an empty home comes back", 15)
+    wait_until(lambda: len(server.get("pvc")) == 1, "an empty home comes back")
 
 
 def test_deletion_during_creation_leaves_nothing_but_claims(server: DevServer) -> None:
@@ -339,6 +340,7 @@ def test_deletion_during_creation_leaves_nothing_but_claims(server: DevServer) -
 def test_a_forced_second_run_writes_nothing(server: DevServer, kubectl: Kubectl) -> None:
     server.apply(**TWO_RANKS)
     server.wait("Ready")
+    server.settle()
     before = server.versions()
 
     pods = ("-n", SYSTEM, "-l", "app.kubernetes.io/component=operator")
@@ -350,8 +352,13 @@ def test_a_forced_second_run_writes_nothing(server: DevServer, kubectl: Kubectl)
 
     def runs() -> bool:
         """Whether the new operator's runner has run the role."""
-        pod = kubectl("get", "pod", *pods, "-o", "jsonpath={.items[0].metadata.name}")
-        path = f"/api/v1/namespaces/{SYSTEM}/pods/{pod}:8082/proxy/metrics"
+        found = json.loads(kubectl("get", "pod", *pods, "-o", "json"))["items"]
+        conditions = [c for pod in found for c in pod["status"].get("conditions", [])]
+        ready = [c["status"] for c in conditions if c["type"] == "Ready"]
+        if ready != ["True"]:
+            return False
+        name = found[0]["metadata"]["name"]
+        path = f"/api/v1/namespaces/{SYSTEM}/pods/{name}:8082/proxy/metrics"
         return 'runs_total{role="devserver",result="ok"}' in kubectl("get", "--raw", path)
 
     wait_until(runs, "the new operator runs the role")

@@ -10,6 +10,8 @@ from e2e.jobs import FAILS, SUCCEEDS, WAITS, Job, holder
 from e2e.processes import stopped
 from e2e.servers import wait_until
 
+from devctl.api.ephemeral_acceleration_job import PVC_TTL_SECONDS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -104,6 +106,11 @@ def test_what_goes_in_any_phase_leaves_its_volume_and_nothing_else(
         del job.wanted["model"]
     for job in (pending, *started):
         job.apply(pvcTTLSecondsAfterFinished=7200)
+
+    def times() -> set[str]:
+        return {found["metadata"]["annotations"][PVC_TTL_SECONDS] for found in pending.get("pvc")}
+
+    wait_until(lambda: times() == {"7200"}, "their volumes know")
     renamed = [make(f"{job.name}-renamed", command=SUCCEEDS) for job in (pending, *started)]
     for job, how in zip((pending, *started), ("background", "foreground") * 2, strict=True):
         where = ("-n", job.namespace, f"--cascade={how}", "--timeout=60s")
@@ -119,7 +126,7 @@ def test_what_goes_in_any_phase_leaves_its_volume_and_nothing_else(
     wait_until(lambda: left() == claims, f"only volumes are left: {left()}")
     for claim in pending.get("pvc"):
         assert "ownerReferences" not in claim["metadata"]
-        ttl = claim["metadata"]["annotations"]["gpu.yourdomain.io/pvc-ttl-seconds"]
+        ttl = claim["metadata"]["annotations"][PVC_TTL_SECONDS]
         assert ttl == ("3600" if claim["metadata"]["name"].endswith("-renamed") else "7200")
 
 

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from e2e import given
 from e2e.jobs import WAITS, Job
+from e2e.servers import wait_until
 from e2e.tenants import ADMINISTRATOR, Tenants, job
 
 if TYPE_CHECKING:
@@ -256,6 +257,10 @@ def test_a_job_that_has_started_may_stay_longer(kubectl: Kubectl, running: Job) 
 def test_a_job_that_waits_may_become_another_one(kubectl: Kubectl, running: Job) -> None:
     users = Tenants(kubectl, running.namespace)
     users.create(ADMINISTRATOR, job("waiting"), keep=True)
+    # Nobody writes to it any more: `replace` gives up where somebody was faster.
+    waiting = Job(kubectl, running.namespace, running.image, "waiting")
+    waiting.wait("Pending", "Suspended")
+    wait_until(lambda: waiting.condition("Applied").get("status") == "True", "it has its volume")
     changes = [{"suspend": True, **change} for change in CHANGES]
     jobs = several(*(job("waiting", **change) for change in changes))
     said = users.run(ADMINISTRATOR, "replace", "-f", "-", "--dry-run=server", manifest=jobs)

@@ -197,7 +197,7 @@ def test_a_job_without_its_input(person: Person) -> None:
     assert "training-job created" in person.types(CREATE_TRAINING)
     person.follows(WATCH_PODS, r"ephemeralaccelerationjob-training-job +1/1 +Running")
     for line, said in TROUBLE:
-        assert re.search(said, person.types(line.replace("<job-name>", "training-job")), re.DOTALL)
+        person.finds(line.replace("<job-name>", "training-job"), said)
     assert "artifacts-training-job is kept: its job has not ended" in person.types(CLEANUP)
 
 
@@ -241,7 +241,7 @@ def test_the_sample_with_kubectl(person: Person) -> None:
     copying.sendline("exit")
     person.follows(WATCH_JOBS, r"sample-inference +resnet50 +1 +Running")
     person.follows(WATCH_PODS, r"ephemeralaccelerationjob-sample-inference +1/1 +Running")
-    assert "waiting up to 120 s" in person.types(LOGS)
+    person.finds(LOGS, "waiting up to 120 s")
     assert "/artifacts/input.jpg: " in person.fetches(COPY_SAMPLE)
     assert "succeeded" in person.types(WATCH_SAMPLE)
     assert re.search(r"Phase: +Succeeded", person.types(DESCRIBE_SAMPLE))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from e2e.deployment import SYSTEM
+from e2e.processes import leader
 from e2e.rights import own_rules
 from e2e.servers import wait_until
 
@@ -168,7 +169,7 @@ def events(kubectl: Kubectl, namespace: str) -> list[tuple[str, str]]:
 
 def test_a_server_starts_and_runs(kubectl: Kubectl, namespace: str, make: Maker) -> None:
     server = make.server()
-    make.until("Pending", "NotApplied", 10)
+    make.until("Pending", "NotApplied")
     make.stateful_set(server)
     status = make.until("Running", "Ready")
     assert ready(status)["status"] == "True"
@@ -181,8 +182,9 @@ def test_a_server_starts_and_runs(kubectl: Kubectl, namespace: str, make: Maker)
     assert status["endpoints"]["master"] == f"box-0.box.{namespace}.svc:29500"
     assert condition(status, "FlavorOutdated")["reason"] == "UpToDate"
 
-    told = events(kubectl, namespace)
-    assert {("Normal", "Pending"), ("Normal", "Running")} <= set(told)
+    # An Event is posted after the status that it tells of.
+    told = {("Normal", "Pending"), ("Normal", "Running")}
+    wait_until(lambda: told <= set(events(kubectl, namespace)), f"Events tell of {told}")
 
 
 def test_a_stopped_server_has_nothing_left(make: Maker) -> None:
@@ -191,7 +193,8 @@ def test_a_stopped_server_has_nothing_left(make: Maker) -> None:
     make.stateful_set(make.server(stopped=True), replicas=0)
     status = make.until("Stopped", "Stopped")
     assert (status["replicas"], status["replicaStatuses"]) == (0, [])
-    assert ("Normal", "Stopped") in events(make.kubectl, make.namespace)
+    told = ("Normal", "Stopped")
+    wait_until(lambda: told in events(make.kubectl, make.namespace), "an Event tells of it")
 
 
 def test_a_distributed_server_lists_every_replica(make: Maker) -> None:
@@ -237,13 +240,15 @@ def test_it_says_why_a_server_does_not_run(
     make.stateful_set(make.server(), **changes)
     status = make.until(phase, reason, 120)
     assert said in ready(status)["message"]
-    # An Event is posted after the status that it tells of.
     told = ("Warning", reason)
     wait_until(lambda: told in events(make.kubectl, make.namespace), f"an Event tells of {reason}")
 
 
 def test_it_says_when_the_quota_is_used_up(kubectl: Kubectl, namespace: str, make: Maker) -> None:
     kubectl("create", "quota", "team", "-n", namespace, "--hard=pods=0")
+    # It counts from when Kubernetes has taken it in.
+    taken_in = "--for=jsonpath={.status.hard.pods}=0"
+    kubectl("wait", "quota/team", "-n", namespace, taken_in, "--timeout=60s")
     make.stateful_set(make.server())
     status = make.until("Pending", "QuotaExceeded")
     assert (
@@ -255,10 +260,10 @@ def test_it_says_when_the_quota_is_used_up(kubectl: Kubectl, namespace: str, mak
 
 def test_an_unknown_flavor_is_a_failure_that_lists_the_others(make: Maker) -> None:
     make.server(flavor="no-such-flavor")
-    status = make.until("Failed", "InvalidFlavor", 10)
+    status = make.until("Failed", "InvalidFlavor")
     assert "set spec.flavor to one of: " in ready(status)["message"]
     make.server()
-    make.until("Pending", "NotApplied", 10)
+    make.until("Pending", "NotApplied")
 
 
 def test_a_changed_flavor_is_told_and_whether_it_fits(
@@ -270,11 +275,10 @@ def test_a_changed_flavor_is_told_and_whether_it_fits(
     assert kubectl("get", "devserverflavor", flavor, "-o", path) == "true"
 
     apply(kubectl, flavor_manifest(flavor, nodeSelector={"no-node": "has-this"}))
-    kubectl("wait", "devserverflavor", flavor, f"--for={path}=false", "--timeout=10s")
-    deadline = time.monotonic() + 10
-    while condition(make.status(), "FlavorOutdated")["status"] != "True":
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    kubectl("wait", "devserverflavor", flavor, f"--for={path}=false", "--timeout=60s")
+    wait_until(
+        lambda: condition(make.status(), "FlavorOutdated")["status"] == "True", "it is outdated"
+    )
     assert make.status()["phase"] == "Running"
 
 
@@ -295,7 +299,8 @@ def test_time_to_live_deletes_the_server_and_not_its_home(
     kubectl("wait", "pod/box-0", "-n", namespace, "--for=delete", "--timeout=60s")
     left = kubectl("get", "pvc", "home-box-0", "-n", namespace, "-o", "jsonpath={.metadata.uid}")
     assert left == claim
-    assert ("Normal", "Expired") in events(kubectl, namespace)
+    told = ("Normal", "Expired")
+    wait_until(lambda: told in events(kubectl, namespace), "an Event tells of it")
 
 
 @pytest.mark.exclusive
@@ -306,11 +311,12 @@ def test_a_new_observer_writes_nothing_that_is_there(
     make.until("Running", "Ready")
     time.sleep(1)  # what the running status caused has been seen
     before, told = make.read(), events(kubectl, namespace)
+    dead = leader(kubectl, "observer")
     selector = ("-n", SYSTEM, "-l", "app.kubernetes.io/component=observer")
     kubectl("delete", "pod", *selector, "--grace-period=0", "--force")
     kubectl("rollout", "status", "deployment/devctl-observer", "-n", SYSTEM, "--timeout=60s")
 
-    # It leads again when it tells of something new.
+    wait_until(lambda: leader(kubectl, "observer") not in {"", dead}, "the new one leads")
     kubectl("delete", "pod", "box-0", "-n", namespace, "--wait=false")
     deadline = time.monotonic() + 60
     seen = set()

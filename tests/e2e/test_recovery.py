@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.exclusive
 
+SETTLED = 180.0
+"""Seconds until all is well again: the kubelet's pauses of 10, 20 and 40 s are among them."""
+
 
 def pids_of(program: str, group: str) -> set[int]:
     """The processes of a program below a control group."""
@@ -55,7 +58,7 @@ def is_up(name: str) -> bool:
 @pytest.fixture
 def marker(kubectl: Kubectl, cluster: ClusterSettings) -> Iterator[str]:
     """An object written before the fault; it must still be there after it."""
-    wait_until(lambda: is_up(cluster.name), 90, "the cluster is up")
+    wait_until(lambda: is_up(cluster.name), SETTLED, "the cluster is up")
     value = str(time.time_ns())
     kubectl("create", "configmap", "marker", f"--from-literal=value={value}")
     yield value
@@ -124,7 +127,7 @@ def test_up_heals_a_cluster_whose_processes_are_all_gone(
     kill_everything(cluster, paths)
     must(devctl("local", "up", "--name", cluster.name))
     assert read_marker(kubectl) == marker
-    wait_until(lambda: is_up(cluster.name), 90, "every pod is ready again")
+    wait_until(lambda: is_up(cluster.name), SETTLED, "every pod is ready again")
 
 
 def test_down_and_up_keep_objects_and_files(
@@ -150,14 +153,19 @@ def test_down_works_when_all_processes_are_gone(
 
 
 def test_up_again_changes_nothing(kubectl: Kubectl, cluster: ClusterSettings) -> None:
-    wait_until(lambda: is_up(cluster.name), 90, "the cluster is up")
+    wait_until(lambda: is_up(cluster.name), SETTLED, "the cluster is up")
 
-    def versions() -> str:
-        kinds = "deployments,daemonsets,configmaps,storageclasses,clusterroles,serviceaccounts"
-        path = (
-            'jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.resourceVersion}{"\\n"}'
-        )
-        return kubectl("get", kinds, "--all-namespaces", "--output", f"{path}{{end}}")
+    def versions() -> list[str]:
+        # Whatever becomes of pods is written into their makers' status.
+        kinds = {
+            "generation": "deployments,daemonsets",
+            "resourceVersion": "configmaps,storageclasses,clusterroles,serviceaccounts",
+        }
+        path = 'jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.%s}{"\\n"}{end}'
+        return [
+            kubectl("get", names, "--all-namespaces", "--output", path % number)
+            for number, names in kinds.items()
+        ]
 
     before = versions()
     output = must(devctl("local", "up", "--name", cluster.name))

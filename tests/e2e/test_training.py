@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
 from e2e.commands import must
-from e2e.servers import TWO_RANKS, DevServer, apply_flavor
+from e2e.servers import TWO_RANKS, DevServer, apply_flavor, wait_until
 
 from devctl.local.paths import cache_paths
 from devctl.local.status import find_kubectl
@@ -141,9 +140,9 @@ def test_another_host_key_is_refused(ssh: Path) -> None:
 
 
 def test_stopping_lets_programs_write_what_they_have(server: DevServer) -> None:
-    saver = "trap 'sleep 2; echo saved > /home/dev/saved; exit' TERM; while :; do sleep 0.1; done"
-    server.run(f'tmux new-session -d "sh -c \\"{saver}\\""')
-    time.sleep(1)
+    save = "trap 'sleep 2; echo saved > /home/dev/saved; exit' TERM; touch /tmp/trapped"
+    server.run(f'tmux new-session -d "sh -c \\"{save}; while :; do sleep 0.1; done\\""')
+    wait_until(lambda: server.run("ls /tmp/trapped || true") != "", "it is ready to save")
 
     server.stop()
     server.start()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -18,7 +17,7 @@ from e2e.command_line import CommandLine
 from e2e.commands import devctl, must
 from e2e.deployment import SYSTEM, deploy
 from e2e.scheduling import Scheduling
-from e2e.servers import TWO_RANKS, DevServer, apply_flavor, wait_until
+from e2e.servers import TWO_RANKS, DevServer, apply_flavor, succeeds, wait_until
 from e2e.sharing import Shared
 from e2e.tenants import ALICE, BOB, OBSERVER, OPERATOR, RESOURCES, VERBS, Tenants, server
 from e2e.user_place import user_place
@@ -154,9 +153,9 @@ def namespace(kubectl: Kubectl, request: pytest.FixtureRequest) -> Iterator[str]
     kubectl("delete", "namespace", name, "--wait=false")
 
 
-def load_devserver(cluster: ClusterSettings) -> None:
-    """Bring devctl's own image for servers into the cluster."""
-    must(devctl("local", "load", "devserver", "--name", cluster.name))
+def load(cluster: ClusterSettings, image: str) -> None:
+    """Bring an image that `up` does without into the cluster."""
+    must(devctl("local", "load", image, "--name", cluster.name))
 
 
 @pytest.fixture(scope="session")
@@ -167,13 +166,8 @@ def torch_image(
     images: dict[str, Image],
 ) -> str:
     """devctl's own image for servers, on every node."""
-    shared.once(load_devserver, cluster)
+    shared.once(load, cluster, "devserver", name="load-devserver")
     return images["devserver"].reference
-
-
-def load_inference(cluster: ClusterSettings) -> None:
-    """Bring the image that classifies images into the cluster."""
-    must(devctl("local", "load", "inference", "--name", cluster.name))
 
 
 @pytest.fixture(scope="session")
@@ -184,7 +178,7 @@ def inference_image(
     images: dict[str, Image],
 ) -> str:
     """The image that classifies images, on every node."""
-    shared.once(load_inference, cluster)
+    shared.once(load, cluster, "inference", name="load-inference")
     return images["inference"].reference
 
 
@@ -249,16 +243,9 @@ def tenants(kubectl: Kubectl, namespace: str) -> Tenants:
     kubectl("create", "role", *names, f"--verb={VERBS}", f"--resource={RESOURCES}")
     users = tuple(f"--user={user}" for user in (ALICE, BOB, OPERATOR, OBSERVER))
     kubectl("create", "rolebinding", *names, "--role=tenant", *users)
-
-    def may() -> bool:
-        """Whether the API server has seen it."""
-        try:
-            kubectl("auth", "can-i", "create", "pods", "-n", namespace, f"--as={OBSERVER}")
-        except pytest.fail.Exception:
-            return False
-        return True
-
-    wait_until(may, "they may")
+    # The API server goes by what it has seen of it.
+    ask = ("auth", "can-i", "create", "pods", "-n", namespace, f"--as={OBSERVER}")
+    wait_until(lambda: succeeds(lambda: kubectl(*ask)), "they may")
     return Tenants(kubectl, namespace)
 
 
@@ -267,11 +254,5 @@ def enforced(kubectl: Kubectl, deployed: object) -> None:  # noqa: ARG001 - come
     """New policies take the API server a moment to load."""
     annotations = {"ansible.sdk.operatorframework.io/reconcile-period": "x"}
     probe = json.dumps(server(annotations=annotations))
-    deadline = time.monotonic() + 30
-    while True:
-        try:
-            kubectl("create", "-n", "default", "-f", "-", "--dry-run=server", input=probe)
-        except pytest.fail.Exception:
-            return
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    ask = ("create", "-n", "default", "-f", "-", "--dry-run=server")
+    wait_until(lambda: not succeeds(lambda: kubectl(*ask, input=probe)), "it is refused", 30)

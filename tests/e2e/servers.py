@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -30,6 +32,15 @@ def apply_flavor(kubectl: Kubectl, name: str, **spec: Any) -> str:
     }
     kubectl("apply", "--server-side", "-f", "-", input=json.dumps(manifest))
     return name
+
+
+def succeeds(ask: Callable[[], object]) -> bool:
+    """Whether kubectl takes something now; elsewhere its refusal fails the test."""
+    try:
+        ask()
+    except pytest.fail.Exception:
+        return False
+    return True
 
 
 def wait_until(true: Callable[[], bool], what: str, seconds: float = 60) -> None:

@@ -18,9 +18,12 @@ class Shared:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def once(self, action: Callable[..., object], *args: object) -> None:
-        """Do something unless another process has done it; whoever comes meanwhile waits."""
-        with self._locked(action.__name__) as file:
+    def once(self, action: Callable[..., object], *args: object, name: str = "") -> None:
+        """Do something unless another process has done it; whoever comes meanwhile waits.
+
+        What is done with several things has a name for each.
+        """
+        with self._locked(name or action.__name__) as file:
             if not _number(file):
                 action(*args)
                 _write(file, 1)

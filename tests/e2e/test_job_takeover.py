@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from e2e.jobs import FAILS, SUCCEEDS, WAITS, Job, moment
 from e2e.processes import kill_control_plane, kill_kubelet, kill_leader
-from e2e.servers import wait_until
+from e2e.servers import succeeds, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,15 +49,9 @@ def told(job: Job) -> Any:
 
 def let_go(job: Job) -> None:
     """End a running job; a kubelet that was killed takes a moment to answer."""
-
-    def went() -> bool:
-        try:
-            job.run("touch /artifacts/go")
-        except pytest.fail.Exception:
-            return False
-        return True
-
-    wait_until(went, f"{job.name} is told to end")
+    wait_until(
+        lambda: succeeds(lambda: job.run("touch /artifacts/go")), f"{job.name} is told to end"
+    )
 
 
 def disturb(jobs: list[Job], kill: Callable[[], None]) -> None:

@@ -167,6 +167,11 @@ def events(kubectl: Kubectl, namespace: str) -> list[tuple[str, str]]:
     return [(event["type"], event["reason"]) for event in items]
 
 
+def await_events(make: Maker, *told: tuple[str, str]) -> None:
+    """Wait until Events tell of this: each is posted after the status that it is about."""
+    wait_until(lambda: {*told} <= {*events(make.kubectl, make.namespace)}, f"Events tell of {told}")
+
+
 def test_a_server_starts_and_runs(kubectl: Kubectl, namespace: str, make: Maker) -> None:
     server = make.server()
     make.until("Pending", "NotApplied")
@@ -182,9 +187,7 @@ def test_a_server_starts_and_runs(kubectl: Kubectl, namespace: str, make: Maker)
     assert status["endpoints"]["master"] == f"box-0.box.{namespace}.svc:29500"
     assert condition(status, "FlavorOutdated")["reason"] == "UpToDate"
 
-    # An Event is posted after the status that it tells of.
-    told = {("Normal", "Pending"), ("Normal", "Running")}
-    wait_until(lambda: told <= set(events(kubectl, namespace)), f"Events tell of {told}")
+    await_events(make, ("Normal", "Pending"), ("Normal", "Running"))
 
 
 def test_a_stopped_server_has_nothing_left(make: Maker) -> None:
@@ -193,8 +196,7 @@ def test_a_stopped_server_has_nothing_left(make: Maker) -> None:
     make.stateful_set(make.server(stopped=True), replicas=0)
     status = make.until("Stopped", "Stopped")
     assert (status["replicas"], status["replicaStatuses"]) == (0, [])
-    told = ("Normal", "Stopped")
-    wait_until(lambda: told in events(make.kubectl, make.namespace), "an Event tells of it")
+    await_events(make, ("Normal", "Stopped"))
 
 
 def test_a_distributed_server_lists_every_replica(make: Maker) -> None:
@@ -240,8 +242,7 @@ def test_it_says_why_a_server_does_not_run(
     make.stateful_set(make.server(), **changes)
     status = make.until(phase, reason, 120)
     assert said in ready(status)["message"]
-    told = ("Warning", reason)
-    wait_until(lambda: told in events(make.kubectl, make.namespace), f"an Event tells of {reason}")
+    await_events(make, ("Warning", reason))
 
 
 def test_it_says_when_the_quota_is_used_up(kubectl: Kubectl, namespace: str, make: Maker) -> None:
@@ -299,8 +300,7 @@ def test_time_to_live_deletes_the_server_and_not_its_home(
     kubectl("wait", "pod/box-0", "-n", namespace, "--for=delete", "--timeout=60s")
     left = kubectl("get", "pvc", "home-box-0", "-n", namespace, "-o", "jsonpath={.metadata.uid}")
     assert left == claim
-    told = ("Normal", "Expired")
-    wait_until(lambda: told in events(kubectl, namespace), "an Event tells of it")
+    await_events(make, ("Normal", "Expired"))
 
 
 @pytest.mark.exclusive

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from e2e.commands import devctl, must
+from e2e.processes import pids_of
 
 from devctl.local import cgroups, supervisor
 from devctl.local.lock import hold
@@ -27,18 +27,6 @@ pytestmark = pytest.mark.exclusive
 
 SETTLED = 180.0
 """Seconds until all is well again: the kubelet's pauses of 10, 20 and 40 s are among them."""
-
-
-def pids_of(program: str, group: str) -> set[int]:
-    """The processes of a program below a control group."""
-    found = set()
-    for pid in cgroups.processes(group):
-        try:
-            if Path(f"/proc/{pid}/exe").readlink().name == program:
-                found.add(pid)
-        except OSError:
-            continue
-    return found
 
 
 def wait_until(true: Callable[[], bool], seconds: float, what: str) -> None:

@@ -7,9 +7,29 @@ from typing import TYPE_CHECKING
 import pytest
 
 from unit.client.fake_cluster import FakeApi
+from unit.client.job_things import volume
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from devctl.client.client import Client
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """A folder of this machine."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A job's volume; modules about servers have a place of theirs by this name."""
+    folder = tmp_path / "volume"
+    folder.mkdir()
+    volume(folder, monkeypatch)
+    return folder
 
 
 @pytest.fixture

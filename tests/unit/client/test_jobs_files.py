@@ -45,22 +45,6 @@ NAMES = st.text(
 ).filter(lambda name: name not in {".", ".."} and len(name.encode()) < 200)
 
 
-@pytest.fixture
-def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The volume."""
-    folder = tmp_path / "volume"
-    folder.mkdir()
-    volume(folder, monkeypatch)
-    return folder
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Path:
-    folder = tmp_path / "here"
-    folder.mkdir()
-    return folder
-
-
 @pytest.mark.parametrize("module", [checksums, copy_url, download, target, upload])
 def test_examples(module: Any) -> None:
     assert doctest.testmod(module).failed == 0

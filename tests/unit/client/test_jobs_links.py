@@ -10,27 +10,11 @@ import pytest
 from devctl.client.jobs import checksums, copy_url, scripts, upload
 from devctl.client.jobs.fetch import Limits
 from devctl.errors import DevctlError
-from unit.client.job_things import place, volume
+from unit.client.job_things import place
 from unit.client.pods import tree
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@pytest.fixture
-def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The volume."""
-    folder = tmp_path / "volume"
-    folder.mkdir()
-    volume(folder, monkeypatch)
-    return folder
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Path:
-    folder = tmp_path / "here"
-    folder.mkdir()
-    return folder
 
 
 @pytest.mark.parametrize(

@@ -63,13 +63,6 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture
-def here(tmp_path: Path) -> Path:
-    folder = tmp_path / "here"
-    folder.mkdir()
-    return folder
-
-
 def give(root: Path, *names: str, lists: dict[str, list[str]] | None = None) -> None:
     entries = [entry(root, name) for name in names]
     remote.receive(place(PATH), lambda send: void(pack(send, root, entries, lists or {})))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from datetime import UTC, datetime, timedelta
@@ -272,7 +273,7 @@ def _length(value: int | str) -> timedelta:
 
 
 def _lives(server: Server, ttl: int | str, now: datetime) -> int:
-    """The seconds from a server's creation until some time from now."""
+    """The seconds from a server's creation until some time from now, and never sooner."""
     goes = now + _length(ttl)
     if server.expires_at and goes < server.expires_at:
         raise UsageError(
@@ -286,4 +287,4 @@ def _lives(server: Server, ttl: int | str, now: datetime) -> int:
             f"a server becomes a year old at most, and `{server.name}` would be older",
             f"its last day is {last:%Y-%m-%d}: name a shorter time",
         )
-    return round(lives.total_seconds())
+    return math.ceil(lives.total_seconds())

@@ -32,7 +32,10 @@ HOSTS = "localhost ansible_connection=local ansible_python_interpreter={{ansible
 
 
 def operator_python() -> Path:
-    """A Python with what the operator's image has, made once for each requirements.txt."""
+    """A Python with what the operator's image has but ours, made once for each requirements.txt.
+
+    It outlives this checkout and serves others: Operator.environment says where our package is.
+    """
     content = REQUIREMENTS.read_bytes() + sys.version.encode()
     folder = cache_paths().root / f"runner-tests-{hashlib.sha256(content).hexdigest()[:12]}"
     python = folder / "bin" / "python"
@@ -41,9 +44,6 @@ def operator_python() -> Path:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         install = ["install", "--quiet", "--require-hashes", "--only-binary", ":all:"]
         subprocess.run([python, "-m", "pip", *install, "--requirement", REQUIREMENTS], check=True)
-        version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-        link = folder / "lib" / version / "site-packages" / "devctl_runner.pth"
-        link.write_text(f"{PACKAGE}\n")
         (folder / "done").touch()
     return python
 
@@ -124,6 +124,7 @@ class Operator:
     @property
     def environment(self) -> dict[str, str]:
         """The operator's environment, and so the daemon's and the runs'."""
+        search = [str(PACKAGE), *filter(None, [self.settings.get("PYTHONPATH")])]
         return {
             "PATH": f"{self.python.parent}:{os.environ['PATH']}",
             "HOME": str(self.folder),
@@ -134,6 +135,7 @@ class Operator:
             "DEVCTL_RUNNER_WATCHES": str(self.folder / "watches.yaml"),
             "DEVCTL_RUNNER_METRICS_PORT": str(self.port),
             **self.settings,
+            "PYTHONPATH": os.pathsep.join(search),
         }
 
     def start(self, *roles: Path) -> None:

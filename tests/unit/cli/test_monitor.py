@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -59,7 +60,7 @@ def looks(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Monitor, "watch", watch)
-    monkeypatch.setattr("devctl.cli.watching.time.sleep", lambda _seconds: None)
+    monkeypatch.setattr("devctl.cli.watching.time", SimpleNamespace(sleep=lambda _seconds: None))
     return found
 
 
@@ -158,7 +159,8 @@ def test_watches_of_lists_print_what_is_new(
             raise KeyboardInterrupt
         api.add(SERVERS, server("lab"))
 
-    monkeypatch.setattr("devctl.cli.watching.time.sleep", sleep)
+    # The module's own name for time: other threads sleep meanwhile, and these are no looks.
+    monkeypatch.setattr("devctl.cli.watching.time", SimpleNamespace(sleep=sleep))
     found = devctl(*line.split())
     assert (found.code, found.stderr) == (130, "")
     said = ["cpu-small: 0 of 0 free"] if "flavors" in line else ["lab: Pending", "lab: Running"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
@@ -167,6 +168,17 @@ def test_it_stays_for_so_long_from_now(api: FakeApi, servers: Servers) -> None:
     found = servers.extend("lab", ttl="8h", idle="90m").lifecycle
     assert found["timeToLive"] == pytest.approx(13 * 3600, abs=30)
     assert (found["idleTimeout"], found["autoShutdown"]) == ("90m", True)
+
+
+@pytest.mark.parametrize("milliseconds", [0, 1, 300, 700, 999])
+def test_it_stays_no_shorter_than_asked(
+    milliseconds: int, api: FakeApi, servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.add(SERVERS, server())
+    now = servers.get("lab").created_at + timedelta(hours=5, milliseconds=milliseconds)
+    monkeypatch.setattr("devctl.client.servers.datetime", Mock(now=Mock(return_value=now)))
+    found = servers.extend("lab", ttl="8h").lifecycle
+    assert found["timeToLive"] == 13 * 3600 + bool(milliseconds)
 
 
 @pytest.mark.parametrize(

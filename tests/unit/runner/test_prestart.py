@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
 
@@ -82,8 +83,8 @@ def test_without_a_service_account_the_operator_starts(
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How long it waited, in a time of its own."""
     found: list[float] = []
-    monkeypatch.setattr("devctl_runner.prestart.time.sleep", found.append)
-    monkeypatch.setattr("devctl_runner.prestart.time.monotonic", lambda: sum(found))
+    clock = SimpleNamespace(sleep=found.append, monotonic=lambda: sum(found))
+    monkeypatch.setattr("devctl_runner.prestart.time", clock)
     return found
 
 

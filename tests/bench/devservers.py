@@ -210,6 +210,38 @@ def second_pass(servers: int, before: dict[str, str], namespace: str) -> None:
     )
 
 
+def bare(servers: int, image: str) -> None:
+    """The same children from one `kubectl apply`, without servers: what no operator can beat."""
+    namespace, _ = begin(servers, image, stopped=True)
+    await_applied(namespace, servers)
+    found = json.loads(kubectl("-n", namespace, "get", CHILDREN, *SELECTOR, "-o", "json"))
+    other = f"bench-{uuid4().hex[:6]}"
+    kubectl("create", "namespace", other)
+    items = [copy_of(child, other) for child in found["items"]]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    time.sleep(SETTLE)
+    used, started = cpu.seconds(), time.monotonic()
+    kubectl("apply", "--server-side", "-f", "-", text=text)
+    seconds = time.monotonic() - started
+    time.sleep(SETTLE)
+    print(
+        f"kubectl alone: {len(items)} children {seconds:.1f} s {servers / seconds:.2f} a second",
+        cpu.report(used, cpu.seconds(), servers),
+        sep="\n",
+        flush=True,
+    )
+    kubectl("delete", "namespace", other)
+    end(namespace)
+
+
+def copy_of(child: Manifest, namespace: str) -> Manifest:
+    """A child as it was applied, for another namespace."""
+    kept = {key: value for key, value in child.items() if key != "status"}
+    metadata = {key: child["metadata"].get(key) or {} for key in ("labels", "annotations")}
+    name = child["metadata"]["name"]
+    return kept | {"metadata": metadata | {"name": name, "namespace": namespace}}
+
+
 def run_all(servers: int, image: str) -> None:
     """Servers with pods: how soon all of them are ready."""
     namespace, started = begin(servers, image, stopped=False)
@@ -249,6 +281,7 @@ def main() -> None:
             print(f"warm is {warm / stock:.1f} times as fast as stock")
         finally:
             runner("DEVCTL_RUNNER_MAX_RUNS-")
+    bare(options.servers, options.image)
     # A process of its own: another client, and nothing of ours beside it.
     observer = Path(__file__).with_name("observer.py")
     many = str(options.servers)

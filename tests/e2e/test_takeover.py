@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from e2e.deployment import SYSTEM
-from e2e.processes import kill_leader, leader
+from e2e.processes import kill_leader, leader, stopped
 from e2e.servers import KEEP, DevServer, content, small_server, wait_until
 
 from devctl.api.labels import DEVSERVER
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.exclusive, pytest.mark.usefixtures("deployed")]
 
+PARTS = ("operator", "observer")
 MANY = 20
+NODE_LOST = 150
+"""Seconds: 50 until Kubernetes misses a node, 30 in which it may come back, a start, and some."""
 # Takes no notice of the end of its pod, which then waits for it.
 STUBBORN = "(trap '' TERM HUP; sleep 300) >/dev/null 2>&1 &"
 
@@ -149,3 +152,39 @@ def test_an_observer_that_dies_at_any_point_is_made_up_for(
     assert expiring.uids("pvc")["PersistentVolumeClaim/home-expiring-0"] == home
     expiring.start(lifecycle=None)
     assert expiring.run("cat /home/dev/file") == "kept"
+
+
+@pytest.fixture
+def mortal(deployed: None, kubectl: Kubectl, cluster: ClusterSettings) -> Iterator[str]:  # noqa: ARG001 - comes first
+    """A node that has the operator and the observer, and that all others could do without."""
+    first, *_, last = (node.name for node in cluster.nodes)
+    ours = ("pod", "-n", SYSTEM, "-l", "app.kubernetes.io/name=devctl")
+
+    def there() -> list[str]:
+        return kubectl("get", *ours, "-o", "jsonpath={.items[*].metadata.name}").split()
+
+    kubectl("cordon", first)
+    try:
+        kubectl("delete", *ours)
+        wait_until(
+            lambda: {leader(kubectl, part).partition("_")[0] for part in PARTS} == {*there()},
+            "others lead",
+        )
+    finally:
+        kubectl("uncordon", first)
+    yield last
+    kubectl("wait", f"node/{last}", "--for=condition=Ready", "--timeout=60s")
+    wait_until(lambda: len(there()) == len(PARTS), "what was left on the node has ended")
+
+
+def test_operator_and_observer_leave_a_node_that_dies(
+    mortal: str, server: DevServer, kubectl: Kubectl, cluster: ClusterSettings
+) -> None:
+    before = {part: leader(kubectl, part) for part in PARTS}
+    with stopped(cluster, mortal, "kubelet", "containerd"):
+        for part in PARTS:
+            kill_leader(kubectl, cluster, part)
+        server.apply(stopped=True)
+        server.wait("Applied", seconds=NODE_LOST)
+        wait_until(lambda: server.status.get("phase") == "Stopped", "its status is told")
+    assert all(leader(kubectl, part) != name for part, name in before.items())

@@ -15,7 +15,7 @@ from urllib3.exceptions import HTTPError
 
 from apply import resources, yaml_text
 from apply.api_errors import is_passing, retry_after, translate
-from apply.errors import ApplyError, NotFoundError, Reason
+from apply.errors import ApplyError, FieldConflictError, NotFoundError, Reason, StaleReadError
 from apply.manifests import Key, Kind, Manifest, key_of
 from apply.retry import Retry
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 # Seconds to connect and to wait for an answer. Admission may take its time, a run may not.
 _TIMEOUT = (3, 10)
+# etcd's first write has 2. An apply that names it is refused where there is an object; where there
+# is none, it makes one.
+_NO_OBJECTS = "1"
 
 
 @dataclass
@@ -90,13 +93,25 @@ class Cluster:
             return False
         return bool(answer.headers.get("X-Cache") == "HIT")
 
-    def apply(self, manifest: Manifest, *, force: bool = False, manager: str = "") -> Manifest:
+    def make(self, manifest: Manifest) -> Manifest:
+        """Server-side apply of what is not there, and of nothing that somebody makes meanwhile.
+
+        Raises:
+            StaleReadError: It is there by now.
+            ApplyError: The server refused it, or cannot be reached.
+        """
+        metadata = manifest["metadata"] | {"resourceVersion": _NO_OBJECTS}
+        try:
+            return self.apply(manifest | {"metadata": metadata})
+        except FieldConflictError as conflict:  # of the two refusals the one that comes first
+            raise StaleReadError(str(conflict)) from conflict
+
+    def apply(self, manifest: Manifest, *, force: bool = False) -> Manifest:
         """Server-side apply; returns the object as it is now.
 
         Args:
             manifest: With metadata.uid, only that very object is changed, and none is made.
             force: Take fields over from other managers.
-            manager: Another name than the run's.
 
         Raises:
             FieldConflictError: Other managers hold fields of it, and `force` is not set.
@@ -111,7 +126,7 @@ class Cluster:
             name=manifest["metadata"]["name"],
             body=yaml_text.dump(manifest),
             content_type="application/apply-patch+yaml; charset=utf-8",
-            field_manager=manager or self.field_manager,
+            field_manager=self.field_manager,
             force_conflicts="true" if force else None,
             # A misspelt field is an error, not silence.
             query_params=[("fieldValidation", "Strict")],

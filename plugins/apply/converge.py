@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from apply.errors import ApplyError, FieldConflictError, Reason, StaleReadError
 from apply.manifests import CREATE_ONLY, Key, Kind, Manifest, is_marked, key_of
@@ -144,14 +143,13 @@ def read(cluster: Cluster, goal: Goal) -> dict[Key, Manifest]:
 
 
 def _apply(cluster: Cluster, manifest: Manifest, before: Manifest | None) -> Manifest:
-    if is_marked(manifest, CREATE_ONLY):
-        return before or _create(cluster, manifest)
-    if before:
-        if is_settled(manifest, before, cluster.field_manager):
-            return before
-        # The server refuses if the object of that name is another one by now.
-        identified: dict[str, Any] = manifest["metadata"] | {"uid": before["metadata"]["uid"]}
-        manifest = manifest | {"metadata": identified}
+    if before is None:
+        return cluster.make(manifest)
+    if is_marked(manifest, CREATE_ONLY) or is_settled(manifest, before, cluster.field_manager):
+        return before
+    # The server refuses if the object of that name is another one by now.
+    identified: dict[str, Any] = manifest["metadata"] | {"uid": before["metadata"]["uid"]}
+    manifest = manifest | {"metadata": identified}
     try:
         return cluster.apply(manifest)
     except FieldConflictError as conflict:
@@ -159,14 +157,3 @@ def _apply(cluster: Cluster, manifest: Manifest, before: Manifest | None) -> Man
         if conflict.managers != {cluster.field_manager}:
             raise
         return cluster.apply(manifest, force=True)
-
-
-def _create(cluster: Cluster, manifest: Manifest) -> Manifest:
-    """Apply under a name used once: whoever is there first keeps the values.
-
-    Under a name that two share, the second would overwrite the first one's generated values.
-    """
-    try:
-        return cluster.apply(manifest, manager=f"{cluster.field_manager}-{uuid4().hex[:8]}")
-    except FieldConflictError as conflict:
-        raise StaleReadError(str(conflict)) from conflict

@@ -461,3 +461,25 @@ def test_an_outdated_read_never_hits_its_successor(
             cluster.delete(outdated)
 
     assert get("configmap/a")["data"] == {"value": "second"}
+
+
+def test_what_is_there_by_now_is_not_taken_for_what_was_to_be_made(
+    create: Callable[[Manifest], Manifest],
+    namespace: str,
+    paths: ClusterPaths,
+    get: Callable[[str], Manifest],
+) -> None:
+    others = [config("a") | {"data": {"other": "theirs"}}, config("b", "theirs"), claim("c")]
+    there = [f"{create(other)['kind']}/{other['metadata']['name']}" for other in others]
+    before = [get(name) for name in there]
+
+    with connect({"KUBECONFIG": str(paths.kubeconfig)}) as client:
+        cluster = Cluster(client, namespace, "devctl-operator")
+        for manifest in (config("a"), config("b"), claim("c")):
+            with pytest.raises(StaleReadError, match=manifest["kind"]):
+                cluster.make(manifest)
+            made = cluster.make(manifest | {"metadata": {"name": "new"}})
+            assert made["metadata"]["resourceVersion"] != "1"
+            cluster.delete(made)
+
+    assert [get(name) for name in there] == before

@@ -124,6 +124,9 @@ class FakeApi:
                 for manager in held
             ]
             raise failure(409, f"Apply failed with conflicts: {sorted(held)}", *causes)
+        version = body["metadata"].pop("resourceVersion", None)
+        if before and version not in {None, before["metadata"].get("resourceVersion")}:
+            raise failure(409, "the object has been modified")
         after = self._merged(path, before, body)
         if "dryRun" not in query:
             self.objects[path] = after

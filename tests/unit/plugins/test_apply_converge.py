@@ -155,10 +155,21 @@ def test_of_two_who_make_it_once_the_first_wins() -> None:
     api = FakeApi()
     once: dict[str, Any] = {"annotations": {"devops.yourcompany.com/create-only": "true"}}
     theirs = stamp(config("key", "first", **once), OWNER, IDENTITY)
-    api.faults = [None, lambda api: void(api.put(f"{CONFIG}/key", theirs, "devctl-operator-1"))]
+    api.faults = [None, lambda api: void(api.put(f"{CONFIG}/key", theirs, "devctl-operator"))]
 
     assert actions(run(api, config("key", "second", **once))) == ["unchanged"]
     assert api.objects[f"{CONFIG}/key"]["data"] == {"value": "first"}
+
+
+@pytest.mark.parametrize("field", ["value", "other"])
+def test_what_somebody_makes_after_the_look_is_not_taken(field: str) -> None:
+    """Whether or not it holds a field of ours: the run looks again, and refuses it."""
+    api = FakeApi()
+    theirs = config("a", "theirs") | {"data": {field: "theirs"}}
+    api.faults = [None, lambda api: void(api.put(f"{CONFIG}/a", theirs))]
+
+    assert refusal(api, config("a")).reason is Reason.CONFLICT
+    assert api.objects[f"{CONFIG}/a"]["data"] == {field: "theirs"}
 
 
 def test_fields_of_another_manager_are_left_and_reported() -> None:

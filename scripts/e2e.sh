@@ -12,10 +12,18 @@ DEVCTL_E2E_RUN=$(mktemp -d) # what the processes of all parts have done is noted
 export DEVCTL_E2E_RUN DEVCTL_E2E_KEEP=1
 trap 'rm -rf "$DEVCTL_E2E_RUN"' EXIT
 
+reset() {
+  "$venv/bin/devctl" local reset --name "$cluster" --confirm "$cluster" || failed=1
+}
+
 tests() {
   "$venv/bin/pytest" tests/e2e --durations=40 --durations-min=5 "$@" || failed=1
 }
 
+if [ -z "$keep" ]; then # what a run that was killed has left is not of this one
+  "$venv/bin/devctl" local status --name "$cluster" >/dev/null 2>&1
+  [ $? -eq 3 ] || reset
+fi
 echo "side by side, with the operator"
 tests -n 2 --dist loadscope -m "not operator_away and not exclusive"
 echo "side by side, while the operator is away"
@@ -23,7 +31,5 @@ tests -n 2 --dist loadscope -m "operator_away and not exclusive"
 echo "one by one"
 tests -m exclusive
 
-if [ -z "$keep" ]; then
-  "$venv/bin/devctl" local reset --name "$cluster" --confirm "$cluster" || failed=1
-fi
+[ -n "$keep" ] || reset
 exit "$failed"

@@ -39,16 +39,18 @@ def must_print(*argv: str) -> str:
 def await_quiet(kubectl: Kubectl) -> None:
     """Wait until the main cluster makes and ends no pods: their processes come and go here."""
     deadline = time.monotonic() + 120
-    settled = ("Running", "Succeeded")
+    settled = ("Running", "Succeeded", "Failed")
     calm = 0
+    busy: list[str] = []
     while calm < 3:
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, busy
         found = json.loads(kubectl("get", "namespaces,pods", "--all-namespaces", "-o", "json"))
-        busy = any(
-            "deletionTimestamp" in item["metadata"]
-            or (item["kind"] == "Pod" and item["status"].get("phase") not in settled)
+        busy = [
+            f"{item['kind']} {item['metadata'].get('namespace', '')}/{item['metadata']['name']}"
             for item in found["items"]
-        )
+            if "deletionTimestamp" in item["metadata"]
+            or (item["kind"] == "Pod" and item["status"].get("phase") not in settled)
+        ]
         calm = 0 if busy else calm + 1
         time.sleep(1)
 

@@ -9,7 +9,9 @@ from typing import NoReturn
 import click
 
 from devctl.cli.lazy import Entry, SectionedGroup
+from devctl.cli.options import where
 from devctl.cli.program import run_program
+from devctl.cli.verbosity import verbose
 
 VARIABLE = "_EGPU_COMPLETE"
 """Through it the shell's script asks egpu for completions."""
@@ -39,9 +41,18 @@ VARIABLE = "_EGPU_COMPLETE"
     hidden={},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+@where
+@verbose
 @click.version_option(package_name="devctl")
 def egpu() -> None:
-    """Ephemeral GPU jobs: a pod that goes and a volume that stays for its time."""
+    """Ephemeral GPU jobs: a pod that goes and a volume that stays for its time.
+
+    \b
+    Examples:
+      egpu create my-job --project-dir ./my-code --input-path /artifacts/image.jpg
+      egpu watch my-job
+      egpu artifacts my-job --to results
+    """
 
 
 def main() -> None:

@@ -242,6 +242,21 @@ def copy_of(child: Manifest, namespace: str) -> Manifest:
     return kept | {"metadata": metadata | {"name": name, "namespace": namespace}}
 
 
+def observer_alone(servers: int) -> None:
+    """How soon a change of a pod is in its server's status, while no role runs."""
+    kubectl("scale", *SYSTEM, OPERATOR, "--replicas=0")
+    component = "app.kubernetes.io/component=operator"
+    kubectl("wait", "pod", *SYSTEM, "-l", component, "--for=delete", "--timeout=60s")
+    # A process of its own: another client, and nothing of ours beside it.
+    program = Path(__file__).with_name("observer.py")
+    many = str(servers)
+    try:
+        subprocess.run([sys.executable, program, "--pods", many, "--servers", many], check=True)
+    finally:
+        kubectl("scale", *SYSTEM, OPERATOR, "--replicas=1")
+        kubectl("rollout", "status", *SYSTEM, OPERATOR, "--timeout=120s")
+
+
 def run_all(servers: int, image: str) -> None:
     """Servers with pods: how soon all of them are ready."""
     namespace, started = begin(servers, image, stopped=False)
@@ -282,12 +297,9 @@ def main() -> None:
         finally:
             runner("DEVCTL_RUNNER_MAX_RUNS-")
     bare(options.servers, options.image)
-    # A process of its own: another client, and nothing of ours beside it.
-    observer = Path(__file__).with_name("observer.py")
-    many = str(options.servers)
-    subprocess.run([sys.executable, observer, "--pods", many, "--servers", many], check=True)
     if options.running:
         run_all(options.running, options.image)
+    observer_alone(options.servers)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """What the observer needs for 1,000 pods, and how soon a change of one is in a server's status.
 
 Prints figures and asserts none. Works in a namespace of its own, which it deletes, in the cluster
-of KUBECONFIG, where an observer is deployed. Pods get no node: no scheduler has their name.
+of KUBECONFIG, where an observer is deployed and the operator is away: it would run its role again
+and again, as the servers have no flavor. Pods get no node: no scheduler has their name.
 
 usage: observer.py [--pods 1000] [--servers 100]
 """

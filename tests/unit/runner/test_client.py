@@ -36,7 +36,7 @@ def test_the_daemons_answer_is_the_programs(
 ) -> None:
     answer(monkeypatch, "rc 2\nfatal: no\n")
 
-    assert client.main() == 2
+    assert client.run() == 2
     assert capsys.readouterr().out == "fatal: no\n"
 
 
@@ -60,7 +60,7 @@ def test_a_refusal_goes_to_the_stock_runner_and_is_noted(
     answer(monkeypatch, "fallback cmdline")
 
     with pytest.raises(BecameStock) as became:
-        client.main()
+        client.run()
 
     assert became.value.args[1:] == (sys.executable, "-P", "-m", "ansible_runner", "run", "/d")
     assert (folder / "fallbacks").read_text() == "cmdline\n"
@@ -70,7 +70,7 @@ def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, folder: Path) -
     monkeypatch.setenv("DEVCTL_RUNNER_MAX_RUNS", "0")
 
     with pytest.raises(BecameStock):
-        client.main()
+        client.run()
 
     assert list(folder.iterdir()) == []
 

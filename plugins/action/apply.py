@@ -12,7 +12,7 @@ from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.template import trust_as_template
 from apply.client import Cluster
-from apply.condition import tell
+from apply.condition import tell, told
 from apply.connection import connect
 from apply.converge import Goal, converge
 from apply.errors import ApplyError, Reason
@@ -157,6 +157,7 @@ class ActionModule(ActionBase):
             prune=frozenset(map(kind_of, arguments["prune"])),
             remove=remove,
             update_only=frozenset(Key(kind_of(thing), str(thing["name"])) for thing in update_only),
+            first=bool(kind := arguments["condition"]) and not told(arguments["owner"], kind),
         )
 
     def _find(self, template: str) -> str:

@@ -32,6 +32,12 @@ def condition(kind: str, generation: int, error: ApplyError | None) -> dict[str,
     }
 
 
+def told(owner: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    """The owner's condition of a type, as the last run that came to its end wrote it; or empty."""
+    found = (c for c in owner.get("status", {}).get("conditions", []) if c.get("type") == kind)
+    return next(found, {})
+
+
 def status_manifest(
     owner: Mapping[str, Any], kind: str, error: ApplyError | None, now: datetime | None = None
 ) -> dict[str, Any] | None:
@@ -44,8 +50,7 @@ def status_manifest(
         now: The time, if not the present.
     """
     metadata = owner["metadata"]
-    found = (c for c in owner.get("status", {}).get("conditions", []) if c.get("type") == kind)
-    before: Mapping[str, Any] = next(found, {})
+    before = told(owner, kind)
     wanted = condition(kind, metadata["generation"], error)
     since = before.get("lastTransitionTime")
     if since and wanted.items() <= before.items():

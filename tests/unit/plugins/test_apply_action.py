@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CONFIG = "/api/v1/namespaces/team/configmaps"
-OWNER = {
+OWNER: dict[str, Any] = {
     "apiVersion": "devops.yourcompany.com/v1",
     "kind": "DevServer",
     "metadata": {"name": "ada", "namespace": "team", "uid": "u1"},
@@ -115,6 +115,24 @@ def test_a_template_may_render_nothing(api: FakeApi, apply: Callable[..., Run]) 
 
     assert result["pruned"] == [{"apiVersion": "v1", "kind": "ConfigMap", "name": "cfg"}]
     assert api.objects == {}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "reads"),
+    [
+        ([{"type": "Ready", "status": "False"}], [f"GET {CONFIG}/cfg"]),
+        ([{"type": "Applied", "status": "False"}], [f"GET {CONFIG}", f"GET {CONFIG}/cfg"]),
+    ],
+)
+def test_what_is_to_be_pruned_is_looked_for_once_a_run_has_ended(
+    conditions: list[Run], reads: list[str], api: FakeApi, apply: Callable[..., Run]
+) -> None:
+    metadata = OWNER["metadata"] | {"generation": 1}
+    owner = OWNER | {"metadata": metadata, "status": {"conditions": conditions}}
+    kinds = [{"apiVersion": "v1", "kind": "ConfigMap"}]
+
+    assert "failed" not in apply(owner=owner, prune=kinds, condition="Applied")
+    assert [request for request in api.requests if request.startswith("GET")] == reads
 
 
 def test_check_mode_writes_nothing(api: FakeApi, apply: Callable[..., Run]) -> None:

@@ -31,8 +31,7 @@ def run(
     *manifests: dict[str, Any],
     prune: frozenset[Kind] = frozenset(),
     dry_run: bool = False,
-    remove: tuple[dict[str, Any], ...] = (),
-    update_only: frozenset[Key] = frozenset(),
+    **goal: Any,
 ) -> dict[str, Any]:
     """One run; the result that its task would have."""
     api.requests.clear()
@@ -41,7 +40,7 @@ def run(
     clock = iter(range(1000))
     retry = Retry(sleep=lambda _: None, clock=lambda: next(clock) / 10)
     cluster = Cluster(api.client(), "team", "devctl-operator", dry_run=dry_run, retry=retry)
-    converge(cluster, Goal(OWNER, IDENTITY, stamped, prune, remove, update_only), report)
+    converge(cluster, Goal(OWNER, IDENTITY, stamped, prune, **goal), report)
     return report.result()
 
 
@@ -80,6 +79,27 @@ def test_neighbours_are_read_once_a_kind() -> None:
         f"PATCH {CONFIG}/a",
         f"PATCH {CONFIG}/b",
     ]
+
+
+def test_a_first_run_has_nothing_to_prune_and_looks_for_names_alone() -> None:
+    api = FakeApi()
+    run(api, config("a"), config("b"), prune=PRUNE, first=True)
+
+    assert api.requests == [
+        f"GET {CONFIG}/a",
+        f"GET {CONFIG}/b",
+        f"PATCH {CONFIG}/a",
+        f"PATCH {CONFIG}/b",
+    ]
+
+
+def test_a_first_run_after_one_that_was_killed_prunes_what_that_left() -> None:
+    api = FakeApi()
+    run(api, config("a"), config("b"), first=True)
+
+    result = run(api, config("a"), config("c"), prune=PRUNE, first=True)
+    assert [thing["name"] for thing in result["pruned"]] == ["b"]
+    assert sorted(api.objects) == [f"{CONFIG}/a", f"{CONFIG}/c"]
 
 
 def test_a_single_object_is_read_by_name() -> None:

@@ -59,13 +59,13 @@ bench: bench-local bench-devservers bench-jobs bench-commands ## Every figure of
 bench-local: $(VENV)/installed ## How long `up` takes: cold, cached, already up
 	$(VENV)/bin/python tests/bench/local_up.py
 
-bench-devservers: $(VENV)/installed ## A hundred DevServers at once, on the local cluster with the operator deployed
+bench-devservers: load ## A hundred DevServers at once, on the local cluster with the operator deployed
 	KUBECONFIG=$(LOCAL_KUBECONFIG) $(VENV)/bin/python tests/bench/devservers.py localhost/devctl/devserver:0.1.0
 
 bench-jobs: $(VENV)/installed ## Jobs a minute, and what a job costs over its bare pod
 	KUBECONFIG=$(LOCAL_KUBECONFIG) $(VENV)/bin/python tests/bench/jobs.py localhost/devctl/base:trixie
 
-bench-commands: $(VENV)/installed ## How soon commands answer; SSH and files beside kubectl
+bench-commands: load ## How soon commands answer; SSH and files beside kubectl
 	for what in commands.py "ssh.py localhost/devctl/devserver:0.1.0" "files.py localhost/devctl/devserver:0.1.0"; do KUBECONFIG=$(LOCAL_KUBECONFIG) PYTHONPATH=tests $(VENV)/bin/python tests/bench/$$what || exit; done
 
 lock: $(VENV)/installed ## Renew the locked requirement files

@@ -131,20 +131,21 @@ def read(cluster: Cluster, goal: Goal) -> dict[Key, Manifest]:
     One LIST finds all of a kind that carries the identity. Names that it lacks are asked for,
     since an object without the identity may hold them. A kind with one name and nothing to prune
     needs only the latter. So does a first run that finds none of the names: what a run that was
-    killed has left begins with what it applied first, and is then read like any other's.
+    killed has left begins with what it applied first.
     """
-    if goal.first and not any(map(cluster.get, goal.manifests)):
-        return {}
     rendered = Counter(key.kind for key in goal.manifests)
     existing: dict[Key, Manifest] = {}
+    if goal.first and not (existing := _named(cluster, goal.manifests)):
+        return existing
     for kind in {**dict.fromkeys(rendered), **dict.fromkeys(sorted(goal.prune))}:
         if kind in goal.prune or rendered[kind] > 1:
             found = {key_of(thing): thing for thing in cluster.list(kind, goal.identity)}
             existing |= found
-    for key in goal.manifests:
-        if key not in existing and (thing := cluster.get(key)):
-            existing[key] = thing
-    return existing
+    return existing | _named(cluster, (key for key in goal.manifests if key not in existing))
+
+
+def _named(cluster: Cluster, keys: Iterable[Key]) -> dict[Key, Manifest]:
+    return {key: thing for key in keys if (thing := cluster.get(key))}
 
 
 def _apply(cluster: Cluster, manifest: Manifest, before: Manifest | None) -> Manifest:

@@ -66,6 +66,20 @@ def ensure_built(
         return Artifacts(groups, images, node_root, frozenset(needs))
 
 
+def ensure_programs(
+    cache: CachePaths, report: Callable[[str], None], names: Collection[str]
+) -> dict[str, Path]:
+    """Build some groups of programs and no image; where each group lies.
+
+    Raises:
+        StepError: Something failed to build.
+    """
+    with hold(cache.lock, "the cache of programs and images", report):
+        go = ensure_go(cache)
+        groups = load_groups(go.version)
+        return {name: build_group(groups[name], go, cache, report) for name in names}
+
+
 def with_bases(names: Iterable[str], images: Mapping[str, Image]) -> dict[str, Image]:
     """The images of these names and what they are built on, bases first."""
     wanted = set(names)

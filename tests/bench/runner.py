@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from e2e.runs import EventServer, Operator, operator_python
+from support.runs import EventServer, Operator, operator_python
 
 EMPTY = "- name: Say\n  ansible.builtin.debug:\n    msg: hello\n"
 # In the operator's image `apply` is such an action; so processes do several runs here as well.

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
-from e2e.scheduling import together
-from e2e.sharing import Shared
+from support.scheduling import together
+from support.sharing import Shared
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,0 +1,485 @@
+"""The `apply` action against a real API server, as a role runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from apply.client import Cluster
+from apply.connection import connect
+from apply.errors import StaleReadError
+from support.commands import must
+
+from devctl.local.paths import REPOSITORY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from support.commands import Kubectl
+
+    from devctl.local.paths import ClusterPaths
+
+LABEL = "devops.yourcompany.com/devserver"
+IDENTITY = {"app.kubernetes.io/managed-by": "devctl", LABEL: "ada"}
+CONFIG_MAPS = [{"apiVersion": "v1", "kind": "ConfigMap"}]
+CLAIMS = [{"apiVersion": "v1", "kind": "PersistentVolumeClaim"}]
+ONCE = {"devops.yourcompany.com/create-only": "true"}
+Manifest = dict[str, Any]
+
+
+def config(name: str, value: str = "x", kind: str = "ConfigMap", **metadata: Any) -> Manifest:
+    field = "data" if kind == "ConfigMap" else "stringData"
+    metadata = {"name": name, **metadata}
+    return {"apiVersion": "v1", "kind": kind, "metadata": metadata, field: {"value": value}}
+
+
+def claim(name: str) -> Manifest:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name},
+        "spec": spec | {"storageClassName": "none"},
+    }
+
+
+@pytest.fixture
+def get(kubectl: Kubectl, namespace: str) -> Callable[[str], Manifest]:
+    """An object of the test's namespace, by `kind/name`, with its field managers."""
+
+    def ask(name: str) -> Manifest:
+        options = ("-n", namespace, "-o", "json", "--show-managed-fields")
+        found: Manifest = json.loads(kubectl("get", name, *options))
+        return found
+
+    return ask
+
+
+@pytest.fixture
+def create(kubectl: Kubectl, namespace: str) -> Callable[[Manifest], Manifest]:
+    """Somebody else makes an object."""
+
+    def make(manifest: Manifest) -> Manifest:
+        options = ("-n", namespace, "-o", "json", "-f", "-")
+        made: Manifest = json.loads(kubectl("create", *options, input=json.dumps(manifest)))
+        return made
+
+    return make
+
+
+@pytest.fixture
+def names(kubectl: Kubectl, namespace: str) -> Callable[[str], set[str]]:
+    """The names of a kind's objects, but for the one that every namespace has."""
+
+    def ask(kind: str) -> set[str]:
+        found = kubectl("get", kind, "-n", namespace, "-o", "name").split()
+        return {name.partition("/")[2] for name in found} - {"kube-root-ca.crt"}
+
+    return ask
+
+
+@pytest.fixture
+def apply(
+    create: Callable[[Manifest], Manifest], kubeconfig: Path, tmp_path: Path
+) -> Callable[..., dict[str, Any]]:
+    """Runs a role of one task, in the name of an object `ada`; returns the task's result.
+
+    Its one template holds the manifests as they are; `template` gives it another text.
+    """
+    made = create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "ada"}})
+    role = tmp_path / "roles/example"
+    for folder in ("tasks", "templates"):
+        (role / folder).mkdir(parents=True)
+
+    def run(
+        *manifests: Manifest, template: str = "", options: tuple[str, ...] = (), **arguments: Any
+    ) -> dict[str, Any]:
+        text = template or "\n---\n".join(map(json.dumps, manifests))
+        (role / "templates/all.yaml.j2").write_text(text)
+        task = {
+            "owner": made,
+            "field_manager": "devctl-operator",
+            "identity": IDENTITY,
+            "templates": ["all.yaml.j2"],
+        } | arguments
+        result = tmp_path / "result.json"
+        tasks = [
+            {"apply": task, "register": "applied", "ignore_errors": True},
+            {
+                "ansible.builtin.copy": {"content": "{{ applied | to_json }}", "dest": str(result)},
+                "check_mode": False,
+                "diff": False,
+            },
+        ]
+        (role / "tasks/main.yml").write_text(yaml.safe_dump(tasks))
+        play = {"hosts": "localhost", "connection": "local", "roles": ["example"]}
+        (tmp_path / "play.yml").write_text(yaml.safe_dump([play | {"gather_facts": False}]))
+        program = Path(sys.executable).with_name("ansible-playbook")
+        must(
+            subprocess.run(
+                [program, tmp_path / "play.yml", *options],
+                capture_output=True,
+                text=True,
+                check=False,
+                stdin=subprocess.DEVNULL,
+                env=os.environ
+                | {
+                    "ANSIBLE_CONFIG": str(tmp_path / "none.cfg"),
+                    "ANSIBLE_ACTION_PLUGINS": str(REPOSITORY / "plugins/action"),
+                    "K8S_AUTH_KUBECONFIG": str(kubeconfig),
+                    "PYTHONPATH": str(REPOSITORY / "plugins"),
+                },
+            )
+        )
+        found: dict[str, Any] = json.loads(result.read_text())
+        return found
+
+    return run
+
+
+def settled(look: Callable[[], list[Manifest]]) -> list[Manifest]:
+    """What is there once the cluster's own controllers have had their say."""
+    last, deadline = look(), time.monotonic() + 30
+    while time.monotonic() < deadline:
+        time.sleep(1)
+        if (now := look()) == last:
+            return now
+        last = now
+    pytest.fail("the objects keep changing")
+
+
+def actions(result: dict[str, Any]) -> dict[str, str]:
+    return {entry["name"]: entry["action"] for entry in result["objects"]}
+
+
+def test_a_second_apply_writes_nothing(
+    apply: Callable[..., dict[str, Any]], get: Callable[[str], Manifest]
+) -> None:
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "svc"},
+        "spec": {"clusterIP": "None", "ports": [{"port": 80}], "selector": IDENTITY},
+    }
+    server = {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "set"},
+        "spec": {
+            "replicas": 0,
+            "serviceName": "svc",
+            "selector": {"matchLabels": IDENTITY},
+            "template": {
+                "metadata": {"labels": IDENTITY},
+                "spec": {
+                    "containers": [
+                        # Quantities and ports that the server writes in another way.
+                        {
+                            "name": "main",
+                            "image": "none:1",
+                            "resources": {"limits": {"cpu": 0.5, "memory": "1024Mi"}},
+                            "ports": [{"containerPort": 29500}],
+                        }
+                    ]
+                },
+            },
+        },
+    }
+    everything = (config("a"), config("b"), config("s", kind="Secret"), claim("home"))
+    manifests = (*everything, service, server)
+    stored = (
+        "configmap/a",
+        "configmap/b",
+        "secret/s",
+        "pvc/home",
+        "service/svc",
+        "statefulset/set",
+    )
+
+    first = apply(*manifests)
+    assert first["changed"]
+    assert set(actions(first).values()) == {"created"}
+    before = settled(lambda: [get(name) for name in stored])
+    second = apply(*manifests)
+
+    assert not second["changed"]
+    assert set(actions(second).values()) == {"unchanged"}
+    assert [get(name) for name in stored] == before
+
+
+def test_every_object_but_a_claim_gets_its_owner(
+    apply: Callable[..., dict[str, Any]], get: Callable[[str], Manifest]
+) -> None:
+    apply(config("a"), claim("home"))
+
+    owned, data = get("configmap/a")["metadata"], get("pvc/home")["metadata"]
+    owner = get("serviceaccount/ada")["metadata"]
+    reference = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "name": "ada",
+        "uid": owner["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    assert owned["ownerReferences"] == [reference]
+    assert "ownerReferences" not in data
+    assert owned["labels"] == data["labels"] == IDENTITY
+
+
+def test_a_claim_outlives_pruning_and_its_owner(
+    apply: Callable[..., dict[str, Any]],
+    kubectl: Kubectl,
+    namespace: str,
+    get: Callable[[str], Manifest],
+) -> None:
+    apply(config("a"), claim("home"))
+    before = get("pvc/home")["metadata"]
+
+    assert apply(config("a"), prune=CLAIMS)["pruned"] == []
+    kubectl("delete", "serviceaccount", "ada", "-n", namespace)
+    kubectl("wait", "configmap/a", "-n", namespace, "--for=delete", "--timeout=60s")
+
+    after = get("pvc/home")["metadata"]
+    assert after["uid"] == before["uid"]
+    assert "deletionTimestamp" not in after
+
+
+@pytest.mark.parametrize("holder", ["nobody", "another owner"])
+def test_a_foreign_object_is_refused_and_nothing_written(
+    apply: Callable[..., dict[str, Any]],
+    create: Callable[[Manifest], Manifest],
+    get: Callable[[str], Manifest],
+    names: Callable[[str], set[str]],
+    holder: str,
+) -> None:
+    metadata: dict[str, Any] = {}
+    if holder == "another owner":
+        other = create(config("other"))
+        reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "other", "controller": True}
+        reference["uid"] = other["metadata"]["uid"]
+        metadata = {"labels": IDENTITY, "ownerReferences": [reference]}
+    create(config("z", "theirs", **metadata))
+    before, there = get("configmap/z"), names("configmap")
+
+    result = apply(config("a"), config("z", "ours"), prune=CONFIG_MAPS)
+
+    assert (result["failed"], result["changed"], result["reason"]) == (True, False, "Conflict")
+    assert "ConfigMap " in result["msg"]
+    assert ("ConfigMap " + before["metadata"]["namespace"] + "/z exists") in result["msg"]
+    if holder == "another owner":
+        assert "/other, not to ServiceAccount" in result["msg"]
+    assert names("configmap") == there
+    assert get("configmap/z") == before
+
+
+def test_what_is_no_longer_rendered_is_pruned(
+    apply: Callable[..., dict[str, Any]],
+    create: Callable[[Manifest], Manifest],
+    names: Callable[[str], set[str]],
+) -> None:
+    apply(config("a"), config("b"), config("c", kind="Secret"))
+    # Ours by label, but not by UID.
+    create(config("labelled", labels=IDENTITY))
+
+    result = apply(config("a"), prune=CONFIG_MAPS)
+
+    assert result["pruned"] == [{"apiVersion": "v1", "kind": "ConfigMap", "name": "b"}]
+    assert names("configmap") == {"a", "labelled"}
+    assert names("secret") == {"c"}
+
+
+def test_what_is_made_once_stays(
+    apply: Callable[..., dict[str, Any]], get: Callable[[str], Manifest]
+) -> None:
+    assert actions(apply(config("key", "one", "Secret", annotations=ONCE))) == {"key": "created"}
+    before = get("secret/key")
+
+    assert actions(apply(config("key", "two", "Secret", annotations=ONCE))) == {"key": "unchanged"}
+    assert get("secret/key") == before
+    assert before["metadata"]["ownerReferences"]
+
+
+def test_check_mode_writes_nothing_and_shows_what_it_would(
+    apply: Callable[..., dict[str, Any]],
+    get: Callable[[str], Manifest],
+    names: Callable[[str], set[str]],
+) -> None:
+    apply(config("a"), config("b"))
+    before = get("configmap/a")
+
+    result = apply(
+        config("a", "y"), config("new"), prune=CONFIG_MAPS, options=("--check", "--diff")
+    )
+
+    assert result["changed"]
+    assert actions(result) == {"a": "configured", "new": "created"}
+    assert [entry["name"] for entry in result["pruned"]] == ["b"]
+    changed, made, pruned = result["diff"]
+    assert (changed["before"]["data"], changed["after"]["data"]) == ({"value": "x"}, {"value": "y"})
+    assert (made["before"], pruned["after"]) == ({}, {})
+    assert get("configmap/a") == before
+    assert names("configmap") == {"a", "b"}
+
+
+def test_another_managers_fields_are_reported_and_our_own_move(
+    apply: Callable[..., dict[str, Any]],
+    kubectl: Kubectl,
+    namespace: str,
+    get: Callable[[str], Manifest],
+) -> None:
+    apply(config("a"))
+    patch = ("patch", "configmap/a", "-n", namespace, "-p", '{"data": {"value": "edited"}}')
+
+    kubectl(*patch, "--field-manager=devctl-operator")
+    assert actions(apply(config("a", "y"))) == {"a": "configured"}
+
+    kubectl(*patch, "--field-manager=someone")
+    result = apply(config("a", "y"))
+    assert (result["reason"], result["retryable"]) == ("Conflict", False)
+    assert f"ConfigMap {namespace}/a: Apply failed with 1 conflict" in result["msg"]
+    assert '"someone"' in result["msg"]
+    assert get("configmap/a")["data"] == {"value": "edited"}
+
+
+def test_what_is_about_to_go_is_waited_for(
+    apply: Callable[..., dict[str, Any]],
+    create: Callable[[Manifest], Manifest],
+    kubectl: Kubectl,
+    namespace: str,
+    names: Callable[[str], set[str]],
+) -> None:
+    held = config("going", labels=IDENTITY, finalizers=["example.com/held"])
+    create(held)
+    kubectl("delete", "configmap/going", "-n", namespace, "--wait=false")
+    try:
+        result = apply(config("a"), config("going"))
+    finally:
+        patch = '{"metadata": {"finalizers": null}}'
+        kubectl("patch", "configmap/going", "-n", namespace, "--type=merge", "-p", patch)
+
+    assert (result["reason"], result["retryable"]) == ("Terminating", True)
+    assert "going is still being deleted" in result["msg"]
+    assert "a" not in names("configmap")
+
+
+@pytest.mark.parametrize(
+    ("manifest", "reason", "message"),
+    [
+        (config("a") | {"dta": {}}, "Invalid", ".dta: field not declared in schema"),
+        (config("A_B"), "Invalid", 'ConfigMap "A_B" is invalid: metadata.name'),
+        (config("a") | {"data": {"v": 5}}, "Invalid", "data"),
+        (config("a", namespace="default"), "Invalid", "meant for namespace default"),
+        (config("a", kind="Nothing"), "Invalid", "the API serves no Nothing in v1"),
+        (config("a", kind="Namespace"), "Invalid", "Namespace is not namespaced"),
+        (
+            config("a") | {"apiVersion": "example.com/v1"},
+            "Invalid",
+            "serves no ConfigMap in example",
+        ),
+    ],
+)
+def test_the_servers_own_words_are_quoted(
+    apply: Callable[..., dict[str, Any]], manifest: Manifest, reason: str, message: str
+) -> None:
+    result = apply(manifest)
+
+    assert result["failed"]
+    assert result["reason"] == reason
+    assert message in result["msg"]
+    assert "\n" not in result["msg"]
+
+
+def test_a_quota_is_a_reason_of_its_own(
+    apply: Callable[..., dict[str, Any]], kubectl: Kubectl, namespace: str
+) -> None:
+    kubectl("create", "quota", "none", "-n", namespace, "--hard=count/secrets=0")
+    path = "jsonpath={.status.hard}"
+    kubectl("wait", "quota/none", "-n", namespace, f"--for={path}", "--timeout=30s")
+
+    result = apply(config("s", kind="Secret"))
+
+    assert (result["reason"], result["retryable"]) == ("QuotaExceeded", True)
+    assert f"Secret {namespace}/s:" in result["msg"]
+    assert "exceeded quota: none" in result["msg"]
+
+
+def test_a_kind_that_is_not_built_in_is_found(
+    apply: Callable[..., dict[str, Any]], get: Callable[[str], Manifest]
+) -> None:
+    lease = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "found"},
+        "spec": {"holderIdentity": "ada"},
+    }
+
+    assert actions(apply(lease)) == {"found": "created"}
+    assert get("lease/found")["spec"]["holderIdentity"] == "ada"
+
+
+def test_values_keep_their_text(
+    apply: Callable[..., dict[str, Any]], get: Callable[[str], Manifest]
+) -> None:
+    value = 'a: b\n---\n"c" \\ \u2028 😀'
+    template = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a},"
+    template += " data: {value: {{ value | to_json }} } }\n"
+
+    result = apply(template=template, options=("--extra-vars", json.dumps({"value": value})))
+
+    assert not result["failed"], result.get("msg")
+
+    assert get("configmap/a")["data"] == {"value": value}
+
+
+def test_an_outdated_read_never_hits_its_successor(
+    create: Callable[[Manifest], Manifest],
+    kubectl: Kubectl,
+    namespace: str,
+    kubeconfig: Path,
+    get: Callable[[str], Manifest],
+) -> None:
+    outdated = create(config("a", "first"))
+    kubectl("delete", "configmap/a", "-n", namespace)
+    manifest = config("a", uid=outdated["metadata"]["uid"]) | {"data": {"other": "ours"}}
+
+    with connect({"KUBECONFIG": str(kubeconfig)}) as client:
+        cluster = Cluster(client, namespace, "devctl-operator")
+        with pytest.raises(StaleReadError, match="ConfigMap"):
+            cluster.apply(manifest)
+        create(config("a", "second"))
+        with pytest.raises(StaleReadError, match="ConfigMap"):
+            cluster.apply(manifest)
+        with pytest.raises(StaleReadError, match="ConfigMap"):
+            cluster.delete(outdated)
+
+    assert get("configmap/a")["data"] == {"value": "second"}
+
+
+def test_what_is_there_by_now_is_not_taken_for_what_was_to_be_made(
+    create: Callable[[Manifest], Manifest],
+    namespace: str,
+    kubeconfig: Path,
+    get: Callable[[str], Manifest],
+) -> None:
+    others = [config("a") | {"data": {"other": "theirs"}}, config("b", "theirs"), claim("c")]
+    there = [f"{create(other)['kind']}/{other['metadata']['name']}" for other in others]
+    before = [get(name) for name in there]
+
+    with connect({"KUBECONFIG": str(kubeconfig)}) as client:
+        cluster = Cluster(client, namespace, "devctl-operator")
+        for manifest in (config("a"), config("b"), claim("c")):
+            with pytest.raises(StaleReadError, match=manifest["kind"]):
+                cluster.make(manifest)
+            made = cluster.make(manifest | {"metadata": {"name": "new"}})
+            assert made["metadata"]["resourceVersion"] != "1"
+            cluster.delete(made)
+
+    assert [get(name) for name in there] == before

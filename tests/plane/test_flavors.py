@@ -1,0 +1,120 @@
+"""Flavors: the default one, two of them at once, what nodes could hold of one, and still can."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from support.servers import SMALL, apply_flavor, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from support.commands import Kubectl
+    from support.user_place import UserPlace
+
+
+# A default flavor is everybody's.
+pytestmark = pytest.mark.exclusive
+
+
+@pytest.fixture
+def flavors(place: UserPlace, kubectl: Kubectl) -> Iterator[tuple[str, str]]:
+    """The names of two flavors that the test makes."""
+    names = (f"{place.name}-one", f"{place.name}-two")
+    yield names
+    kubectl("-n", place.name, "delete", "devserver", "--all")
+    kubectl("delete", "devserverflavor", *names, "--ignore-not-found")
+
+
+@pytest.fixture
+def device(place: UserPlace, kubectl: Kubectl) -> Iterator[str]:
+    """A device of which one node has three, and which nobody else asks for."""
+    name = f"{place.name}.test/device"
+    node = kubectl("get", "nodes", "-o", "name").split()[-1]
+
+    def has(count: str | None) -> None:
+        amounts = {part: {name: count} for part in ("capacity", "allocatable")}
+        patch = json.dumps({"status": amounts})
+        kubectl("patch", node, "--subresource=status", "--type=merge", "-p", patch)
+
+    has("3")
+    yield name
+    has(None)
+
+
+def says(kubectl: Kubectl, flavor: str, kind: str, status: str) -> str | None:
+    """The message of a flavor's condition once it has a status for the present spec."""
+    found = json.loads(kubectl("get", "devserverflavor", flavor, "-o", "json"))
+    for each in found.get("status", {}).get("conditions", []):
+        current = each["observedGeneration"] == found["metadata"]["generation"]
+        if (each["type"], each["status"]) == (kind, status) and current:
+            return str(each["message"])
+    return None
+
+
+def test_who_names_no_flavor_gets_the_only_default(
+    place: UserPlace, kubectl: Kubectl, flavors: tuple[str, str]
+) -> None:
+    one, two = flavors
+    apply_flavor(kubectl, one, resources=SMALL, default=True)
+    place.user.must("create", "box", "--home-size", "10Mi", "--no-wait")
+    box = place.server("box")
+    wait_until(lambda: bool(box.get("statefulset", "box")), "it is made")
+    container = box.get("statefulset", "box")[0]["spec"]["template"]["spec"]["containers"][0]
+    assert container["resources"]["requests"]["cpu"] == SMALL["requests"]["cpu"]
+    assert any(
+        row.split()[0] == one and " yes " in row for row in place.user.must("flavors").splitlines()
+    )
+
+    apply_flavor(kubectl, two, resources=SMALL, default=True)
+    messages = [
+        f"also the default: {name}; set spec.default on one flavor only" for name in flavors
+    ]
+    wait_until(
+        lambda: [says(kubectl, n, "DefaultConflict", "True") for n in (two, one)] == messages,
+        "both say so",
+    )
+    said = place.user.fails(2, "create", "other", "--no-wait")
+    assert "error: no flavor is named, and 2 flavors are the default" in said
+    found = place.user("doctor")
+    assert f"`{one}` and `{two}` are all the default".encode() in found.stdout
+    assert found.returncode == 1
+
+    apply_flavor(kubectl, two, resources=SMALL, default=False)
+    wait_until(lambda: says(kubectl, one, "DefaultConflict", "False") is not None, "one is left")
+    place.user.must("create", "other", "--dry-run=server")
+
+
+def test_a_flavor_says_whether_a_node_could_hold_it(
+    kubectl: Kubectl, flavors: tuple[str, str]
+) -> None:
+    one, _ = flavors
+    apply_flavor(kubectl, one, resources={"requests": {"cpu": "10m", "memory": "900Gi"}})
+    wait_until(lambda: says(kubectl, one, "Schedulable", "False") is not None, "it is told")
+    assert "memory" in (says(kubectl, one, "Schedulable", "False") or "")
+    shown = ("get", "devserverflavor", one, "-o", "jsonpath={.status.schedulable}")
+    assert kubectl(*shown) == "false"
+    apply_flavor(kubectl, one, resources=SMALL)
+    wait_until(lambda: kubectl(*shown) == "true", "a node can")
+
+
+def test_who_may_only_read_flavors_sees_how_many_are_free(
+    place: UserPlace, kubectl: Kubectl, flavors: tuple[str, str], device: str
+) -> None:
+    one, _ = flavors
+    resources = {part: {**amounts, device: "1"} for part, amounts in SMALL.items()}
+    apply_flavor(kubectl, one, resources=resources)
+
+    def shows(free: int, total: int) -> bool:
+        rows = [row.split() for row in place.user.must("flavors").splitlines()]
+        return [one, "20m", "32Mi", str(free), str(total)] in [row[:5] for row in rows]
+
+    wait_until(lambda: shows(3, 3), "it is counted")
+    place.user.must("create", "counted", "--flavor", one, "--home-size", "10Mi", "--no-wait")
+    wait_until(lambda: shows(2, 3), "one of them is in use")
+    place.user.must("stop", "counted")
+    wait_until(lambda: shows(3, 3), "it is free again")
+    (row,) = kubectl("get", "devserverflavor", one, "--no-headers").splitlines()
+    assert row.split()[3:5] == ["3", "3"]

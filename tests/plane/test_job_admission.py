@@ -1,0 +1,118 @@
+"""Who may write what of jobs and of what belongs to them, as tenants meet it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from support.tenants import (
+    ADMINISTRATOR,
+    ALICE,
+    BOB,
+    OBSERVER,
+    OPERATOR,
+    Manifest,
+    Tenants,
+    child,
+    job,
+    workload,
+)
+
+from devctl.api.ephemeral_acceleration_job import GROUP, JOB, KIND, VERSION, WAKE
+
+if TYPE_CHECKING:
+    from support.commands import Kubectl
+
+pytestmark = pytest.mark.usefixtures("enforced")
+
+MARKED = ("Pod", "PersistentVolumeClaim")
+REFUSED = "is written by devctl only"
+UID = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.mark.parametrize("key", [WAKE, f"{GROUP}/other", "devops.yourcompany.com/wake"])
+def test_only_devctl_writes_its_metadata_of_a_job(tenants: Tenants, key: str) -> None:
+    for field in ("labels", "annotations"):
+        said = tenants.refused(ALICE, job(**{field: {key: "x"}}))
+        assert f"`{key}` {REFUSED}: `{ALICE}` cannot add, change or remove it" in said
+        for user in (OPERATOR, OBSERVER, ADMINISTRATOR):
+            tenants.create(user, job(**{field: {key: "x"}}))
+    tenants.create(ALICE, job(labels={"team": "blue"}))
+
+
+@pytest.mark.parametrize(
+    "key", ["ansible.sdk.operatorframework.io/reconcile-period", "operator-sdk/other"]
+)
+def test_nobody_sets_what_the_framework_reads(tenants: Tenants, key: str) -> None:
+    for user in (ADMINISTRATOR, ALICE, OPERATOR):
+        said = tenants.refused(user, job(annotations={key: "x"}))
+        assert f"annotation `{key}` cannot be set on {KIND}s" in said
+
+
+@pytest.mark.parametrize("kind", MARKED)
+@pytest.mark.parametrize("field", ["labels", "annotations"])
+def test_nobody_marks_an_object_as_part_of_a_job(tenants: Tenants, kind: str, field: str) -> None:
+    marked = child(kind, "child", **{field: {JOB: "box"}})
+    assert REFUSED in tenants.refused(ALICE, marked)
+    for user in (OPERATOR, OBSERVER, ADMINISTRATOR):
+        tenants.create(user, marked)
+    tenants.create(ALICE, child(kind, labels={"app": "gpu-job"}))
+
+
+@pytest.mark.parametrize("kind", MARKED)
+def test_nobody_gives_an_object_a_job_as_its_owner(tenants: Tenants, kind: str) -> None:
+    owner = {"apiVersion": f"{GROUP}/{VERSION}", "kind": KIND, "name": "box", "uid": UID}
+    said = tenants.refused(ALICE, child(kind, ownerReferences=[owner]))
+    assert f"owner `{KIND}/box` {REFUSED}" in said
+
+
+def test_the_mark_of_a_volume_is_not_taken_off(tenants: Tenants) -> None:
+    claim = child("PersistentVolumeClaim", "artifacts-box", labels={JOB: "box"})
+    tenants.create(ADMINISTRATOR, claim, keep=True)
+    for change in (f"{JOB}-", f"{JOB}=other"):
+        said = tenants.refusal(ALICE, "label", "--overwrite", "pvc/artifacts-box", change)
+        assert REFUSED in said
+    for note in ("finished-at", "released-at", "pvc-ttl-seconds"):
+        said = tenants.refusal(ALICE, "annotate", "pvc/artifacts-box", f"{GROUP}/{note}=1")
+        assert REFUSED in said
+    tenants.run(ALICE, "label", "pvc/artifacts-box", "team=blue")
+    tenants.run(ALICE, "delete", "pvc/artifacts-box", "--wait=false")
+
+
+def test_a_template_is_judged_like_what_is_made_from_it(tenants: Tenants) -> None:
+    for template, claim in (({"labels": {JOB: "box"}}, None), ({}, {"labels": {JOB: "box"}})):
+        stateful = child("StatefulSet")
+        stateful["spec"] = workload(template, claim)
+        assert f"`{JOB}` in a template {REFUSED}" in tenants.refused(ALICE, stateful)
+        tenants.create(ADMINISTRATOR, stateful)
+
+
+def test_the_right_is_asked_for_each_kind(tenants: Tenants, kubectl: Kubectl) -> None:
+    """Who writes the marks of servers does not write those of jobs for that."""
+    role: Manifest = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": {"name": "marks"},
+        "rules": [
+            {
+                "apiGroups": ["devops.yourcompany.com"],
+                "resources": ["devservers"],
+                "verbs": ["write-reserved-metadata"],
+            }
+        ],
+    }
+    tenants.create(ADMINISTRATOR, role, keep=True)
+    tenants.run(ADMINISTRATOR, "create", "rolebinding", "marks", "--role=marks", f"--user={BOB}")
+    tenants.create(BOB, child("Pod", labels={"devops.yourcompany.com/devserver": "box"}))
+    assert REFUSED in tenants.refused(BOB, child("Pod", labels={JOB: "box"}))
+    assert kubectl
+
+
+def test_a_status_that_a_user_writes_is_not_kept(tenants: Tenants) -> None:
+    status = {"status": {"phase": "Succeeded", "finishedAt": "2001-01-01T00:00:00Z"}}
+    tenants.create(ALICE, job() | status, keep=True)
+    tenants.run(ALICE, "patch", "eaj/box", "--type=merge", "-p", json.dumps(status))
+    assert tenants.read("eaj/box").get("status", {}).get("finishedAt") is None
+    patch = ("patch", "eaj/box", "--subresource=status", "--type=merge", "-p", json.dumps(status))
+    assert "forbidden" in tenants.refusal(ALICE, *patch).lower()

@@ -1,0 +1,176 @@
+"""What the API server refuses of DevServers and flavors, and why."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.tenants import (
+    ADMINISTRATOR,
+    ALICE,
+    BOB,
+    Manifest,
+    Tenants,
+    flavor,
+    server,
+)
+
+if TYPE_CHECKING:
+    from support.commands import Kubectl
+
+pytestmark = pytest.mark.usefixtures("deployed")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"mode": "distributed"}, "needs spec.distributed with a worldSize"),
+        (
+            {"mode": "distributed", "distributed": {"worldSize": 3, "nprocsPerNode": 2}},
+            "worldSize must be a multiple of nprocsPerNode",
+        ),
+        (
+            {"mode": "distributed", "distributed": {"worldSize": 1025}},
+            "is the number of pods, and there can be 1024",
+        ),
+        ({"lifecycle": {"autoShutdown": True}}, "autoShutdown needs idleTimeout"),
+        *(
+            ({"lifecycle": {field: value}}, "a duration is from a minute to a year")
+            for field in ("idleTimeout", "timeToLive")
+            for value in (0, 59, 31536001, "", "0s", "59s", "0d0h0m", "5x", "365d1s", "999d9999h")
+        ),
+        *(
+            ({"persistentHomeSize": size}, "a home has 1Mi to 1Pi")
+            for size in (100, "100", "0", "5x", "2Pi", "-1Gi", "1e12", "1e99999999")
+        ),
+        ({"sharedVolumeClaimName": "other/claim"}, "spec.sharedVolumeClaimName in body should"),
+        ({"sharedVolumeClaimName": "home-bob-0"}, "a server's home (`home-...`) cannot be shared"),
+        ({"mode": "gang"}, 'supported values: "standalone", "distributed"'),
+        ({"image": "a\nprivileged: true"}, "spec.image"),
+        ({"hostNetwork": True}, 'unknown field "spec.hostNetwork"'),
+        ({"flavor": ""}, "spec.flavor in body should be at least 1 chars long"),
+    ],
+)
+def test_a_wrong_server_is_refused(kubectl: Kubectl, changes: dict[str, Any], said: str) -> None:
+    before = time.monotonic()
+    assert said in Tenants(kubectl, "default").refused(ADMINISTRATOR, server(**changes))
+    # An exponent once kept the API server busy until its timeout.
+    assert time.monotonic() - before < 10
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"flavor": "gpu-large"},
+        {"mode": "distributed", "distributed": {"worldSize": 4096, "nprocsPerNode": 4}},
+        {"distributed": {"worldSize": 4}},
+        {"lifecycle": {"idleTimeout": 3600, "autoShutdown": True}},
+        {"lifecycle": {"idleTimeout": "60s", "timeToLive": "365d"}},
+        {"lifecycle": {"idleTimeout": "0d1h0m", "timeToLive": "1d12h30m5s"}},
+        {"persistentHomeSize": "1.5Ti"},
+        {"persistentHomeSize": 1073741824},
+        {"sharedVolumeClaimName": "home-data"},
+    ],
+)
+def test_a_right_server_is_accepted(kubectl: Kubectl, changes: dict[str, Any]) -> None:
+    Tenants(kubectl, "default").create(ADMINISTRATOR, server(**changes))
+
+
+GPU = "nvidia.com/gpu"
+
+
+@pytest.mark.parametrize(
+    ("requests", "limits", "said"),
+    [
+        ({"cpu": 2}, {"cpu": "1500m"}, "no request can be larger than its limit"),
+        ({"memory": "1Gi"}, {"memory": "1G"}, "no request can be larger than its limit"),
+        ({GPU: 1}, {}, "their limit must be there and be the same"),
+        ({"cpu": 1}, {GPU: 1}, "their limit must be there and be the same"),
+        ({GPU: 1}, {GPU: 2}, "their limit must be there and be the same"),
+        ({"hugepages-2Mi": "4Mi"}, {}, "their limit must be there and be the same"),
+        ({GPU: "500m"}, {GPU: "500m"}, "are counted in whole numbers"),
+        ({"gpu": 1}, {}, "a resource is cpu, memory, ephemeral-storage"),
+        ({"": 1}, {}, "a resource is cpu, memory, ephemeral-storage"),
+        ({"kubernetes.io/gpu": 1}, {"kubernetes.io/gpu": 1}, "a resource is cpu, memory"),
+        ({"cpu": "1e99999999"}, {"cpu": 1}, "spec.resources.requests.cpu in body should match"),
+    ],
+)
+def test_wrong_resources_are_refused(
+    kubectl: Kubectl, requests: Manifest, limits: Manifest, said: str
+) -> None:
+    manifest = flavor(resources={"requests": requests, "limits": limits})
+    assert said in Tenants(kubectl, "default").refused(ADMINISTRATOR, manifest)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"nodeSelector": {"": "x"}}, "every name must be that of a label"),
+        ({"nodeSelector": {"a b": "x"}}, "every name must be that of a label"),
+        ({"tolerations": [{"operator": "Equal"}]}, "without a key needs operator `Exists`"),
+        ({"tolerations": [{"operator": "Exists", "value": "x"}]}, "`Exists` has no value"),
+        (
+            {"tolerations": [{"key": "a", "tolerationSeconds": 3}]},
+            "tolerationSeconds needs effect `NoExecute`",
+        ),
+    ],
+)
+def test_a_wrong_flavor_is_refused(kubectl: Kubectl, changes: dict[str, Any], said: str) -> None:
+    assert said in Tenants(kubectl, "default").refused(ADMINISTRATOR, flavor(**changes))
+
+
+def test_right_flavors_are_accepted(kubectl: Kubectl) -> None:
+    requests = {"cpu": "1500m", "memory": "1G", GPU: 1, "ephemeral-storage": "1Gi"}
+    limits = {"cpu": 2, "memory": "1Gi", GPU: "1"}
+    taints = [{"key": "a/b", "effect": "NoExecute", "tolerationSeconds": 3}]
+    whole = {"resources": {"requests": requests, "limits": limits}}
+    selector = {"nodeSelector": {"topology.kubernetes.io/zone": "a", "instance-type": ""}}
+    for changes in ({}, {"default": True}, {**whole, **selector, "tolerations": taints}):
+        Tenants(kubectl, "default").create(ADMINISTRATOR, flavor(**changes))
+
+
+def test_an_owner_stays_and_a_home_only_grows(tenants: Tenants) -> None:
+    tenants.create(ADMINISTRATOR, server(), keep=True)
+
+    def change(**spec: Any) -> tuple[str, ...]:
+        patch = json.dumps({"spec": spec})
+        return ("patch", "devserver/box", "--type=merge", "--dry-run=server", "-p", patch)
+
+    said = tenants.refusal(ADMINISTRATOR, *change(owner=BOB))
+    assert "a server keeps its owner: create one of another name for somebody else" in said
+    for smaller in ("1023Mi", "1G", 1073741823):
+        said = tenants.refusal(ADMINISTRATOR, *change(persistentHomeSize=smaller))
+        assert "homes only grow: for a smaller one, create a server of another name" in said
+    for size in ("1024Mi", "1025Mi", 1073741824, "2Gi"):
+        tenants.run(ALICE, *change(persistentHomeSize=size))
+
+
+def test_a_condition_says_why_and_since_when(tenants: Tenants) -> None:
+    tenants.create(ADMINISTRATOR, server(), keep=True)
+    options = ("devserver/box", "--subresource=status", "--type=merge", "--dry-run=server")
+
+    def patch(**changes: str) -> tuple[str, ...]:
+        status = {"conditions": [{"type": "Test", "status": "True", **changes}]}
+        return ("patch", *options, "-p", json.dumps({"status": status}))
+
+    when = "2026-01-01T00:00:00Z"
+    tenants.run(ADMINISTRATOR, *patch(reason="Tested", message="", lastTransitionTime=when))
+    said = tenants.refusal(ADMINISTRATOR, *patch())
+    for field in ("reason", "message", "lastTransitionTime"):
+        assert f"status.conditions[0].{field}: Required value" in said
+    wordy = patch(reason="Two words", message="", lastTransitionTime=when)
+    assert "conditions[0].reason in body should match" in tenants.refusal(ADMINISTRATOR, *wordy)
+
+
+def test_a_list_fits_a_terminal_and_can_be_filtered(tenants: Tenants) -> None:
+    tenants.create(ADMINISTRATOR, server("a-server-of-alice", flavor="gpu-large"), keep=True)
+    header, line = tenants.run(ALICE, "get", "dsrv").splitlines()
+    assert header.split() == ["NAME", "FLAVOR", "MODE", "PHASE", "READY", "REASON", "AGE"]
+    assert max(len(header), len(line)) <= 80
+    filters = f"spec.owner={ALICE},spec.flavor=gpu-large,spec.mode=standalone,spec.stopped=true"
+    for selector, count in ((filters, 1), (f"spec.owner={BOB}", 0)):
+        found = tenants.run(ALICE, "get", "dsrv", "--field-selector", selector, "-o", "name")
+        assert len(found.split()) == count
+    assert "a-server-of-alice" in tenants.run(ADMINISTRATOR, "get", "devctl", "-o", "name")

@@ -1,0 +1,352 @@
+"""The observer on real pods. Children are made by hand here, and the operator is away meanwhile."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.deployment import SYSTEM
+from support.processes import leader
+from support.rights import own_rules
+from support.servers import wait_until
+
+from devctl.api import ephemeral_acceleration_job as job
+from devctl.api.labels import DEVSERVER, FLAVOR, FLAVOR_GENERATION, GROUP, MANAGED_BY, MANAGER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from support.commands import Kubectl
+
+    from devctl.local.images import Image
+
+SLEEP = "trap 'exit 0' TERM; while :; do sleep 1; done"
+Status = dict[str, Any]
+
+
+pytestmark = pytest.mark.usefixtures("operator_away")
+
+
+@pytest.fixture
+def flavor(kubectl: Kubectl, namespace: str) -> Iterator[str]:
+    """A flavor of the test's own, named like its namespace."""
+    apply(kubectl, flavor_manifest(namespace))
+    yield namespace
+    kubectl("delete", "devserverflavor", namespace, "--ignore-not-found")
+
+
+def flavor_manifest(name: str, **spec: Any) -> dict[str, Any]:
+    resources = {"requests": {"cpu": "10m", "memory": "16Mi"}}
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "DevServerFlavor",
+        "metadata": {"name": name},
+        "spec": {"resources": resources, **spec},
+    }
+
+
+def apply(kubectl: Kubectl, manifest: dict[str, Any]) -> dict[str, Any]:
+    options = ("--server-side", "--force-conflicts", "-o", "json", "-f", "-")
+    applied: dict[str, Any] = json.loads(kubectl("apply", *options, input=json.dumps(manifest)))
+    return applied
+
+
+class Maker:
+    """Makes servers, and children as a role would."""
+
+    def __init__(self, kubectl: Kubectl, namespace: str, flavor: str, image: str) -> None:
+        self.kubectl, self.namespace, self.flavor, self.image = kubectl, namespace, flavor, image
+
+    def server(self, **spec: Any) -> dict[str, Any]:
+        return apply(
+            self.kubectl,
+            {
+                "apiVersion": f"{GROUP}/v1",
+                "kind": "DevServer",
+                "metadata": {"name": "box", "namespace": self.namespace},
+                "spec": {"owner": "alice", "flavor": self.flavor, "image": self.image, **spec},
+            },
+        )
+
+    def stateful_set(
+        self, server: dict[str, Any], command: str = SLEEP, *, replicas: int = 1, **changes: Any
+    ) -> None:
+        labels = {MANAGED_BY: MANAGER, DEVSERVER: "box"}
+        memory = {"memory": changes.pop("memory", "64Mi")}
+        container = {
+            "name": "main",
+            "image": changes.pop("image", self.image),
+            "imagePullPolicy": changes.pop("pull", "IfNotPresent"),
+            "command": ["sh", "-c", command],
+            "resources": {"requests": changes.pop("requests", {}), "limits": memory},
+            "volumeMounts": [{"name": "home", "mountPath": "/home/dev"}],
+        }
+        owner = {k: server["metadata"][k] for k in ("name", "uid")}
+        owner |= {"apiVersion": server["apiVersion"], "kind": server["kind"]}
+        apply(
+            self.kubectl,
+            {
+                "apiVersion": "apps/v1",
+                "kind": "StatefulSet",
+                "metadata": {
+                    "name": "box",
+                    "namespace": self.namespace,
+                    "labels": labels,
+                    "ownerReferences": [owner],
+                },
+                "spec": {
+                    "replicas": replicas,
+                    "serviceName": "box",
+                    "podManagementPolicy": "Parallel",
+                    "selector": {"matchLabels": {DEVSERVER: "box"}},
+                    "template": {
+                        "metadata": {
+                            "labels": labels,
+                            "annotations": {FLAVOR: self.flavor, FLAVOR_GENERATION: "1"},
+                        },
+                        "spec": {"terminationGracePeriodSeconds": 5, "containers": [container]},
+                    },
+                    "volumeClaimTemplates": [
+                        {
+                            "metadata": {"name": "home", "labels": labels},
+                            "spec": {
+                                "accessModes": ["ReadWriteOnce"],
+                                "storageClassName": changes.pop("storage", "devctl-home"),
+                                "resources": {"requests": {"storage": "1Mi"}},
+                            },
+                        }
+                    ],
+                },
+            },
+        )
+
+    def read(self) -> dict[str, Any]:
+        """The server as it is stored."""
+        found: dict[str, Any] = json.loads(
+            self.kubectl("get", "devserver", "box", "-n", self.namespace, "-o", "json")
+        )
+        return found
+
+    def status(self) -> Status:
+        return dict(self.read().get("status", {}))
+
+    def until(self, phase: str, reason: str, seconds: float = 60) -> Status:
+        """The status, once phase and reason are these."""
+        deadline = time.monotonic() + seconds
+        while True:
+            status = self.status()
+            if (status.get("phase"), ready(status).get("reason")) == (phase, reason):
+                return status
+            assert time.monotonic() < deadline, json.dumps(status, indent=1)
+            time.sleep(0.2)
+
+
+def ready(status: Status) -> dict[str, Any]:
+    return condition(status, "Ready")
+
+
+def condition(status: Status, kind: str) -> dict[str, Any]:
+    return next((dict(c) for c in status.get("conditions", []) if c["type"] == kind), {})
+
+
+@pytest.fixture
+def make(kubectl: Kubectl, namespace: str, flavor: str, images: dict[str, Image]) -> Maker:
+    """Makes things in the test's namespace."""
+    return Maker(kubectl, namespace, flavor, images["base"].reference)
+
+
+def events(kubectl: Kubectl, namespace: str) -> list[tuple[str, str]]:
+    selector = "involvedObject.kind=DevServer"
+    found = json.loads(
+        kubectl("get", "events", "-n", namespace, "--field-selector", selector, "-o", "json")
+    )
+    items = sorted(found["items"], key=lambda event: event["metadata"]["creationTimestamp"])
+    return [(event["type"], event["reason"]) for event in items]
+
+
+def await_events(make: Maker, *told: tuple[str, str]) -> None:
+    """Wait until Events tell of this: each is posted after the status that it is about."""
+    wait_until(lambda: {*told} <= {*events(make.kubectl, make.namespace)}, f"Events tell of {told}")
+
+
+def test_a_server_starts_and_runs(kubectl: Kubectl, namespace: str, make: Maker) -> None:
+    server = make.server()
+    make.until("Pending", "NotApplied")
+    make.stateful_set(server)
+    status = make.until("Running", "Ready")
+    assert ready(status)["status"] == "True"
+    assert ready(status)["observedGeneration"] == server["metadata"]["generation"]
+    assert (status["replicas"], status["readyReplicas"], status["flavorGeneration"]) == (1, 1, 1)
+    replica = status["replicaStatuses"][0]
+    pod = json.loads(kubectl("get", "pod", "box-0", "-n", namespace, "-o", "json"))
+    assert replica["node"] == pod["spec"]["nodeName"]
+    assert replica["ip"] == pod["status"]["podIP"]
+    assert status["endpoints"]["master"] == f"box-0.box.{namespace}.svc:29500"
+    assert condition(status, "FlavorOutdated")["reason"] == "UpToDate"
+
+    await_events(make, ("Normal", "Pending"), ("Normal", "Running"))
+
+
+def test_a_stopped_server_has_nothing_left(make: Maker) -> None:
+    make.stateful_set(make.server())
+    make.until("Running", "Ready")
+    make.stateful_set(make.server(stopped=True), replicas=0)
+    status = make.until("Stopped", "Stopped")
+    assert (status["replicas"], status["replicaStatuses"]) == (0, [])
+    await_events(make, ("Normal", "Stopped"))
+
+
+def test_a_distributed_server_lists_every_replica(make: Maker) -> None:
+    server = make.server(mode="distributed", distributed={"worldSize": 4, "nprocsPerNode": 2})
+    make.stateful_set(server, replicas=2)
+    status = make.until("Running", "Ready")
+    assert ready(status)["message"] == "2 of 2 replicas ready"
+    assert [r["pod"] for r in status["replicaStatuses"]] == ["box-0", "box-1"]
+    assert len(status["endpoints"]["hosts"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"command": "exit 3"}, ("Failed", "CrashLoop", "ended with exit code 3")),
+        (
+            {"command": "tail /dev/zero", "memory": "20Mi"},
+            ("Failed", "OutOfMemory", "choose a flavor with more memory"),
+        ),
+        (
+            {"image": "localhost/devctl/none:1"},
+            ("Failed", "ImagePullFailed", "image `localhost/devctl/none:1` cannot be pulled"),
+        ),
+        (
+            {"image": "localhost/devctl/none:1", "pull": "Never"},
+            ("Failed", "ImagePullFailed", "cannot be pulled"),
+        ),
+        (
+            {"requests": {"cpu": "10000"}},
+            ("Pending", "Unschedulable", "no node has enough free `cpu`"),
+        ),
+        (
+            {"storage": "none"},
+            ("Pending", "VolumePending", "claim `home-box-0` gets no volume"),
+        ),
+    ],
+    ids=["crash", "memory", "image", "image-never", "cpu", "storage"],
+)
+def test_it_says_why_a_server_does_not_run(
+    make: Maker, changes: dict[str, Any], expected: tuple[str, str, str]
+) -> None:
+    phase, reason, said = expected
+    make.stateful_set(make.server(), **changes)
+    status = make.until(phase, reason, 120)
+    assert said in ready(status)["message"]
+    await_events(make, ("Warning", reason))
+
+
+def test_it_says_when_the_quota_is_used_up(kubectl: Kubectl, namespace: str, make: Maker) -> None:
+    kubectl("create", "quota", "team", "-n", namespace, "--hard=pods=0")
+    # It counts from when Kubernetes has taken it in.
+    taken_in = "--for=jsonpath={.status.hard.pods}=0"
+    kubectl("wait", "quota/team", "-n", namespace, taken_in, "--timeout=60s")
+    make.stateful_set(make.server())
+    status = make.until("Pending", "QuotaExceeded")
+    assert (
+        "quota `team` is used up: it needs pods=1, but pods=0 of pods=0"
+        in (ready(status)["message"])
+    )
+    kubectl("delete", "quota", "team", "-n", namespace)
+
+
+def test_an_unknown_flavor_is_a_failure_that_lists_the_others(make: Maker) -> None:
+    make.server(flavor="no-such-flavor")
+    status = make.until("Failed", "InvalidFlavor")
+    assert "set spec.flavor to one of: " in ready(status)["message"]
+    make.server()
+    make.until("Pending", "NotApplied")
+
+
+def test_a_changed_flavor_is_told_and_whether_it_fits(
+    kubectl: Kubectl, make: Maker, flavor: str
+) -> None:
+    make.stateful_set(make.server())
+    make.until("Running", "Ready")
+    path = "jsonpath={.status.schedulable}"
+    assert kubectl("get", "devserverflavor", flavor, "-o", path) == "true"
+
+    apply(kubectl, flavor_manifest(flavor, nodeSelector={"no-node": "has-this"}))
+    kubectl("wait", "devserverflavor", flavor, f"--for={path}=false", "--timeout=60s")
+    wait_until(
+        lambda: condition(make.status(), "FlavorOutdated")["status"] == "True", "it is outdated"
+    )
+    assert make.status()["phase"] == "Running"
+
+
+def test_time_to_live_deletes_the_server_and_not_its_home(
+    kubectl: Kubectl, namespace: str, make: Maker
+) -> None:
+    server = make.server(lifecycle={"timeToLive": 60})
+    make.stateful_set(server)
+    status = make.until("Running", "Ready")
+    created = datetime.fromisoformat(server["metadata"]["creationTimestamp"])
+    expires = datetime.fromisoformat(status["expiresAt"])
+    assert (expires - created).total_seconds() == 60
+    claim = kubectl("get", "pvc", "home-box-0", "-n", namespace, "-o", "jsonpath={.metadata.uid}")
+
+    kubectl("wait", "devserver/box", "-n", namespace, "--for=delete", "--timeout=90s")
+    late = datetime.now(tz=expires.tzinfo) - expires
+    assert 0 <= late.total_seconds() < 30
+    kubectl("wait", "pod/box-0", "-n", namespace, "--for=delete", "--timeout=60s")
+    left = kubectl("get", "pvc", "home-box-0", "-n", namespace, "-o", "jsonpath={.metadata.uid}")
+    assert left == claim
+    await_events(make, ("Normal", "Expired"))
+
+
+@pytest.mark.exclusive
+def test_a_new_observer_writes_nothing_that_is_there(
+    kubectl: Kubectl, namespace: str, make: Maker
+) -> None:
+    make.stateful_set(make.server())
+    make.until("Running", "Ready")
+    time.sleep(1)  # what the running status caused has been seen
+    before, told = make.read(), events(kubectl, namespace)
+    dead = leader(kubectl, "observer")
+    selector = ("-n", SYSTEM, "-l", "app.kubernetes.io/component=observer")
+    kubectl("delete", "pod", *selector, "--grace-period=0", "--force")
+    kubectl("rollout", "status", "deployment/devctl-observer", "-n", SYSTEM, "--timeout=60s")
+
+    wait_until(lambda: leader(kubectl, "observer") not in {"", dead}, "the new one leads")
+    kubectl("delete", "pod", "box-0", "-n", namespace, "--wait=false")
+    deadline = time.monotonic() + 60
+    seen = set()
+    while "Starting" not in seen:
+        assert time.monotonic() < deadline
+        current = make.read()
+        if current["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]:
+            assert current["status"] == before["status"]
+        seen.add(current["status"]["phase"])
+        time.sleep(0.1)
+    make.until("Running", "Ready")
+    assert told == events(kubectl, namespace)[: len(told)]
+
+
+def test_it_may_do_exactly_what_it_does(kubectl: Kubectl) -> None:
+    verbs = ("get", "list", "watch", "patch", "delete")
+    cluster_wide = {(GROUP, "devservers", "", verb) for verb in verbs}
+    cluster_wide |= {
+        (GROUP, f"{kind}/status", "", "patch") for kind in ("devservers", "devserverflavors")
+    }
+    children = [("apps", "statefulsets")]
+    children += [("", kind) for kind in ("pods", "persistentvolumeclaims", "nodes", "events")]
+    cluster_wide |= {(*child, "", verb) for child in children for verb in ("list", "watch")}
+    cluster_wide |= {("", "events", "", "create")}
+    jobs, claims = (job.GROUP, job.PLURAL), ("", "persistentvolumeclaims")
+    cluster_wide |= {(*jobs, "", verb) for verb in ("get", "list", "watch", "patch")}
+    cluster_wide |= {(*claims, "", verb) for verb in ("patch", "delete")}
+    cluster_wide |= {(group, f"{kind}/status", "", "patch") for group, kind in (jobs, claims)}
+    lease = ("coordination.k8s.io", "leases")
+    own = {(*lease, "", "create")}
+    own |= {(*lease, "devctl-observer", verb) for verb in ("get", "update")}
+    assert own_rules(kubectl, "devctl-observer", "default") == cluster_wide
+    assert own_rules(kubectl, "devctl-observer", SYSTEM) == cluster_wide | own

@@ -1,0 +1,194 @@
+"""A script on both ranks of a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pexpect
+import pytest
+from support.servers import wait_until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.command_line import CommandLine
+    from support.servers import DevServer
+
+LINES = 100_000
+# Several megabytes in all, so that some are still on their way when the script ends.
+WIDTH = 60
+NO_TEXT = b"caf\xe9 \xff\xfe\x80 \xf0\x9f\n"
+# What torchrun gives each process, and what no two processes have in common.
+TORCHRUNS = {"GROUP_RANK", "LOCAL_RANK", "OMP_NUM_THREADS", "RANK", "WORLD_SIZE", "_"}
+TORCHRUNS |= {"GROUP_WORLD_SIZE", "ROLE_NAME", "ROLE_RANK", "ROLE_WORLD_SIZE"}
+OWN = TORCHRUNS | {"OLDPWD", "PWD", "SHLVL", "TORCH_NCCL_ASYNC_ERROR_HANDLING"}
+SCRIPTS = {
+    "lines.py": f"for number in range({LINES}): print(str(number).ljust({WIDTH}))",
+    "environment.py": "import json, os\nprint(json.dumps(dict(os.environ)))",
+    "fails.py": (
+        "import os, sys, time\n"
+        "print('about to fail', flush=True)\n"
+        "if os.environ['RANK'] == '1': sys.exit('no such luck')\n"
+        "time.sleep(300)\n"
+    ),
+    "waits.py": "import time\nprint('waiting', flush=True)\ntime.sleep(300)\n",
+    "bytes.py": (
+        "import os, sys\n"
+        f"sys.stdout.buffer.write({NO_TEXT!r})\n"
+        "sys.stdout.flush()\n"
+        "if os.environ['RANK'] == '1': os._exit(3)\n"
+    ),
+    "sums.py": (
+        "import torch, torch.distributed as dist\n"
+        "dist.init_process_group('gloo')\n"
+        "one = torch.ones(1) * (dist.get_rank() + 1)\n"
+        "dist.all_reduce(one)\n"
+        "print('sum', one.item())\n"
+        "dist.destroy_process_group()\n"
+    ),
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    for name, text in SCRIPTS.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def left(lab: DevServer) -> str:
+    """Scripts of ours that still run on a rank."""
+    look = "pgrep -af '[.]py' | grep -E 'waits|fails|lines|sums' | grep -v pgrep || true"
+    return "".join(lab.run(look, rank) for rank in (0, 1))
+
+
+def test_both_ranks_train_together(command_line: CommandLine, project: Path) -> None:
+    shown = command_line.must("run", "lab", "sums.py", cwd=project)
+    lines = sorted(line for line in shown.splitlines() if "sum" in line)
+    assert lines == ["[0] sum 3.0", "[1] sum 3.0"]
+
+
+def slowly(
+    command_line: CommandLine, wait: float, *args: str, cwd: Path, pause: float = 0
+) -> list[str]:
+    """The lines of a command's output, which is read after a while only, piece by piece."""
+    said = b""
+    with command_line.start(*args, cwd=cwd) as running:
+        assert running.stdout
+        time.sleep(wait)
+        while piece := os.read(running.stdout.fileno(), 1 << 16):
+            said += piece
+            time.sleep(pause)
+    assert running.returncode == 0
+    return said.decode().splitlines()
+
+
+def complete(shown: list[str], rank: int) -> bool:
+    """Whether all that a rank has printed is there, in order."""
+    own = (line[4:].strip() for line in shown if line.startswith(f"[{rank}] "))
+    return [line for line in own if line.isdecimal()] == [str(n) for n in range(LINES)]
+
+
+def test_many_lines_arrive_complete_and_in_order_whoever_reads(
+    command_line: CommandLine, project: Path
+) -> None:
+    shown = slowly(command_line, 5, "run", "lab", "lines.py", cwd=project)
+    assert [complete(shown, rank) for rank in (0, 1)] == [True, True]
+    shown = slowly(command_line, 3, "logs", "lab", "--replica", "1", cwd=project, pause=0.02)
+    assert [complete(shown, rank) for rank in (0, 1)] == [False, True]
+    shown = command_line.must("logs", "lab", "--replica", "0", "--tail", "2").splitlines()
+    assert [line[4:].strip() for line in shown] == [str(LINES - 2), str(LINES - 1)]
+
+
+def test_what_is_no_text_is_printed_as_it_is(command_line: CommandLine, project: Path) -> None:
+    result = command_line("run", "lab", "bytes.py", cwd=project)
+    assert result.returncode == 3
+    assert all(f"[{rank}] ".encode() + NO_TEXT in result.stdout for rank in (0, 1))
+    logs = command_line("logs", "lab", "--replica", "0", "--tail", "1")
+    assert (logs.returncode, logs.stdout) == (0, b"[0] " + NO_TEXT)
+
+
+def test_the_environment_is_exactly_the_servers(
+    command_line: CommandLine, project: Path, lab: DevServer
+) -> None:
+    shown = command_line.must("run", "lab", "environment.py", cwd=project)
+    for rank in (0, 1):
+        line = next(line[4:] for line in shown.splitlines() if line.startswith(f"[{rank}] {{"))
+        training = json.loads(line)
+        program = "import json, os; print(json.dumps(dict(os.environ)))"
+        server = json.loads(lab.run(f"python3 -c '{program}'", rank))
+        assert {training["RANK"], training["WORLD_SIZE"]} == {str(rank), "2"}
+        further = {
+            name
+            for name in training.keys() | server.keys()
+            if training.get(name) != server.get(name) and not name.startswith("TORCHELASTIC_")
+        }
+        assert further <= OWN
+
+
+def test_the_first_failure_is_shown_and_ends_all(
+    command_line: CommandLine, project: Path, lab: DevServer
+) -> None:
+    result = command_line("run", "lab", "fails.py", cwd=project)
+    said = result.stderr.decode() + result.stdout.decode()
+    assert result.returncode == 1, said
+    last = said.partition("the last lines of rank 1, which failed first:")[2]
+    assert "no such luck" in last
+    assert "rank 1 ended with exit code 1" in last
+    wait_until(lambda: left(lab) == "", f"nothing goes on: {left(lab)}")
+
+
+def test_ctrl_c_ends_all_ranks(command_line: CommandLine, project: Path, lab: DevServer) -> None:
+    running = command_line.terminal("run", "lab", "waits.py", cwd=project)
+    for _ in range(2):
+        running.expect("waiting")
+    running.sendintr()
+    running.expect("was ended")
+    running.expect(pexpect.EOF)
+    running.close()
+    assert running.exitstatus == 130
+    wait_until(lambda: left(lab) == "", f"nothing goes on: {left(lab)}")
+
+
+def test_it_goes_on_without_us_and_can_be_read_and_ended(
+    command_line: CommandLine, project: Path, lab: DevServer
+) -> None:
+    name = command_line.must("run", "--detach", "lab", "waits.py", cwd=project).strip()
+    following = command_line.start("logs", "lab", "-f")
+    wait_until(lambda: "waiting" in command_line.must("logs", "lab"), "it has printed")
+    following.send_signal(signal.SIGINT)
+    assert following.wait(timeout=20) == 130
+    assert left(lab)
+    attached = command_line.terminal("attach", "lab", name)
+    attached.expect("waiting")
+    command_line.must("stop-run", "lab")
+    attached.expect(f"run `{name}` has failed")
+    attached.close()
+    wait_until(lambda: left(lab) == "", "it has ended")
+    assert name in command_line.must("logs", "--list", "lab", "-o", "name")
+
+
+def test_a_pod_that_is_killed_is_told_soon(
+    command_line: CommandLine, project: Path, lab: DevServer
+) -> None:
+    running = command_line.start("run", "lab", "waits.py", cwd=project)
+    wait_until(lambda: left(lab).count("waits.py") >= 2, "both run", 60)
+    lab.kubectl("-n", lab.namespace, "delete", "pod", "lab-1", "--grace-period=0", "--force")
+    begun = time.monotonic()
+    assert running.stderr
+    said = b""
+    while b"rank 1: " not in said:
+        said = running.stderr.readline()
+        assert said
+    assert time.monotonic() - begun < 10
+    errors = running.stderr.read()
+    assert running.wait(timeout=60) == 1
+    assert b"error: rank 1: " in errors
+    lab.wait("Ready", seconds=120)
+    wait_until(lambda: left(lab) == "", "nothing goes on")

@@ -1,0 +1,171 @@
+"""SSH without a port: the system's own ssh, scp and rsync through devctl."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import pytest
+from support.runs import free_port
+from support.servers import wait_until
+
+from devctl import Client
+from devctl.kube import channels, websocket
+
+if TYPE_CHECKING:
+    from support.command_line import CommandLine
+    from support.servers import DevServer
+
+MEGABYTES = 100
+AT_ONCE = 20
+SERVES = "python3 -m http.server 8765 --bind 127.0.0.1 --directory /etc"
+
+
+@pytest.fixture
+def configured(command_line: CommandLine) -> CommandLine:
+    """What `devctl config-ssh` writes is in the user's own configuration."""
+    command_line.must("config-ssh", "--yes")
+    return command_line
+
+
+def run(command_line: CommandLine, *argv: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        argv,
+        capture_output=True,
+        check=False,
+        env=command_line.variables,
+        stdin=subprocess.DEVNULL,
+        timeout=300,
+    )
+
+
+def test_a_command_and_its_exit_code(command_line: CommandLine) -> None:
+    assert command_line.must("ssh", "lab", "--", "hostname").strip() == "lab-0"
+    assert command_line.must("ssh", "lab", "--replica", "1", "--", "hostname").strip() == "lab-1"
+    assert command_line("ssh", "lab", "--", "exit 7").returncode == 7
+
+
+def test_the_environment_is_the_servers(command_line: CommandLine) -> None:
+    assert command_line.must("ssh", "lab", "--", "echo $MASTER_ADDR").strip() == "lab-0.lab"
+
+
+def test_a_terminal(command_line: CommandLine) -> None:
+    shell = command_line.terminal("ssh", "lab")
+    shell.expect("[$] ")
+    shell.sendline("tty; exit 3")
+    shell.expect("/dev/pts/")
+    shell.wait()
+    assert shell.exitstatus == 3
+
+
+def test_a_large_file_by_scp(configured: CommandLine, lab: DevServer) -> None:
+    source = configured.home / "large"
+    source.write_bytes(os.urandom(MEGABYTES << 20))
+    config = ("-F", str(configured.home / ".ssh/config"))
+    done = run(configured, "scp", *config, str(source), "lab.devctl:large")
+    assert done.returncode == 0, done.stderr
+    digest = sha256(source.read_bytes()).hexdigest()
+    assert lab.run("sha256sum large").split()[0] == digest
+    back = configured.home / "back"
+    done = run(configured, "scp", *config, "lab.devctl:large", str(back))
+    assert done.returncode == 0, done.stderr
+    assert sha256(back.read_bytes()).hexdigest() == digest
+    lab.run("rm large")
+
+
+def test_many_sessions_at_once(command_line: CommandLine) -> None:
+    def session(number: int) -> str:
+        return command_line.must("ssh", "lab", "--", f"sleep 2; echo {number}").strip()
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        assert list(pool.map(session, range(AT_ONCE))) == [str(n) for n in range(AT_ONCE)]
+
+
+def test_rsync_goes_both_ways(configured: CommandLine, lab: DevServer) -> None:
+    source = configured.home / "tree"
+    (source / "a b").mkdir(parents=True)
+    (source / "a b/$(touch x)").write_text("1")
+    shell = ("-e", f"ssh -F {configured.home}/.ssh/config")
+    done = run(configured, "rsync", "-a", *shell, f"{source}/", "lab.1.devctl:tree/")
+    assert done.returncode == 0, done.stderr
+    done = run(configured, "rsync", "-a", *shell, "lab.1.devctl:tree/", f"{source}-back/")
+    assert done.returncode == 0, done.stderr
+    assert (configured.home / "tree-back/a b/$(touch x)").read_text() == "1"
+    lab.run("rm -r tree", rank=1)
+
+
+def test_a_port_is_forwarded_as_long_as_the_session_lasts(command_line: CommandLine) -> None:
+    port = free_port()
+    forward = ("-L", f"{port}:127.0.0.1:8765", "-t")
+    session = command_line.terminal("ssh", "lab", *forward, "--", SERVES)
+    session.expect("Serving HTTP")
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/hostname", timeout=20) as reply:
+        assert reply.read().decode().strip() == "lab-0"
+    session.sendintr()
+    session.wait()
+    with pytest.raises(OSError, match="refused"):
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5)
+
+
+def test_another_host_key_is_refused(command_line: CommandLine, lab: DevServer) -> None:
+    secret = ("-n", lab.namespace, "patch", "secret", "lab-host-key", "--type=merge", "-p")
+    held = lab.get("secret", "lab-host-key")[0]["data"]["ssh_host_ed25519_key.pub"]
+    kind, key, *_ = base64.b64decode(held).decode().split()
+    other = f"{kind} {key[:-4]}{'AAAA' if key[-4:] != 'AAAA' else 'BBBB'}\n".encode()
+
+    def patch(text: str) -> None:
+        lab.kubectl(*secret, json.dumps({"data": {"ssh_host_ed25519_key.pub": text}}))
+
+    patch(base64.b64encode(other).decode())
+    try:
+        refused = command_line("ssh", "lab", "--", "touch let-in")
+    finally:
+        patch(held)
+    assert refused.returncode == 255
+    assert b"Host key verification failed" in refused.stderr
+    assert lab.run("ls let-in 2>/dev/null || true") == ""
+    assert command_line.must("ssh", "lab", "--", "hostname").strip() == "lab-0"
+
+
+def test_silence_is_filled_with_pings(
+    command_line: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[int] = []
+    frame = websocket.frame
+
+    def noted(kind: int, payload: bytes) -> bytes:
+        sent.append(kind)
+        return frame(kind, payload)
+
+    monkeypatch.setattr(channels, "WebSocket", partial(websocket.WebSocket, silence=0.1))
+    monkeypatch.setattr(websocket, "frame", noted)
+    client = Client(kubeconfig=str(command_line.kubeconfig), namespace=command_line.namespace)
+    found = client.execute("lab", ["sh", "-c", "sleep 2; echo still here"])
+    assert found.stdout == "still here\n"
+    assert sent.count(websocket.PING) > 5
+
+
+def test_a_pod_that_is_killed_ends_the_session_with_words(
+    command_line: CommandLine, lab: DevServer
+) -> None:
+    before = lab.uids("pod")["Pod/lab-1"]
+    # It ends with its pod and not before.
+    stays = "trap '' TERM HUP; echo in; while :; do sleep 1; done"
+    session = command_line.start("ssh", "lab", "--replica", "1", "--", stays)
+    assert session.stdout
+    assert session.stdout.readline() == b"in\n"
+    lab.kubectl("-n", lab.namespace, "delete", "pod", "lab-1", "--grace-period=0", "--force")
+    _, said = session.communicate(timeout=30)
+    assert session.returncode == 255
+    assert b"error: the session has ended: " in said
+    assert b"pod `lab-1`" in said
+    assert b"`devctl ssh lab` connects again" in said
+    wait_until(lambda: lab.uids("pod").get("Pod/lab-1", before) != before, "it is made anew")
+    lab.wait("Ready", seconds=120)

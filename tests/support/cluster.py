@@ -1,0 +1,158 @@
+"""A real cluster of the tests' own, beside the one in use: up once, down at the end.
+
+Several processes may run tests on it, as scripts/pods.sh has them do: see sharing.py.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.command_line import CommandLine
+from support.commands import devctl, must
+from support.deployment import SYSTEM, deploy
+from support.scheduling import Scheduling
+from support.servers import TWO_RANKS, DevServer, apply_flavor
+
+from devctl.local.cluster import existing
+from devctl.local.paths import cache_paths, cluster_paths
+from devctl.local.status import find_kubectl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from support.commands import Kubectl
+    from support.sharing import Shared
+
+    from devctl.local.images import Image
+    from devctl.local.paths import ClusterPaths
+    from devctl.local.settings import ClusterSettings
+
+CLUSTER = os.environ.get("DEVCTL_E2E_CLUSTER", "e2e")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+    """Where several processes run tests: which tests go to the same one."""
+    return Scheduling(config, log)
+
+
+def bring_up() -> None:
+    """Bring the tests' cluster up."""
+    must(devctl("local", "up", "--name", CLUSTER))
+
+
+@pytest.fixture(scope="session")
+def cluster(shared: Shared, worker_id: str) -> Iterator[ClusterSettings]:
+    """The tests' cluster of two nodes. DEVCTL_E2E_KEEP leaves it up for the next run."""
+    shared.once(bring_up)
+    yield existing(CLUSTER)[0]
+    if worker_id == "master" and not os.environ.get("DEVCTL_E2E_KEEP"):
+        must(devctl("local", "reset", "--name", CLUSTER, "--confirm", CLUSTER))
+
+
+@pytest.fixture(scope="session")
+def paths(cluster: ClusterSettings) -> ClusterPaths:
+    """The cluster's files."""
+    return cluster_paths(cluster.name)
+
+
+@pytest.fixture(scope="session")
+def kubeconfig(paths: ClusterPaths) -> Path:
+    """The administrator's kubeconfig."""
+    return paths.kubeconfig
+
+
+@pytest.fixture(scope="session")
+def kubectl(paths: ClusterPaths) -> Kubectl:
+    """The cluster's kubectl, as an administrator."""
+    program = find_kubectl(cache_paths())
+    assert program is not None
+
+    def run(*args: str, input: str | None = None) -> str:  # noqa: A002 - subprocess's word
+        result = subprocess.run(
+            [program, "--kubeconfig", paths.kubeconfig, *args],
+            input=input,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if result.returncode:
+            pytest.fail(f"kubectl {' '.join(args)}\n{result.stdout}\n{result.stderr}")
+        return result.stdout
+
+    return run
+
+
+def install(paths: ClusterPaths, images: dict[str, Image]) -> None:
+    """Deploy what this checkout holds."""
+    deploy(paths, images)
+
+
+@pytest.fixture(scope="session")
+def deployed(shared: Shared, paths: ClusterPaths, images: dict[str, Image]) -> None:
+    """The operator, the observer and all that config/ holds are installed and ready."""
+    shared.once(install, paths, images)
+
+
+def load(cluster: ClusterSettings, image: str) -> None:
+    """Bring an image that `up` does without into the cluster."""
+    must(devctl("local", "load", image, "--name", cluster.name))
+
+
+@pytest.fixture(scope="session")
+def torch_image(
+    deployed: None,  # noqa: ARG001 - it comes first
+    shared: Shared,
+    cluster: ClusterSettings,
+    images: dict[str, Image],
+) -> str:
+    """devctl's own image for servers, on every node."""
+    shared.once(load, cluster, "devserver", name="load-devserver")
+    return images["devserver"].reference
+
+
+@pytest.fixture(scope="session")
+def inference_image(
+    deployed: None,  # noqa: ARG001 - it comes first
+    shared: Shared,
+    cluster: ClusterSettings,
+    images: dict[str, Image],
+) -> str:
+    """The image that classifies images, on every node."""
+    shared.once(load, cluster, "inference", name="load-inference")
+    return images["inference"].reference
+
+
+@pytest.fixture(scope="session")
+def lab(kubectl: Kubectl, torch_image: str, worker_id: str) -> Iterator[DevServer]:
+    """A distributed server `lab` of two ranks on two nodes, which tests of commands share."""
+    namespace = "lab"
+    if worker_id != "master":
+        namespace += f"-{worker_id}"
+    kubectl("create", "namespace", namespace)
+    requests = {"cpu": "100m", "memory": "256Mi"}
+    apply_flavor(kubectl, namespace, resources={"requests": requests, "limits": {"memory": "2Gi"}})
+    owner = {"owner": "kubernetes-admin", "flavor": namespace, "image": torch_image}
+    made = DevServer(kubectl, namespace, {**owner, "persistentHomeSize": "200Mi"})
+    made.apply(**TWO_RANKS)
+    made.wait("Ready", seconds=120)
+    yield made
+    made.delete()
+    kubectl("delete", "devserverflavor", namespace)
+    kubectl("delete", "namespace", namespace, "--wait=false")
+
+
+@pytest.fixture
+def command_line(
+    paths: ClusterPaths,
+    lab: DevServer,
+    user_programs: None,  # noqa: ARG001 - it comes first
+    tmp_path: Path,
+) -> CommandLine:
+    """The shell of the administrator, in the namespace of `lab`, with a home of its own."""
+    home = tmp_path / "home"
+    home.mkdir()
+    return CommandLine(paths.kubeconfig, lab.namespace, home)

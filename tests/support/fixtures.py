@@ -1,0 +1,98 @@
+"""What tests of every tier ask for: it takes a `kubectl` and a `kubeconfig` and no more.
+
+A tier's conftest imports these and says what the rest is: a plane, or a cluster of real nodes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+from support.servers import succeeds, wait_until
+from support.sharing import Shared
+from support.tenants import ALICE, BOB, OBSERVER, OPERATOR, RESOURCES, VERBS, Tenants, server
+from support.user_place import user_place
+
+from devctl.local import build
+from devctl.local.apt import install_missing
+from devctl.local.paths import cache_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from support.commands import Kubectl
+    from support.user_place import UserPlace
+
+    from devctl.local.images import Image
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Shared:
+    """What is shared with the other processes of this run, and with its other parts."""
+    own = tmp_path_factory.getbasetemp()
+    folder = own if worker_id == "master" else own.parent
+    return Shared(Path(os.environ.get("DEVCTL_E2E_RUN", folder)))
+
+
+@pytest.fixture(scope="session")
+def images() -> dict[str, Image]:
+    """The images of this checkout, built or not."""
+    return build.describe(cache_paths())[1]
+
+
+@pytest.fixture
+def namespace(kubectl: Kubectl, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A namespace of the test's own."""
+    slug = request.node.name.removeprefix("test_").partition("[")[0].replace("_", "-")
+    name = f"{slug[:40].rstrip('-')}-{uuid4().hex[:6]}"
+    kubectl("create", "namespace", name)
+    yield name
+    kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture(scope="session")
+def user_programs(shared: Shared, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What a user has on their machine, and some commands of devctl call."""
+    programs = {name: name for name in ("fish", "git", "rsync", "zsh")}
+    programs |= {"scp": "openssh-client", "ssh": "openssh-client"}
+    shared.once(install_missing, tmp_path_factory.mktemp("apt") / "log", programs)
+
+
+@pytest.fixture(scope="module")
+def place(
+    kubectl: Kubectl,
+    kubeconfig: Path,
+    deployed: None,  # noqa: ARG001 - it comes first
+    images: dict[str, Image],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[UserPlace]:
+    """A namespace of the module's own, and a user who has no rights but in it."""
+    home, image = tmp_path_factory.mktemp("user"), images["base"].reference
+    with user_place(kubectl, kubeconfig, home, image) as made:
+        yield made
+
+
+@pytest.fixture
+def tenants(kubectl: Kubectl, namespace: str) -> Tenants:
+    """Alice, Bob and the operator, in a namespace of the test's."""
+    names = ("tenant", "-n", namespace)
+    kubectl("create", "role", *names, f"--verb={VERBS}", f"--resource={RESOURCES}")
+    users = tuple(f"--user={user}" for user in (ALICE, BOB, OPERATOR, OBSERVER))
+    kubectl("create", "rolebinding", *names, "--role=tenant", *users)
+    # The API server goes by what it has seen of it.
+    ask = ("auth", "can-i", "create", "pods", "-n", namespace, f"--as={OBSERVER}")
+    wait_until(lambda: succeeds(lambda: kubectl(*ask)), "they may")
+    return Tenants(kubectl, namespace)
+
+
+@pytest.fixture(scope="session")
+def enforced(kubectl: Kubectl, deployed: object) -> None:  # noqa: ARG001 - comes first
+    """New policies take the API server a moment to load."""
+    annotations = {"ansible.sdk.operatorframework.io/reconcile-period": "x"}
+    probe = json.dumps(server(annotations=annotations))
+    ask = ("create", "-n", "default", "-f", "-", "--dry-run=server")
+    wait_until(lambda: not succeeds(lambda: kubectl(*ask, input=probe)), "it is refused", 30)

@@ -1,0 +1,191 @@
+"""The operator and the observer of this checkout as processes, each with its account's rights."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import urllib.error
+import urllib.request
+from typing import TYPE_CHECKING
+
+import yaml
+
+from support.plane.process import Process
+
+from devctl.local.paths import REPOSITORY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+PACKAGE = REPOSITORY / "images/operator"
+OPERATOR_PORT, RUNNER_PORT, OBSERVER_PORT = 6789, 8082, 6790
+# Of the manifest's options, those that make no sense without a pod: a lease of a dead process is
+# waited for, and the metrics' certificate.
+_LEFT_OUT = ("--leader-elect",)
+_BIN = {"ansible-runner": "client", "devctl-runnerd": "daemon"}
+
+
+def is_ready(port: int) -> bool:
+    """Whether something answers there that it is ready."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def manifest_options() -> list[str]:
+    """What the operator's Deployment starts it with."""
+    text = (REPOSITORY / "config/manager/deployment.yaml").read_text()
+    options: list[str] = yaml.safe_load(text)["spec"]["template"]["spec"]["containers"][0]["args"]
+    return [option for option in options if not option.startswith(_LEFT_OUT)]
+
+
+class OperatorProcess:
+    """ansible-operator and the warm runner, from this checkout's roles and plugins.
+
+    Args:
+        program: ansible-operator.
+        python: One with what the operator's image has.
+        kubeconfig: Whose rights it has.
+        folder: Where its files and logs go.
+    """
+
+    def __init__(self, program: Path, python: Path, kubeconfig: Path, folder: Path) -> None:
+        """Write what it reads, and start nothing yet."""
+        folder.mkdir(exist_ok=True)
+        self._folder, self._python = folder, python
+        self._programs()
+        watches = yaml.safe_load((REPOSITORY / "watches.yaml").read_text())
+        for watch in watches:
+            watch["role"] = watch["role"].replace("/opt/operator", str(REPOSITORY))
+        file = folder / "watches.yaml"
+        file.write_text(yaml.safe_dump(watches))
+        environment = self._environment(kubeconfig, file)
+        self.runner = Process(
+            [self._python, "-P", "-m", "devctl_runner.daemon"], folder / "runner.log", environment
+        )
+        options = [*manifest_options(), f"--watches-file={file}"]
+        options += ["--ansible-verbosity=0", "--ansible-log-events=Nothing"]
+        self.operator = Process([program, "run", *options], folder / "operator.log", environment)
+
+    def start(self) -> None:
+        """Start both and wait until the operator has its caches."""
+        for process in (self.runner, self.operator):
+            process.start()
+        self.operator.await_so(lambda: is_ready(OPERATOR_PORT), "it is ready")
+
+    def stop(self) -> None:
+        """End both; runs that have started are ended with them."""
+        self.operator.stop()
+        self.runner.stop()
+
+    def kill(self) -> None:
+        """kill -9 for both."""
+        self.operator.kill()
+        self.runner.kill()
+
+    def runs(self) -> dict[str, float]:
+        """The runner's figures."""
+        with urllib.request.urlopen(
+            f"http://127.0.0.1:{RUNNER_PORT}/metrics", timeout=5
+        ) as answer:
+            lines = answer.read().decode().splitlines()
+        pairs = (line.rpartition(" ") for line in lines if line and not line.startswith("#"))
+        return {name.removeprefix("devctl_runner_"): float(value) for name, _, value in pairs}
+
+    def _programs(self) -> None:
+        folder = self._folder / "bin"
+        folder.mkdir(exist_ok=True)
+        for name, module in _BIN.items():
+            # As the image starts them: without the site module.
+            options = "-SP" if module == "client" else "-P"
+            text = f'#!{self._python} {options}\nimport sys\n\nsys.path.insert(0, "{PACKAGE}")\n'
+            text += f"from devctl_runner.{module} import main\n\nsys.exit(main())\n"
+            program = folder / name
+            program.write_text(text)
+            program.chmod(0o755)
+
+    def _environment(self, kubeconfig: Path, watches: Path) -> Mapping[str, str]:
+        plugins, home = REPOSITORY / "plugins", self._folder / "home"
+        home.mkdir(exist_ok=True)
+        ansible = {
+            "HOME": home,
+            "LOCAL_TEMP": home / "tmp",
+            "REMOTE_TEMP": home / "tmp",
+            "CONFIG": home / "none.cfg",
+            "ROLES_PATH": REPOSITORY / "roles",
+            "ACTION_PLUGINS": plugins / "action",
+            "FILTER_PLUGINS": plugins / "filter",
+            "LOOKUP_PLUGINS": plugins / "lookup",
+            "GATHERING": "explicit",
+        }
+        return {
+            "PATH": f"{self._folder / 'bin'}:{self._python.parent}:{os.environ['PATH']}",
+            "HOME": str(home),
+            "LC_ALL": "C.UTF-8",
+            "KUBECONFIG": str(kubeconfig),
+            "PYTHONPATH": f"{PACKAGE}:{plugins}:{REPOSITORY}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "DEVCTL_RUNNER_DIR": str(self._folder / "daemon"),
+            "DEVCTL_RUNNER_WATCHES": str(watches),
+            "DEVCTL_RUNNER_METRICS_PORT": str(RUNNER_PORT),
+            **image_settings(),
+            **{f"ANSIBLE_{name}": str(value) for name, value in ansible.items()},
+        }
+
+
+def image_settings() -> dict[str, str]:
+    """What the operator's image says of the warm runner."""
+    text = (PACKAGE / "Containerfile").read_text()
+    names = ("DEVCTL_RUNNER_PRELOAD", "DEVCTL_RUNNER_IN_PROCESS")
+    return {name: text.partition(f'{name}="')[2].partition('"')[0] for name in names}
+
+
+class ObserverProcess(Process):
+    """The observer, with clocks that a test sets.
+
+    Args:
+        kubeconfig: Whose rights it has.
+        folder: Where its files and logs go.
+        name: Apart from others that run beside it.
+        port: Of its probes.
+    """
+
+    def __init__(
+        self, kubeconfig: Path, folder: Path, name: str = "observer", port: int = OBSERVER_PORT
+    ) -> None:
+        """Start nothing yet; its clocks are right."""
+        self.clocks = folder / f"{name}.clocks"
+        self._port = port
+        program = REPOSITORY / "tests/support/stepped_observer.py"
+        settings = {
+            "KUBECONFIG": str(kubeconfig),
+            "DEVCTL_PROBES_PORT": str(port),
+            "POD_NAMESPACE": "devctl-system",
+            "PYTHONUNBUFFERED": "1",
+        }
+        super().__init__(
+            [sys.executable, program, self.clocks], folder / f"{name}.log", os.environ | settings
+        )
+        self.set_clocks()
+
+    def set_clocks(self, own: float = 0, server: float = 0) -> None:
+        """By how many seconds its own clock, and the API server's as it hears of it, are ahead."""
+        new = self.clocks.with_suffix(".new")
+        new.write_text(json.dumps({"own": own, "server": server}))
+        new.replace(self.clocks)
+
+    def start(self, leads: Callable[[], bool] | None = None) -> None:
+        """Start it and wait until it answers, and leads if that is asked for."""
+        super().start()
+        self.await_so(lambda: is_ready(self._port), "it is ready")
+        if leads is not None:
+            self.await_so(leads, "it leads")
+
+    @property
+    def identity(self) -> str:
+        """Who it is where it leads: the last one that its log names."""
+        return self.log.read_text().rpartition("leading as ")[2].partition("\n")[0]

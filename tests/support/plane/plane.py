@@ -1,0 +1,127 @@
+"""A control plane with the operator and the observer beside it, and nodes that kwok answers for."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+import yaml
+
+from support.plane import content, namespaces, stages
+from support.plane.control_plane import ControlPlane
+from support.plane.namespaces import ADDRESS
+from support.plane.parts import ObserverProcess, OperatorProcess
+from support.plane.pki import Pki
+from support.plane.process import Process
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+SYSTEM = "devctl-system"
+
+
+class RefusedError(Exception):
+    """kubectl failed."""
+
+
+class Plane:
+    """All of its processes.
+
+    Args:
+        programs: The folder of each group's programs, by the group's name.
+        python: One with what the operator's image has.
+        pki: Certificates, which exist.
+        folder: Its own files.
+    """
+
+    def __init__(
+        self, programs: Mapping[str, Path], python: Path, pki: Pki, folder: Path
+    ) -> None:
+        """Start nothing yet."""
+        self.folder, self.pki, self._programs, self._python = folder, pki, programs, python
+        self.kubeconfig = pki.kubeconfig()
+        self.kubectl_program = programs["kubernetes"] / "kubectl"
+        self.control = ControlPlane(programs["kubernetes"], pki, folder)
+        self.kwok = Process(self._kwok(), folder / "kwok.log")
+        self._observer: ObserverProcess | None = None
+        self._operator: OperatorProcess | None = None
+
+    def start(self) -> None:
+        """A Kubernetes with nodes, and with all that config/ installs; operator and observer not."""
+        namespaces.enter(self.folder / "runs")
+        self.control.start()
+        self.kwok.start()
+        super_admin = self.pki.kubeconfig("super-admin")
+        nodes = [content.node(name, n) for n, name in enumerate(content.NODES)]
+        listed = {"apiVersion": "v1", "kind": "List", "items": nodes}
+        self.kubectl("create", "-f", "-", kubeconfig=super_admin, text=json.dumps(listed))
+        apply = ("apply", "--server-side", "--force-conflicts", "--field-manager=devctl-deploy")
+        everything = content.everything(self.kubectl_program)
+        self.kubectl(*apply, "-f", "-", kubeconfig=super_admin, text=everything)
+
+    def stop(self) -> None:
+        """End everything."""
+        for part in (self._operator, self._observer):
+            if part is not None:
+                part.kill()
+        self.kwok.kill()
+        self.control.stop()
+
+    @property
+    def operator(self) -> OperatorProcess:
+        """The operator, started or not."""
+        if self._operator is None:
+            program = self._programs["ansible-operator"] / "ansible-operator"
+            kubeconfig = self.account("devctl-operator")
+            folder = self.folder / "operator"
+            self._operator = OperatorProcess(program, self._python, kubeconfig, folder)
+        return self._operator
+
+    @property
+    def observer(self) -> ObserverProcess:
+        """The observer, started or not."""
+        if self._observer is None:
+            self._observer = ObserverProcess(self.account("devctl-observer"), self.folder)
+        return self._observer
+
+    def account(self, name: str, namespace: str = SYSTEM) -> Path:
+        """A kubeconfig with the rights of an account."""
+        token = self.kubectl("create", "token", name, "-n", namespace, "--duration=10h").strip()
+        config = yaml.safe_load(self.kubeconfig.read_text())
+        config["users"][0]["user"] = {"token": token}
+        config["contexts"][0]["context"]["namespace"] = namespace
+        file = self.folder / f"{namespace}-{name}.conf"
+        file.write_text(json.dumps(config))
+        return file
+
+    def kubectl(self, *args: str, kubeconfig: Path | None = None, text: str | None = None) -> str:
+        """What kubectl prints.
+
+        Raises:
+            RefusedError: It failed; with what it said.
+        """
+        result = subprocess.run(
+            [self.kubectl_program, f"--kubeconfig={kubeconfig or self.kubeconfig}", *args],
+            input=text,
+            capture_output=True,
+            check=False,
+            text=True,
+        )
+        if result.returncode:
+            raise RefusedError(f"kubectl {' '.join(args)}\n{result.stdout}\n{result.stderr}")
+        return result.stdout
+
+    def _kwok(self) -> list[str | Path]:
+        file = self.folder / "stages.yaml"
+        file.write_text(stages.document())
+        return [
+            self._programs["kubernetes"] / "kwok",
+            f"--kubeconfig={self.pki.kubeconfig('super-admin')}",
+            "--manage-all-nodes=true",
+            f"--config={file}",
+            f"--node-ip={ADDRESS}",
+            "--cidr=10.244.0.0/16",
+            "--node-lease-duration-seconds=40",
+        ]

@@ -1,0 +1,118 @@
+"""Statuses that the kubelet wrote, without what differs from pod to pod; and templates made of them.
+
+A recording holds each status of a pod that differs from the one before it. What differs from pod to
+pod is a word between `<` and `>` in it, for which kwok puts in that pod's own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+Thing = dict[str, Any]
+
+FOLDER = Path(__file__).with_name("recordings")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+# Copies of the pod's spec, which the API server or nobody reads.
+_LEFT_OUT = {"allocatedResources", "resources", "volumeMounts", "qosClass", "observedGeneration"}
+_CONTAINER = "(index .spec.containers 0)"
+_ADDRESSES = (
+    'PodIPsWith .spec.nodeName false .metadata.uid .metadata.name .metadata.namespace'
+)
+# What stands for each word where it is a whole value, and where it is part of a text.
+_TEMPLATES = {
+    "<now>": "Now",
+    "<start>": "(or .status.startTime Now)",
+    "<node-ip>": "(index (NodeIPsWith .spec.nodeName) 0)",
+    "<pod-ip>": f"(index ({_ADDRESSES}) 0)",
+    "<container>": f"{_CONTAINER}.name",
+    "<image>": f"{_CONTAINER}.image",
+    "<pod>": ".metadata.name",
+    "<namespace>": ".metadata.namespace",
+    "<uid>": ".metadata.uid",
+}
+
+
+def normalised(pod: Thing) -> Thing:
+    """A pod's status with words in the place of what is this pod's alone."""
+    metadata, status = pod["metadata"], pod["status"]
+    container = pod["spec"]["containers"][0]
+    words = {
+        status.get("podIP"): "<pod-ip>",
+        status.get("hostIP"): "<node-ip>",
+        metadata["uid"]: "<uid>",
+        metadata["namespace"]: "<namespace>",
+        metadata["name"]: "<pod>",
+        container["image"]: "<image>",
+    }
+    ordered = sorted((word for word in words if word), key=len, reverse=True)
+
+    def of(value: Any, key: str = "") -> Any:
+        if isinstance(value, dict):
+            return {k: of(v, k) for k, v in value.items() if k not in _LEFT_OUT}
+        if isinstance(value, list):
+            return [of(item) for item in value]
+        if not isinstance(value, str):
+            return value
+        if key == "startTime":
+            return "<start>"
+        if key == "containerID" and value:
+            return "containerd://<uid>"
+        if key in {"image", "imageID"} and value:
+            return "<image>"  # containerd has several names for one
+        if key == "name" and value == container["name"]:
+            return "<container>"
+        text = _TIME.sub("<now>", value).replace(
+            f"container={container['name']} ", "container=<container> "
+        )
+        for word in ordered:
+            text = text.replace(word, words[word])
+        return text
+
+    found: Thing = of(status)
+    return found
+
+
+def signature(status: Thing) -> str:
+    """How far a pod is: what its container does and why; empty before the kubelet has spoken."""
+    for container in status.get("containerStatuses", []):
+        for state, told in container.get("state", {}).items():
+            ready = "" if state != "running" else str(container["ready"]).lower()
+            return f"{state}/{told.get('reason', ready)}"
+    return ""
+
+
+SIGNATURE = (
+    '(.status.containerStatuses // [])[0] as $c | if $c == null then "" else '
+    '($c.state | keys[0]) as $s | $s + "/" + ($c.state[$s].reason // '
+    '(if $s == "running" then ($c.ready | tostring) else "" end)) end'
+)
+"""The same for kwok, as a jq expression of the pod."""
+
+
+def steps(statuses: list[Thing]) -> list[Thing]:
+    """Of statuses in order, the last one of each signature; without what comes round again."""
+    found: dict[str, Thing] = {}
+    for status in statuses:
+        here = signature(status)
+        is_round = here in found and here != list(found)[-1]
+        if here and not is_round:
+            found[here] = status
+    return list(found.values())
+
+
+def template(status: Thing) -> str:
+    """What kwok makes this status from, for any pod."""
+    text = json.dumps(status, indent=1, sort_keys=True)
+    for word, expression in _TEMPLATES.items():
+        text = text.replace(f'"{word}"', "{{ %s | Quote }}" % expression)
+        text = text.replace(word, "{{ %s }}" % expression)
+    return text
+
+
+def load(name: str) -> list[Thing]:
+    """A recording's statuses."""
+    found: list[Thing] = json.loads((FOLDER / f"{name}.json").read_text())["statuses"]
+    return found

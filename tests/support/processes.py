@@ -1,0 +1,89 @@
+"""The processes of the tests' cluster, to be killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from support.deployment import SYSTEM
+
+from devctl.local import cgroups
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from support.commands import Kubectl
+
+    from devctl.local.settings import ClusterSettings
+
+
+def pids_of(program: str, group: str) -> set[int]:
+    """The processes of a program below a control group."""
+    found = set()
+    for pid in cgroups.processes(group):
+        try:
+            if Path(f"/proc/{pid}/exe").readlink().name == program:
+                found.add(pid)
+        except OSError:
+            continue
+    return found
+
+
+def kill_kubelet(cluster: ClusterSettings, node: str) -> None:
+    """kill -9 for a node's kubelet; its supervisor starts another."""
+    pids = pids_of("kubelet", cgroups.path_of(cluster.name, node))
+    assert pids
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+
+
+def kill_control_plane(cluster: ClusterSettings) -> None:
+    """kill -9 for etcd and the API server at once; the kubelet starts others."""
+    group = cgroups.path_of(cluster.name, cluster.nodes[0].name)
+    pids = [pids_of(program, group) for program in ("etcd", "kube-apiserver")]
+    assert all(pids)
+    for pid in set[int]().union(*pids):
+        os.kill(pid, signal.SIGKILL)
+
+
+@contextmanager
+def stopped(cluster: ClusterSettings, node: str, *programs: str) -> Iterator[None]:
+    """Programs of a node do nothing, as if it had died; its containers go on unheard."""
+    group = cgroups.path_of(cluster.name, node)
+    pids = [pid for program in programs for pid in pids_of(program, group)]
+    assert len(pids) >= len(programs)
+    try:
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        yield
+    finally:
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+
+def leader(kubectl: Kubectl, part: str) -> str:
+    """Which process of the operator or the observer works: its pod and a random part."""
+    path = "jsonpath={.spec.holderIdentity}"
+    return kubectl("get", "lease", f"devctl-{part}", "-n", SYSTEM, "-o", path)
+
+
+def kill_leader(kubectl: Kubectl, cluster: ClusterSettings, part: str) -> None:
+    """kill -9 for every process of the one that works, which can release nothing.
+
+    Its pod's own process stays, so that the kubelet starts the container again at once.
+    """
+    name = leader(kubectl, part).partition("_")[0]
+    uid = kubectl("get", "pod", name, "-n", SYSTEM, "-o", "jsonpath={.metadata.uid}")
+    killed = 0
+    for pid in cgroups.processes(cgroups.path_of(cluster.name)):
+        process = Path(f"/proc/{pid}")
+        with suppress(OSError):  # a run that has just ended
+            program = (process / "exe").readlink().name
+            if program != "pause" and uid in (process / "cgroup").read_text():
+                os.kill(pid, signal.SIGKILL)
+                killed += 1
+    assert killed

@@ -1,0 +1,210 @@
+"""One DevServer in a namespace of the test's own, and what people look at in it."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from support.commands import Kubectl
+
+Thing = dict[str, Any]
+TWO_RANKS = {"mode": "distributed", "distributed": {"worldSize": 2, "backend": "gloo"}}
+CHILDREN = "statefulset,service,configmap,secret,persistentvolumeclaim,pod"
+SMALL = {"requests": {"cpu": "20m", "memory": "32Mi"}, "limits": {"memory": "256Mi"}}
+KEEP = "echo kept > /home/dev/file"
+
+
+def apply_flavor(kubectl: Kubectl, name: str, **spec: Any) -> str:
+    """Make a flavor, or change it; its name."""
+    manifest = {
+        "apiVersion": "devops.yourcompany.com/v1",
+        "kind": "DevServerFlavor",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+    kubectl("apply", "--server-side", "-f", "-", input=json.dumps(manifest))
+    return name
+
+
+def succeeds(ask: Callable[[], object]) -> bool:
+    """Whether kubectl takes something now; elsewhere its refusal fails the test."""
+    try:
+        ask()
+    except pytest.fail.Exception:
+        return False
+    return True
+
+
+def wait_until(true: Callable[[], bool], what: str, seconds: float = 60) -> None:
+    """Look until it is so: often at first, and then at ease, as others need the processor too."""
+    started = time.monotonic()
+    while not true():
+        waited = time.monotonic() - started
+        assert waited < seconds, f"not within {seconds:.0f} s: {what}"
+        time.sleep(0.2 if waited < 5 else 0.5)
+
+
+@dataclass
+class DevServer:
+    """A server as its owner sees it: applied, looked at, and used."""
+
+    kubectl: Kubectl
+    namespace: str
+    spec: Thing
+    name: str = "lab"
+    wanted: Thing = field(default_factory=dict)
+
+    def manifest(self, **changes: Any) -> Thing:
+        """Its manifest with the fields that changed; None takes one out."""
+        self.wanted |= changes
+        spec = {
+            name: value for name, value in (self.spec | self.wanted).items() if value is not None
+        }
+        return {
+            "apiVersion": "devops.yourcompany.com/v1",
+            "kind": "DevServer",
+            "metadata": {"name": self.name, "namespace": self.namespace},
+            "spec": spec,
+        }
+
+    def apply(self, **changes: Any) -> None:
+        """Apply its manifest with the fields that changed."""
+        manifest = json.dumps(self.manifest(**changes))
+        self.kubectl("apply", "--server-side", "-f", "-", input=manifest)
+
+    def get(self, *names: str) -> list[Thing]:
+        """Objects of the namespace."""
+        options = ("-n", self.namespace, "--ignore-not-found", "-o", "json")
+        text = self.kubectl("get", *names, *options)
+        found = json.loads(text) if text.strip() else {"items": []}
+        items: list[Thing] = found.get("items", [found])
+        return items
+
+    @property
+    def status(self) -> Thing:
+        """Its status."""
+        found: Thing = self.get("devserver", self.name)[0].get("status", {})
+        return found
+
+    def condition(self, kind: str) -> Thing:
+        """A condition of its status; empty where there is none."""
+        found = (c for c in self.status.get("conditions", []) if c["type"] == kind)
+        return next(found, {})
+
+    def is_current(self, kind: str, status: str) -> bool:
+        """Whether a condition has that status for the spec as it is now."""
+        server = self.get("devserver", self.name)[0]
+        return any(
+            (c["type"], c["status"]) == (kind, status)
+            and c["observedGeneration"] == server["metadata"]["generation"]
+            for c in server.get("status", {}).get("conditions", [])
+        )
+
+    def wait(self, kind: str, status: str = "True", seconds: float = 120) -> Thing:
+        """Wait until a condition has a status for the present spec; the condition."""
+        wait_until(
+            lambda: self.is_current(kind, status),
+            f"{kind}={status} of {self.namespace}/{self.name}: {self.status}",
+            seconds,
+        )
+        return self.condition(kind)
+
+    def settle(self) -> None:
+        """Wait until Kubernetes has written down how it stands with the StatefulSet's pods."""
+
+        def settled() -> bool:
+            found = self.get("statefulset", self.name)[0]
+            wanted, status = found["spec"]["replicas"], found.get("status", {})
+            counts = [status.get(name, 0) for name in ("replicas", "readyReplicas")]
+            seen = status.get("observedGeneration") == found["metadata"]["generation"]
+            return seen and counts == [wanted, wanted]
+
+        wait_until(settled, f"the StatefulSet of {self.namespace}/{self.name} is settled")
+
+    def stop(self) -> None:
+        """Stop it and wait for the last pod to go."""
+        self.apply(stopped=True)
+        wait_until(lambda: self.status.get("phase") == "Stopped", "it is stopped")
+
+    def start(self, **changes: Any) -> None:
+        """Start it, with changes, and wait until it is ready."""
+        self.apply(stopped=False, **changes)
+        self.wait("Ready")
+
+    def delete(self) -> None:
+        """Delete it and wait for the last of its pods to go."""
+        self.kubectl("-n", self.namespace, "delete", "devserver", self.name)
+        wait_until(lambda: not self.get("statefulset,pod"), "its pods are gone")
+
+    def run(self, script: str, rank: int = 0) -> str:
+        """What a script prints inside one of its pods."""
+        pod = f"{self.name}-{rank}"
+        return self.kubectl("-n", self.namespace, "exec", pod, "--", "sh", "-c", script).strip()
+
+    def uids(self, kinds: str = CHILDREN) -> dict[str, str]:
+        """Its objects, `Kind/name`, and their UIDs."""
+        return {
+            f"{thing['kind']}/{thing['metadata']['name']}": thing["metadata"]["uid"]
+            for thing in self.get(kinds)
+            if thing["metadata"]["name"] != "kube-root-ca.crt"
+        }
+
+    def versions(self, kinds: str = CHILDREN) -> dict[str, str]:
+        """Its objects and their resource versions."""
+        return {
+            f"{thing['kind']}/{thing['metadata']['name']}": thing["metadata"]["resourceVersion"]
+            for thing in self.get(kinds)
+        }
+
+
+@contextmanager
+def small_server(kubectl: Kubectl, namespace: str, image: str, **spec: Any) -> Iterator[DevServer]:
+    """A small server with a flavor of its own, named like its namespace; the test applies it.
+
+    Every server of the namespace is deleted in the end.
+    """
+    common = {
+        "owner": "alice@company.com",
+        "flavor": apply_flavor(kubectl, namespace, resources=SMALL),
+        "image": image,
+        "persistentHomeSize": "10Mi",
+    }
+    yield DevServer(kubectl, namespace, common | spec)
+    # Before its namespace and its flavor, so that the operator has nothing to retry.
+    kubectl("-n", namespace, "delete", "devserver", "--all")
+    kubectl("delete", "devserverflavor", namespace, "--ignore-not-found")
+
+
+def content(server: DevServer, selector: str = "") -> Thing:
+    """What the role is answerable for in each object, with nothing that differs from run to run.
+
+    Args:
+        server: In whose namespace the objects are.
+        selector: The labels of those to look at; all of them where it is empty.
+    """
+    kinds = CHILDREN.removesuffix(",pod")
+    found = {}
+    for thing in server.get(kinds, *(("-l", selector) if selector else ())):
+        metadata = thing["metadata"]
+        if metadata["name"] == "kube-root-ca.crt":
+            continue
+        owners = [owner["name"] for owner in metadata.get("ownerReferences", [])]
+        # A key is made anew with each server; that it is there is what counts.
+        data = sorted(thing.get("data", {})) if thing["kind"] == "Secret" else thing.get("data")
+        found[f"{thing['kind']}/{metadata['name']}"] = [
+            metadata["labels"],
+            metadata.get("annotations"),
+            owners,
+            thing.get("spec"),
+            data,
+        ]
+    text = json.dumps(found).replace(server.namespace, "NAMESPACE")
+    return json.loads(text)  # type: ignore[no-any-return]

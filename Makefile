@@ -1,11 +1,12 @@
 # Thin on purpose: every target is one command that can also be typed.
 .DEFAULT_GOAL := help
 .PHONY: help up down demo build load deploy install cli example logs status artifacts clean
-.PHONY: test test-unit test-e2e molecule lint bench bench-local bench-devservers bench-jobs bench-commands lock
+.PHONY: test test-changed test-one test-unit test-plane test-pods test-host test-faults molecule lint record bench bench-local bench-devservers bench-jobs bench-commands lock
 
 VENV := .venv
 DEVCTL := $(VENV)/bin/devctl
 STATE := $(or $(DEVCTL_STATE_DIR),/var/lib/devctl)
+TIERS := PYTHONPATH=tests $(VENV)/bin/python -m support.tiers
 # With KUBECONFIG set, `make deploy` uses that cluster; otherwise the local one.
 LOCAL_KUBECONFIG := $(STATE)/clusters/devctl/kubeconfig
 
@@ -40,13 +41,20 @@ cli: $(VENV)/installed ## Install devctl and egpu into $(VENV)
 example logs status artifacts clean: $(VENV)/installed ## The sample job: run it, look at it, remove it
 	sh scripts/jobs.sh $@ $(VENV) $(or $(KUBECONFIG),$(LOCAL_KUBECONFIG))
 
-test: lint test-unit test-e2e ## Everything that must pass
+test: $(VENV)/installed ## Everything that must pass: all tiers of tests/README.md
+	$(TIERS)
 
-test-unit: $(VENV)/installed ## No cluster, no sockets, seconds
-	sh scripts/unit.sh $(VENV)
+test-changed: $(VENV)/installed ## The tiers whose inputs have changed since they passed on this machine
+	$(TIERS) --changed
 
-test-e2e: $(VENV)/installed ## Real pods on a real cluster; brings one up
-	sh scripts/e2e.sh $(VENV)
+test-one: $(VENV)/installed ## Some tests: make test-one T=tests/plane/test_kinds.py; what they need stays up
+	$(TIERS) one $(T)
+
+test-unit test-plane test-pods test-host test-faults: $(VENV)/installed ## One tier: make test-plane
+	$(TIERS) $(@:test-%=%)
+
+record: $(VENV)/installed ## Record anew what pods go through, on KUBECONFIG's or the local cluster, for test-plane
+	PYTHONPATH=tests KUBECONFIG=$(or $(KUBECONFIG),$(LOCAL_KUBECONFIG)) $(VENV)/bin/python -m support.plane.record
 
 molecule: $(VENV)/installed ## Each behaviour of the role, against KUBECONFIG's cluster, whose operator is away
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" molecule test --all

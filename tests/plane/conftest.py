@@ -60,7 +60,7 @@ def plane(
     shared: Shared,  # noqa: F811 - the fixture
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Plane]:
-    """A control plane with nodes and all of config/ but its pods; operator and observer are away."""
+    """A control plane, nodes and all of config/ but its pods; operator and observer are away."""
     pki = Pki(shared.folder / "plane")
     shared.once(pki.make, programs["kubernetes"] / "kubeadm", VERSION, name="plane-pki")
     made = Plane(programs, python, pki, tmp_path_factory.mktemp("plane"))
@@ -98,7 +98,13 @@ def observed(plane: Plane) -> Plane:
     return plane
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
+def installed(plane: Plane) -> Plane:
+    """All that config/ holds is installed."""
+    return plane
+
+
+@pytest.fixture(scope="module")
 def deployed(observed: Plane) -> Plane:
     """The operator and the observer run."""
     if not plane_has_operator(observed):
@@ -106,7 +112,7 @@ def deployed(observed: Plane) -> Plane:
     return observed
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def operator_away(observed: Plane) -> Plane:
     """The observer runs and the operator does not, so that nobody else makes children."""
     if plane_has_operator(observed):

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import os
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.command_line import CommandLine
 from support.commands import devctl, must
-from support.deployment import SYSTEM, deploy
 from support.scheduling import Scheduling
 from support.servers import TWO_RANKS, DevServer, apply_flavor
+from support.tiers import prepare
+from support.tiers.prepare import CLUSTER
 
 from devctl.local.cluster import existing
 from devctl.local.paths import cache_paths, cluster_paths
@@ -23,6 +23,7 @@ from devctl.local.status import find_kubectl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from support.commands import Kubectl
     from support.sharing import Shared
@@ -31,23 +32,16 @@ if TYPE_CHECKING:
     from devctl.local.paths import ClusterPaths
     from devctl.local.settings import ClusterSettings
 
-CLUSTER = os.environ.get("DEVCTL_E2E_CLUSTER", "e2e")
-
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
     """Where several processes run tests: which tests go to the same one."""
     return Scheduling(config, log)
 
 
-def bring_up() -> None:
-    """Bring the tests' cluster up."""
-    must(devctl("local", "up", "--name", CLUSTER))
-
-
 @pytest.fixture(scope="session")
 def cluster(shared: Shared, worker_id: str) -> Iterator[ClusterSettings]:
     """The tests' cluster of two nodes. DEVCTL_E2E_KEEP leaves it up for the next run."""
-    shared.once(bring_up)
+    shared.once(prepare.bring_up)
     yield existing(CLUSTER)[0]
     if worker_id == "master" and not os.environ.get("DEVCTL_E2E_KEEP"):
         must(devctl("local", "reset", "--name", CLUSTER, "--confirm", CLUSTER))
@@ -86,31 +80,21 @@ def kubectl(paths: ClusterPaths) -> Kubectl:
     return run
 
 
-def install(paths: ClusterPaths, images: dict[str, Image]) -> None:
-    """Deploy what this checkout holds."""
-    deploy(paths, images)
-
-
 @pytest.fixture(scope="session")
-def deployed(shared: Shared, paths: ClusterPaths, images: dict[str, Image]) -> None:
+def deployed(shared: Shared, cluster: ClusterSettings) -> None:
     """The operator, the observer and all that config/ holds are installed and ready."""
-    shared.once(install, paths, images)
-
-
-def load(cluster: ClusterSettings, image: str) -> None:
-    """Bring an image that `up` does without into the cluster."""
-    must(devctl("local", "load", image, "--name", cluster.name))
+    assert cluster
+    shared.once(prepare.install)
 
 
 @pytest.fixture(scope="session")
 def torch_image(
     deployed: None,  # noqa: ARG001 - it comes first
     shared: Shared,
-    cluster: ClusterSettings,
     images: dict[str, Image],
 ) -> str:
     """devctl's own image for servers, on every node."""
-    shared.once(load, cluster, "devserver", name="load-devserver")
+    shared.once(prepare.load, "devserver", name="load-devserver")
     return images["devserver"].reference
 
 
@@ -118,11 +102,10 @@ def torch_image(
 def inference_image(
     deployed: None,  # noqa: ARG001 - it comes first
     shared: Shared,
-    cluster: ClusterSettings,
     images: dict[str, Image],
 ) -> str:
     """The image that classifies images, on every node."""
-    shared.once(load, cluster, "inference", name="load-inference")
+    shared.once(prepare.load, "inference", name="load-inference")
     return images["inference"].reference
 
 
@@ -156,3 +139,8 @@ def command_line(
     home = tmp_path / "home"
     home.mkdir()
     return CommandLine(paths.kubeconfig, lab.namespace, home)
+
+
+@pytest.fixture(scope="session")
+def installed(deployed: None) -> None:
+    """All that config/ holds is installed."""

@@ -90,7 +90,7 @@ def tenants(kubectl: Kubectl, namespace: str) -> Tenants:
 
 
 @pytest.fixture(scope="session")
-def enforced(kubectl: Kubectl, deployed: object) -> None:  # noqa: ARG001 - comes first
+def enforced(kubectl: Kubectl, installed: object) -> None:  # noqa: ARG001 - comes first
     """New policies take the API server a moment to load."""
     annotations = {"ansible.sdk.operatorframework.io/reconcile-period": "x"}
     probe = json.dumps(server(annotations=annotations))

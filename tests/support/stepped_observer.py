@@ -30,8 +30,8 @@ def _utc_now() -> datetime:
     return datetime.fromtimestamp(_stepped(), UTC)
 
 
-def _date(text: str) -> datetime:
-    return _parse(text) + timedelta(seconds=_by("server"))
+def _date(data: str) -> datetime:
+    return _parse(data) + timedelta(seconds=_by("server"))
 
 
 # Before any module of the observer takes the right ones for itself.

@@ -7,7 +7,6 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 import yaml
-
 from support.plane.stages import CLASSES, PROVISIONER, SHARED
 
 from devctl.local.paths import REPOSITORY
@@ -21,8 +20,10 @@ NODES = ("plane-1", "plane-2")
 GPUS = "nvidia.com/gpu"
 # Those of the local cluster's nodes: made-up GPUs, and room for small pods.
 CAPACITY = {"cpu": "2", "memory": "24Gi", "ephemeral-storage": "100Gi", "pods": "250", GPUS: "4"}
-_INFORMATION = ("architecture", "bootID", "containerRuntimeVersion", "kernelVersion", "kubeProxyVersion")
-_INFORMATION += ("machineID", "operatingSystem", "osImage", "systemUUID")
+_INFORMATION = (
+    *("architecture", "bootID", "containerRuntimeVersion", "kernelVersion", "kubeProxyVersion"),
+    *("machineID", "operatingSystem", "osImage", "systemUUID"),
+)
 _PODS = {"Deployment", "DaemonSet"}
 _FIRST = ("Namespace", "CustomResourceDefinition")
 
@@ -58,7 +59,7 @@ def storage_class(name: str) -> Thing:
 
 
 def administrators() -> Thing:
-    """What makes kubeadm's admin.conf the administrator's; kubeadm itself does it in a later phase."""
+    """The rights of kubeadm's admin.conf, which kubeadm gives it in a later phase."""
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRoleBinding",
@@ -93,6 +94,4 @@ def configuration(kubectl: Path, overlay: str = "local") -> list[Thing]:
 def everything(kubectl: Path) -> str:
     """All of it as one list."""
     items = [administrators(), *map(storage_class, CLASSES), *configuration(kubectl)]
-    names = {(thing["kind"], thing["metadata"]["name"]) for thing in items}
-    assert len(names) <= len(items)
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})

@@ -1,4 +1,4 @@
-"""etcd, API server, controllers and scheduler as processes: a Kubernetes without a node's programs."""
+"""etcd, API server, controllers and scheduler as processes: Kubernetes without real nodes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ class ControlPlane:
             return False
 
     def _process(self, name: str, options: Mapping[str, object]) -> Process:
-        argv = [self._programs / name, *(f"--{key}={value}" for key, value in options.items())]
+        argv: list[str | Path] = [self._programs / name]
+        argv += [f"--{key}={value}" for key, value in options.items()]
         return Process(argv, self._folder / f"{name}.log")
 
     def _etcd(self) -> dict[str, object]:

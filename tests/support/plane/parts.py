@@ -10,7 +10,6 @@ import urllib.request
 from typing import TYPE_CHECKING
 
 import yaml
-
 from support.plane.process import Process
 
 from devctl.local.paths import REPOSITORY
@@ -89,9 +88,7 @@ class OperatorProcess:
 
     def runs(self) -> dict[str, float]:
         """The runner's figures."""
-        with urllib.request.urlopen(
-            f"http://127.0.0.1:{RUNNER_PORT}/metrics", timeout=5
-        ) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{RUNNER_PORT}/metrics", timeout=5) as answer:
             lines = answer.read().decode().splitlines()
         pairs = (line.rpartition(" ") for line in lines if line and not line.startswith("#"))
         return {name.removeprefix("devctl_runner_"): float(value) for name, _, value in pairs}

@@ -7,17 +7,17 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import yaml
-
 from support.plane import content, namespaces, stages
 from support.plane.control_plane import ControlPlane
 from support.plane.namespaces import ADDRESS
 from support.plane.parts import ObserverProcess, OperatorProcess
-from support.plane.pki import Pki
 from support.plane.process import Process
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from support.plane.pki import Pki
 
 SYSTEM = "devctl-system"
 
@@ -36,9 +36,7 @@ class Plane:
         folder: Its own files.
     """
 
-    def __init__(
-        self, programs: Mapping[str, Path], python: Path, pki: Pki, folder: Path
-    ) -> None:
+    def __init__(self, programs: Mapping[str, Path], python: Path, pki: Pki, folder: Path) -> None:
         """Start nothing yet."""
         self.folder, self.pki, self._programs, self._python = folder, pki, programs, python
         self.kubeconfig = pki.kubeconfig()
@@ -49,7 +47,7 @@ class Plane:
         self._operator: OperatorProcess | None = None
 
     def start(self) -> None:
-        """A Kubernetes with nodes, and with all that config/ installs; operator and observer not."""
+        """Start a Kubernetes with nodes and all of config/, but neither operator nor observer."""
         namespaces.enter(self.folder / "runs")
         self.control.start()
         self.kwok.start()

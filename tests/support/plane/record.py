@@ -15,7 +15,6 @@ from uuid import uuid4
 from lightkube import Client, codecs
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Namespace, Pod
-
 from support.plane.recording import FOLDER, normalised, signature, steps
 from support.plane.scenarios import SCENARIOS, Scenario
 

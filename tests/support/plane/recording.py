@@ -1,4 +1,4 @@
-"""Statuses that the kubelet wrote, without what differs from pod to pod; and templates made of them.
+"""Statuses that the kubelet wrote, less what is one pod's alone; and templates made of them.
 
 A recording holds each status of a pod that differs from the one before it. What differs from pod to
 pod is a word between `<` and `>` in it, for which kwok puts in that pod's own.
@@ -18,9 +18,14 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 # Copies of the pod's spec, which the API server or nobody reads.
 _LEFT_OUT = {"allocatedResources", "resources", "volumeMounts", "qosClass", "observedGeneration"}
 _CONTAINER = "(index .spec.containers 0)"
-_ADDRESSES = (
-    'PodIPsWith .spec.nodeName false .metadata.uid .metadata.name .metadata.namespace'
-)
+_ADDRESSES = "PodIPsWith .spec.nodeName false .metadata.uid .metadata.name .metadata.namespace"
+# containerd has several names for one image.
+_BY_KEY = {
+    "startTime": "<start>",
+    "containerID": "containerd://<uid>",
+    "image": "<image>",
+    "imageID": "<image>",
+}
 # What stands for each word where it is a whole value, and where it is part of a text.
 _TEMPLATES = {
     "<now>": "Now",
@@ -54,22 +59,18 @@ def normalised(pod: Thing) -> Thing:
             return {k: of(v, k) for k, v in value.items() if k not in _LEFT_OUT}
         if isinstance(value, list):
             return [of(item) for item in value]
-        if not isinstance(value, str):
-            return value
-        if key == "startTime":
-            return "<start>"
-        if key == "containerID" and value:
-            return "containerd://<uid>"
-        if key in {"image", "imageID"} and value:
-            return "<image>"  # containerd has several names for one
+        return text(value, key) if isinstance(value, str) and value else value
+
+    def text(value: str, key: str) -> str:
+        if key in _BY_KEY:
+            return _BY_KEY[key]
         if key == "name" and value == container["name"]:
             return "<container>"
-        text = _TIME.sub("<now>", value).replace(
-            f"container={container['name']} ", "container=<container> "
-        )
+        value = _TIME.sub("<now>", value)
+        value = value.replace(f"container={container['name']} ", "container=<container> ")
         for word in ordered:
-            text = text.replace(word, words[word])
-        return text
+            value = value.replace(word, words[word])
+        return value
 
     found: Thing = of(status)
     return found
@@ -107,8 +108,8 @@ def template(status: Thing) -> str:
     """What kwok makes this status from, for any pod."""
     text = json.dumps(status, indent=1, sort_keys=True)
     for word, expression in _TEMPLATES.items():
-        text = text.replace(f'"{word}"', "{{ %s | Quote }}" % expression)
-        text = text.replace(word, "{{ %s }}" % expression)
+        text = text.replace(f'"{word}"', f"{{{{ {expression} | Quote }}}}")
+        text = text.replace(word, f"{{{{ {expression} }}}}")
     return text
 
 

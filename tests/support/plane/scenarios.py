@@ -1,6 +1,6 @@
-"""What a container of a test does, and so what its pod's status is: on a real node and on the plane.
+"""What a container of a test does, and so its pod's status: on a real node and on the plane.
 
-A test says it with the script or with the image: a server's command is its role's, so that there the
+A test says it with the script or with the image: a server's command is its role's, so there the
 image's last name decides (`localhost/acts/crash:1`).
 """
 
@@ -15,9 +15,7 @@ END = "plane.devctl/end"
 
 SUCCEEDS = "echo '{}' > /artifacts/output.json"
 FAILS = "echo first; echo it is broken >&2; exit 7"
-WAITS = (
-    "trap 'exit 143' TERM; until [ -e /artifacts/go ]; do sleep 0.1; done; sleep 0.3; exec true"
-)
+WAITS = "trap 'exit 143' TERM; until [ -e /artifacts/go ]; do sleep 0.1; done; sleep 0.3; exec true"
 """Runs until somebody makes the file `go`, and lets them get out again; it ends when told to."""
 SERVES = "trap 'exit 0' TERM; while :; do sleep 1; done"
 CRASHES = "exit 3"
@@ -73,7 +71,7 @@ _IMAGES = {  # which of them an image's last name may choose, as no script does
 def choice() -> str:
     """A jq expression: the name of the scenario that a pod goes through."""
     container = ".spec.containers[0]"
-    image, script = f"({container}.image // \"\")", f"({container}.command // [\"\"])[-1]"
+    image, script = f'({container}.image // "")', f'({container}.command // [""])[-1]'
     pulled = f'{container}.imagePullPolicy == "Never"'
     missing = f'({image} | test("(^|/)(none|such):"))'
     never = '.spec.restartPolicy == "Never"'

@@ -66,13 +66,13 @@ def pods() -> Iterator[Thing]:
                 yield stage(name, "Pod", selector, status_patch(template(status)))
             before = {here}
     # The kubelet lets a pod go once its containers have ended.
-    running = is_in(f"{SIGNATURE} | startswith(\"running/\") | tostring", "false")
+    running = is_in(f'{SIGNATURE} | startswith("running/") | tostring', "false")
     yield stage("pod-gone", "Pod", [GONE, running], {"delete": True})
 
 
 def _deadline() -> Thing:
     *_, status = steps(load("deadline"))
-    seconds = {"jq": {"expression": f"({DEADLINE} | tostring) + \"s\""}}
+    seconds = {"jq": {"expression": f'({DEADLINE} | tostring) + "s"'}}
     has_one = {"jq": {"key": DEADLINE, "operator": "Exists"}}
     selector = [has_one, is_in(choice(), "wait"), is_in(SIGNATURE, "running/true"), THERE]
     done = status_patch(template(status))
@@ -132,7 +132,7 @@ def _volume() -> Thing:
                 ]
             }
         }
-    ).replace("NODE", '{{ index .metadata.annotations "%s" }}' % SELECTED)
+    ).replace("NODE", f'{{{{ index .metadata.annotations "{SELECTED}" }}}}')
     text = f"""
 apiVersion: v1
 kind: PersistentVolume

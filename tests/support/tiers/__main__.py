@@ -1,0 +1,165 @@
+"""Runs tiers: `python -m support.tiers [--changed] [TIER...]`, or `... one TEST` for one test.
+
+The cluster of real nodes comes up while tiers that need none of it run. It is removed in the end
+unless DEVCTL_E2E_KEEP is set.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from support.tiers.budget import Used, is_good, table
+from support.tiers.stamps import Stamps, digest
+from support.tiers.tier import RESULTS, Tier, load, tier_of
+
+from devctl.local.paths import REPOSITORY, state_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+CLUSTER_MINUTES = 4.0
+"""From nothing to a cluster with operator, observer and images, all of it cached."""
+
+
+class Run:
+    """One run of some tiers."""
+
+    def __init__(self, tiers: Sequence[Tier], *, changed: bool, keep: bool) -> None:
+        """Leave out what has not changed, if that is asked for; keep the cluster, likewise."""
+        self.rows: list[Used] = []
+        self._keep = keep
+        self._stamps = Stamps()
+        self._digests = {tier.name: digest(tier) for tier in tiers}
+        self._tiers = []
+        for tier in tiers:
+            if changed and self._stamps.is_fresh(tier, self._digests[tier.name]):
+                why = "nothing that it depends on has changed since it passed on this machine"
+                self.rows.append(Used(tier.name, 0, passed=None, note=why))
+            else:
+                self._tiers.append(tier)
+
+    def do(self) -> int:
+        """Run them all; the exit code."""
+        RESULTS.mkdir(exist_ok=True)
+        with shared_folder():
+            clustered = [tier for tier in self._tiers if tier.cluster]
+            others = [tier for tier in self._tiers if not tier.cluster]
+            coming: subprocess.Popen[bytes] | None = None
+            for tier in others:
+                if tier.name == "plane" and clustered:
+                    coming = self._start_cluster()
+                self._one(tier)
+            if clustered:
+                self._with_cluster(clustered, coming or self._start_cluster())
+        print(f"\n{table(self.rows)}")  # noqa: T201
+        return 0 if is_good(self.rows) else 1
+
+    def _start_cluster(self) -> subprocess.Popen[bytes]:
+        if not self._keep:
+            self._step("reset", "reset", None)
+        self._step("build", "build", None)
+        return subprocess.Popen(prepare("up"), stdin=subprocess.DEVNULL, cwd=REPOSITORY)
+
+    def _with_cluster(self, tiers: Sequence[Tier], coming: subprocess.Popen[bytes]) -> None:
+        before = time.monotonic()
+        passed = coming.wait() == 0
+        self._row(Used("cluster", since(before), CLUSTER_MINUTES, passed, "waited for"))
+        try:
+            for tier in tiers:
+                if passed:
+                    self._one(tier)
+        finally:
+            if not self._keep:
+                self._step("reset", "reset", None)
+
+    def _step(self, name: str, action: str, budget: float | None) -> None:
+        before = time.monotonic()
+        passed = subprocess.run(prepare(action), check=False, cwd=REPOSITORY).returncode == 0
+        self._row(Used(name, since(before), budget, passed))
+
+    def _one(self, tier: Tier) -> None:
+        before = time.monotonic()
+        passed = True
+        for command in tier.commands():
+            print(f"== {tier.name}: {tier.proves}", flush=True)  # noqa: T201
+            done = subprocess.run(command, check=False, cwd=REPOSITORY)
+            passed = passed and done.returncode == 0
+        self._row(Used(tier.name, since(before), tier.minutes, passed))
+        if passed:
+            self._stamps.passed(tier, self._digests[tier.name])
+
+    def _row(self, row: Used) -> None:
+        self.rows.append(row)
+
+
+def since(before: float) -> float:
+    """Minutes since a moment of the monotonic clock."""
+    return (time.monotonic() - before) / 60
+
+
+def prepare(action: str) -> list[str]:
+    """The command line that does something with the tests' cluster."""
+    return [sys.executable, "-m", "support.tiers.prepare", action]
+
+
+@contextmanager
+def shared_folder() -> Iterator[None]:
+    """A folder that all processes of the run find in their environment."""
+    with tempfile.TemporaryDirectory(prefix="devctl-tests-") as folder:
+        os.environ |= {"DEVCTL_E2E_RUN": folder, "DEVCTL_E2E_KEEP": "1"}
+        yield
+
+
+def cluster_as_it_is(tier: Tier) -> Path:
+    """The folder that says what has been done to the kept cluster; another one after a change.
+
+    What a cluster runs depends on no test.
+    """
+    inputs = tuple(path for path in tier.inputs if not path.startswith("tests/"))
+    name = f"tests-{digest(replace(tier, inputs=inputs))[:16]}"
+    folder = state_folder() / "cache" / name
+    if subprocess.run(prepare("status"), check=False, cwd=REPOSITORY).returncode:
+        shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def one(tests: Sequence[str]) -> int:
+    """Run some tests of one tier; a cluster that they need stays up for the next time."""
+    tier = tier_of(tests[0], load())
+    if tier is None:
+        sys.exit(f"`{tests[0]}` is in no tier: name a file below tests/, as pytest does")
+    os.environ["DEVCTL_E2E_KEEP"] = "1"
+    if tier.cluster:
+        os.environ["DEVCTL_E2E_RUN"] = str(cluster_as_it_is(tier))
+    pytest = [sys.executable, "-m", "pytest", *tests]
+    return subprocess.run(pytest, check=False, cwd=REPOSITORY).returncode
+
+
+def main() -> int:
+    """The command line."""
+    words = sys.argv[1:]
+    os.environ["PYTHONPATH"] = str(REPOSITORY / "tests")
+    if words[:1] == ["one"]:
+        return one(words[1:])
+    tiers = load()
+    changed = "--changed" in words
+    names = [word for word in words if word != "--changed"] or list(tiers)
+    unknown = [name for name in names if name not in tiers]
+    if unknown:
+        sys.exit(f"there is no tier `{unknown[0]}`: {', '.join(tiers)}")
+    keep = bool(os.environ.get("DEVCTL_E2E_KEEP"))
+    return Run([tiers[name] for name in names], changed=changed, keep=keep).do()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from support.commands import Kubectl
 from support.fixtures import (  # noqa: F401 - pytest looks for them here
     enforced,
     images,
@@ -15,7 +16,7 @@ from support.fixtures import (  # noqa: F401 - pytest looks for them here
     user_programs,
 )
 from support.plane.pki import Pki
-from support.plane.plane import SYSTEM, Plane, RefusedError
+from support.plane.plane import SYSTEM, Plane
 from support.rights import leases
 from support.runs import operator_python
 from support.scheduling import Scheduling
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from support.commands import Kubectl
     from support.sharing import Shared
 
 VERSION = "v1.36.4"
@@ -80,14 +80,7 @@ def kubeconfig(plane: Plane) -> Path:
 @pytest.fixture(scope="session")
 def kubectl(plane: Plane) -> Kubectl:
     """The plane's kubectl, as an administrator."""
-
-    def run(*args: str, input: str | None = None) -> str:  # noqa: A002 - subprocess's word
-        try:
-            return plane.kubectl(*args, text=input)
-        except RefusedError as error:
-            pytest.fail(str(error))
-
-    return run
+    return Kubectl(plane.kubectl_program, plane.kubeconfig)
 
 
 @pytest.fixture(scope="session")

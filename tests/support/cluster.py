@@ -6,12 +6,11 @@ Several processes may run tests on it, as scripts/pods.sh has them do: see shari
 from __future__ import annotations
 
 import os
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.command_line import CommandLine
-from support.commands import devctl, must
+from support.commands import Kubectl, devctl, must
 from support.scheduling import Scheduling
 from support.servers import TWO_RANKS, DevServer, apply_flavor
 from support.tiers import prepare
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from support.commands import Kubectl
     from support.sharing import Shared
 
     from devctl.local.images import Image
@@ -64,20 +62,7 @@ def kubectl(paths: ClusterPaths) -> Kubectl:
     """The cluster's kubectl, as an administrator."""
     program = find_kubectl(cache_paths())
     assert program is not None
-
-    def run(*args: str, input: str | None = None) -> str:  # noqa: A002 - subprocess's word
-        result = subprocess.run(
-            [program, "--kubeconfig", paths.kubeconfig, *args],
-            input=input,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if result.returncode:
-            pytest.fail(f"kubectl {' '.join(args)}\n{result.stdout}\n{result.stderr}")
-        return result.stdout
-
-    return run
+    return Kubectl(program, paths.kubeconfig)
 
 
 @pytest.fixture(scope="session")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from support.plane import scenarios
 from support.servers import wait_until
 
@@ -19,10 +19,8 @@ Thing = dict[str, Any]
 SMALL = {"gpu": 0, "cpu": "20m", "memory": "32Mi"}
 RESULT = "/artifacts/output.json"
 SUCCEEDS, FAILS, WAITS = (
-    ["/bin/sh", "-c", script]
-    for script in (scenarios.SUCCEEDS, scenarios.FAILS, scenarios.WAITS)
+    ["/bin/sh", "-c", script] for script in (scenarios.SUCCEEDS, scenarios.FAILS, scenarios.WAITS)
 )
-
 
 
 @dataclass
@@ -58,17 +56,14 @@ class Job:
 
     def apply(self, **changes: Any) -> None:
         """Apply its manifest with the fields that changed."""
-        self.kubectl(
-            "apply", "--server-side", "-f", "-", input=json.dumps(self.manifest(**changes))
-        )
+        self.kubectl.api.apply(self.manifest(**changes))
 
-    def get(self, *names: str) -> list[Thing]:
-        """Objects of the namespace."""
-        options = ("-n", self.namespace, "--ignore-not-found", "-o", "json")
-        text = self.kubectl("get", *names, *options)
-        found = json.loads(text) if text.strip() else {"items": []}
-        items: list[Thing] = found.get("items", [found])
-        return items
+    def get(self, kinds: str, name: str = "", *, labels: str = "") -> list[Thing]:
+        """Objects of the namespace: the one of a name, or all of some kinds."""
+        if name:
+            found = self.kubectl.api.get(kinds, name, self.namespace)
+            return [] if found is None else [found]
+        return self.kubectl.api.list(kinds, self.namespace, labels=labels)
 
     @property
     def status(self) -> Thing:
@@ -90,11 +85,14 @@ class Job:
     def wait(self, phase: str, reason: str | None = None, seconds: float = 120) -> Thing:
         """Wait until it has a phase, for a reason if one is given; its status."""
 
-        def so() -> bool:
-            status = self.status
+        def so(job: Thing) -> bool:
+            status = job.get("status", {})
             return status.get("phase") == phase and reason in {None, status.get("reason")}
 
-        wait_until(so, f"{phase} {reason or ''} of {self.name}: {self.status}", seconds)
+        if not self.kubectl.api.follow("eaj", self.name, self.namespace, so, seconds):
+            pytest.fail(
+                f"not within {seconds:.0f} s: {phase} {reason} of {self.name}: {self.status}"
+            )
         return self.status
 
     def wait_gone(self, kind: str, name: str, seconds: float = 120) -> datetime:
@@ -104,13 +102,13 @@ class Job:
 
     def delete(self) -> None:
         """Delete it and wait for its pod to go."""
-        self.kubectl("-n", self.namespace, "delete", "eaj", self.name, "--ignore-not-found")
+        self.kubectl.api.delete("eaj", self.name, self.namespace)
         self.wait_gone("pod", self.pod)
 
     def end(self, scenario: str = "succeed") -> None:
         """Have a program that waits end so, on a plane, where there is none."""
-        note = f"{scenarios.END}={scenario}"
-        self.kubectl("-n", self.namespace, "annotate", "pod", self.pod, note)
+        note = {"metadata": {"annotations": {scenarios.END: scenario}}}
+        self.kubectl.api.patch("pod", self.pod, note, self.namespace)
 
     def run(self, script: str) -> str:
         """What a script prints in its container."""

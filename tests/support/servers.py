@@ -30,7 +30,7 @@ def apply_flavor(kubectl: Kubectl, name: str, **spec: Any) -> str:
         "metadata": {"name": name},
         "spec": spec,
     }
-    kubectl("apply", "--server-side", "-f", "-", input=json.dumps(manifest))
+    kubectl.api.apply(manifest)
     return name
 
 
@@ -43,13 +43,22 @@ def succeeds(ask: Callable[[], object]) -> bool:
     return True
 
 
-def wait_until(true: Callable[[], bool], what: str, seconds: float = 60) -> None:
-    """Look until it is so: often at first, and then at ease, as others need the processor too."""
+def wait_until(
+    true: Callable[[], bool], what: str | Callable[[], str], seconds: float = 60
+) -> None:
+    """Look until it is so: often at first, and then at ease, as others need the processor too.
+
+    Args:
+        true: Whether it is so by now.
+        what: What is waited for; a function is called when it has not come true.
+        seconds: For how long.
+    """
     started = time.monotonic()
     while not true():
         waited = time.monotonic() - started
-        assert waited < seconds, f"not within {seconds:.0f} s: {what}"
-        time.sleep(0.2 if waited < 5 else 0.5)
+        if waited > seconds:
+            pytest.fail(f"not within {seconds:.0f} s: {what if isinstance(what, str) else what()}")
+        time.sleep(0.1 if waited < 2 else 0.3)
 
 
 @dataclass
@@ -77,16 +86,14 @@ class DevServer:
 
     def apply(self, **changes: Any) -> None:
         """Apply its manifest with the fields that changed."""
-        manifest = json.dumps(self.manifest(**changes))
-        self.kubectl("apply", "--server-side", "-f", "-", input=manifest)
+        self.kubectl.api.apply(self.manifest(**changes))
 
-    def get(self, *names: str) -> list[Thing]:
-        """Objects of the namespace."""
-        options = ("-n", self.namespace, "--ignore-not-found", "-o", "json")
-        text = self.kubectl("get", *names, *options)
-        found = json.loads(text) if text.strip() else {"items": []}
-        items: list[Thing] = found.get("items", [found])
-        return items
+    def get(self, kinds: str, name: str = "", *, labels: str = "") -> list[Thing]:
+        """Objects of the namespace: the one of a name, or all of some kinds."""
+        if name:
+            found = self.kubectl.api.get(kinds, name, self.namespace)
+            return [] if found is None else [found]
+        return self.kubectl.api.list(kinds, self.namespace, labels=labels)
 
     @property
     def status(self) -> Thing:
@@ -101,21 +108,18 @@ class DevServer:
 
     def is_current(self, kind: str, status: str) -> bool:
         """Whether a condition has that status for the spec as it is now."""
-        server = self.get("devserver", self.name)[0]
-        return any(
-            (c["type"], c["status"]) == (kind, status)
-            and c["observedGeneration"] == server["metadata"]["generation"]
-            for c in server.get("status", {}).get("conditions", [])
-        )
+        return is_current(self.get("devserver", self.name)[0], kind, status)
 
     def wait(self, kind: str, status: str = "True", seconds: float = 120) -> Thing:
         """Wait until a condition has a status for the present spec; the condition."""
-        wait_until(
-            lambda: self.is_current(kind, status),
-            f"{kind}={status} of {self.namespace}/{self.name}: {self.status}",
-            seconds,
-        )
+        self.follow(lambda found: is_current(found, kind, status), f"{kind}={status}", seconds)
         return self.condition(kind)
+
+    def follow(self, true: Callable[[Thing], bool], what: str, seconds: float = 120) -> None:
+        """Watch it until something is true of it."""
+        where = (self.name, self.namespace)
+        if not self.kubectl.api.follow("devserver", *where, true, seconds):
+            pytest.fail(f"not within {seconds:.0f} s: {what} of {where}: {self.status}")
 
     def settle(self) -> None:
         """Wait until Kubernetes has written down how it stands with the StatefulSet's pods."""
@@ -132,7 +136,7 @@ class DevServer:
     def stop(self) -> None:
         """Stop it and wait for the last pod to go."""
         self.apply(stopped=True)
-        wait_until(lambda: self.status.get("phase") == "Stopped", "it is stopped")
+        self.follow(lambda found: found.get("status", {}).get("phase") == "Stopped", "stopped")
 
     def start(self, **changes: Any) -> None:
         """Start it, with changes, and wait until it is ready."""
@@ -141,7 +145,8 @@ class DevServer:
 
     def delete(self) -> None:
         """Delete it and wait for the last of its pods to go."""
-        self.kubectl("-n", self.namespace, "delete", "devserver", self.name)
+        self.kubectl.api.delete("devserver", self.name, self.namespace)
+        wait_until(lambda: not self.get("devserver", self.name), "it is gone")
         wait_until(lambda: not self.get("statefulset,pod"), "its pods are gone")
 
     def run(self, script: str, rank: int = 0) -> str:
@@ -163,6 +168,15 @@ class DevServer:
             f"{thing['kind']}/{thing['metadata']['name']}": thing["metadata"]["resourceVersion"]
             for thing in self.get(kinds)
         }
+
+
+def is_current(server: Thing, kind: str, status: str) -> bool:
+    """Whether a server's condition has that status for its spec as it is now."""
+    return any(
+        (c["type"], c["status"]) == (kind, status)
+        and c["observedGeneration"] == server["metadata"]["generation"]
+        for c in server.get("status", {}).get("conditions", [])
+    )
 
 
 @contextmanager
@@ -192,7 +206,7 @@ def content(server: DevServer, selector: str = "") -> Thing:
     """
     kinds = CHILDREN.removesuffix(",pod")
     found = {}
-    for thing in server.get(kinds, *(("-l", selector) if selector else ())):
+    for thing in server.get(kinds, labels=selector):
         metadata = thing["metadata"]
         if metadata["name"] == "kube-root-ca.crt":
             continue

@@ -1,0 +1,228 @@
+"""The API server, asked within the process: no program is started and connections are kept.
+
+Tests ask it again and again while they wait; what a user would type goes through kubectl itself.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import ssl
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+Thing = dict[str, Any]
+
+_DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+_APPLY = "application/apply-patch+yaml"
+_NOT_FOUND = 404
+_SHOWN = {"ADDED", "MODIFIED"}
+
+
+@dataclass(frozen=True)
+class Resource:
+    """Where the objects of a kind are.
+
+    Attributes:
+        prefix: The path of its group and version.
+        plural: Its name in paths.
+        group: Its group; empty for the core one.
+        kind: Its name in manifests.
+        namespaced: Whether its objects have a namespace.
+    """
+
+    prefix: str
+    plural: str
+    group: str
+    kind: str
+    namespaced: bool
+
+    def path(self, namespace: str | None, name: str = "") -> str:
+        """The path of an object, or of all where there is no name."""
+        place = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
+        return f"{self.prefix}{place}/{self.plural}" + (f"/{name}" if name else "")
+
+
+class Api:
+    """The API server, as the user of a kubeconfig.
+
+    A refusal fails the test with what the API server says, as that of kubectl does.
+    """
+
+    def __init__(self, kubeconfig: Path) -> None:
+        """Ask nothing yet."""
+        config = yaml.safe_load(kubeconfig.read_text())
+        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        tls = ssl.create_default_context(
+            cadata=_content(cluster, "certificate-authority", kubeconfig).decode()
+        )
+        headers = {}
+        if "token" in user:
+            headers["Authorization"] = f"Bearer {user['token']}"
+        else:
+            _present(tls, user, kubeconfig)
+        self._http = httpx2.Client(
+            base_url=cluster["server"],
+            headers=headers,
+            timeout=httpx2.Timeout(30, read=60),
+            transport=httpx2.HTTPTransport(verify=tls, retries=2, trust_env=False),
+        )
+        self._resources: dict[str, Resource] = {}
+
+    def get(self, kind: str, name: str, namespace: str | None = None) -> Thing | None:
+        """An object; None where it is not there."""
+        answer = self._ask("GET", self.resource(kind).path(namespace, name))
+        return None if answer.status_code == _NOT_FOUND else _checked(answer)
+
+    def list(
+        self, kind: str, namespace: str | None = None, *, labels: str = "", fields: str = ""
+    ) -> list[Thing]:
+        """The objects of a kind, or of several with commas between them, as kubectl takes them."""
+        query = {"labelSelector": labels, "fieldSelector": fields}
+        return [
+            item | {"kind": resource.kind}
+            for resource in map(self.resource, kind.split(","))
+            for item in _checked(self._ask("GET", resource.path(namespace), params=query))["items"]
+        ]
+
+    def apply(self, manifest: Thing) -> Thing:
+        """Apply a manifest as kubectl does on the server's side."""
+        found = self._of(manifest)
+        metadata = manifest["metadata"]
+        answer = self._ask(
+            "PATCH",
+            found.path(metadata.get("namespace"), metadata["name"]),
+            params={"fieldManager": "kubectl"},
+            headers={"Content-Type": _APPLY},
+            content=json.dumps(manifest),
+        )
+        return _checked(answer)
+
+    def create(self, manifest: Thing) -> Thing:
+        """Make an object."""
+        path = self._of(manifest).path(manifest["metadata"].get("namespace"))
+        return _checked(self._ask("POST", path, json=manifest))
+
+    def patch(
+        self, kind: str, name: str, change: Thing, namespace: str | None = None, sub: str = ""
+    ) -> Thing:
+        """Merge a change into an object, or into a subresource such as its `status`."""
+        path = self.resource(kind).path(namespace, name) + (f"/{sub}" if sub else "")
+        headers = {"Content-Type": "application/merge-patch+json"}
+        return _checked(self._ask("PATCH", path, headers=headers, content=json.dumps(change)))
+
+    def delete(self, kind: str, name: str, namespace: str | None = None) -> None:
+        """Delete an object, if it is there; what it owns goes after it."""
+        answer = self._ask(
+            "DELETE",
+            self.resource(kind).path(namespace, name),
+            json={"propagationPolicy": "Background"},
+        )
+        if answer.status_code != _NOT_FOUND:
+            _checked(answer)
+
+    def follow(
+        self,
+        kind: str,
+        name: str,
+        namespace: str,
+        true: Callable[[Thing], bool],
+        seconds: float,
+    ) -> bool:
+        """Watch an object until something is true of it; whether it came to be so in time.
+
+        An API server that goes away is asked again when it is back.
+        """
+        path, until = self.resource(kind).path(namespace), time.monotonic() + seconds
+        query = {"watch": "true", "fieldSelector": f"metadata.name={name}"}
+        while (left := until - time.monotonic()) > 0:
+            query["timeoutSeconds"] = str(max(1, round(left)))
+            try:
+                with self._http.stream("GET", path, params=query) as answer:
+                    for line in answer.iter_lines():
+                        event = json.loads(line)
+                        # What has no type is a refusal, as from one that has just started.
+                        if event.get("type") in _SHOWN and true(event["object"]):
+                            return True
+            except httpx2.TransportError:
+                pass
+            time.sleep(0.1)
+        return False
+
+    def resource(self, kind: str) -> Resource:
+        """Where the objects of a kind are, by any name that kubectl takes for it.
+
+        What has been installed in the meantime is found by asking again.
+        """
+        if kind not in self._resources:
+            self._discover()
+        if kind not in self._resources:
+            pytest.fail(f"the API server has no kind `{kind}`")
+        return self._resources[kind]
+
+    def _ask(self, method: str, path: str, **fields: Any) -> httpx2.Response:
+        try:
+            return self._http.request(method, path, **fields)
+        except httpx2.TransportError as error:
+            pytest.fail(f"{method} {path}: {error}")
+
+    def _of(self, manifest: Thing) -> Resource:
+        group = manifest["apiVersion"].rpartition("/")[0]
+        name = manifest["kind"].lower()
+        return self.resource(f"{name}.{group}" if group else name)
+
+    def _discover(self) -> None:
+        for root in ("/api", "/apis"):
+            answer = _checked(self._ask("GET", root, headers={"Accept": _DISCOVERY}))
+            for group in answer["items"]:
+                name, version = group["metadata"].get("name", ""), group["versions"][0]
+                prefix = f"{root}/{name}" if name else root
+                for found in version["resources"]:
+                    self._learn(found, name, f"{prefix}/{version['version']}")
+
+    def _learn(self, found: Thing, group: str, prefix: str) -> None:
+        if "responseKind" not in found:
+            return
+        kind, plural = found["responseKind"]["kind"], found["resource"]
+        namespaced = found["scope"] == "Namespaced"
+        made = Resource(prefix, plural, group, kind, namespaced)
+        names = {plural, found.get("singularResource", ""), kind.lower()}
+        for name in names | set(found.get("shortNames", [])):
+            # The core group comes first and keeps what others are called, too.
+            self._resources.setdefault(name, made)
+            if group:
+                self._resources[f"{name}.{group}"] = made
+
+
+def _checked(answer: httpx2.Response) -> Thing:
+    """The object of an answer; a refusal fails the test."""
+    if answer.is_error:
+        pytest.fail(f"{answer.request.method} {answer.request.url}: {answer.text}")
+    found: Thing = answer.json()
+    return found
+
+
+def _content(entry: Thing, name: str, kubeconfig: Path) -> bytes:
+    """What a kubeconfig's entry holds itself, or names a file for."""
+    if f"{name}-data" in entry:
+        return base64.b64decode(str(entry[f"{name}-data"]))
+    return (kubeconfig.parent / str(entry[name])).read_bytes()
+
+
+def _present(tls: ssl.SSLContext, user: Thing, kubeconfig: Path) -> None:
+    """Have a connection show the user's certificate: Python reads it from files alone."""
+    file = kubeconfig.with_name(f".{kubeconfig.name}.pem")
+    pair = (_content(user, f"client-{name}", kubeconfig) for name in ("certificate", "key"))
+    file.touch(mode=0o600)
+    file.write_bytes(b"\n".join(pair))
+    tls.load_cert_chain(file)
+    file.unlink()

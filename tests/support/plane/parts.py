@@ -162,6 +162,8 @@ class ObserverProcess(Process):
             "KUBECONFIG": str(kubeconfig),
             "DEVCTL_PROBES_PORT": str(port),
             "POD_NAMESPACE": "devctl-system",
+            # One that starts again is its pod's, as after a crash: it is its own heir.
+            "POD_NAME": name,
             "PYTHONUNBUFFERED": "1",
         }
         super().__init__(

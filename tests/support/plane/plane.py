@@ -71,11 +71,13 @@ class Plane:
     def operator(self) -> OperatorProcess:
         """The operator, started or not."""
         if self._operator is None:
-            program = self._programs["ansible-operator"] / "ansible-operator"
-            kubeconfig = self.account("devctl-operator")
-            folder = self.folder / "operator"
-            self._operator = OperatorProcess(program, self._python, kubeconfig, folder)
+            self._operator = self.operator_with(self.account("devctl-operator"), "operator")
         return self._operator
+
+    def operator_with(self, kubeconfig: Path, name: str) -> OperatorProcess:
+        """Another operator with a kubeconfig, for when the plane's own is away: ports are one's."""
+        program = self._programs["ansible-operator"] / "ansible-operator"
+        return OperatorProcess(program, self._python, kubeconfig, self.folder / name)
 
     @property
     def observer(self) -> ObserverProcess:

@@ -50,12 +50,15 @@ class OperatorProcess:
         python: One with what the operator's image has.
         kubeconfig: Whose rights it has.
         folder: Where its files and logs go.
+        modules: Folders of Python modules that come before all others.
     """
 
-    def __init__(self, program: Path, python: Path, kubeconfig: Path, folder: Path) -> None:
+    def __init__(
+        self, program: Path, python: Path, kubeconfig: Path, folder: Path, *modules: Path
+    ) -> None:
         """Write what it reads, and start nothing yet."""
         folder.mkdir(exist_ok=True)
-        self._folder, self._python = folder, python
+        self._folder, self._python, self._modules = folder, python, modules
         self._programs()
         watches = yaml.safe_load((REPOSITORY / "watches.yaml").read_text())
         for watch in watches:
@@ -124,7 +127,7 @@ class OperatorProcess:
             "HOME": str(home),
             "LC_ALL": "C.UTF-8",
             "KUBECONFIG": str(kubeconfig),
-            "PYTHONPATH": f"{PACKAGE}:{plugins}:{REPOSITORY}",
+            "PYTHONPATH": ":".join(map(str, (*self._modules, PACKAGE, plugins, REPOSITORY))),
             "PYTHONDONTWRITEBYTECODE": "1",
             "DEVCTL_RUNNER_DIR": str(self._folder / "daemon"),
             "DEVCTL_RUNNER_WATCHES": str(watches),

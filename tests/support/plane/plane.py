@@ -74,10 +74,16 @@ class Plane:
             self._operator = self.operator_with(self.account("devctl-operator"), "operator")
         return self._operator
 
-    def operator_with(self, kubeconfig: Path, name: str) -> OperatorProcess:
-        """Another operator with a kubeconfig, for when the plane's own is away: ports are one's."""
+    def operator_with(self, kubeconfig: Path, name: str, *modules: Path) -> OperatorProcess:
+        """Another operator, for when the plane's own is away: their ports are the same.
+
+        Args:
+            kubeconfig: Whose rights it has, and where it finds the API server.
+            name: Of its folder.
+            modules: Folders of Python modules that come before all others.
+        """
         program = self._programs["ansible-operator"] / "ansible-operator"
-        return OperatorProcess(program, self._python, kubeconfig, self.folder / name)
+        return OperatorProcess(program, self._python, kubeconfig, self.folder / name, *modules)
 
     @property
     def observer(self) -> ObserverProcess:

@@ -39,6 +39,12 @@ class Process:
         """Whether it has been started and has not ended."""
         return self._running is not None and self._running.poll() is None
 
+    @property
+    def pid(self) -> int:
+        """Its number, once it has been started."""
+        assert self._running is not None
+        return self._running.pid
+
     def start(self) -> None:
         """Start it; it ends with the thread that started it, whatever becomes of the tests."""
         with self.log.open("ab") as log:

@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from apply.client import Cluster
 from apply.connection import connect
 from apply.errors import StaleReadError
-from support.commands import must
-
-from devctl.local.paths import REPOSITORY
+from support.runs import OF_THE_CHECKOUT, Operator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from support.commands import Kubectl
-
-    from devctl.local.paths import ClusterPaths
 
 LABEL = "devops.yourcompany.com/devserver"
 IDENTITY = {"app.kubernetes.io/managed-by": "devctl", LABEL: "ada"}
 CONFIG_MAPS = [{"apiVersion": "v1", "kind": "ConfigMap"}]
 CLAIMS = [{"apiVersion": "v1", "kind": "PersistentVolumeClaim"}]
 ONCE = {"devops.yourcompany.com/create-only": "true"}
+TASKS = """
+- name: Apply
+  apply:
+    owner: "{{ owner }}"
+    field_manager: devctl-operator
+    identity: "{{ identity }}"
+    templates: ["{{ template | default('all.yaml.j2') }}"]
+    prune: "{{ prune | default([]) }}"
+  check_mode: "{{ check | default(false) }}"
+  diff: "{{ check | default(false) }}"
+"""
+ALL = "{% for one in manifests %}\n---\n{{ one | to_json }}\n{% endfor %}\n"
+TEXTS = {
+    "templates/text.yaml.j2": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a},"
+    " data: {value: {{ value | to_json }} } }\n"
+}
 Manifest = dict[str, Any]
 
 
@@ -85,61 +93,37 @@ def names(kubectl: Kubectl, namespace: str) -> Callable[[str], set[str]]:
     return ask
 
 
+@pytest.fixture(scope="module")
+def runner(
+    python: Path, kubeconfig: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Operator]:
+    """The warm runner, with a role of one task that gets everything as variables."""
+    found = Operator(tmp_path_factory.mktemp("runner"), python, OF_THE_CHECKOUT)
+    (found.folder / "kubeconfig-1").write_bytes(kubeconfig.read_bytes())
+    for file, text in {"tasks/main.yml": TASKS, "templates/all.yaml.j2": ALL, **TEXTS}.items():
+        (found.folder / "role" / file).parent.mkdir(parents=True, exist_ok=True)
+        (found.folder / "role" / file).write_text(text)
+    found.start(found.folder / "role")
+    yield found
+    found.stop()
+
+
 @pytest.fixture
 def apply(
-    create: Callable[[Manifest], Manifest], kubeconfig: Path, tmp_path: Path
+    create: Callable[[Manifest], Manifest], runner: Operator
 ) -> Callable[..., dict[str, Any]]:
-    """Runs a role of one task, in the name of an object `ada`; returns the task's result.
-
-    Its one template holds the manifests as they are; `template` gives it another text.
-    """
+    """Runs the role for manifests, in the name of an object `ada`; the task's result."""
     made = create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "ada"}})
-    role = tmp_path / "roles/example"
-    for folder in ("tasks", "templates"):
-        (role / folder).mkdir(parents=True)
 
-    def run(
-        *manifests: Manifest, template: str = "", options: tuple[str, ...] = (), **arguments: Any
-    ) -> dict[str, Any]:
-        text = template or "\n---\n".join(map(json.dumps, manifests))
-        (role / "templates/all.yaml.j2").write_text(text)
-        task = {
-            "owner": made,
-            "field_manager": "devctl-operator",
-            "identity": IDENTITY,
-            "templates": ["all.yaml.j2"],
-        } | arguments
-        result = tmp_path / "result.json"
-        tasks = [
-            {"apply": task, "register": "applied", "ignore_errors": True},
-            {
-                "ansible.builtin.copy": {"content": "{{ applied | to_json }}", "dest": str(result)},
-                "check_mode": False,
-                "diff": False,
-            },
+    def run(*manifests: Manifest, **variables: Any) -> dict[str, Any]:
+        given = {"owner": made, "identity": IDENTITY, "manifests": manifests, **variables}
+        done = runner.run("warm", runner.folder / "role", given)
+        found = [
+            event["event_data"]["res"] for event in done.events if "res" in event["event_data"]
         ]
-        (role / "tasks/main.yml").write_text(yaml.safe_dump(tasks))
-        play = {"hosts": "localhost", "connection": "local", "roles": ["example"]}
-        (tmp_path / "play.yml").write_text(yaml.safe_dump([play | {"gather_facts": False}]))
-        program = Path(sys.executable).with_name("ansible-playbook")
-        must(
-            subprocess.run(
-                [program, tmp_path / "play.yml", *options],
-                capture_output=True,
-                text=True,
-                check=False,
-                stdin=subprocess.DEVNULL,
-                env=os.environ
-                | {
-                    "ANSIBLE_CONFIG": str(tmp_path / "none.cfg"),
-                    "ANSIBLE_ACTION_PLUGINS": str(REPOSITORY / "plugins/action"),
-                    "K8S_AUTH_KUBECONFIG": str(kubeconfig),
-                    "PYTHONPATH": str(REPOSITORY / "plugins"),
-                },
-            )
-        )
-        found: dict[str, Any] = json.loads(result.read_text())
-        return found
+        assert found, done.output
+        result: dict[str, Any] = {"failed": False, **found[-1]}
+        return result
 
     return run
 
@@ -315,9 +299,7 @@ def test_check_mode_writes_nothing_and_shows_what_it_would(
     apply(config("a"), config("b"))
     before = get("configmap/a")
 
-    result = apply(
-        config("a", "y"), config("new"), prune=CONFIG_MAPS, options=("--check", "--diff")
-    )
+    result = apply(config("a", "y"), config("new"), prune=CONFIG_MAPS, check=True)
 
     assert result["changed"]
     assert actions(result) == {"a": "configured", "new": "created"}
@@ -429,13 +411,10 @@ def test_values_keep_their_text(
     apply: Callable[..., dict[str, Any]], get: Callable[[str], Manifest]
 ) -> None:
     value = 'a: b\n---\n"c" \\ \u2028 😀'
-    template = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a},"
-    template += " data: {value: {{ value | to_json }} } }\n"
 
-    result = apply(template=template, options=("--extra-vars", json.dumps({"value": value})))
+    result = apply(template="text.yaml.j2", value=value)
 
     assert not result["failed"], result.get("msg")
-
     assert get("configmap/a")["data"] == {"value": value}
 
 

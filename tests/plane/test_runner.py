@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-from support.runs import EventServer, Operator, operator_python
+from support.runs import OF_THE_CHECKOUT, EventServer, Operator, operator_python
 
 from devctl.local.paths import REPOSITORY
 
@@ -152,15 +152,7 @@ def test_a_marked_value_is_text_and_an_unmarked_one_a_template(
 
 
 def test_the_real_role_is_warm_and_inert(operator: Operator) -> None:
-    plugins = REPOSITORY / "plugins"
-    settings = {
-        "ANSIBLE_ACTION_PLUGINS": str(plugins / "action"),
-        "ANSIBLE_FILTER_PLUGINS": str(plugins / "filter"),
-        "ANSIBLE_LOOKUP_PLUGINS": str(plugins / "lookup"),
-        "PYTHONPATH": f"{plugins}:{REPOSITORY}",
-        "DEVCTL_RUNNER_IN_PROCESS": "apply",
-    }
-    operator.settings = settings
+    operator.settings = OF_THE_CHECKOUT
     real = REPOSITORY / "roles/devserver"
     operator.start(real)
     # There is no cluster to apply to; but no template in a user's string is evaluated on the way.

@@ -27,6 +27,17 @@ if TYPE_CHECKING:
 
 REQUIREMENTS = REPOSITORY / "images/operator/requirements.txt"
 PACKAGE = REPOSITORY / "images/operator"
+_PLUGINS = REPOSITORY / "plugins"
+OF_THE_CHECKOUT = {
+    **{
+        f"ANSIBLE_{kind.upper()}_PLUGINS": str(_PLUGINS / kind)
+        for kind in ("action", "filter", "lookup")
+    },
+    "PYTHONPATH": f"{_PLUGINS}:{REPOSITORY}",
+    "DEVCTL_RUNNER_IN_PROCESS": "apply",
+}
+"""Settings with which runs find this checkout's plugins and do `apply` in their own process."""
+
 # As inputdir.go writes it.
 HOSTS = "localhost ansible_connection=local ansible_python_interpreter={{ansible_playbook_python}}"
 

@@ -46,6 +46,11 @@ class Resource:
     kind: str
     namespaced: bool
 
+    @property
+    def api_version(self) -> str:
+        """What manifests say."""
+        return self.prefix.removeprefix("/apis/").removeprefix("/api/")
+
     def path(self, namespace: str | None, name: str = "") -> str:
         """The path of an object, or of all where there is no name."""
         place = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
@@ -89,7 +94,7 @@ class Api:
         """The objects of a kind, or of several with commas between them, as kubectl takes them."""
         query = {"labelSelector": labels, "fieldSelector": fields}
         return [
-            item | {"kind": resource.kind}
+            {"apiVersion": resource.api_version, "kind": resource.kind} | item
             for resource in map(self.resource, kind.split(","))
             for item in _checked(self._ask("GET", resource.path(namespace), params=query))["items"]
         ]

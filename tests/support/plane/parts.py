@@ -35,6 +35,14 @@ def is_ready(port: int) -> bool:
         return False
 
 
+def figures(port: int, prefix: str) -> dict[str, float]:
+    """What a process counts, by name and labels, less what all of its names begin with."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+        lines = answer.read().decode().splitlines()
+    pairs = (line.rpartition(" ") for line in lines if line and not line.startswith("#"))
+    return {name.removeprefix(prefix): float(value) for name, _, value in pairs}
+
+
 def manifest_options() -> list[str]:
     """What the operator's Deployment starts it with."""
     text = (REPOSITORY / "config/manager/deployment.yaml").read_text()
@@ -91,10 +99,7 @@ class OperatorProcess:
 
     def runs(self) -> dict[str, float]:
         """The runner's figures."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{RUNNER_PORT}/metrics", timeout=5) as answer:
-            lines = answer.read().decode().splitlines()
-        pairs = (line.rpartition(" ") for line in lines if line and not line.startswith("#"))
-        return {name.removeprefix("devctl_runner_"): float(value) for name, _, value in pairs}
+        return figures(RUNNER_PORT, "devctl_runner_")
 
     def _programs(self) -> None:
         folder = self._folder / "bin"
@@ -164,9 +169,9 @@ class ObserverProcess(Process):
         settings = {
             "KUBECONFIG": str(kubeconfig),
             "DEVCTL_PROBES_PORT": str(port),
-            "POD_NAMESPACE": "devctl-system",
-            # One that starts again is its pod's, as after a crash: it is its own heir.
+            # As in a pod whose container the kubelet starts again: the next one is the heir.
             "POD_NAME": name,
+            "POD_NAMESPACE": "devctl-system",
             "PYTHONUNBUFFERED": "1",
         }
         super().__init__(
@@ -186,6 +191,10 @@ class ObserverProcess(Process):
         self.await_so(lambda: is_ready(self._port), "it is ready")
         if leads is not None:
             self.await_so(leads, "it leads")
+
+    def figures(self) -> dict[str, float]:
+        """What it counts."""
+        return figures(self._port, "devctl_observer_")
 
     @property
     def identity(self) -> str:

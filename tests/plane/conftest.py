@@ -9,6 +9,7 @@ from support.commands import Kubectl
 from support.fixtures import (  # noqa: F401 - pytest looks for them here
     enforced,
     images,
+    job,
     namespace,
     place,
     shared,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-import yaml
-from support import given
+from support import job_interface
 from support.jobs import WAITS, Job
 from support.servers import wait_until
 from support.tenants import ADMINISTRATOR, Tenants, job
@@ -179,8 +178,8 @@ def test_right_jobs_are_accepted(kubectl: Kubectl) -> None:
 
 
 def test_what_is_left_out_is_as_people_know_it(kubectl: Kubectl) -> None:
-    """Bare, a job has what the manifest that people have gives as the defaults."""
-    manifest = yaml.safe_load(given.blocks("yaml")[0])
+    """Bare, a job has what people take for the defaults."""
+    manifest = job_interface.manifest()
     bare = {**manifest, "metadata": {"name": "bare"}}
     del bare["spec"]
     create = ("create", "-f", "-", "--dry-run=server", "-n", "default")

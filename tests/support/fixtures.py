@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
+from support.jobs import Job
 from support.servers import succeeds, wait_until
 from support.sharing import Shared
 from support.tenants import ALICE, BOB, OBSERVER, OPERATOR, RESOURCES, VERBS, Tenants, server
@@ -52,6 +53,14 @@ def namespace(kubectl: Kubectl, request: pytest.FixtureRequest) -> Iterator[str]
     kubectl("create", "namespace", name)
     yield name
     kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture
+def job(kubectl: Kubectl, namespace: str, images: dict[str, Image]) -> Iterator[Job]:
+    """A job that is not made yet, in the test's namespace; all jobs there go in the end."""
+    yield Job(kubectl, namespace, images["base"].reference)
+    # Before its namespace, so that nothing is retried in it.
+    kubectl("-n", namespace, "delete", "eaj,pod", "--all", "--grace-period=1", "--wait=false")
 
 
 @pytest.fixture(scope="session")

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 Thing = dict[str, Any]
 SMALL = {"gpu": 0, "cpu": "20m", "memory": "32Mi"}
 RESULT = "/artifacts/output.json"
-SUCCEEDS, FAILS, WAITS = (
-    ["/bin/sh", "-c", script] for script in (scenarios.SUCCEEDS, scenarios.FAILS, scenarios.WAITS)
+SUCCEEDS, FAILS, WAITS, EATS = (
+    ["/bin/sh", "-c", script]
+    for script in (scenarios.SUCCEEDS, scenarios.FAILS, scenarios.WAITS, scenarios.EATS)
 )
 
 
@@ -42,6 +43,10 @@ class Job:
     def claim(self) -> str:
         """The name of its volume's claim."""
         return claim_name(self.name)
+
+    def beside(self, name: str) -> Job:
+        """Another job in the same namespace, with the same image."""
+        return Job(self.kubectl, self.namespace, self.image, name)
 
     def manifest(self, **changes: Any) -> Thing:
         """Its manifest with the fields that changed."""
@@ -95,6 +100,20 @@ class Job:
             )
         return self.status
 
+    def wait_applied(self, seconds: float = 60) -> None:
+        """Wait until the role has done all that it does for the present spec."""
+
+        def so() -> bool:
+            found = self.get("eaj", self.name)[0]
+            condition = self.condition("Applied")
+            generation = found["metadata"]["generation"]
+            return (condition.get("status"), condition.get("observedGeneration")) == (
+                "True",
+                generation,
+            )
+
+        wait_until(so, lambda: f"it is applied: {self.condition('Applied')}", seconds)
+
     def wait_gone(self, kind: str, name: str, seconds: float = 120) -> datetime:
         """Wait until an object is gone; when that was seen."""
         wait_until(lambda: not self.get(kind, name), f"{kind} {name} is gone", seconds)
@@ -132,7 +151,11 @@ def holder(job: Job, name: str = "holder") -> Thing:
         "spec": {
             "restartPolicy": "Never",
             "terminationGracePeriodSeconds": 0,
-            "securityContext": {"runAsUser": 1000, "runAsNonRoot": True},
+            "securityContext": {
+                "runAsUser": 1000,
+                "runAsNonRoot": True,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
             "containers": [
                 {
                     "name": "holder",

@@ -1,4 +1,4 @@
-"""Whoever reads the text that people have jobs from, and types what it says."""
+"""Whoever types the commands of `job_interface`, in a folder with what they speak of."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pexpect
-from support import given
+from support.job_interface import INSIDE, RANKED, RESULT, TIMESTAMP, URL
 from support.servers import wait_until
 
 if TYPE_CHECKING:
@@ -16,15 +16,12 @@ if TYPE_CHECKING:
 
     from support.command_line import CommandLine
 
-URL = "https://example.com/image.jpg"
-"""Where the text has its images from."""
-
 _PROMPT = "[$#] "
 
 
 @dataclass(frozen=True)
 class Person:
-    """Whoever reads the text and types what it says, in a folder with what it speaks of."""
+    """Somebody at a shell, and what they can fetch."""
 
     shell: CommandLine
     store: str
@@ -66,29 +63,28 @@ class Person:
         shell.expect(_PROMPT)
         return shell
 
-    def looks_at_the_result(self, shell: pexpect.spawn[bytes], inside: list[str]) -> None:
-        """What the text has people type on the volume, in a shell that then ends."""
-        show, list_all = inside
-        shell.sendline(f"{show}; echo")
+    def looks_at_the_result(self, shell: pexpect.spawn[bytes]) -> None:
+        """What people type on the volume, in a shell that then ends."""
+        shell.sendline(f"{INSIDE['show']}; echo")
         shell.expect(r'\{\s*"model".*?\}\s*\]?[^{}]*\}')
         result = json.loads(shell.after)
-        assert [*result] == re.findall(r'^  "(\w+)"', given.blocks("json")[0], re.MULTILINE)
+        assert (*result,) == RESULT
         assert (result["model"], result["device"]) == ("resnet50", "cpu")
         assert len(result["top5"]) == 5
-        assert {*result["top5"][0]} == {"label", "probability"}
-        shell.sendline(list_all)
+        assert {*result["top5"][0]} == {*RANKED}
+        shell.sendline(INSIDE["files"])
         shell.expect("output.json")
         shell.sendline("exit")
         shell.expect(pexpect.EOF)
         shell.close()
 
-    def debugs(self, debug: str, enter: str, inside: list[str]) -> None:
-        """A debug pod, and the shell in it that the text says how to get."""
+    def debugs(self, debug: str, enter: str) -> None:
+        """A debug pod, and the shell in it by the command that it prints."""
         debugging = self.shell.start("-c", f"exec {debug}")
         assert debugging.stdout
         said = debugging.stdout.readline().decode().strip()
-        name = re.escape(enter).replace("<timestamp>", r"\d+")
+        name = re.escape(enter).replace(TIMESTAMP, r"\d+")
         assert re.fullmatch(name, said), said
-        self.looks_at_the_result(self.sits_at(said), inside)
+        self.looks_at_the_result(self.sits_at(said))
         debugging.terminate()
         debugging.communicate(timeout=60)

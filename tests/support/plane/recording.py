@@ -26,6 +26,10 @@ _BY_KEY = {
     "image": "<image>",
     "imageID": "<image>",
 }
+_DISRUPTED = (
+    '{{ range .status.conditions }}{{ if eq .type "DisruptionTarget" }}{{ . | toJson }},{{ end }}'
+    "{{ end }}"
+)
 # What stands for each word where it is a whole value, and where it is part of a text.
 _TEMPLATES = {
     "<now>": "Now",
@@ -105,8 +109,12 @@ def steps(statuses: list[Thing]) -> list[Thing]:
 
 
 def template(status: Thing) -> str:
-    """What kwok makes this status from, for any pod."""
+    """What kwok makes this status from, for any pod.
+
+    A kubelet keeps the condition by which somebody else says why he takes the pod away.
+    """
     text = json.dumps(status, indent=1, sort_keys=True)
+    text = text.replace('"conditions": [', f'"conditions": [{_DISRUPTED}', 1)
     for word, expression in _TEMPLATES.items():
         text = text.replace(f'"{word}"', f"{{{{ {expression} | Quote }}}}")
         text = text.replace(word, f"{{{{ {expression} }}}}")

@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from support.commands import Kubectl
+    from support.plane.plane import Plane
     from support.user_place import UserPlace
-
-    from devctl.local.paths import ClusterPaths
-    from devctl.local.settings import ClusterSettings
 
 TAKEN = "taken"
 WAY_IN = "log in to the cluster again, or get a new kubeconfig"
@@ -152,12 +150,10 @@ def test_a_way_to_the_cluster_that_leads_nowhere(  # noqa: PLR0913, PLR0917 - a 
     assert told[1].startswith(f"  fix: {fix}")
 
 
-def test_an_expired_certificate(
-    place: UserPlace, cluster: ClusterSettings, kubeconfig: Path, tmp_path: Path
-) -> None:
-    pki = paths.node(f"{cluster.name}-1").root / "etc/kubernetes/pki"
+def test_an_expired_certificate(place: UserPlace, plane: Plane, tmp_path: Path) -> None:
     key = ec.generate_private_key(ec.SECP256R1())
-    ended = expired(key, (pki / "ca.crt").read_bytes(), (pki / "ca.key").read_bytes())
+    authority, authority_key = (plane.pki.file(f"ca.{end}").read_bytes() for end in ("crt", "key"))
+    ended = expired(key, authority, authority_key)
     private = key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,

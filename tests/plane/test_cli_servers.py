@@ -110,7 +110,6 @@ def test_every_option_of_create_passes_the_servers_rules(place: UserPlace) -> No
     assert place.server("dry").get("devserver", "dry") == []
 
 
-@pytest.mark.exclusive  # flavors are everybody's
 @pytest.mark.usefixtures("screen")
 @pytest.mark.parametrize("line", LISTS)
 def test_lists_have_every_format(place: UserPlace, line: str) -> None:
@@ -151,18 +150,18 @@ def test_a_screen_of_40_columns_is_readable(place: UserPlace) -> None:
         assert any("Running" in row for row in shown)
 
 
-@pytest.mark.usefixtures("screen")
 def test_status_watches_until_ctrl_c(place: UserPlace) -> None:
-    watching = place.user.start("status", BOX, "--watch")
+    place.user.must("create", "seen", *place.options, "--wait")
+    watching = place.user.start("status", "seen", "--watch")
     assert watching.stdout
-    assert watching.stdout.readline().decode() == f"{BOX}: Running (Ready): the server is ready\n"
-    place.user.must("stop", BOX)
+    assert watching.stdout.readline().decode() == "seen: Running (Ready): the server is ready\n"
+    place.user.must("stop", "seen")
     lines = iter(watching.stdout.readline, b"")
-    assert any(line.startswith(b"box: Stopped") for line in lines)
+    assert any(line.startswith(b"seen: Stopped") for line in lines)
     watching.send_signal(signal.SIGINT)
     assert watching.wait(timeout=20) == 130
     picture = place.user.terminal("status", "--watch", columns=80)
-    picture.expect("Stopped")
+    picture.expect("seen +.*Stopped")
     picture.sendintr()
     picture.expect(pexpect.EOF)
     picture.close()

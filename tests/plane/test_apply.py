@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +9,7 @@ from apply.client import Cluster
 from apply.connection import connect
 from apply.errors import StaleReadError
 from support.runs import OF_THE_CHECKOUT, Operator
+from support.servers import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,8 +62,9 @@ def get(kubectl: Kubectl, namespace: str) -> Callable[[str], Manifest]:
     """An object of the test's namespace, by `kind/name`, with its field managers."""
 
     def ask(name: str) -> Manifest:
-        options = ("-n", namespace, "-o", "json", "--show-managed-fields")
-        found: Manifest = json.loads(kubectl("get", name, *options))
+        kind, _, called = name.partition("/")
+        found = kubectl.api.get(kind.lower(), called, namespace)
+        assert found, name
         return found
 
     return ask
@@ -75,9 +75,8 @@ def create(kubectl: Kubectl, namespace: str) -> Callable[[Manifest], Manifest]:
     """Somebody else makes an object."""
 
     def make(manifest: Manifest) -> Manifest:
-        options = ("-n", namespace, "-o", "json", "-f", "-")
-        made: Manifest = json.loads(kubectl("create", *options, input=json.dumps(manifest)))
-        return made
+        metadata = manifest["metadata"] | {"namespace": namespace}
+        return kubectl.api.create(manifest | {"metadata": metadata})
 
     return make
 
@@ -87,8 +86,8 @@ def names(kubectl: Kubectl, namespace: str) -> Callable[[str], set[str]]:
     """The names of a kind's objects, but for the one that every namespace has."""
 
     def ask(kind: str) -> set[str]:
-        found = kubectl("get", kind, "-n", namespace, "-o", "name").split()
-        return {name.partition("/")[2] for name in found} - {"kube-root-ca.crt"}
+        found = kubectl.api.list(kind, namespace)
+        return {thing["metadata"]["name"] for thing in found} - {"kube-root-ca.crt"}
 
     return ask
 
@@ -118,25 +117,13 @@ def apply(
     def run(*manifests: Manifest, **variables: Any) -> dict[str, Any]:
         given = {"owner": made, "identity": IDENTITY, "manifests": manifests, **variables}
         done = runner.run("warm", runner.folder / "role", given)
-        found = [
-            event["event_data"]["res"] for event in done.events if "res" in event["event_data"]
-        ]
+        found = [event for event in done.events if "res" in event["event_data"]]
         assert found, done.output
-        result: dict[str, Any] = {"failed": False, **found[-1]}
+        failed = found[-1]["event"] == "runner_on_failed"
+        result: dict[str, Any] = {**found[-1]["event_data"]["res"], "failed": failed}
         return result
 
     return run
-
-
-def settled(look: Callable[[], list[Manifest]]) -> list[Manifest]:
-    """What is there once the cluster's own controllers have had their say."""
-    last, deadline = look(), time.monotonic() + 30
-    while time.monotonic() < deadline:
-        time.sleep(1)
-        if (now := look()) == last:
-            return now
-        last = now
-    pytest.fail("the objects keep changing")
 
 
 def actions(result: dict[str, Any]) -> dict[str, str]:
@@ -190,7 +177,9 @@ def test_a_second_apply_writes_nothing(
     first = apply(*manifests)
     assert first["changed"]
     assert set(actions(first).values()) == {"created"}
-    before = settled(lambda: [get(name) for name in stored])
+    # Its controller has its say once.
+    wait_until(lambda: "observedGeneration" in get("statefulset/set")["status"], "it is seen")
+    before = [get(name) for name in stored]
     second = apply(*manifests)
 
     assert not second["changed"]
@@ -228,8 +217,8 @@ def test_a_claim_outlives_pruning_and_its_owner(
     before = get("pvc/home")["metadata"]
 
     assert apply(config("a"), prune=CLAIMS)["pruned"] == []
-    kubectl("delete", "serviceaccount", "ada", "-n", namespace)
-    kubectl("wait", "configmap/a", "-n", namespace, "--for=delete", "--timeout=60s")
+    kubectl.api.delete("serviceaccount", "ada", namespace)
+    wait_until(lambda: kubectl.api.get("configmap", "a", namespace) is None, "it goes")
 
     after = get("pvc/home")["metadata"]
     assert after["uid"] == before["uid"]

@@ -50,9 +50,9 @@ def namespace(kubectl: Kubectl, request: pytest.FixtureRequest) -> Iterator[str]
     """A namespace of the test's own."""
     slug = request.node.name.removeprefix("test_").partition("[")[0].replace("_", "-")
     name = f"{slug[:40].rstrip('-')}-{uuid4().hex[:6]}"
-    kubectl("create", "namespace", name)
+    kubectl.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     yield name
-    kubectl("delete", "namespace", name, "--wait=false")
+    kubectl.api.delete("namespace", name)
 
 
 @pytest.fixture

@@ -191,7 +191,8 @@ class Api:
             for group in answer["items"]:
                 name, version = group["metadata"].get("name", ""), group["versions"][0]
                 prefix = f"{root}/{name}" if name else root
-                for found in version["resources"]:
+                # Of a server beside the API server that does not answer, nothing is known.
+                for found in version.get("resources", []):
                     self._learn(found, name, f"{prefix}/{version['version']}")
 
     def _learn(self, found: Thing, group: str, prefix: str) -> None:

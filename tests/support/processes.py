@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from support.deployment import SYSTEM
 
-from devctl.local import cgroups
+from devctl.local import cgroups, supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from support.commands import Kubectl
 
+    from devctl.local.paths import ClusterPaths
     from devctl.local.settings import ClusterSettings
 
 
@@ -32,21 +33,27 @@ def pids_of(program: str, group: str) -> set[int]:
     return found
 
 
-def kill_kubelet(cluster: ClusterSettings, node: str) -> None:
-    """kill -9 for a node's kubelet; its supervisor starts another."""
-    pids = pids_of("kubelet", cgroups.path_of(cluster.name, node))
-    assert pids
+def kill(group: str, *programs: str) -> set[int]:
+    """kill -9 for all processes of some programs below a control group, at once; their pids."""
+    found = [pids_of(program, group) for program in programs]
+    assert all(found), (group, programs, found)
+    pids = set[int]().union(*found)
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
+    return pids
 
 
-def kill_control_plane(cluster: ClusterSettings) -> None:
-    """kill -9 for etcd and the API server at once; the kubelet starts others."""
-    group = cgroups.path_of(cluster.name, cluster.nodes[0].name)
-    pids = [pids_of(program, group) for program in ("etcd", "kube-apiserver")]
-    assert all(pids)
-    for pid in set[int]().union(*pids):
-        os.kill(pid, signal.SIGKILL)
+def kill_kubelet(cluster: ClusterSettings, node: str) -> None:
+    """kill -9 for a node's kubelet; its supervisor starts another."""
+    kill(cgroups.path_of(cluster.name, node), "kubelet")
+
+
+def kill_everything(cluster: ClusterSettings, paths: ClusterPaths) -> None:
+    """What a closed shell leaves: no process, but mounts, namespaces and files."""
+    pid = supervisor.running_pid(paths)
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    cgroups.kill(cgroups.path_of(cluster.name))
 
 
 @contextmanager
@@ -67,8 +74,8 @@ def stopped(cluster: ClusterSettings, node: str, *programs: str) -> Iterator[Non
 
 def leader(kubectl: Kubectl, part: str) -> str:
     """Which process of the operator or the observer works: its pod and a random part."""
-    path = "jsonpath={.spec.holderIdentity}"
-    return kubectl("get", "lease", f"devctl-{part}", "-n", SYSTEM, "-o", path)
+    lease = kubectl.api.get("lease", f"devctl-{part}", SYSTEM)
+    return "" if lease is None else str(lease["spec"].get("holderIdentity", ""))
 
 
 def kill_leader(kubectl: Kubectl, cluster: ClusterSettings, part: str) -> None:
@@ -76,14 +83,14 @@ def kill_leader(kubectl: Kubectl, cluster: ClusterSettings, part: str) -> None:
 
     Its pod's own process stays, so that the kubelet starts the container again at once.
     """
-    name = leader(kubectl, part).partition("_")[0]
-    uid = kubectl("get", "pod", name, "-n", SYSTEM, "-o", "jsonpath={.metadata.uid}")
+    pod = kubectl.api.get("pod", leader(kubectl, part).partition("_")[0], SYSTEM)
+    assert pod is not None, part
     killed = 0
     for pid in cgroups.processes(cgroups.path_of(cluster.name)):
         process = Path(f"/proc/{pid}")
         with suppress(OSError):  # a run that has just ended
             program = (process / "exe").readlink().name
-            if program != "pause" and uid in (process / "cgroup").read_text():
+            if program != "pause" and pod["metadata"]["uid"] in (process / "cgroup").read_text():
                 os.kill(pid, signal.SIGKILL)
                 killed += 1
     assert killed

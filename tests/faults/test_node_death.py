@@ -1,0 +1,207 @@
+"""A node dies with a rank, three jobs, the operator and the observer on it, and comes back."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.deployment import SYSTEM
+from support.fault_day import RANKS
+from support.jobs import holder
+from support.processes import kill_leader, leader, stopped
+from support.servers import DevServer, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from support.fault_day import Day, Standing
+    from support.jobs import Job
+
+Thing = dict[str, Any]
+PARTS = ("operator", "observer")
+OURS = "app.kubernetes.io/name=devctl"
+NO_IMAGE = "localhost/no/such:1"
+LOST = 180
+"""Seconds: Kubernetes misses the node, a minute in which it may come back, 10 to end, and some."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What came of it.
+
+    Attributes:
+        node: The node that died.
+        before: How it stood; `moved`: after operator and observer had been killed elsewhere.
+        after: How it stood when the node was back.
+        leaders: Who operator and observer were, and who they were when it was dead.
+        replica: What the server's status said of the rank on it.
+        later: The status of a server that was made meanwhile.
+        missed: What the statuses of running jobs said first, by name.
+        ended: What they said in the end, by name.
+        in_use: Whether the ended one's volume was kept for its pod, and why.
+        jobs: All of them, by name, when the node was back.
+    """
+
+    node: str
+    before: Standing
+    moved: Standing
+    after: Standing
+    leaders: tuple[dict[str, str], dict[str, str]]
+    replica: Thing
+    later: Thing
+    missed: dict[str, Thing]
+    ended: dict[str, Thing]
+    in_use: tuple[bool, str]
+    jobs: dict[str, Job]
+
+
+@pytest.fixture(scope="module")
+def fault(day: Day, impatient: None) -> Fault:  # noqa: ARG001 - one waits less for it
+    day.await_well()
+    node, before = day.cluster.nodes[-1].name, day.stand()
+    here = next(rank for rank in RANKS if day.node_of(rank) == node)
+    jobs = jobs_on(day, node)
+    running, starting, left = jobs.values()
+    with moving_there(day):
+        for job in (running, left):
+            job.wait("Running")
+        starting.wait("Pending", "ImagePullFailed")
+        day.await_answer()
+    moved, leaders = day.stand(), leaders_now(day)
+
+    with stopped(day.cluster, node, "kubelet", "containerd"):
+        for part in PARTS:
+            kill_leader(day.kubectl, day.cluster, part)
+        later = DevServer(day.kubectl, day.server.namespace, day.server.spec, "later")
+        later.apply(stopped=True)
+        day.kubectl.api.delete("eaj", left.name, left.namespace)
+        missed = {
+            "running": running.wait("Running", "NodeNotReady", LOST),
+            "starting": starting.wait("Pending", "NodeNotReady"),
+        }
+        later.wait("Applied")
+        later.follow(lambda found: found["status"].get("phase") == "Stopped", "it is stopped")
+        replica = day.server.status["replicaStatuses"][here]
+        ended = {
+            "running": running.wait("Failed", "NodeLost", LOST),
+            "starting": starting.wait("Failed", "NodeLost"),
+        }
+        wait_until(
+            lambda: running.condition("ArtifactsExpired").get("reason") == "InUse",
+            lambda: str(running.status),
+        )
+        in_use = bool(running.get("pvc", running.claim)), str(running.condition("ArtifactsExpired"))
+        new = leaders_now(day)
+    for job in jobs.values():
+        job.wait_gone("pod", job.pod)
+    day.await_well()
+    late = later.status
+    return Fault(
+        *(node, before, moved, day.stand(), (leaders, new), replica, late, missed, ended),
+        in_use,
+        jobs,
+    )
+
+
+def leaders_now(day: Day) -> dict[str, str]:
+    """Who operator and observer are."""
+    return {part: leader(day.kubectl, part) for part in PARTS}
+
+
+def jobs_on(day: Day, node: str) -> dict[str, Job]:
+    """Jobs whose volumes have been made on a node, to which their pods then follow."""
+    jobs = {
+        "running": day.job("running-there", suspend=True, pvcTTLSecondsAfterFinished=0),
+        "starting": day.job("starting-there", suspend=True, image=NO_IMAGE),
+        "left": day.job("left-there", suspend=True),
+    }
+    for job in jobs.values():
+        first = holder(job, f"first-{job.name}")
+        first["spec"]["nodeSelector"] = {"kubernetes.io/hostname": node}
+        wait_until(lambda one=job: bool(one.get("pvc", one.claim)), "it has a claim")  # type: ignore[misc]
+        day.kubectl("create", "-f", "-", input=json.dumps(first))
+    for job in jobs.values():
+        name = ("pod", f"first-{job.name}", "-n", job.namespace)
+        day.kubectl("wait", *name, "--for=condition=Ready", "--timeout=60s")
+        day.kubectl("delete", *name, "--wait=false")
+        job.apply(suspend=False)
+    return jobs
+
+
+@contextmanager
+def moving_there(day: Day) -> Iterator[None]:
+    """Kill operator and observer, wherever they are, and have the last node take the new ones."""
+    first = day.cluster.nodes[0].name
+
+    def there() -> set[str]:
+        return {
+            pod["metadata"]["name"] for pod in day.kubectl.api.list("pods", SYSTEM, labels=OURS)
+        }
+
+    day.kubectl("cordon", first)
+    try:
+        killed = ("--grace-period=0", "--force")
+        day.kubectl("delete", "pod", "-n", SYSTEM, "-l", OURS, *killed)
+        wait_until(
+            lambda: {name.partition("_")[0] for name in leaders_now(day).values()} == there(),
+            lambda: f"{leaders_now(day)} {there()}",
+        )
+        yield
+    finally:
+        day.kubectl("uncordon", first)
+
+
+def test_killed_operator_and_observer_have_left_the_server_alone(fault: Fault) -> None:
+    assert fault.moved == fault.before
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_operator_and_observer_leave_it(fault: Fault, part: str) -> None:
+    """They answered a server that was made while it was dead."""
+    before, after = fault.leaders
+    assert before[part] != after[part]
+    assert fault.later["phase"] == "Stopped"
+
+
+def test_a_rank_on_it_is_waited_for(fault: Fault) -> None:
+    """It would come up elsewhere without files."""
+    assert fault.replica["reason"] == "NodeLost"
+    assert f"node `{fault.node}` does not answer" in fault.replica["message"]
+
+
+def test_the_server_is_as_it_was_when_the_node_is_back(fault: Fault) -> None:
+    assert fault.after.kept == fault.before.kept
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("running", "node `{}`, on which its program ran, went away"),
+        ("starting", "node `{}` went away before it said"),
+    ],
+)
+def test_a_job_on_it_fails_for_that_reason(fault: Fault, name: str, said: str) -> None:
+    assert fault.missed[name]["reason"] == "NodeNotReady"
+    assert said.format(fault.node) in fault.ended[name]["message"]
+
+
+def test_a_volume_stays_while_its_pod_may_still_write_there(fault: Fault) -> None:
+    ended = fault.ended["running"]
+    assert ended["artifactsExpireAt"] == ended["finishedAt"]
+    there, why = fault.in_use
+    assert there, why
+
+
+def test_its_volume_goes_when_the_node_is_back(fault: Fault) -> None:
+    running = fault.jobs["running"]
+    running.wait_gone("pvc", running.claim)
+    assert running.status["finishedAt"] == fault.ended["running"]["finishedAt"]
+
+
+def test_a_job_that_was_deleted_meanwhile_leaves_its_volume(fault: Fault) -> None:
+    left = fault.jobs["left"]
+    assert not left.get("eaj", left.name)
+    assert left.get("pvc", left.claim)

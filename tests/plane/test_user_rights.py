@@ -1,0 +1,127 @@
+"""What the roles of users must not be able to do to others or to the platform, and what they can.
+
+Each line is sent to the API server with that user's own token. An administrator sends it as well,
+without effect: were a path or a body wrong, a refusal would prove nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+from support.attempts import Attempt, Sender
+from support.jobs import WAITS, Job
+from support.servers import SMALL, DevServer, apply_flavor
+from support.user_attempts import (
+    AGAINST_RULES,
+    FORBIDDEN,
+    JOB_USER,
+    OF_BOTH,
+    OF_JOBS,
+    OF_SERVERS,
+    USER,
+)
+from support.user_place import account_kubeconfig
+
+from devctl.local.paths import REPOSITORY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from support.commands import Kubectl
+
+    from devctl.local.images import Image
+
+pytestmark = pytest.mark.usefixtures("deployed", "enforced")
+
+ROLES = (USER, JOB_USER)
+REFUSALS = {401, 403, 404, 405}
+FORBIDDEN_TO = re.compile(r"403: .* cannot .*")
+SAMPLE = REPOSITORY / "config/samples/namespace.yaml"
+
+
+@dataclass(frozen=True)
+class People:
+    """Who sends requests: the user of each role, by its name, and an administrator."""
+
+    users: dict[str, Sender]
+    administrator: Sender
+
+
+@pytest.fixture(scope="module")
+def people(
+    kubectl: Kubectl,
+    kubeconfig: Path,
+    images: dict[str, Image],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[People]:
+    """Users of one namespace, where there are a server and a job; another has the same."""
+    number = uuid4().hex[:6]
+    own, other = f"own-{number}", f"other-{number}"
+    apply_flavor(kubectl, own, resources=SMALL)
+    made = []
+    for place in (own, other):
+        # With the limits that the sample has.
+        kubectl("apply", "-f", "-", input=SAMPLE.read_text().replace("dev-alice", place))
+        spec = {"owner": "somebody", "flavor": own, "image": images["base"].reference}
+        made.append((DevServer(kubectl, place, spec), Job(kubectl, place, "none:1", "box")))
+        made[-1][0].apply(persistentHomeSize="10Mi")
+        made[-1][1].apply(command=WAITS)
+    senders = {}
+    for role in (*ROLES, "cluster-admin"):
+        home = tmp_path_factory.mktemp(role)
+        file = account_kubeconfig(kubectl, kubeconfig, own, role, home)
+        words = {"own": own, "other": other, "me": f"system:serviceaccount:{own}:{role}"}
+        senders[role] = Sender(file, words)
+        account = f"--serviceaccount={own}:{role}"
+        binding = ("rolebinding", role, "-n", own) if role in ROLES else ("clusterrolebinding", own)
+        kubectl("create", *binding, f"--clusterrole={role}", account)
+    for server, _job in made:
+        server.wait("Ready")
+    administrator = senders.pop("cluster-admin")
+    yield People(senders, administrator)
+    kubectl("delete", "clusterrolebinding", own)
+    for server, job in made:
+        kubectl("-n", server.namespace, "delete", "devserver,eaj", "--all", "--wait=false")
+        server.delete()
+        job.wait_gone("eaj", job.name)
+        kubectl("delete", "namespace", server.namespace, "--wait=false")
+    kubectl("delete", "devserverflavor", own)
+
+
+@pytest.mark.parametrize("tried", FORBIDDEN, ids=str)
+def test_no_user_may(people: People, tried: Attempt) -> None:
+    assert objection(people.administrator, tried) == ""
+    for role, sender in people.users.items():
+        assert FORBIDDEN_TO.match(objection(sender, tried)), role
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_each_role_gives_what_its_commands_need_and_not_what_the_other_gives(
+    people: People, role: str
+) -> None:
+    given, others = (OF_SERVERS, OF_JOBS)[:: 1 if role == USER else -1]
+    for tried in (*given, *OF_BOTH):
+        assert objection(people.users[role], tried) == "", tried
+    for tried in others:
+        assert FORBIDDEN_TO.match(objection(people.users[role], tried)), tried
+
+
+@pytest.mark.parametrize(("role", "tried", "said"), AGAINST_RULES)
+def test_a_rule_of_the_cluster_stops_them(
+    people: People, role: str, tried: Attempt, said: str
+) -> None:
+    answer = people.users[role].send(tried)
+    assert (answer.is_client_error, said in answer.text) == (True, True), answer.text
+
+
+def objection(sender: Sender, tried: Attempt) -> str:
+    """What the API server has against it; empty where it does it, or passes it on to a kubelet."""
+    answer = sender.send(tried)
+    if answer.is_success or (tried.is_stream and answer.status_code not in REFUSALS):
+        return ""
+    return f"{answer.status_code}: {answer.text}"

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pexpect
+import pytest
 from support.command_line import PROGRAM
+from support.servers import wait_until
+
+from devctl.local.paths import cache_paths
+from devctl.local.status import find_kubectl
 
 if TYPE_CHECKING:
     from support.command_line import CommandLine
+    from support.servers import DevServer
 
 # More than all buffers on the way: it has to come back while the rest still goes.
 BYTES = os.urandom(24 << 20)
 NUMBERS = 2_000_000
 COUNTED = b"".join(b"%d\n" % number for number in range(1, NUMBERS + 1))
-PAUSE = 3
+WRITTEN = "grep wchar /proc/$(pgrep -x seq)/io || true"
 
 
 def test_bytes_and_the_exit_code_pass_through(command_line: CommandLine) -> None:
@@ -31,19 +37,38 @@ def test_bytes_and_the_exit_code_pass_through(command_line: CommandLine) -> None
     )
 
 
-def test_a_reader_that_pauses_misses_nothing_or_is_told(command_line: CommandLine) -> None:
-    # More than all buffers on the way hold: the command ends while much of it is in them.
-    line = ("lab", "--", "seq", str(NUMBERS))
-    silent, fed = command_line.start("exec", *line), command_line.start("exec", "-i", *line)
-    with silent, fed:
-        time.sleep(PAUSE)
-        printed, said = silent.communicate(timeout=60)
-        assert (silent.returncode, printed == COUNTED, said) == (0, True, b"")
-        # Nothing can be held back there until all has come.
-        printed, said = fed.communicate(timeout=60)
-    assert COUNTED.startswith(printed)
-    lost = printed != COUNTED
-    assert (fed.returncode, b"did not arrive" in said) == (int(lost), lost)
+def test_a_reader_that_pauses_misses_nothing(command_line: CommandLine, lab: DevServer) -> None:
+    # More than all buffers on the way hold: what is in them when the command ends is not lost.
+    with command_line.start("exec", "lab", "--", "seq", str(NUMBERS)) as running:
+        looks = [""]
+
+        def stands() -> bool:
+            looks.append(lab.run(WRITTEN))
+            return looks[-2] == looks[-1] != ""
+
+        wait_until(stands, lambda: f"every buffer is full: {looks}")
+        printed, said = running.communicate(timeout=60)
+    assert (running.returncode, printed == COUNTED, said) == (0, True, b"")
+
+
+@pytest.mark.parametrize("options", [(), ("-i",)], ids=("silent", "fed"))
+def test_whoever_cannot_know_that_all_has_come_is_told(
+    command_line: CommandLine, options: tuple[str, ...]
+) -> None:
+    # What marks the end of the output dies, as it may with the connection.
+    script = "echo half; kill -9 $PPID"
+    said = command_line.fails(137, "exec", *options, "lab", "--", "sh", "-c", script)
+    assert "error: the end of what it has printed did not arrive" in said
+
+
+def test_kubectl_passes_words_and_bytes_on(command_line: CommandLine) -> None:
+    program = find_kubectl(cache_paths())
+    assert program
+    words = ("devctl", "exec", "lab", "--", "printf", "%s|", "a b", "")
+    done = subprocess.run(
+        [program, *words], capture_output=True, check=False, env=command_line.variables, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (0, b"a b||")
 
 
 def test_a_command_that_is_not_there_is_an_error(command_line: CommandLine) -> None:

@@ -34,9 +34,9 @@ def test_numbers_of_each_replica(lab: DevServer, command_line: CommandLine) -> N
     first, second = found["replicas"]
     assert (first["pod"], second["pod"]) == ("lab-0", "lab-1")
     (busy,) = (each for each in first["processes"] if each["command"].startswith("busy-one"))
-    # They are not read at one moment.
-    assert min(busy["cpu"], first["cpu"]["used"]) > 0.05
-    assert second["cpu"]["used"] < busy["cpu"]
+    # How much it gets is for the machine to say: more than what does nothing.
+    assert busy["cpu"] == max(each["cpu"] for each in first["processes"]) > 0
+    assert first["cpu"]["used"] > second["cpu"]["used"]
     for each in (first, second):
         # The flavor's limit, and what the kernel counts.
         assert 0 < each["memory"]["used"] < each["memory"]["limit"] == 2 << 30
@@ -48,7 +48,7 @@ def test_off_a_terminal_it_goes_on_without_drawing(command_line: CommandLine) ->
     running = command_line.start("monitor", "lab", "--interval", "1s")
     assert running.stdout
     looks = (line for line in iter(running.stdout.readline, b"") if line.startswith(b"POD "))
-    assert [b"MEMORY  " in next(looks) for _ in range(3)] == [True] * 3
+    assert [b"MEMORY  " in next(looks) for _ in range(2)] == [True] * 2
     running.send_signal(signal.SIGINT)
     assert running.wait(timeout=20) == 130
     assert b"\x1b" not in running.stdout.read()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
+import sys
+import termios
 import time
 from typing import TYPE_CHECKING
 
@@ -13,12 +16,14 @@ import pytest
 from support.servers import wait_until
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from support.command_line import CommandLine
     from support.servers import DevServer
 
 LINES = 100_000
+PIPE, PAGE = 1 << 16, 1 << 12
 # Several megabytes in all, so that some are still on their way when the script ends.
 WIDTH = 60
 NO_TEXT = b"caf\xe9 \xff\xfe\x80 \xf0\x9f\n"
@@ -68,25 +73,40 @@ def left(lab: DevServer) -> str:
     return "".join(lab.run(look, rank) for rank in (0, 1))
 
 
-def test_both_ranks_train_together(command_line: CommandLine, project: Path) -> None:
+def test_both_ranks_train_together(
+    command_line: CommandLine, project: Path, lab: DevServer
+) -> None:
+    assert len({pod["spec"]["nodeName"] for pod in lab.get("pod")}) == 2
     shown = command_line.must("run", "lab", "sums.py", cwd=project)
     lines = sorted(line for line in shown.splitlines() if "sum" in line)
     assert lines == ["[0] sum 3.0", "[1] sum 3.0"]
 
 
 def slowly(
-    command_line: CommandLine, wait: float, *args: str, cwd: Path, pause: float = 0
+    command_line: CommandLine, begin: Callable[[], bool], *args: str, cwd: Path, pause: float = 0
 ) -> list[str]:
-    """The lines of a command's output, which is read after a while only, piece by piece."""
+    """The lines of a command's output, read piece by piece once its pipe is full and it is time."""
     said = b""
     with command_line.start(*args, cwd=cwd) as running:
         assert running.stdout
-        time.sleep(wait)
-        while piece := os.read(running.stdout.fileno(), 1 << 16):
+        pipe = running.stdout.fileno()
+        wait_until(lambda: unread(pipe) > PIPE - PAGE and begin(), lambda: f"{unread(pipe)} bytes")
+        while piece := os.read(pipe, PIPE):
             said += piece
             time.sleep(pause)
     assert running.returncode == 0
     return said.decode().splitlines()
+
+
+def unread(pipe: int) -> int:
+    """How many bytes are in a pipe."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def printed(lab: DevServer) -> bool:
+    """Whether both ranks have printed their last line."""
+    last = "tail -n 1 $(ls -td .devctl/runs/*/ | head -n 1)output"
+    return {lab.run(last, rank) for rank in (0, 1)} == {str(LINES - 1)}
 
 
 def complete(shown: list[str], rank: int) -> bool:
@@ -96,11 +116,12 @@ def complete(shown: list[str], rank: int) -> bool:
 
 
 def test_many_lines_arrive_complete_and_in_order_whoever_reads(
-    command_line: CommandLine, project: Path
+    command_line: CommandLine, project: Path, lab: DevServer
 ) -> None:
-    shown = slowly(command_line, 5, "run", "lab", "lines.py", cwd=project)
+    shown = slowly(command_line, lambda: printed(lab), "run", "lab", "lines.py", cwd=project)
     assert [complete(shown, rank) for rank in (0, 1)] == [True, True]
-    shown = slowly(command_line, 3, "logs", "lab", "--replica", "1", cwd=project, pause=0.02)
+    logs = ("logs", "lab", "--replica", "1")
+    shown = slowly(command_line, lambda: True, *logs, cwd=project, pause=0.02)
     assert [complete(shown, rank) for rank in (0, 1)] == [False, True]
     shown = command_line.must("logs", "lab", "--replica", "0", "--tail", "2").splitlines()
     assert [line[4:].strip() for line in shown] == [str(LINES - 2), str(LINES - 1)]
@@ -141,7 +162,7 @@ def test_the_first_failure_is_shown_and_ends_all(
     last = said.partition("the last lines of rank 1, which failed first:")[2]
     assert "no such luck" in last
     assert "rank 1 ended with exit code 1" in last
-    wait_until(lambda: left(lab) == "", f"nothing goes on: {left(lab)}")
+    wait_until(lambda: left(lab) == "", lambda: f"nothing goes on: {left(lab)}")
 
 
 def test_ctrl_c_ends_all_ranks(command_line: CommandLine, project: Path, lab: DevServer) -> None:
@@ -153,7 +174,7 @@ def test_ctrl_c_ends_all_ranks(command_line: CommandLine, project: Path, lab: De
     running.expect(pexpect.EOF)
     running.close()
     assert running.exitstatus == 130
-    wait_until(lambda: left(lab) == "", f"nothing goes on: {left(lab)}")
+    wait_until(lambda: left(lab) == "", lambda: f"nothing goes on: {left(lab)}")
 
 
 def test_it_goes_on_without_us_and_can_be_read_and_ended(
@@ -174,19 +195,16 @@ def test_it_goes_on_without_us_and_can_be_read_and_ended(
     assert name in command_line.must("logs", "--list", "lab", "-o", "name")
 
 
-def test_a_pod_that_is_killed_is_told_soon(
+def test_a_pod_that_is_killed_is_told_first(
     command_line: CommandLine, project: Path, lab: DevServer
 ) -> None:
     running = command_line.start("run", "lab", "waits.py", cwd=project)
     wait_until(lambda: left(lab).count("waits.py") >= 2, "both run", 60)
     lab.kubectl("-n", lab.namespace, "delete", "pod", "lab-1", "--grace-period=0", "--force")
-    begun = time.monotonic()
     assert running.stderr
-    said = b""
-    while b"rank 1: " not in said:
-        said = running.stderr.readline()
-        assert said
-    assert time.monotonic() - begun < 10
+    told = next(line for line in running.stderr if line.startswith(b"rank "))
+    # The other one, which cannot go on alone, has not been ended before.
+    assert told.startswith(b"rank 1: pod `lab-1` ")
     errors = running.stderr.read()
     assert running.wait(timeout=60) == 1
     assert b"error: rank 1: " in errors

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import subprocess
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -65,6 +66,23 @@ def test_a_terminal(command_line: CommandLine) -> None:
     assert shell.exitstatus == 3
 
 
+def test_a_session_is_its_own_keys_alone_and_has_no_port(
+    configured: CommandLine, lab: DevServer
+) -> None:
+    keys, other = configured.home / ".ssh/devctl", configured.home / "other"
+    made = run(configured, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(other))
+    assert made.returncode == 0, made.stderr
+    written = (keys / "config").read_text()
+    (own,) = set(re.findall(r"IdentityFile (\S+)", written))
+    config = configured.home / "config"
+    for identity, code, said in ((own, 7, ""), (str(other), 255, "Permission denied (publickey)")):
+        config.write_text(written.replace(own, identity))
+        done = run(configured, "ssh", "-F", str(config), "lab.devctl", "exit 7")
+        assert (done.returncode, said in done.stderr.decode()) == (code, True), done.stderr
+    listening = lab.run("grep -c ' 0A ' /proc/net/tcp /proc/net/tcp6 || true")
+    assert listening.split() == ["/proc/net/tcp:0", "/proc/net/tcp6:0"]
+
+
 def test_a_large_file_by_scp(configured: CommandLine, lab: DevServer) -> None:
     source = configured.home / "large"
     source.write_bytes(os.urandom(MEGABYTES << 20))
@@ -80,12 +98,17 @@ def test_a_large_file_by_scp(configured: CommandLine, lab: DevServer) -> None:
     lab.run("rm large")
 
 
-def test_many_sessions_at_once(command_line: CommandLine) -> None:
+def test_many_sessions_at_once(command_line: CommandLine, lab: DevServer) -> None:
+    lab.run("mkdir here")
+    # Nobody leaves before all are there.
+    meet = f"until [ $(ls here | wc -l) = {AT_ONCE} ]; do sleep 0.2; done"
+
     def session(number: int) -> str:
-        return command_line.must("ssh", "lab", "--", f"sleep 2; echo {number}").strip()
+        return command_line.must("ssh", "lab", "--", f"touch here/{number}; {meet}; echo {number}")
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        assert list(pool.map(session, range(AT_ONCE))) == [str(n) for n in range(AT_ONCE)]
+        assert list(pool.map(session, range(AT_ONCE))) == [f"{n}\n" for n in range(AT_ONCE)]
+    lab.run("rm -r here")
 
 
 def test_rsync_goes_both_ways(configured: CommandLine, lab: DevServer) -> None:

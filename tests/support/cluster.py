@@ -101,6 +101,7 @@ def lab(kubectl: Kubectl, torch_image: str, worker_id: str) -> Iterator[DevServe
     if worker_id != "master":
         namespace += f"-{worker_id}"
     kubectl("create", "namespace", namespace)
+    kubectl("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
     requests = {"cpu": "100m", "memory": "256Mi"}
     apply_flavor(kubectl, namespace, resources={"requests": requests, "limits": {"memory": "2Gi"}})
     owner = {"owner": "kubernetes-admin", "flavor": namespace, "image": torch_image}

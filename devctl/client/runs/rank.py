@@ -115,8 +115,11 @@ class RankReader:
                 if why := self._why():
                     self._tell(Lost(self._rank, why, time.monotonic()))
                     return
-                if isinstance(error, DeniedError | NotFoundError):
+                if isinstance(error, NotFoundError):
                     raise
+                if isinstance(error, DeniedError):
+                    # Credentials may end before the run does.
+                    raise DeniedError(error.message, f"{error.fix}; {self._goes_on()}") from error
                 now = time.monotonic()
                 came = self._offset != before or failing_since is None
                 failing_since = now if came else failing_since

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 import pytest
 
@@ -15,7 +15,7 @@ from devctl.client.runs import rank as rank_module
 from devctl.client.runs import record, script
 from devctl.client.runs.events import Ended, Event, Lost, Noticed, Printed
 from devctl.client.runs.outcome import Outcome
-from devctl.errors import BusyError, DevctlError, NotFoundError, UsageError
+from devctl.errors import BusyError, DeniedError, DevctlError, NotFoundError, UsageError
 from devctl.kube.exec_stream import ConnectionLostError
 from unit.client.objects import PODS, SERVERS, pod, server
 from unit.client.run_things import Ranks, ranks, running
@@ -269,6 +269,25 @@ def test_a_rank_that_cannot_be_reached_is_tried_again_and_then_given_up(
     with pytest.raises(DevctlError, match="rank 1 cannot be reached") as raised:
         seen(run, runs.follow(run), unplug)
     assert f"devctl attach lab {run.name}" in raised.value.fix
+
+
+def test_who_is_let_in_no_more_hears_that_the_run_goes_on(
+    lab: Ranks, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = start(runs, SLEEP)
+
+    def refuse(*_words: object, **_options: object) -> Never:
+        raise DeniedError("they have expired", "log in again")
+
+    def expire(event: Event) -> None:
+        if isinstance(event, Printed):
+            monkeypatch.setattr("devctl.client.runs.place.open_exec", refuse)
+            lab.cut()
+
+    with pytest.raises(DeniedError, match="they have expired") as raised:
+        seen(run, runs.follow(run), expire)
+    goes_on = f"the run may go on: `devctl attach lab {run.name}` follows it again"
+    assert raised.value.fix == f"log in again; {goes_on}"
 
 
 def test_a_silent_connection_is_given_up(

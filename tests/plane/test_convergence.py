@@ -1,235 +1,325 @@
-"""Whatever goes wrong on the way, the role ends in the same objects.
+"""Whatever goes wrong on the way, a role ends in the same objects.
 
-The operator is away meanwhile: the tests run its role themselves, so as to kill it where they want.
+All of it is there: the operator, its own proxy, the warm runner, and before the API server a proxy
+that fails. Each object has a name of its own, and is compared with one that met with nothing.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import signal
-import subprocess
-import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
-import yaml
-from support.commands import must
 from support.fault_proxy import Fault, FaultProxy, fault_proxy
-from support.servers import DevServer, apply_flavor, wait_until
+from support.jobs import SMALL as SMALL_JOB
+from support.jobs import WAITS
+from support.runs import OF_THE_CHECKOUT, Operator
+from support.servers import SMALL, TWO_RANKS, apply_flavor, wait_until
+from support.tenants import job, server
 
+from devctl.api import ephemeral_acceleration_job as eaj
+from devctl.api.labels import DEVSERVER, WAKE
 from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from support.commands import Kubectl
-
-    from devctl.local.images import Image
-    from devctl.local.paths import ClusterPaths
+    from support.plane.parts import OperatorProcess
+    from support.plane.plane import Plane
 
 pytestmark = pytest.mark.usefixtures("operator_away")
 
-KINDS = "statefulset,service,configmap,secret,persistentvolumeclaim"
-PLAY = {
-    "hosts": "localhost",
-    "connection": "local",
-    "gather_facts": False,
-    "roles": ["devserver"],
-}
+Thing = dict[str, Any]
+CHILDREN = "statefulset,service,configmap,secret,persistentvolumeclaim,pod"
+# How long a write may take is a setting of nobody's: ten seconds of silence would prove no more.
+IMPATIENT = "import apply.client\n\napply.client._TIMEOUT = (3, 1)\n"
+
+COMMITTED = {Fault.UNANSWERED, Fault.RESET, Fault.TOO_LATE}
+"""Faults of writes that were made all the same: not every one has to be tried again."""
 
 
-@pytest.fixture
-def server(kubectl: Kubectl, namespace: str, images: dict[str, Image]) -> Iterator[DevServer]:
-    """A stopped server of two ranks: all of its objects are the role's own."""
-    apply_flavor(kubectl, namespace, resources={"requests": {"cpu": "20m", "memory": "32Mi"}})
-    spec = {
-        "owner": "alice@company.com",
-        "flavor": namespace,
-        "image": images["base"].reference,
-        "persistentHomeSize": "10Mi",
-        "stopped": True,
-        "mode": "distributed",
-        "distributed": {"worldSize": 2, "backend": "gloo"},
-    }
-    yield DevServer(kubectl, namespace, spec)
-    kubectl("-n", namespace, "delete", "devserver", "--all")
+@dataclass(frozen=True)
+class Kind:
+    """One of the kinds that have a role.
+
+    Attributes:
+        name: As kubectl knows it.
+        role: The role's name.
+        label: What its objects carry.
+        wake: The annotation that runs it again.
+        writes: How many a first run makes.
+        spec: Of an object of which everything is the role's own; no pod of it ever starts.
+    """
+
+    name: str
+    role: str
+    label: str
+    wake: str
+    writes: int
+    spec: Thing
+
+
+KINDS = (
+    # Two homes, service, scripts, key, StatefulSet, condition.
+    Kind("devserver", "devserver", DEVSERVER, WAKE, 7, {"stopped": True, **TWO_RANKS}),
+    # Claim, pod, condition. No node has so many GPUs.
+    Kind(
+        *("eaj", "ephemeral_acceleration_job", eaj.JOB, eaj.WAKE, 3),
+        {"suspend": False, "command": WAITS, "resources": SMALL_JOB | {"gpu": 64}},
+    ),
+)
+
+
+class Subject:
+    """An object of a kind, by what its role makes of it."""
+
+    def __init__(self, kubectl: Kubectl, namespace: str, kind: Kind) -> None:
+        self.kubectl, self.namespace, self.kind = kubectl, namespace, kind
+        self.name = f"a{uuid4().hex[:6]}"
+
+    def manifest(self, **changes: Any) -> Thing:
+        spec = {**self.kind.spec, **changes}
+        if self.kind.name == "devserver":
+            made = server(self.name, flavor=self.namespace, **spec)
+        else:
+            made = job(self.name, **spec)
+        made["metadata"]["namespace"] = self.namespace
+        return made
+
+    def apply(self, **changes: Any) -> None:
+        self.kubectl.api.apply(self.manifest(**changes))
+
+    def read(self) -> Thing:
+        found = self.kubectl.api.get(self.kind.name, self.name, self.namespace)
+        assert found
+        return found
+
+    def await_applied(self) -> None:
+        """Wait until the role has answered the present spec."""
+        generation = self.read()["metadata"]["generation"]
+
+        def so(found: Thing) -> bool:
+            said = {c["type"]: c for c in found.get("status", {}).get("conditions", [])}
+            applied = said.get("Applied", {})
+            told = (applied.get("status"), applied.get("observedGeneration"))
+            return told == ("True", generation)
+
+        where = (self.kind.name, self.name, self.namespace)
+        assert self.kubectl.api.follow(*where, so, 20), self.read()["status"]
+
+    def children(self) -> list[Thing]:
+        labels = f"{self.kind.label}={self.name}"
+        return self.kubectl.api.list(CHILDREN, self.namespace, labels=labels)
+
+    def versions(self) -> set[str]:
+        return {thing["metadata"]["resourceVersion"] for thing in self.children()}
+
+    def content(self) -> Any:
+        """What the role is answerable for, with nothing that differs from object to object."""
+        own, found = self.read()["metadata"]["uid"], {}
+        for thing in self.children():
+            metadata = thing["metadata"]
+            # A key is made anew with each server; that it is there is what counts.
+            data = sorted(thing.get("data", {})) if thing["kind"] == "Secret" else thing.get("data")
+            owners = [owner["uid"] for owner in metadata.get("ownerReferences", [])]
+            told = [metadata["labels"], metadata.get("annotations"), owners, thing.get("spec")]
+            found[f"{thing['kind']}/{metadata['name']}"] = [*told, data]
+        return json.loads(json.dumps(found).replace(own, "UID").replace(self.name, "NAME"))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where it plays."""
+
+    kubectl: Kubectl
+    namespace: str
+    proxy: FaultProxy
+    operator: OperatorProcess
+
+    def subject(self, kind: Kind) -> Subject:
+        return Subject(self.kubectl, self.namespace, kind)
+
+    def calm(self, kind: Kind) -> Any:
+        """What becomes of an object that meets with nothing."""
+        self.proxy.calm_down()
+        made = self.subject(kind)
+        made.apply()
+        made.await_applied()
+        # The last one is seen before the proxy has its answer.
+        wait_until(lambda: len(self.writes(made)) >= kind.writes, "it has written")
+        assert len(self.writes(made)) == kind.writes
+        return made.content()
+
+    def writes(self, made: Subject) -> list[str]:
+        """The writes that were about an object."""
+        return [request for request in self.proxy.writes if made.name in request]
+
+    def strike_after(self, last: int, made: Subject, strike: Callable[[], None]) -> Event:
+        """Do something after so many writes of an object; what is set then."""
+        struck = Event()
+
+        def look(request: str) -> None:
+            if made.name in request and len(self.writes(made)) == last:
+                strike()
+                struck.set()
+
+        self.proxy.after_write = look
+        return struck
+
+    def ran(self, kind: Kind) -> float:
+        """How many of a role's runs have succeeded."""
+        return self.operator.runs().get(f'runs_total{{role="{kind.role}",result="ok"}}', 0)
+
+    def writes_nothing(self, made: Subject) -> bool:
+        """Whether a further run finds nothing to do."""
+        self.proxy.calm_down()
+        before, versions = self.ran(made.kind), made.versions()
+        wake = {"metadata": {"annotations": {made.kind.wake: "now"}}}
+        self.kubectl.api.patch(made.kind.name, made.name, wake, made.namespace)
+        wait_until(lambda: self.ran(made.kind) > before, "it runs again")
+        return made.versions() == versions
+
+
+@pytest.fixture(scope="module")
+def stage(
+    plane: Plane, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stage]:
+    """An operator all of whose requests go through a proxy."""
+    folder = tmp_path_factory.mktemp("proxy")
+    (folder / "sitecustomize.py").write_text(IMPATIENT)
+    namespace = f"convergence-{uuid4().hex[:6]}"
+    kubectl("create", "namespace", namespace)
+    apply_flavor(kubectl, namespace, resources=SMALL)
+    with fault_proxy(plane.account("devctl-operator"), folder) as proxy:
+        operator = plane.operator_with(proxy.kubeconfig, "operator-through-proxy", folder)
+        operator.start()
+        yield Stage(kubectl, namespace, proxy, operator)
+        kubectl("-n", namespace, "delete", "devserver,eaj", "--all")
+        operator.kill()
+    kubectl("delete", "namespace", namespace, "--wait=false")
     kubectl("delete", "devserverflavor", namespace)
 
 
-class Role:
-    """Runs the role as the operator does, in processes of the test's own."""
-
-    def __init__(self, server: DevServer, folder: Path) -> None:
-        self.server, self.folder = server, folder
-        (folder / "play.yml").write_text(yaml.safe_dump([PLAY]))
-
-    def start(self, kubeconfig: str) -> subprocess.Popen[str]:
-        """Start a run through a kubeconfig."""
-        found = self.server.get("devserver", self.server.name)[0]
-        variables = {
-            "ansible_operator_meta": {"name": self.server.name, "namespace": self.server.namespace},
-            "_devops_yourcompany_com_devserver": found,
-            "_devops_yourcompany_com_devserver_spec": found["spec"],
-        }
-        (self.folder / "variables.json").write_text(json.dumps(variables))
-        plugins = REPOSITORY / "plugins"
-        program = Path(sys.executable).with_name("ansible-playbook")
-        return subprocess.Popen(
-            [program, self.folder / "play.yml", "-e", f"@{self.folder}/variables.json"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-            env=os.environ
-            | {
-                "ANSIBLE_CONFIG": str(self.folder / "none.cfg"),
-                "ANSIBLE_ROLES_PATH": str(REPOSITORY / "roles"),
-                "ANSIBLE_ACTION_PLUGINS": str(plugins / "action"),
-                "ANSIBLE_FILTER_PLUGINS": str(plugins / "filter"),
-                "ANSIBLE_LOOKUP_PLUGINS": str(plugins / "lookup"),
-                "K8S_AUTH_KUBECONFIG": kubeconfig,
-                "PYTHONPATH": str(plugins),
-            },
-        )
-
-    def run(self, kubeconfig: str) -> str:
-        """Run to the end; what it printed."""
-        process = self.start(kubeconfig)
-        output, _ = process.communicate(timeout=120)
-        return must(subprocess.CompletedProcess(process.args, process.returncode, output, ""))
-
-    def changed(self, kubeconfig: str) -> int:
-        """How many tasks of a run changed something."""
-        found = re.search(r"changed=(\d+)", self.run(kubeconfig))
-        assert found
-        return int(found[1])
+def kill_runs(operator: OperatorProcess) -> None:
+    """kill -9 for every process that the warm one has for runs."""
+    pid = operator.runner.pid
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        os.kill(int(child), signal.SIGKILL)
 
 
-@pytest.fixture
-def role(server: DevServer, tmp_path: Path) -> Role:
-    server.apply()
-    return Role(server, tmp_path)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_run_that_is_killed_after_any_write_is_made_up_for(stage: Stage, kind: Kind) -> None:
+    expected = stage.calm(kind)
+    for last in range(1, kind.writes + 1):
+        stage.proxy.calm_down()
+        made = stage.subject(kind)
+        struck = stage.strike_after(last, made, lambda: kill_runs(stage.operator))
+        made.apply()
+        wait_until(struck.is_set, f"write {last} is made")
+        made.await_applied()
+        assert made.content() == expected, f"killed after write {last}"
+        assert stage.writes_nothing(made)
 
 
-@pytest.fixture
-def proxy(kubeconfig: Path, tmp_path: Path) -> Iterator[FaultProxy]:
-    with fault_proxy(kubeconfig, tmp_path) as made:
-        yield made
-
-
-def content(server: DevServer) -> dict[str, Any]:
-    """What the role is answerable for in each object, with nothing that differs from run to run."""
-    found = {}
-    for thing in server.get(KINDS):
-        metadata = thing["metadata"]
-        if metadata["name"] == "kube-root-ca.crt":
-            continue
-        owners = [owner["name"] for owner in metadata.get("ownerReferences", [])]
-        # A key is made anew with each server; that it is there is what counts.
-        data = sorted(thing.get("data", {})) if thing["kind"] == "Secret" else thing.get("data")
-        found[f"{thing['kind']}/{metadata['name']}"] = [
-            metadata["labels"],
-            metadata.get("annotations"),
-            owners,
-            thing.get("spec"),
-            data,
-        ]
-    return json.loads(json.dumps(found).replace(server.namespace, "NAMESPACE"))  # type: ignore[no-any-return]
-
-
-def start_over(server: DevServer) -> None:
-    """The server again, as if it had never been."""
-    server.kubectl("-n", server.namespace, "delete", "devserver", server.name)
-    wait_until(lambda: not server.get("statefulset,service,secret"), "its objects are gone")
-    server.kubectl("-n", server.namespace, "delete", "pvc", "--all")
-    server.apply()
-
-
-def test_a_run_that_is_killed_after_any_write_is_made_up_for(
-    server: DevServer, role: Role, proxy: FaultProxy, kubeconfig: Path
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_an_operator_that_is_killed_after_any_write_is_made_up_for(
+    stage: Stage, kind: Kind
 ) -> None:
-    role.run(proxy.kubeconfig)
-    expected, total = content(server), len(proxy.writes)
-    assert total == 7  # two homes, service, scripts, key, StatefulSet, condition
-    for last in range(1, total + 1):
-        start_over(server)
-        proxy.writes.clear()
-        process = role.start(proxy.kubeconfig)
-        proxy.after_write = lambda number, stop=process, at=last: (  # type: ignore[misc]
-            os.killpg(stop.pid, signal.SIGKILL) if number == at else None
-        )
-        process.wait(timeout=60)
-        assert process.returncode, f"it was not killed after write {last}"
-        proxy.after_write = lambda _: None
-        role.run(str(kubeconfig))
-        assert content(server) == expected, f"killed after write {last}"
-        server.settle()
-        before = server.versions(KINDS)
-        assert role.changed(str(kubeconfig)) == 0
-        assert server.versions(KINDS) == before
+    """And its runner with it, as when their container dies."""
+    expected = stage.calm(kind)
+    for last in range(1, kind.writes + 1):
+        stage.proxy.calm_down()
+        made = stage.subject(kind)
+        struck = stage.strike_after(last, made, stage.operator.kill)
+        made.apply()
+        wait_until(struck.is_set, f"write {last} is made")
+        stage.operator.start()
+        made.await_applied()
+        assert made.content() == expected, f"killed after write {last}"
 
 
 @pytest.mark.parametrize("fault", Fault)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_a_fault_in_every_write_changes_nothing_in_the_end(
-    server: DevServer, role: Role, proxy: FaultProxy, kubeconfig: Path, fault: Fault
+    stage: Stage, kind: Kind, fault: Fault
 ) -> None:
-    role.run(str(kubeconfig))
-    expected = content(server)
-    start_over(server)
-
-    proxy.fault = fault
-    # Ten seconds of silence for each write are more than a run has: the operator runs it again.
-    for _ in range(8):
-        process = role.start(proxy.kubeconfig)
-        process.communicate(timeout=120)
-        if process.returncode == 0:
-            break
-    assert process.returncode == 0
-
-    assert content(server) == expected
-    server.settle()
-    before = server.versions(KINDS)
-    assert role.changed(str(kubeconfig)) == 0
-    assert server.versions(KINDS) == before
-    assert server.condition("Applied")["status"] == "True"
+    expected = stage.calm(kind)
+    made = stage.subject(kind)
+    stage.proxy.calm_down()
+    stage.proxy.fault = fault
+    made.apply()
+    made.await_applied()
+    struck = [request for request in stage.proxy.attempts if made.name in request]
+    assert len(struck) == kind.writes
+    if fault not in COMMITTED:
+        assert all(stage.proxy.attempts[request] > 1 for request in struck)
+    assert made.content() == expected
+    assert stage.writes_nothing(made)
 
 
-def test_two_runs_at_once_double_nothing(
-    server: DevServer, role: Role, kubeconfig: Path
-) -> None:
-    role.run(str(kubeconfig))
-    expected = content(server)
-    for _ in range(3):
-        start_over(server)
-        both = [role.start(str(kubeconfig)) for _ in range(2)]
-        for process in both:
-            process.communicate(timeout=60)
-        role.run(str(kubeconfig))
-        assert content(server) == expected
-        assert role.changed(str(kubeconfig)) == 0
-
-
-def test_changes_and_back_end_where_a_fresh_server_does(
-    server: DevServer, role: Role, kubeconfig: Path
-) -> None:
-    role.run(str(kubeconfig))
-    expected = content(server)
-    changes: list[dict[str, Any]] = [
+def test_changes_and_back_end_where_a_fresh_server_does(stage: Stage) -> None:
+    kind = KINDS[0]
+    expected = stage.calm(kind)
+    changes: list[Thing] = [
         {"mode": "standalone"},
         {"distributed": {"worldSize": 8, "nprocsPerNode": 4}},
         {"enableSSH": False},
         {"sharedVolumeClaimName": "data"},
         {"image": "localhost/other:1"},
     ]
+    made = stage.subject(kind)
+    made.apply()
+    made.await_applied()
     for change in changes:
-        server.apply(**change)
-        assert role.changed(str(kubeconfig)) == 1
-        server.apply(**{name: server.spec.get(name) for name in change})
-        role.run(str(kubeconfig))
-        after = content(server)
+        for changed in (change, {}):
+            stage.proxy.calm_down()
+            made.apply(**changed)
+            made.await_applied()
+            assert len(stage.proxy.writes) > 1, (change, "and more than the condition is written")
+        after = made.content()
         # Homes are never taken away.
         assert {name: after[name] for name in expected} == expected, change
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_two_runs_at_once_double_nothing(
+    stage: Stage, kind: Kind, python: Path, kubeconfig: Path, tmp_path: Path
+) -> None:
+    """As when a leader that was away comes back: two runners, and no operator between them."""
+    expected = stage.calm(kind)
+    role = REPOSITORY / "roles" / kind.role
+    runner = Operator(tmp_path, python, OF_THE_CHECKOUT)
+    (tmp_path / "kubeconfig-1").write_bytes(kubeconfig.read_bytes())
+    runner.start(role)
+    stage.operator.kill()
+    try:
+        for _ in range(3):
+            made = stage.subject(kind)
+            made.apply()
+            found = made.read()
+            group = found["apiVersion"].partition("/")[0].replace(".", "_")
+            variables = {
+                "ansible_operator_meta": {"name": made.name, "namespace": made.namespace},
+                f"_{group}_{found['kind'].lower()}": found,
+                f"_{group}_{found['kind'].lower()}_spec": found["spec"],
+            }
+
+            def run(name: str, variables: Thing = variables) -> int:
+                return runner.run("warm", role, variables, name=name).status
+
+            with ThreadPoolExecutor() as pool:
+                assert 0 in set(pool.map(run, ("a", "b")))
+            assert run("a") == 0
+            made.await_applied()
+            assert made.content() == expected
+    finally:
+        runner.stop()
+        stage.operator.start()

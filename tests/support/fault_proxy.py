@@ -56,7 +56,7 @@ class FaultProxy:
 
     Attributes:
         fault: What happens to each write's first attempt.
-        after_write: Called with the number of the write that was just made, before it is answered.
+        after_write: Called with the write that was just made, before it is answered.
         writes: What reached the API server, such as `PATCH /api/v1/namespaces/default/pods/a`.
         attempts: How often each was tried.
         kubeconfig: With which a client goes through here.
@@ -64,7 +64,7 @@ class FaultProxy:
 
     kubeconfig: Path
     fault: Fault | None = None
-    after_write: Callable[[int], None] = lambda _: None
+    after_write: Callable[[str], None] = lambda _: None
     writes: list[str] = field(default_factory=list)
     attempts: Counter[str] = field(default_factory=Counter)
 
@@ -93,7 +93,10 @@ def fault_proxy(kubeconfig: Path, folder: Path) -> Iterator[FaultProxy]:
             (folder / f"{name}.pem").write_bytes(text)
         context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
     proxy = FaultProxy(folder / "through-proxy.conf")
-    target = {"proxy": proxy, "upstream": cluster["server"], "context": context}
+    # Whoever is asked in plain HTTP is given no token: here it is put in.
+    token = {"Authorization": f"Bearer {user.pop('token')}"} if "token" in user else {}
+    upstream = {"upstream": cluster["server"], "context": context, "token": token}
+    target = {"proxy": proxy, **upstream}
     server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), target))
     cluster["server"] = f"http://127.0.0.1:{server.server_port}"
     proxy.kubeconfig.write_text(yaml.safe_dump(config))
@@ -122,6 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
     proxy: FaultProxy
     upstream: str
     context: ssl.SSLContext
+    token: dict[str, str]
 
     def log_message(self, *_: Any) -> None:
         """Nothing: the test prints what it needs."""
@@ -145,7 +149,7 @@ class _Handler(BaseHTTPRequestHandler):
             answer = response.read()
         if is_write:
             self.proxy.writes.append(request)
-            self.proxy.after_write(len(self.proxy.writes))
+            self.proxy.after_write(request)
         if fault is Fault.UNANSWERED:
             self.close_connection = True
         elif fault is Fault.RESET:
@@ -164,7 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
             address.hostname, address.port, context=self.context
         )
         headers = {k: v for k, v in self.headers.items() if k.lower() not in _OWN}
-        connection.request(self.command, self.path, body or None, headers)
+        connection.request(self.command, self.path, body or None, headers | self.token)
         # The response holds the connection, which nobody uses again.
         return connection.getresponse()
 

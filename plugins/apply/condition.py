@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from apply.errors import NotFoundError, StaleReadError
+from apply.errors import ApplyError, NotFoundError, Reason, StaleReadError
+from apply.manifests import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from apply.client import Cluster
-    from apply.errors import ApplyError
 
 # A status condition holds 32 KiB.
 _LONGEST = 4096
@@ -75,7 +75,19 @@ def tell(cluster: Cluster, owner: Mapping[str, Any], kind: str, error: ApplyErro
     status = status_manifest(owner, kind, error)
     if status is None:
         return
-    try:
-        cluster.apply_status(status, f"{cluster.field_manager}-status")
-    except (NotFoundError, StaleReadError):
-        return
+    attempt = 0
+    while True:
+        try:
+            cluster.apply_status(status, f"{cluster.field_manager}-status")
+        except NotFoundError:
+            return
+        except StaleReadError as error:
+            # Somebody else wrote in that moment, or another object has the name by now.
+            there = cluster.get(key_of(status))
+            if there is None or there["metadata"]["uid"] != status["metadata"]["uid"]:
+                return
+            if not cluster.retry.pause(attempt):
+                raise ApplyError(Reason.UNAVAILABLE, str(error)) from error
+            attempt += 1
+        else:
+            return

@@ -13,7 +13,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.playbook.task import Task
 from ansible.plugins import loader
 from ansible.template import Templar
-from unit.plugins.fake_api import FakeApi
+from unit.plugins.fake_api import FakeApi, failure
 
 from devctl.local.paths import REPOSITORY
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CONFIG = "/api/v1/namespaces/team/configmaps"
+ADA = "/apis/devops.yourcompany.com/v1/namespaces/team/devservers/ada"
 OWNER: dict[str, Any] = {
     "apiVersion": "devops.yourcompany.com/v1",
     "kind": "DevServer",
@@ -129,10 +130,37 @@ def test_what_is_to_be_pruned_is_looked_for_once_a_run_has_ended(
 ) -> None:
     metadata = OWNER["metadata"] | {"generation": 1}
     owner = OWNER | {"metadata": metadata, "status": {"conditions": conditions}}
+    api.put(ADA, owner)
     kinds = [{"apiVersion": "v1", "kind": "ConfigMap"}]
 
     assert "failed" not in apply(owner=owner, prune=kinds, condition="Applied")
     assert [request for request in api.requests if request.startswith("GET")] == reads
+
+
+def applied(api: FakeApi) -> list[str]:
+    """What the owner's condition says, if there is one."""
+    conditions = api.objects[ADA].get("status", {}).get("conditions", [])
+    return [condition["status"] for condition in conditions]
+
+
+def test_a_condition_that_met_with_another_write_is_written_again(
+    api: FakeApi, apply: Callable[..., Run]
+) -> None:
+    owner = OWNER | {"metadata": OWNER["metadata"] | {"generation": 1}}
+    api.put(ADA, owner)
+    # Of all requests of this run the condition's is the third.
+    api.faults = [None, None, failure(409, "the object has been modified")]
+    assert "failed" not in apply(owner=owner, condition="Applied")
+    assert applied(api) == ["True"]
+
+
+def test_a_condition_of_an_owner_that_is_another_by_now_is_left_out(
+    api: FakeApi, apply: Callable[..., Run]
+) -> None:
+    owner = OWNER | {"metadata": OWNER["metadata"] | {"generation": 1}}
+    api.put(ADA, owner | {"metadata": owner["metadata"] | {"uid": "u2"}})
+    assert "failed" not in apply(owner=owner, condition="Applied")
+    assert applied(api) == []
 
 
 def test_check_mode_writes_nothing(api: FakeApi, apply: Callable[..., Run]) -> None:

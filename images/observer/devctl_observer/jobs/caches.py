@@ -55,6 +55,8 @@ class JobCaches:
         self.children = children
         self.gone: dict[Key, str] = {}
         """The UID of what each job lost last."""
+        self.last: dict[Key, Pod] = {}
+        """The pod that each job lost before it was known how it ended, as it was seen last."""
         self.born = uuid4().hex
         """Stands for what was lost before this process looked."""
 
@@ -67,8 +69,10 @@ class JobCaches:
         about = [("Pod", pod.metadata if pod else None)]
         about += [("PersistentVolumeClaim", claim.metadata if claim else None)]
         claims = {claim_name(key.name): claim} if claim else {}
+        last = self.last.get(key)
         seen = Observed(
             job,
+            last=last if last and is_own(last, job) else None,
             claim=claim,
             around=Surroundings(claims, children.warnings_about(about)),
         )

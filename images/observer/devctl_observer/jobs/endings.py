@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -69,7 +70,12 @@ def judge_lost(pod: Pod, seen: Observed, clocks: Clocks) -> Outcome | None:
 
 
 def judge_absence(seen: Observed) -> Outcome:
-    """The end of a job whose program ran and whose pod is gone."""
+    """The end of a job whose program ran and whose pod is gone.
+
+    It may have told its end when it was seen last.
+    """
+    if seen.last and (told := judge_end(seen.last, seen)):
+        return replace(told, absence=True)
     status = seen.job.status
     found = _RAN_ON.search(str(status.get("message", "")))
     node = (found[1] or found[2]) if found else ""

@@ -83,6 +83,9 @@ class Jobs:
             return
         if new is None:
             self.caches.gone[key] = metadata.uid or ""
+            job = self.caches.jobs.get(key)
+            if old is not None and job is not None and not job.finished:
+                self.caches.last[key] = old
         self.jobs.add(key)
 
     def claim(self, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim | None) -> None:
@@ -143,6 +146,8 @@ class Jobs:
         if new is None:
             self.jobs.forget_timer(key)
             self.caches.gone.pop(key, None)
+        if new is None or new.finished:
+            self.caches.last.pop(key, None)
         if old is None or new is None:
             claim = Key(key.namespace, claim_name(key.name))
             self._claim(claim, there=self.caches.children.claims.get(claim) is not None)

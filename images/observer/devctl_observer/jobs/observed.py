@@ -67,6 +67,9 @@ class Observed:
     job: Job
     pod: Pod | None = None
     """Its own pod."""
+    last: Pod | None = None
+    """Its own pod as it was seen last, where that is gone: its kubelet tells its end and removes it
+    within milliseconds."""
     taken: bool = False
     """Whether the pod of its name is not its own."""
     claim: PersistentVolumeClaim | None = None

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from devctl_observer.timestamps import to_text
 
 from unit.observer.jobs.cluster import POD, Cluster, KilledError
-from unit.observer.jobs.things import at
+from unit.observer.jobs.things import at, container
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,3 +123,25 @@ def test_the_ends_are_as_written() -> None:
         ("Succeeded", "Completed"),
     ]
     assert ends["failure at once"]["message"] == "exit code 3: it is broken"
+
+
+def test_a_pod_that_goes_with_its_last_words_is_heard() -> None:
+    """A kubelet tells how a program ended and removes the pod, all between two looks."""
+    cluster = Cluster()
+    cluster.create()
+    cluster.settle()
+    cluster.runs()
+    evicted = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
+    words = {"exitCode": 143, "reason": "Error", "finishedAt": to_text(cluster.theirs)}
+    pod = cluster.pods[POD]
+    status = pod["status"] | {
+        "phase": "Failed",
+        "conditions": [evicted],
+        "containerStatuses": [container(terminated=words)],
+    }
+    cluster.store("pods", pod | {"status": status})
+    cluster.drop("pods", POD)
+    cluster.settle()
+    found = cluster.status()
+    assert (found["phase"], found["reason"], found["exitCode"]) == ("Failed", "Evicted", 143)
+    assert not cluster.process.caches.last

@@ -81,13 +81,13 @@ def tell(cluster: Cluster, owner: Mapping[str, Any], kind: str, error: ApplyErro
             cluster.apply_status(status, f"{cluster.field_manager}-status")
         except NotFoundError:
             return
-        except StaleReadError as error:
+        except StaleReadError as stale:
             # Somebody else wrote in that moment, or another object has the name by now.
             there = cluster.get(key_of(status))
             if there is None or there["metadata"]["uid"] != status["metadata"]["uid"]:
                 return
             if not cluster.retry.pause(attempt):
-                raise ApplyError(Reason.UNAVAILABLE, str(error)) from error
+                raise ApplyError(Reason.UNAVAILABLE, str(stale)) from stale
             attempt += 1
         else:
             return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from support.tenants import (
@@ -20,9 +19,6 @@ from support.tenants import (
 )
 
 from devctl.api.ephemeral_acceleration_job import GROUP, JOB, KIND, VERSION, WAKE
-
-if TYPE_CHECKING:
-    from support.commands import Kubectl
 
 pytestmark = pytest.mark.usefixtures("enforced")
 
@@ -88,7 +84,7 @@ def test_a_template_is_judged_like_what_is_made_from_it(tenants: Tenants) -> Non
         tenants.create(ADMINISTRATOR, stateful)
 
 
-def test_the_right_is_asked_for_each_kind(tenants: Tenants, kubectl: Kubectl) -> None:
+def test_the_right_is_asked_for_each_kind(tenants: Tenants) -> None:
     """Who writes the marks of servers does not write those of jobs for that."""
     role: Manifest = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -106,7 +102,6 @@ def test_the_right_is_asked_for_each_kind(tenants: Tenants, kubectl: Kubectl) ->
     tenants.run(ADMINISTRATOR, "create", "rolebinding", "marks", "--role=marks", f"--user={BOB}")
     tenants.create(BOB, child("Pod", labels={"devops.yourcompany.com/devserver": "box"}))
     assert REFUSED in tenants.refused(BOB, child("Pod", labels={JOB: "box"}))
-    assert kubectl
 
 
 def test_a_status_that_a_user_writes_is_not_kept(tenants: Tenants) -> None:

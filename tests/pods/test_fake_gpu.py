@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.processes import kill_kubelet
 from support.servers import wait_until
 
 if TYPE_CHECKING:
@@ -17,8 +16,9 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.exclusive, pytest.mark.usefixtures("deployed")]
 
-EACH = 4
+ON_A_NODE, EACH = 4, 2
 RESOURCE = "nvidia.com/gpu"
+SHOWS = ["sh", "-c", "echo $NVIDIA_VISIBLE_DEVICES $DEVCTL_FAKE_GPUS; exec sleep 600"]
 
 
 def offered(kubectl: Kubectl) -> list[str]:
@@ -27,12 +27,13 @@ def offered(kubectl: Kubectl) -> list[str]:
     return kubectl("get", "nodes", "-o", path).split()
 
 
-def pod(name: str, image: str, gpus: int, *command: str) -> dict[str, Any]:
+def pod(name: str, image: str) -> dict[str, Any]:
+    """A pod that asks for devices, says which it got, and keeps them."""
     container = {
         "name": "main",
         "image": image,
-        "command": list(command),
-        "resources": {"limits": {RESOURCE: gpus}},
+        "command": SHOWS,
+        "resources": {"limits": {RESOURCE: EACH}},
     }
     spec = {
         "restartPolicy": "Never",
@@ -42,47 +43,35 @@ def pod(name: str, image: str, gpus: int, *command: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
 
 
-def phases(kubectl: Kubectl, namespace: str) -> list[str]:
-    path = "jsonpath={range .items[*]}{.status.phase} {end}"
-    return sorted(kubectl("-n", namespace, "get", "pods", "-o", path).split())
-
-
-def test_a_container_gets_devices_that_say_what_they_are(
+def test_each_container_gets_its_own_and_who_comes_late_waits(
     kubectl: Kubectl, namespace: str, images: dict[str, Image], cluster: ClusterSettings
 ) -> None:
-    wait_until(lambda: offered(kubectl) == [str(EACH)] * len(cluster.nodes), "each node offers")
-    show = ("sh", "-c", "echo $NVIDIA_VISIBLE_DEVICES $DEVCTL_FAKE_GPUS")
-    manifest = pod("two", images["base"].reference, 2, *show)
-    kubectl("-n", namespace, "create", "-f", "-", input=json.dumps(manifest))
-    where = ("-n", namespace, "--timeout=60s")
-    kubectl("wait", "pod/two", "--for=jsonpath={.status.phase}=Succeeded", *where)
-    visible, ours = kubectl("-n", namespace, "logs", "two").split()
-    assert visible == ours
-    assert all(name.startswith("fake-gpu-") for name in ours.split(","))
-    assert len(ours.split(",")) == 2
-
-
-def test_who_comes_late_waits_for_one_to_be_free(
-    kubectl: Kubectl, namespace: str, images: dict[str, Image], cluster: ClusterSettings
-) -> None:
-    wait_until(lambda: offered(kubectl) == [str(EACH)] * len(cluster.nodes), "each node offers")
-    room, late = EACH * len(cluster.nodes), 2
-    pods = [
-        pod(f"pod-{n}", images["base"].reference, 1, "sleep", "600") for n in range(room + late)
-    ]
+    nodes = len(cluster.nodes)
+    wait_until(lambda: offered(kubectl) == [str(ON_A_NODE)] * nodes, "each node offers")
+    room, late = nodes * ON_A_NODE // EACH, 1
+    pods = [pod(f"pod-{number}", images["base"].reference) for number in range(room + late)]
     listed = {"apiVersion": "v1", "kind": "List", "items": pods}
-    kubectl("-n", namespace, "create", "-f", "-", input=json.dumps(listed))
-    full = ["Pending"] * late + ["Running"] * room
-    wait_until(lambda: phases(kubectl, namespace) == full, "as many run as there are devices")
-    running = ("--field-selector=status.phase=Running", "-o", "name")
-    first = kubectl("-n", namespace, "get", "pods", *running).split()[:late]
-    kubectl("-n", namespace, "delete", *first)
-    wait_until(lambda: phases(kubectl, namespace) == ["Running"] * room, "the late ones run")
+    where = ("-n", namespace)
+    kubectl("create", *where, "-f", "-", input=json.dumps(listed))
 
+    def running() -> dict[str, str]:
+        found = json.loads(kubectl("get", "pods", *where, "-o", "json"))["items"]
+        return {
+            one["metadata"]["name"]: one["spec"]["nodeName"]
+            for one in found
+            if one["status"]["phase"] == "Running"
+        }
 
-def test_a_new_kubelet_is_told_of_them_too(kubectl: Kubectl, cluster: ClusterSettings) -> None:
-    node = cluster.nodes[1].name
-    kill_kubelet(cluster, node)
-    path = "jsonpath={.status.conditions[?(@.type=='Ready')].status}"
-    wait_until(lambda: kubectl("get", "node", node, "-o", path) == "True", "it is back", 90)
-    wait_until(lambda: offered(kubectl) == [str(EACH)] * len(cluster.nodes), "all are there", 90)
+    wait_until(lambda: len(running()) == room, "as many run as there are devices for")
+    got: list[tuple[str, str]] = []
+    for name, node in running().items():
+        visible, ours = kubectl("logs", *where, name).split()
+        assert visible == ours
+        got += [(node, device) for device in ours.split(",")]
+    assert all(device.startswith("fake-gpu-") for _, device in got)
+    assert len(set(got)) == nodes * ON_A_NODE, "nobody shares one"
+
+    full = running()
+    kubectl("delete", *where, "pod", next(iter(full)))
+    wait_until(lambda: len(running()) == room, "the late one runs")
+    assert running().keys() - full.keys(), "and it is another one"

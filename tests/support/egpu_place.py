@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -75,9 +75,31 @@ def egpu_place(
     kubectl("delete", "namespace", name, "--wait=false")
 
 
+@dataclass
+class Store:
+    """A store on this machine.
+
+    Attributes:
+        address: Its URL. `/a` and `/b` are large files of that letter, `/short` ends before it
+            should, `/keys` leads inside, `/slow` never ends, and all others are small.
+        asked: Whether somebody waits for the rest of `/slow`.
+        ended: Nobody needs that any more.
+    """
+
+    address: str = ""
+    asked: threading.Event = field(default_factory=threading.Event)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+
+IMAGE = b"image"
+LARGE = 1 << 20
+
+
 @contextmanager
-def store() -> Iterator[str]:
-    """The address of a store on this machine: an image, one that is cut short, and a way inside."""
+def store() -> Iterator[Store]:
+    """A store, as long as the block lasts."""
+    made = Store()
+    files = {"/a": b"a" * LARGE, "/b": b"b" * LARGE}
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -86,16 +108,22 @@ def store() -> Iterator[str]:
                 self.send_header("Location", "http://169.254.169.254/latest/meta-data/")
                 self.end_headers()
                 return
+            content = files.get(self.path, IMAGE)
+            more = 45 if self.path in {"/short", "/slow"} else 0
             self.send_response(200)
-            # It lies about `/short`.
-            self.send_header("Content-Length", "50" if self.path == "/short" else "5")
+            self.send_header("Content-Length", str(len(content) + more))
             self.end_headers()
-            self.wfile.write(b"image")
+            self.wfile.write(content)
+            if self.path == "/slow":
+                made.asked.set()
+                made.ended.wait()
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    made.address = f"http://127.0.0.1:{server.server_address[1]}"
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
+    yield made
+    made.ended.set()
     server.shutdown()

@@ -13,7 +13,6 @@ SPREAD = {
     "test_convergence",
     "test_devserver",
     "test_job_admission",
-    "test_jobs",
     "test_kinds",
     "test_molecule",
     "test_observer",

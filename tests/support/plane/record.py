@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from lightkube import Client, codecs
 from lightkube.models.meta_v1 import ObjectMeta
-from lightkube.resources.core_v1 import Namespace, Pod
+from lightkube.resources.core_v1 import Namespace, Pod, ServiceAccount
 from support.plane.recording import FOLDER, normalised, signature, steps
 from support.plane.scenarios import SCENARIOS, Scenario
 
@@ -66,7 +66,14 @@ def is_over(scenario: Scenario, statuses: list[Thing]) -> bool:
         "no-image": "waiting/ImagePullBackOff",
         "never-pulled": "waiting/ErrImageNeverPull",
     }.get(scenario.name)
-    return last in seen if last else statuses[-1].get("phase") in {"Succeeded", "Failed"}
+    return last in seen if last else has_ended(statuses[-1])
+
+
+def has_ended(status: Thing) -> bool:
+    """Whether a pod has ended and its kubelet has tidied up, which it tells a moment later."""
+    conditions = {one["type"]: one["status"] for one in status.get("conditions", [])}
+    ended = status.get("phase") in {"Succeeded", "Failed"}
+    return ended and conditions.get("PodReadyToStartContainers") == "False"
 
 
 def record_all(image: str, scenarios: Iterable[Scenario] = SCENARIOS) -> dict[str, list[Thing]]:
@@ -81,6 +88,7 @@ def record_all(image: str, scenarios: Iterable[Scenario] = SCENARIOS) -> dict[st
     left = {scenario.name: scenario for scenario in scenarios}
     found: dict[str, list[Thing]] = {name: [] for name in left}
     try:
+        await_account(client, namespace)
         for scenario in left.values():
             client.create(codecs.from_dict(manifest(scenario, namespace, image)))
         for event, pod in client.watch(Pod, namespace=namespace, server_timeout=PATIENCE):
@@ -95,6 +103,15 @@ def record_all(image: str, scenarios: Iterable[Scenario] = SCENARIOS) -> dict[st
     seen = {name: [signature(status) for status in found[name]] for name in left}
     message = f"not over in {PATIENCE} s: {seen}"
     raise TimeoutError(message)
+
+
+def await_account(client: Client, namespace: str) -> None:
+    """Wait for a new namespace's account, without which it takes no pods."""
+    for event, account in client.watch(
+        ServiceAccount, namespace=namespace, server_timeout=PATIENCE
+    ):
+        if event == "ADDED" and account.metadata and account.metadata.name == "default":
+            return
 
 
 def look(client: Client, scenario: Scenario, event: str, pod: Thing, found: list[Thing]) -> bool:

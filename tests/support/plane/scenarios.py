@@ -58,7 +58,7 @@ SCENARIOS = (
     Scenario("succeed", restarts=False, script=f"sleep 1; {SUCCEEDS}"),
     Scenario("fail", restarts=False, script=f"sleep 1; {FAILS}"),
     Scenario("job-out-of-memory", restarts=False, script=f"sleep 1; {EATS}"),
-    Scenario("deadline", restarts=False, script=WAITS, pod={"activeDeadlineSeconds": 2}),
+    Scenario("deadline", restarts=False, script=WAITS, pod={"activeDeadlineSeconds": 6}),
     Scenario("wait-deleted", restarts=False, script=WAITS, ends=True),
 )
 BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}

@@ -1,0 +1,53 @@
+"""What the plane's pods go through is what a real kubelet writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.plane.record import record_all
+from support.plane.recording import load, signature
+from support.plane.scenarios import SCENARIOS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from devctl.local.images import Image
+
+Thing = dict[str, Any]
+COUNTED = ("lastState", "restartCount")
+
+
+@pytest.fixture(scope="module")
+def recorded(kubeconfig: Path, images: dict[str, Image]) -> dict[str, list[Thing]]:
+    """Every scenario, on real pods now."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KUBECONFIG", str(kubeconfig))
+        return record_all(images["base"].reference)
+
+
+def steady(status: Thing, *, last: bool) -> Thing:
+    """What of a status does not depend on when the kubelet happened to write it.
+
+    On the way from one step to the next conditions and counts lag behind.
+    """
+    if last:
+        return status
+    return {
+        name: [{k: v for k, v in each.items() if k not in COUNTED} for each in value]
+        for name, value in status.items()
+        if name == "containerStatuses"
+    }
+
+
+@pytest.mark.parametrize("scenario", [scenario.name for scenario in SCENARIOS])
+def test_what_was_recorded_is_so(recorded: dict[str, list[Thing]], scenario: str) -> None:
+    """`make record` renews what is not. Of two quick steps a watch may see the second one alone."""
+    then = {signature(status): status for status in load(scenario)}
+    now = {signature(status): status for status in recorded[scenario]}
+    assert [here for here in then if here in now] == list(now)
+    (*_, last), (*_, its_last) = then, now
+    assert its_last == last
+    for here, status in now.items():
+        is_last = here == last
+        assert steady(status, last=is_last) == steady(then[here], last=is_last)

@@ -1,7 +1,7 @@
 """The fault day: a server lives through every fault, each of which happens once, in its module.
 
 A module's fixture does the damage and takes down what came of it; its tests look at that. Every
-one begins with a cluster that is well, so that a module can be run by itself.
+one leaves a cluster that is well, so that any module can be run by itself.
 """
 
 from __future__ import annotations

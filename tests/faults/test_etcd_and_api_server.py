@@ -45,7 +45,6 @@ class Fault:
 
 @pytest.fixture(scope="module")
 def fault(day: Day) -> Fault:
-    day.await_well()
     before, running = day.stand(), day.job("ran-on")
     running.wait("Running")
     times = {"ttlSecondsAfterFinished": 4, "pvcTTLSecondsAfterFinished": 6}

@@ -49,7 +49,6 @@ class Fault:
 
 @pytest.fixture(scope="module")
 def fault(day: Day) -> Fault:
-    day.await_well()
     calm, running = day.job("calm"), day.job("running")
     for job in (calm, running):
         job.wait("Running")

@@ -32,7 +32,6 @@ class Fault:
 
 @pytest.fixture(scope="module")
 def fault(day: Day) -> Fault:
-    day.await_well()
     before, etcd = day.stand(), pids_of("etcd", day.group())
     pid = supervisor.running_pid(day.paths)
     assert pid is not None

@@ -80,12 +80,17 @@ class Day:
         """The node of a rank; empty while it has none."""
         return str(self.pod(rank)["spec"].get("nodeName", ""))
 
+    def uids(self, kinds: str) -> dict[str, str]:
+        """The server's objects, without those of others in its namespace."""
+        found = self.server.get(kinds, labels=f"{DEVSERVER}={self.server.name}")
+        return {f"{one['kind']}/{one['metadata']['name']}": one["metadata"]["uid"] for one in found}
+
     def containers(self) -> set[str]:
         """The server's containers that run."""
         return {
             status["containerID"]
-            for pod in self.server.get("pod", labels=f"{DEVSERVER}={self.server.name}")
-            for status in pod["status"].get("containerStatuses", [])
+            for rank in RANKS
+            for status in self.pod(rank)["status"].get("containerStatuses", [])
             if status["ready"]
         }
 
@@ -93,12 +98,12 @@ class Day:
         """How it stands now."""
         marker = self.kubectl.api.get("configmap", _MARKER, self.jobs)
         kept = {
-            "homes": self.server.uids("pvc"),
+            "homes": self.uids("pvc"),
             "files": [self.server.run("cat /home/dev/file", rank) for rank in RANKS],
             "object": marker and marker["data"],
             "shared": (self.paths.shared_volumes / self.jobs).read_text(),
         }
-        return Standing(kept, self.server.uids("pod,statefulset"), self.containers())
+        return Standing(kept, self.uids("pod,statefulset"), self.containers())
 
     def await_answer(self) -> None:
         """Have operator and observer answer a change that concerns no pod."""

@@ -1,13 +1,19 @@
-"""Bad input: one clear line, one way out, a non-zero exit and nothing half-done."""
+"""A host that cannot carry a cluster: one clear line, one way out, and nothing half-done.
+
+What can be refused without a look at the host is in tests/unit/cli/test_main.py.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 from support.commands import devctl
+from support.tiers.prepare import CLUSTER
 
+from devctl.local.lock import hold
 from devctl.local.paths import cache_paths, cluster_paths, state_folder
 from devctl.local.status import find_kubectl
 
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.exclusive
 
-NAME = "e2e-bad"
+NAME = f"{CLUSTER}-bad"
 
 
 def lines(result: subprocess.CompletedProcess[str]) -> list[str]:
@@ -48,14 +54,6 @@ def nothing_half_done() -> Iterator[None]:
     assert not (cluster_paths(NAME).root / "cluster.json").exists()
 
 
-@pytest.mark.parametrize("count", ["0", "5", "-1"])
-def test_an_unknown_node_count(count: str) -> None:
-    result = devctl("local", "up", "--name", NAME, "--nodes", count)
-    assert result.returncode == 2
-    expected = [f"error: {count} nodes are not possible", "  fix: give `--nodes` 1 to 4"]
-    assert lines(result) == expected
-
-
 def test_a_range_that_the_host_uses_names_the_interface() -> None:
     office = (
         "ip link add office type bridge && ip address add 198.18.200.9/24 dev office"
@@ -71,34 +69,6 @@ def test_a_range_that_the_host_uses_names_the_interface() -> None:
         "error: node range `198.18.200.0/24` is in use by interface `office` (198.18.200.0/24)"
     )
     assert fix == "  fix: give another `--node-range`"
-
-
-def test_a_range_of_another_cluster_names_it(cluster: ClusterSettings) -> None:
-    taken = str(cluster.pod_range)
-    result = devctl("local", "up", "--name", NAME, "--pod-range", taken)
-    assert result.returncode == 1
-    assert lines(result)[0].startswith(f"error: pod range `{taken}` is in use by ")
-    assert f"`{cluster.name}`" in lines(result)[0]
-
-
-def test_a_name_that_is_no_host_name() -> None:
-    result = devctl("local", "up", "--name", "Not_a_name")
-    assert result.returncode == 2
-    assert lines(result)[0] == "error: cluster name `Not_a_name` is not valid"
-
-
-def test_a_cluster_that_is_not_there() -> None:
-    for command in ("down", "status", "logs"):
-        result = devctl("local", command, "--name", NAME)
-        assert result.returncode == 3
-        assert lines(result)[0] == f"error: there is no local cluster `{NAME}`"
-
-
-def test_reset_with_a_wrong_confirmation_deletes_nothing(cluster: ClusterSettings) -> None:
-    result = devctl("local", "reset", "--name", cluster.name, "--confirm", "other")
-    assert result.returncode == 2
-    assert "nothing was deleted" in result.stderr
-    assert cluster_paths(cluster.name).settings.is_file()
 
 
 def test_a_corrupt_cached_program_is_named(cluster: ClusterSettings) -> None:
@@ -177,3 +147,13 @@ def test_a_user_who_is_not_root_is_told_so(tmp_path: Path) -> None:
         "error: the local cluster needs root: it makes namespaces and mounts",
         "  fix: run it with sudo",
     ]
+
+
+def test_a_second_up_names_the_first_ones_pid(cluster: ClusterSettings) -> None:
+    with hold(cluster_paths(cluster.name).lock, "the tests' cluster"):
+        result = devctl("local", "up", "--name", cluster.name)
+    assert result.returncode == 1
+    assert (
+        f"cluster `{cluster.name}` is being changed by another devctl (pid {os.getpid()})"
+        in result.stderr
+    )

@@ -194,6 +194,13 @@ def test_reset_deletes_nothing_otherwise(
     assert resets == []
 
 
+@pytest.mark.usefixtures("created")
+def test_a_wrong_name_says_that_nothing_was_deleted(resets: list[str]) -> None:
+    result = devctl("reset", "--name", NAME, "--confirm", "other")
+    assert (result.exit_code, resets) == (2, [])
+    assert "`other` is not `lab`: nothing was deleted" in result.stderr
+
+
 @pytest.mark.usefixtures("ups", "resets")
 def test_reset_takes_the_cluster_out_of_the_persons_kubeconfig(kube_config: Path) -> None:
     devctl("up", "--name", NAME, "--merge-kubeconfig")

@@ -238,3 +238,4 @@ def test_a_corrupt_cached_program_is_named(cache: CachePaths) -> None:
     with pytest.raises(HostError, match="is corrupt") as raised:
         verify_cached(artifacts, cache)
     assert str(damaged) in raised.value.message
+    assert raised.value.fix == f"remove `{damaged.parent}` and run it again"

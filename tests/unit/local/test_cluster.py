@@ -270,6 +270,14 @@ def test_an_unknown_cluster_tells_how_to_make_one() -> None:
     assert "devctl local up" in raised.value.fix
 
 
+@pytest.mark.usefixtures("host")
+@pytest.mark.parametrize("change", [cluster.down, cluster.reset])
+def test_an_unknown_cluster_is_not_changed(change: Callable[[str], object]) -> None:
+    with pytest.raises(NotFoundError, match="no local cluster `lab`"):
+        change("lab")
+    assert not cluster_paths("lab").root.exists()
+
+
 def test_an_unknown_cluster_names_those_that_there_are() -> None:
     for name in ("one", "two"):
         file = cluster_paths(name).settings

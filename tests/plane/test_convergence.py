@@ -113,7 +113,7 @@ class Subject:
             return told == ("True", generation)
 
         where = (self.kind.name, self.name, self.namespace)
-        assert self.kubectl.api.follow(*where, so, 20), self.read()["status"]
+        assert self.kubectl.api.follow(*where, so, 60), self.read()["status"]
 
     def children(self) -> list[Thing]:
         labels = f"{self.kind.label}={self.name}"

@@ -10,6 +10,7 @@ import urllib.request
 from typing import TYPE_CHECKING
 
 import yaml
+from support.plane.beside import ALONE, Place
 from support.plane.process import Process
 
 from devctl.local.paths import REPOSITORY
@@ -20,34 +21,43 @@ if TYPE_CHECKING:
 
 PACKAGE = REPOSITORY / "images/operator"
 OPERATOR_PORT, RUNNER_PORT, OBSERVER_PORT = 6789, 8082, 6790
-# Of the manifest's options, those that make no sense without a pod: a lease of a dead process is
-# waited for, and the metrics' certificate.
-_LEFT_OUT = ("--leader-elect",)
+# A process that is alone has nobody to wait for: a dead one's lease would keep it for 15 s.
+_ELECTION = "--leader-elect"
 _BIN = {"ansible-runner": "client", "devctl-runnerd": "daemon"}
 
 
-def is_ready(port: int) -> bool:
+def is_ready(port: int, address: str = "127.0.0.1") -> bool:
     """Whether something answers there that it is ready."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://{address}:{port}/readyz", timeout=5) as answer:
             return bool(answer.status == 200)
     except (urllib.error.URLError, OSError):
         return False
 
 
-def figures(port: int, prefix: str) -> dict[str, float]:
+def is_warm(port: int, address: str) -> bool:
+    """Whether a runner answers there: it does once it is warm."""
+    try:
+        return bool(figures(port, "", address))
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def figures(port: int, prefix: str, address: str = "127.0.0.1") -> dict[str, float]:
     """What a process counts, by name and labels, less what all of its names begin with."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+    with urllib.request.urlopen(f"http://{address}:{port}/metrics", timeout=5) as answer:
         lines = answer.read().decode().splitlines()
     pairs = (line.rpartition(" ") for line in lines if line and not line.startswith("#"))
     return {name.removeprefix(prefix): float(value) for name, _, value in pairs}
 
 
-def manifest_options() -> list[str]:
-    """What the operator's Deployment starts it with."""
+def manifest_options(*, elects: bool) -> list[str]:
+    """What the operator's Deployment starts it with, with or without an election."""
     text = (REPOSITORY / "config/manager/deployment.yaml").read_text()
     options: list[str] = yaml.safe_load(text)["spec"]["template"]["spec"]["containers"][0]["args"]
-    return [option for option in options if not option.startswith(_LEFT_OUT)]
+    if elects:
+        return [*options, "--leader-election-namespace=devctl-system"]
+    return [option for option in options if not option.startswith(_ELECTION)]
 
 
 class OperatorProcess:
@@ -59,14 +69,22 @@ class OperatorProcess:
         kubeconfig: Whose rights it has.
         folder: Where its files and logs go.
         modules: Folders of Python modules that come before all others.
+        place: Where it runs, and whether with others.
     """
 
     def __init__(
-        self, program: Path, python: Path, kubeconfig: Path, folder: Path, *modules: Path
+        self,
+        program: Path,
+        python: Path,
+        kubeconfig: Path,
+        folder: Path,
+        *modules: Path,
+        place: Place = ALONE,
     ) -> None:
         """Write what it reads, and start nothing yet."""
         folder.mkdir(exist_ok=True)
         self._folder, self._python, self._modules = folder, python, modules
+        self._address = place.address
         self._programs()
         watches = yaml.safe_load((REPOSITORY / "watches.yaml").read_text())
         for watch in watches:
@@ -75,17 +93,21 @@ class OperatorProcess:
         file.write_text(yaml.safe_dump(watches))
         environment = self._environment(kubeconfig, file)
         self.runner = Process(
-            [self._python, "-P", "-m", "devctl_runner.daemon"], folder / "runner.log", environment
+            [*place.prefix, self._python, "-P", "-m", "devctl_runner.daemon"],
+            folder / "runner.log",
+            environment,
         )
-        options = [*manifest_options(), f"--watches-file={file}"]
+        options = [*manifest_options(elects=place.elects), f"--watches-file={file}"]
         options += ["--ansible-verbosity=0", "--ansible-log-events=Nothing"]
-        self.operator = Process([program, "run", *options], folder / "operator.log", environment)
+        command: list[str | Path] = [*place.prefix, program, "run", *options]
+        self.operator = Process(command, folder / "operator.log", environment)
 
     def start(self) -> None:
-        """Start both and wait until the operator has its caches."""
+        """Start both and wait until the runner is warm and the operator has its caches."""
         for process in (self.runner, self.operator):
             process.start()
-        self.operator.await_so(lambda: is_ready(OPERATOR_PORT), "it is ready")
+        self.operator.await_so(lambda: is_ready(OPERATOR_PORT, self._address), "it is ready")
+        self.runner.await_so(lambda: is_warm(RUNNER_PORT, self._address), "it is warm")
 
     def stop(self) -> None:
         """End both; runs that have started are ended with them."""
@@ -99,7 +121,7 @@ class OperatorProcess:
 
     def runs(self) -> dict[str, float]:
         """The runner's figures."""
-        return figures(RUNNER_PORT, "devctl_runner_")
+        return figures(RUNNER_PORT, "devctl_runner_", self._address)
 
     def _programs(self) -> None:
         folder = self._folder / "bin"

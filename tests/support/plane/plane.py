@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 from support.plane import content, namespaces, stages
+from support.plane.beside import ALONE, Place
 from support.plane.control_plane import ControlPlane
 from support.plane.namespaces import ADDRESS
 from support.plane.parts import ObserverProcess, OperatorProcess
@@ -74,16 +75,22 @@ class Plane:
             self._operator = self.operator_with(self.account("devctl-operator"), "operator")
         return self._operator
 
-    def operator_with(self, kubeconfig: Path, name: str, *modules: Path) -> OperatorProcess:
+    def operator_with(
+        self, kubeconfig: Path, name: str, *modules: Path, place: Place = ALONE
+    ) -> OperatorProcess:
         """Another operator, for when the plane's own is away: their ports are the same.
 
         Args:
             kubeconfig: Whose rights it has, and where it finds the API server.
             name: Of its folder.
             modules: Folders of Python modules that come before all others.
+            place: Where it runs, and whether with others.
         """
-        program = self._programs["ansible-operator"] / "ansible-operator"
-        return OperatorProcess(program, self._python, kubeconfig, self.folder / name, *modules)
+        program, folder = (
+            self._programs["ansible-operator"] / "ansible-operator",
+            self.folder / name,
+        )
+        return OperatorProcess(program, self._python, kubeconfig, folder, *modules, place=place)
 
     @property
     def observer(self) -> ObserverProcess:

@@ -143,7 +143,8 @@ def test_a_folder_with_what_is_no_file_makes_nothing(place: EgpuPlace, folder: P
 
 
 def test_urls_that_lead_inside_are_not_fetched(place: EgpuPlace) -> None:
-    with store() as address:
+    with store() as found:
+        address = found.address
         for url in (
             f"{address}/image.jpg",
             "http://169.254.169.254/",

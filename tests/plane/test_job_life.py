@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("deployed")
 
-MANY = 50
+MANY = 30
 ROOM = int(CAPACITY[GPUS]) * len(NODES)
 NO_IMAGE = "localhost/no/such:1"
 KEPT = {"ttlSecondsAfterFinished": 600}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pexpect
 import pytest
 from support.command_line import PROGRAM
+from support.pipes import stands_still, unread
 from support.servers import wait_until
 
 from devctl.local.paths import cache_paths
@@ -40,13 +41,10 @@ def test_bytes_and_the_exit_code_pass_through(command_line: CommandLine) -> None
 def test_a_reader_that_pauses_misses_nothing(command_line: CommandLine, lab: DevServer) -> None:
     # More than all buffers on the way hold: what is in them when the command ends is not lost.
     with command_line.start("exec", "lab", "--", "seq", str(NUMBERS)) as running:
-        looks = [""]
-
-        def stands() -> bool:
-            looks.append(lab.run(WRITTEN))
-            return looks[-2] == looks[-1] != ""
-
-        wait_until(stands, lambda: f"every buffer is full: {looks}")
+        assert running.stdout
+        pipe = running.stdout.fileno()
+        # Once it has all been written, there is no program to ask any more.
+        wait_until(stands_still(lambda: unread(pipe) and (unread(pipe), lab.run(WRITTEN))), "full")
         printed, said = running.communicate(timeout=60)
     assert (running.returncode, printed == COUNTED, said) == (0, True, b"")
 

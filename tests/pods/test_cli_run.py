@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import signal
-import sys
-import termios
 import time
 from typing import TYPE_CHECKING
 
 import pexpect
 import pytest
+from support.pipes import stands_still, unread
 from support.servers import wait_until
 
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from support.servers import DevServer
 
 LINES = 100_000
-PIPE, PAGE = 1 << 16, 1 << 12
+PIPE = 1 << 16
 # Several megabytes in all, so that some are still on their way when the script ends.
 WIDTH = 60
 NO_TEXT = b"caf\xe9 \xff\xfe\x80 \xf0\x9f\n"
@@ -33,19 +31,17 @@ TORCHRUNS |= {"GROUP_WORLD_SIZE", "ROLE_NAME", "ROLE_RANK", "ROLE_WORLD_SIZE"}
 OWN = TORCHRUNS | {"OLDPWD", "PWD", "SHLVL", "TORCH_NCCL_ASYNC_ERROR_HANDLING"}
 SCRIPTS = {
     "lines.py": f"for number in range({LINES}): print(str(number).ljust({WIDTH}))",
-    "environment.py": "import json, os\nprint(json.dumps(dict(os.environ)))",
     "fails.py": (
-        "import os, sys, time\n"
+        "import os, time\n"
         "print('about to fail', flush=True)\n"
-        "if os.environ['RANK'] == '1': sys.exit('no such luck')\n"
+        "if os.environ['RANK'] == '1': print('no such luck', flush=True); os._exit(3)\n"
         "time.sleep(300)\n"
     ),
     "waits.py": "import time\nprint('waiting', flush=True)\ntime.sleep(300)\n",
-    "bytes.py": (
-        "import os, sys\n"
+    "tells.py": (
+        "import json, os, sys\n"
+        "print(json.dumps(dict(os.environ)), flush=True)\n"
         f"sys.stdout.buffer.write({NO_TEXT!r})\n"
-        "sys.stdout.flush()\n"
-        "if os.environ['RANK'] == '1': os._exit(3)\n"
     ),
     "sums.py": (
         "import torch, torch.distributed as dist\n"
@@ -90,17 +86,13 @@ def slowly(
     with command_line.start(*args, cwd=cwd) as running:
         assert running.stdout
         pipe = running.stdout.fileno()
-        wait_until(lambda: unread(pipe) > PIPE - PAGE and begin(), lambda: f"{unread(pipe)} bytes")
+        stands = stands_still(lambda: unread(pipe))
+        wait_until(lambda: stands() and begin(), lambda: f"{unread(pipe)} bytes")
         while piece := os.read(pipe, PIPE):
             said += piece
             time.sleep(pause)
     assert running.returncode == 0
     return said.decode().splitlines()
-
-
-def unread(pipe: int) -> int:
-    """How many bytes are in a pipe."""
-    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 def printed(lab: DevServer) -> bool:
@@ -127,20 +119,14 @@ def test_many_lines_arrive_complete_and_in_order_whoever_reads(
     assert [line[4:].strip() for line in shown] == [str(LINES - 2), str(LINES - 1)]
 
 
-def test_what_is_no_text_is_printed_as_it_is(command_line: CommandLine, project: Path) -> None:
-    result = command_line("run", "lab", "bytes.py", cwd=project)
-    assert result.returncode == 3
-    assert all(f"[{rank}] ".encode() + NO_TEXT in result.stdout for rank in (0, 1))
-    logs = command_line("logs", "lab", "--replica", "0", "--tail", "1")
-    assert (logs.returncode, logs.stdout) == (0, b"[0] " + NO_TEXT)
-
-
-def test_the_environment_is_exactly_the_servers(
+def test_the_environment_is_exactly_the_servers_and_what_is_no_text_is_printed_as_it_is(
     command_line: CommandLine, project: Path, lab: DevServer
 ) -> None:
-    shown = command_line.must("run", "lab", "environment.py", cwd=project)
+    shown = command_line("run", "lab", "tells.py", cwd=project).stdout
     for rank in (0, 1):
-        line = next(line[4:] for line in shown.splitlines() if line.startswith(f"[{rank}] {{"))
+        head = f"[{rank}] ".encode()
+        assert head + NO_TEXT in shown
+        line = next(line[4:] for line in shown.splitlines() if line.startswith(head + b"{"))
         training = json.loads(line)
         program = "import json, os; print(json.dumps(dict(os.environ)))"
         server = json.loads(lab.run(f"python3 -c '{program}'", rank))
@@ -151,6 +137,8 @@ def test_the_environment_is_exactly_the_servers(
             if training.get(name) != server.get(name) and not name.startswith("TORCHELASTIC_")
         }
         assert further <= OWN
+    logs = command_line("logs", "lab", "--replica", "0", "--tail", "1")
+    assert (logs.returncode, logs.stdout) == (0, b"[0] " + NO_TEXT)
 
 
 def test_the_first_failure_is_shown_and_ends_all(
@@ -158,10 +146,10 @@ def test_the_first_failure_is_shown_and_ends_all(
 ) -> None:
     result = command_line("run", "lab", "fails.py", cwd=project)
     said = result.stderr.decode() + result.stdout.decode()
-    assert result.returncode == 1, said
+    assert result.returncode == 3, said
     last = said.partition("the last lines of rank 1, which failed first:")[2]
     assert "no such luck" in last
-    assert "rank 1 ended with exit code 1" in last
+    assert "rank 1 ended with exit code 3" in last
     wait_until(lambda: left(lab) == "", lambda: f"nothing goes on: {left(lab)}")
 
 

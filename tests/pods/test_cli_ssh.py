@@ -53,8 +53,10 @@ def test_a_command_and_its_exit_code(command_line: CommandLine) -> None:
     assert command_line("ssh", "lab", "--", "exit 7").returncode == 7
 
 
-def test_the_environment_is_the_servers(command_line: CommandLine) -> None:
-    assert command_line.must("ssh", "lab", "--", "echo $MASTER_ADDR").strip() == "lab-0.lab"
+def test_user_folder_and_environment_are_the_servers(command_line: CommandLine) -> None:
+    script = "id -un; pwd; echo $MASTER_ADDR $NODE_RANK $WORLD_SIZE"
+    said = command_line.must("ssh", "lab", "--replica", "1", "--", script)
+    assert said.splitlines() == ["dev", "/home/dev", "lab-0.lab 1 2"]
 
 
 def test_a_terminal(command_line: CommandLine) -> None:

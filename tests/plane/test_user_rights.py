@@ -41,7 +41,7 @@ pytestmark = pytest.mark.usefixtures("deployed", "enforced")
 ROLES = (USER, JOB_USER)
 REFUSALS = {401, 403, 404, 405}
 FORBIDDEN_TO = re.compile(r"403: .* cannot .*")
-SAMPLE = REPOSITORY / "config/samples/namespace.yaml"
+SAMPLES = [REPOSITORY / f"config/samples/{name}.yaml" for name in ("namespace", "resourcequota")]
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,9 @@ def people(
     apply_flavor(kubectl, own, resources=SMALL)
     made = []
     for place in (own, other):
-        # With the limits that the sample has.
-        kubectl("apply", "-f", "-", input=SAMPLE.read_text().replace("dev-alice", place))
+        # With the limits of the samples.
+        text = "".join(file.read_text() for file in SAMPLES)
+        kubectl("apply", "-f", "-", input=text.replace("dev-alice", place))
         spec = {"owner": "somebody", "flavor": own, "image": images["base"].reference}
         made.append((DevServer(kubectl, place, spec), Job(kubectl, place, "none:1", "box")))
         made[-1][0].apply(persistentHomeSize="10Mi")

@@ -1,0 +1,86 @@
+"""Two observers at once: one works, and one that was frozen while it led does no harm."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from support.plane.parts import ObserverProcess
+from support.plane.plane import SYSTEM
+from support.servers import DevServer, small_server, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from support.commands import Kubectl
+    from support.plane.plane import Plane
+
+    from devctl.local.images import Image
+
+pytestmark = pytest.mark.usefixtures("deployed")
+
+WRITES = 'status_writes_total{kind="devserver"}'
+
+
+@pytest.fixture
+def server(kubectl: Kubectl, namespace: str, images: dict[str, Image]) -> Iterator[DevServer]:
+    with small_server(kubectl, namespace, images["base"].reference) as made:
+        yield made
+
+
+@pytest.fixture
+def second(deployed: Plane) -> Iterator[ObserverProcess]:
+    """Another observer, as a pod of its own; the plane's own leads again afterwards."""
+    made = ObserverProcess(
+        deployed.account("devctl-observer"), deployed.folder, "observer-second", 6794
+    )
+    made.start()
+    yield made
+    made.stop()
+    if not deployed.observer.is_running:
+        deployed.observer.start()
+    wait_until(lambda: leader(deployed).startswith("observer_"), "the plane's own leads")
+
+
+def leader(plane: Plane) -> str:
+    """Who leads the observers."""
+    found = plane.kubectl("get", "lease", "devctl-observer", "-n", SYSTEM, "-o", "json")
+    return str(json.loads(found)["spec"]["holderIdentity"])
+
+
+def events(server: DevServer) -> list[tuple[str, str]]:
+    """What Events have told of servers, in order."""
+    found = server.kubectl.api.list(
+        "events", server.namespace, fields="involvedObject.kind=DevServer"
+    )
+    found.sort(key=lambda event: str(event["metadata"]["creationTimestamp"]))
+    return [(event["reason"], event["message"]) for event in found]
+
+
+def test_one_that_was_frozen_while_it_led_resumes_and_does_no_harm(
+    server: DevServer, second: ObserverProcess, deployed: Plane
+) -> None:
+    first = deployed.observer
+    server.apply()
+    server.wait("Ready")
+    assert leader(deployed).startswith("observer_")
+    assert WRITES not in second.figures() or second.figures()[WRITES] == 0, "it only waits"
+
+    first.freeze()
+    try:
+        wait_until(lambda: leader(deployed).startswith("observer-second_"), "another one leads")
+        server.stop()
+        stopped = server.get("devserver", "lab")[0]
+        server.start(mode="distributed", distributed={"worldSize": 2})
+        server.settle()
+        before, said = server.get("devserver", "lab")[0], events(server)
+        writes = second.figures()[WRITES]
+    finally:
+        first.thaw()
+    # What it had watched, it hears of now; its lease is somebody else's.
+    first.await_end("its lease is lost")
+    assert leader(deployed).startswith("observer-second_")
+    assert server.get("devserver", "lab")[0] == before != stopped
+    assert events(server) == said
+    assert second.figures()[WRITES] == writes

@@ -1,0 +1,100 @@
+"""An operator that dies in the middle of its work: the one that waits ends it in the same way."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from support.plane.beside import FIRST, Beside
+from support.plane.plane import SYSTEM
+from support.servers import DevServer, content, small_server, wait_until
+
+from devctl.api.labels import DEVSERVER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from support.commands import Kubectl
+    from support.plane.parts import OperatorProcess
+    from support.plane.plane import Plane
+
+    from devctl.local.images import Image
+
+MANY = 12
+OK = 'runs_total{role="devserver",result="ok"}'
+
+
+@pytest.fixture
+def server(kubectl: Kubectl, namespace: str, images: dict[str, Image]) -> Iterator[DevServer]:
+    with small_server(kubectl, namespace, images["base"].reference) as made:
+        yield made
+
+
+def named(server: DevServer, name: str) -> DevServer:
+    """Another server beside a server."""
+    return DevServer(server.kubectl, server.namespace, server.spec, name)
+
+
+@pytest.fixture
+def two_operators(operator_away: Plane, tmp_path: Path) -> Iterator[tuple[OperatorProcess, ...]]:
+    """One that leads, and one that waits."""
+    kubeconfig = operator_away.account("devctl-operator")
+    first = operator_away.operator_with(kubeconfig, "operator-first", place=FIRST)
+    first.start()
+    wait_until(lambda: len(operators(operator_away)) == 1, "it leads")
+    beside = Beside(tmp_path / "beside")
+    second = operator_away.operator_with(kubeconfig, "operator-second", place=beside.place)
+    second.start()
+    yield first, second
+    for operator in (first, second):
+        operator.kill()
+    beside.end()
+    operator_away.kubectl("delete", "lease", "devctl-operator", "-n", SYSTEM)
+
+
+def operators(plane: Plane) -> set[str]:
+    """Who leads the operators."""
+    found = json.loads(plane.kubectl("get", "leases", "-n", SYSTEM, "-o", "json"))["items"]
+    held = {lease["metadata"]["name"]: lease["spec"].get("holderIdentity") for lease in found}
+    return {held["devctl-operator"]} if held.get("devctl-operator") else set()
+
+
+def test_the_second_operator_ends_what_the_first_one_left(
+    plane: Plane, server: DevServer, two_operators: tuple[OperatorProcess, OperatorProcess]
+) -> None:
+    first, second = two_operators
+    calm, others = named(server, "lab-00"), [named(server, f"lab-{n:02}") for n in range(1, MANY)]
+    calm.apply(stopped=True)
+    calm.wait("Applied")
+    assert second.runs().get(OK, 0) == 0, "it waits"
+
+    def objects(name: str) -> str:
+        return json.dumps(content(server, f"{DEVSERVER}={name}")).replace(name, "NAME")
+
+    for other in others:
+        other.apply(stopped=True)
+    wait_until(lambda: len(server.get("statefulset")) > 1, "some are made")
+    dead = operators(plane)
+    first.kill()
+    assert len(server.get("statefulset")) < MANY, "it died too late"
+
+    for other in others:
+        other.wait("Applied")
+    assert operators(plane).isdisjoint(dead)
+    expected = objects(calm.name)
+    for other in others:
+        assert objects(other.name) == expected
+    uids = {found["metadata"]["uid"] for found in server.get("devserver")}
+    owners = {
+        owner["uid"]
+        for thing in server.get("statefulset,service,configmap,secret")
+        for owner in thing["metadata"].get("ownerReferences", [])
+    }
+    assert owners == uids
+    assert len(content(server)) == len(content(server, f"{DEVSERVER}={calm.name}")) * MANY
+    before = server.versions()
+    # The new leader runs the role for those that were there, too.
+    wait_until(lambda: second.runs()[OK] >= MANY, "it has looked at all")
+    assert server.versions() == before

@@ -11,7 +11,7 @@ from support.servers import wait_until
 if TYPE_CHECKING:
     from support.commands import Kubectl
 
-pytestmark = pytest.mark.usefixtures("deployed")
+pytestmark = pytest.mark.usefixtures("installed")
 
 SHELL = {"image": "busybox", "command": ["sh"]}
 OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "0-0"}

@@ -47,9 +47,12 @@ class HostState(NamedTuple):
     files: set[str]
 
 
-def take(beside: str) -> HostState:
-    """Look at everything but the cluster `beside`, whose pods come and go meanwhile."""
-    group = cgroups.path_of(beside)
+def take(cluster: str) -> HostState:
+    """Look at everything but what other clusters run, whose pods come and go meanwhile.
+
+    Args:
+        cluster: The one that the picture is for.
+    """
     return HostState(
         mounts=sorted(current_mounts()),
         interfaces=sorted(link["ifname"] for link in _ip("link")),
@@ -60,10 +63,10 @@ def take(beside: str) -> HostState:
         ),
         routes=sorted(_text("ip", "route", "show", "table", "all").splitlines()),
         rules=sorted(_text("ip", "rule").splitlines()),
-        namespaces=_namespaces(group),
+        namespaces=_namespaces(cluster),
         nftables=_nftables(),
-        cgroups={f for f, _, _ in os.walk(cgroups.ROOT) if f"{group}/" not in f},
-        processes=_processes(group),
+        cgroups={f for f, _, _ in os.walk(cgroups.ROOT) if _cluster_of(f) in {"", cluster}},
+        processes=_processes(cluster),
         settings={name: Path("/proc/sys", name).read_text().strip() for name in _SETTINGS},
         files=_files(),
     )
@@ -84,16 +87,21 @@ def _nftables() -> str:
     return _text("chroot", root, "nft", "list", "ruleset")
 
 
-def _is_of(process: Path, group: str) -> bool:
-    """Whether a process is in a control group or below it, at the moment that it is looked at.
+def _cluster_of(group: str) -> str:
+    """The cluster that a control group belongs to; empty where it is none's."""
+    return group.partition(f"/{cgroups.PARENT}/")[2].partition("/")[0]
+
+
+def _is_anothers(process: Path, cluster: str) -> bool:
+    """Whether a process is in a control group of another cluster, when it is looked at.
 
     A list made beforehand would miss what its pods start meanwhile, a probe for example.
     """
     lines = (process / "cgroup").read_text().splitlines()
-    return any(f"{line.split(':', 2)[2]}/".startswith(f"{group}/") for line in lines)
+    return any(_cluster_of(line.split(":", 2)[2]) not in {"", cluster} for line in lines)
 
 
-def _processes(beside: str) -> set[str]:
+def _processes(cluster: str) -> set[str]:
     """What runs from the state folder, inside nodes and outside, by pid.
 
     Other programs of the machine come and go; what a container runs shows in the control groups.
@@ -102,7 +110,7 @@ def _processes(beside: str) -> set[str]:
     found = set()
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            if _is_of(entry, beside):
+            if _is_anothers(entry, cluster):
                 continue
             words = [bytes((entry / "exe").readlink()), (entry / "cmdline").read_bytes()]
             name = (entry / "comm").read_text().strip()
@@ -113,13 +121,13 @@ def _processes(beside: str) -> set[str]:
     return found
 
 
-def _namespaces(beside: str) -> set[str]:
+def _namespaces(cluster: str) -> set[str]:
     """The network and mount namespaces that any process is in."""
     found = set()
     for entry in Path("/proc").glob("[0-9]*"):
         for kind in ("net", "mnt"):
             try:
-                if not _is_of(entry, beside):
+                if not _is_anothers(entry, cluster):
                     found.add(os.readlink(entry / "ns" / kind))  # noqa: PTH115 - the link's text
             except OSError:
                 continue

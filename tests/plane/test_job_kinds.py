@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
+import yaml
 from support import job_interface
 from support.jobs import WAITS, Job
 from support.servers import wait_until
 from support.tenants import ADMINISTRATOR, Tenants, job
+
+from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -175,6 +178,11 @@ def test_right_jobs_are_accepted(kubectl: Kubectl) -> None:
     jobs += [job("a" * 63), job("0")]
     said = Tenants(kubectl, "default").create(ADMINISTRATOR, several(*jobs))
     assert said.count(" created (server dry run)") == len(jobs)
+
+
+def test_the_sample_is_as_people_know_it() -> None:
+    text = (REPOSITORY / "config/samples/ephemeralaccelerationjob.yaml").read_text()
+    assert yaml.safe_load(text) == job_interface.manifest()
 
 
 def test_what_is_left_out_is_as_people_know_it(kubectl: Kubectl) -> None:

@@ -246,6 +246,21 @@ def test_an_operator_that_is_killed_after_any_write_is_made_up_for(
         assert made.content() == expected, f"killed after write {last}"
 
 
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_deletion_after_any_write_leaves_nothing_but_claims(stage: Stage, kind: Kind) -> None:
+    for last in range(1, kind.writes + 1):
+        stage.proxy.calm_down()
+        made = stage.subject(kind)
+        where = (kind.name, made.name, made.namespace)
+        struck = stage.strike_after(last, made, lambda at=where: stage.kubectl.api.delete(*at))  # type: ignore[misc]
+        made.apply()
+        wait_until(struck.is_set, f"write {last} is made")
+        wait_until(
+            lambda made=made: {t["kind"] for t in made.children()} <= {"PersistentVolumeClaim"},  # type: ignore[misc]
+            f"nothing but claims is left after write {last}",
+        )
+
+
 @pytest.mark.parametrize("fault", Fault)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_a_fault_in_every_write_changes_nothing_in_the_end(

@@ -117,6 +117,10 @@ class Api:
         path = self._of(manifest).path(manifest["metadata"].get("namespace"))
         return _checked(self._ask("POST", path, json=manifest))
 
+    def post(self, path: str, manifest: Thing) -> Thing:
+        """Send a manifest to a path that is no object's own, such as a pod's eviction."""
+        return _checked(self._ask("POST", path, json=manifest))
+
     def patch(
         self, kind: str, name: str, change: Thing, namespace: str | None = None, sub: str = ""
     ) -> Thing:

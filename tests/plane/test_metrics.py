@@ -1,0 +1,141 @@
+"""What operator, runner and observer count: names, values, and who may read them."""
+
+from __future__ import annotations
+
+import ssl
+import urllib.error
+import urllib.request
+from typing import TYPE_CHECKING
+
+import pytest
+from support.jobs import WAITS, Job
+from support.plane.plane import SYSTEM
+from support.servers import DevServer, small_server, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from support.commands import Kubectl
+    from support.plane.plane import Plane
+
+    from devctl.local.images import Image
+
+pytestmark = pytest.mark.usefixtures("deployed")
+
+OPERATOR = "https://127.0.0.1:8443/metrics"
+OBSERVER_NAMES = {
+    *("pods", "devservers", "placed_pods", "jobs", "status_writes_total", "looks_total"),
+    *("wakes_total", "claims_deleted_total"),
+}
+RUNNER_NAMES = {
+    *("runs_total", "run_seconds_bucket", "run_seconds_sum", "run_seconds_count"),
+    *("warm_ups_total", "warm_up_seconds", "queue", "running", "max_runs", "resident_bytes"),
+    *("queue_seconds_bucket", "queue_seconds_sum", "queue_seconds_count"),
+}
+RECONCILED = 'controller_runtime_reconcile_total{controller="devserver-v1-controller"'
+
+
+@pytest.fixture
+def server(kubectl: Kubectl, namespace: str, images: dict[str, Image]) -> Iterator[DevServer]:
+    with small_server(kubectl, namespace, images["base"].reference) as made:
+        yield made
+
+
+def names(figures: Mapping[str, float]) -> set[str]:
+    """The names of figures, without their labels."""
+    return {name.partition("{")[0] for name in figures}
+
+
+def ask(token: str = "") -> tuple[int, str]:
+    """The operator's answer to whoever has a token: its code, and its figures."""
+    request = urllib.request.Request(OPERATOR)
+    if token:
+        request.add_header("Authorization", f"Bearer {token}")
+    # Its certificate is its own.
+    context = ssl._create_unverified_context()  # noqa: S323, SLF001
+    try:
+        with urllib.request.urlopen(request, context=context, timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, ""
+
+
+@pytest.fixture
+def reader(kubectl: Kubectl, namespace: str) -> Iterator[str]:
+    """The token of an account that may read metrics."""
+    kubectl("create", "serviceaccount", "reader", "-n", namespace)
+    options = ("--clusterrole=devctl-metrics-reader", f"--serviceaccount={namespace}:reader")
+    kubectl("create", "clusterrolebinding", namespace, *options)
+    yield kubectl("create", "token", "reader", "-n", namespace).strip()
+    kubectl.api.delete("clusterrolebinding", namespace)
+
+
+def test_only_readers_get_metrics(kubectl: Kubectl, namespace: str, reader: str) -> None:
+    kubectl("create", "serviceaccount", "stranger", "-n", namespace)
+    stranger = kubectl("create", "token", "stranger", "-n", namespace).strip()
+    assert (ask()[0], ask(stranger)[0], ask(reader)[0]) == (401, 403, 200)
+
+
+def test_the_operator_counts_what_it_reconciles(server: DevServer, reader: str) -> None:
+    def reconciled() -> float:
+        lines = ask(reader)[1].splitlines()
+        return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(RECONCILED))
+
+    before = reconciled()
+    server.apply(stopped=True)
+    server.wait("Applied")
+    wait_until(lambda: reconciled() > before, "it is counted")
+
+
+def test_the_runner_counts_its_runs(server: DevServer, plane: Plane) -> None:
+    ok, failed = (
+        f'runs_total{{role="devserver",result="{result}"}}' for result in ("ok", "failed")
+    )
+    before = plane.operator.runs()
+    server.apply(stopped=True)
+    server.wait("Applied")
+    wait_until(lambda: plane.operator.runs()[ok] > before.get(ok, 0), "it is counted")
+    lost = DevServer(server.kubectl, server.namespace, server.spec, "lost")
+    lost.apply(flavor="none")
+    lost.wait("Applied", "False")
+    wait_until(lambda: plane.operator.runs().get(failed, 0) > before.get(failed, 0), "so is this")
+    figures = plane.operator.runs()
+    assert names(figures) - {"fallbacks_total"} == RUNNER_NAMES
+    counted = sum(v for k, v in figures.items() if k.startswith('runs_total{role="devserver"'))
+    assert figures['run_seconds_count{role="devserver"}'] == counted
+    assert figures['run_seconds_bucket{role="devserver",le="+Inf"}'] == counted
+    assert figures["warm_ups_total"] == 1
+    assert figures["resident_bytes"] > 10 << 20
+    assert not any(server.namespace in name for name in figures), "names of objects are nobody's"
+
+
+def test_the_observer_counts_what_there_is_and_what_it_did(
+    server: DevServer, plane: Plane, images: dict[str, Image]
+) -> None:
+    def now(name: str) -> float:
+        return plane.observer.figures()[name]
+
+    assert names(plane.observer.figures()) == OBSERVER_NAMES
+    job = Job(server.kubectl, server.namespace, images["base"].reference)
+    counts = ("devservers", "pods", "placed_pods", 'jobs{phase="Running"}')
+    totals = [
+        f'{of}{{kind="{kind}"}}'
+        for of in ("status_writes_total", "looks_total")
+        for kind in ("devserver", "job")
+    ]
+    before = plane.observer.figures()
+    server.apply()
+    job.apply(command=WAITS)
+    server.wait("Ready")
+    job.wait("Running")
+    for name, more in zip(counts, (1, 2, 2, 1), strict=True):
+        wait_until(lambda n=name, m=more: now(n) == before[n] + m, f"{name} is right")  # type: ignore[misc]
+    assert all(now(name) > before[name] for name in totals)
+
+    flavors = 'status_writes_total{kind="flavor"}'
+    assert now(flavors) > 0
+    job.delete()
+    for name in ('jobs{phase="Running"}', "claims_deleted_total"):
+        assert name in before
+    wait_until(lambda: now('jobs{phase="Running"}') == before['jobs{phase="Running"}'], "it goes")
+    assert plane.kubectl("get", "lease", "devctl-observer", "-n", SYSTEM, "-o", "name")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -54,10 +53,8 @@ pytestmark = pytest.mark.usefixtures("deployed")
     ],
 )
 def test_a_wrong_server_is_refused(kubectl: Kubectl, changes: dict[str, Any], said: str) -> None:
-    before = time.monotonic()
+    # An exponent once kept the API server busy until its timeout, of which it then spoke instead.
     assert said in Tenants(kubectl, "default").refused(ADMINISTRATOR, server(**changes))
-    # An exponent once kept the API server busy until its timeout.
-    assert time.monotonic() - before < 10
 
 
 @pytest.mark.parametrize(

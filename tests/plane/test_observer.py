@@ -303,6 +303,19 @@ def test_time_to_live_deletes_the_server_and_not_its_home(
     await_events(make, ("Normal", "Expired"))
 
 
+def test_a_time_that_is_over_while_nobody_watches_is_over_all_the_same(
+    plane: Plane, kubectl: Kubectl, namespace: str, make: Maker, clocks: Callable[[int], None]
+) -> None:
+    make.stateful_set(make.server(lifecycle={"timeToLive": "1d"}))
+    make.until("Running", "Ready")
+    plane.observer.kill()
+    clocks(DAY)
+    kubectl.api.delete("pod", "box-0", namespace)
+    plane.observer.start()
+    wait_until(lambda: kubectl.api.get("devserver", "box", namespace) is None, "it goes")
+    assert kubectl.api.get("pvc", "home-box-0", namespace)
+
+
 def test_a_new_observer_writes_nothing_that_is_there(
     plane: Plane, kubectl: Kubectl, namespace: str, make: Maker
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import ssl
 import urllib.error
 import urllib.request
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ETCD = "http://127.0.0.1:2379"
+AUDITED = ("operator", "observer")
 URL = f"https://{ADDRESS}:{PORT}"
 
 
@@ -31,6 +33,7 @@ class ControlPlane:
     def __init__(self, programs: Path, pki: Pki, folder: Path) -> None:
         """Start nothing yet."""
         self._programs, self._pki, self._folder = programs, pki, folder
+        self.audit_log = folder / "audit.log"
         self.etcd = self._process("etcd", self._etcd())
         self.api_server = self._process("kube-apiserver", self._api_server())
         self.controllers = self._process("kube-controller-manager", self._controllers())
@@ -90,11 +93,22 @@ class ControlPlane:
             "client-ca-file": file("ca.crt"),
             "tls-cert-file": file("apiserver.crt"),
             "tls-private-key-file": file("apiserver.key"),
+            "audit-policy-file": self._audit_policy(),
+            "audit-log-path": self.audit_log,
             "service-account-issuer": "https://kubernetes.default.svc.cluster.local",
             "service-account-key-file": file("sa.pub"),
             "service-account-signing-key-file": file("sa.key"),
             "profiling": "false",
         }
+
+    def _audit_policy(self) -> Path:
+        """What our own accounts ask is taken down, and nothing else."""
+        users = [f"system:serviceaccount:devctl-system:devctl-{of}" for of in AUDITED]
+        rules = [{"level": "Metadata", "users": users}, {"level": "None"}]
+        policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": rules}
+        file = self._folder / "audit-policy.json"
+        file.write_text(json.dumps(policy | {"omitStages": ["RequestReceived"]}))
+        return file
 
     def _controllers(self) -> dict[str, object]:
         file, kubeconfig = self._pki.file, self._pki.kubeconfig("controller-manager")

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("deployed", "enforced")
 
 ROLES = (USER, JOB_USER)
+GIVEN = {USER: (USER,), JOB_USER: (JOB_USER,), "both": ROLES}
+"""The roles of each user, by the name of their account."""
 REFUSALS = {401, 403, 404, 405}
 FORBIDDEN_TO = re.compile(r"403: .* cannot .*")
 SAMPLES = [REPOSITORY / f"config/samples/{name}.yaml" for name in ("namespace", "resourcequota")]
@@ -46,7 +48,7 @@ SAMPLES = [REPOSITORY / f"config/samples/{name}.yaml" for name in ("namespace", 
 
 @dataclass(frozen=True)
 class People:
-    """Who sends requests: the user of each role, by its name, and an administrator."""
+    """Who sends requests: users by the names of their accounts, and an administrator."""
 
     users: dict[str, Sender]
     administrator: Sender
@@ -73,17 +75,18 @@ def people(
         made[-1][0].apply(persistentHomeSize="10Mi")
         made[-1][1].apply(command=WAITS)
     senders = {}
-    for role in (*ROLES, "cluster-admin"):
-        home = tmp_path_factory.mktemp(role)
-        file = account_kubeconfig(kubectl, kubeconfig, own, role, home)
-        words = {"own": own, "other": other, "me": f"system:serviceaccount:{own}:{role}"}
-        senders[role] = Sender(file, words)
-        account = f"--serviceaccount={own}:{role}"
-        binding = ("rolebinding", role, "-n", own) if role in ROLES else ("clusterrolebinding", own)
-        kubectl("create", *binding, f"--clusterrole={role}", account)
+    for name in (*GIVEN, "administrator"):
+        file = account_kubeconfig(kubectl, kubeconfig, own, name, tmp_path_factory.mktemp(name))
+        words = {"own": own, "other": other, "me": f"system:serviceaccount:{own}:{name}"}
+        senders[name] = Sender(file, words)
+        for role in GIVEN.get(name, ()):
+            binding = ("rolebinding", f"{name}-{role}", "-n", own, f"--clusterrole={role}")
+            kubectl("create", *binding, f"--serviceaccount={own}:{name}")
+    everything = ("clusterrolebinding", own, "--clusterrole=cluster-admin")
+    kubectl("create", *everything, f"--serviceaccount={own}:administrator")
     for server, _job in made:
         server.wait("Ready")
-    administrator = senders.pop("cluster-admin")
+    administrator = senders.pop("administrator")
     yield People(senders, administrator)
     kubectl("delete", "clusterrolebinding", own)
     for server, job in made:
@@ -97,8 +100,8 @@ def people(
 @pytest.mark.parametrize("tried", FORBIDDEN, ids=str)
 def test_no_user_may(people: People, tried: Attempt) -> None:
     assert objection(people.administrator, tried) == ""
-    for role, sender in people.users.items():
-        assert FORBIDDEN_TO.match(objection(sender, tried)), role
+    for name, sender in people.users.items():
+        assert FORBIDDEN_TO.match(objection(sender, tried)), name
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -193,7 +193,7 @@ RIGHTS = (
     attempt(f"POST {RBAC}/namespaces/{{own}}/rolebindings", bound("cluster-admin")),
     attempt(f"POST {RBAC}/namespaces/{{own}}/rolebindings", bound("devctl-administrator")),
     attempt(f"POST {RBAC}/namespaces/{{other}}/rolebindings", bound(USER)),
-    attempt(f"PATCH {RBAC}/namespaces/{{own}}/rolebindings/{USER}", {"subjects": []}),
+    attempt(f"PATCH {RBAC}/namespaces/{{own}}/rolebindings/{USER}-{USER}", {"subjects": []}),
     attempt("GET /version", user="system:admin"),
     attempt("GET /version", user="system:serviceaccount:devctl-system:devctl-operator"),
     attempt("GET /version", user="{me}", group="system:masters"),

@@ -99,15 +99,13 @@ def test_the_volume_of_a_deleted_job_keeps_its_time(job: Job, observer: Observer
         one.wait("Running")
     done.end("succeed")
     done.wait("Succeeded")
-    done.delete()
-    # It is deleted half a day later, and that is what counts.
     tomorrow(observer, DAY / 2)
-    running.delete()
-    kept.delete()
-    wait_until(
-        lambda: all("released-at" in str(one.get("pvc", one.claim)) for one in (running, kept)),
-        "they are seen to be gone",
-    )
+    for one in (done, running, kept):
+        one.delete()
+        wait_until(
+            lambda one=one: "released-at" in str(one.get("pvc", one.claim)),  # type: ignore[misc]
+            f"{one.name} is seen to be gone",
+        )
     tomorrow(observer, DAY + A_MOMENT)
     done.wait_gone("pvc", done.claim)
     assert running.get("pvc", running.claim)

@@ -6,16 +6,14 @@ from pathlib import PurePath
 
 from xdist.scheduler import LoadScopeScheduling
 
-# Each of their tests has a namespace of its own and nothing else.
+# Each of their tests has a namespace of its own and nothing else: no operator or runner of its
+# module's, which would have to be started for each.
 SPREAD = {
     "test_admission",
-    "test_apply",
-    "test_convergence",
     "test_devserver",
     "test_job_admission",
     "test_kinds",
     "test_molecule",
-    "test_observer",
 }
 
 

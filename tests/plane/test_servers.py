@@ -281,10 +281,5 @@ def test_operator_and_observer_that_start_again_write_nothing(
         seen = plane.observer.figures()
         return ran > 0 and 0 < seen["devservers"] <= seen['looks_total{kind="devserver"}']
 
-    wait_until(
-        both_looked,
-        lambda: (
-            f"both have looked at it: {plane.operator.runs()} {plane.observer.figures()} {plane.operator.operator.tail()}"
-        ),
-    )
+    wait_until(both_looked, "both have looked at it")
     assert server.versions(kinds) == before

@@ -196,6 +196,7 @@ class ObserverProcess(Process):
     ) -> None:
         """Start nothing yet; its clocks are right."""
         self.clocks = folder / f"{name}.clocks"
+        self._own = 0.0
         self._port = port
         program = REPOSITORY / "tests/support/stepped_observer.py"
         settings = {
@@ -212,10 +213,20 @@ class ObserverProcess(Process):
         self.set_clocks()
 
     def set_clocks(self, own: float = 0, server: float = 0) -> None:
-        """By how many seconds its own clock, and the API server's as it hears of it, are ahead."""
+        """By how many seconds its own clock, and the API server's as it hears of it, are ahead.
+
+        Returns when a process that runs has noticed that its own was set.
+        """
+        step, self._own = own - self._own, own
+        before = self._steps()
         new = self.clocks.with_suffix(".new")
         new.write_text(json.dumps({"own": own, "server": server}))
         new.replace(self.clocks)
+        if step and self.is_running:
+            self.await_so(lambda: self._steps() > before, "it notices that its clock was set")
+
+    def _steps(self) -> int:
+        return self.log.read_text().count("the clock was set by") if self.log.exists() else 0
 
     def start(self, leads: Callable[[], bool] | None = None) -> None:
         """Start it and wait until it answers, and leads if that is asked for."""

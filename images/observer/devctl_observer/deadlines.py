@@ -30,7 +30,7 @@ def expiry(server: Server, now: datetime) -> Expiry | None:
     created = server.metadata.creation_timestamp
     if lifecycle is None or lifecycle.time_to_live is None or created is None:
         return None
-    if created.tzinfo is None or created > now + SKEW:
+    if created.tzinfo is None or is_early(server, now):
         return None
     try:
         live = parse_duration(lifecycle.time_to_live)
@@ -40,6 +40,14 @@ def expiry(server: Server, now: datetime) -> Expiry | None:
     if live <= timedelta(0):
         return None
     return Expiry(at, at - min(_LONGEST_NOTICE, live / 10))
+
+
+def is_early(server: Server, now: datetime) -> bool:
+    """Whether a server with an end was created in what a clock takes for the future."""
+    lifecycle, created = server.spec.lifecycle, server.metadata.creation_timestamp
+    if lifecycle is None or lifecycle.time_to_live is None or created is None:
+        return False
+    return created.tzinfo is not None and created > now + SKEW
 
 
 def is_due(server: Server, *clocks: datetime) -> bool:
@@ -57,6 +65,7 @@ def next_look(server: Server, now: datetime) -> timedelta | None:
     """How long until time alone changes something about a server."""
     deadline = expiry(server, now)
     if deadline is None:
-        return None
+        # It may be set right, or come right, without anybody's notice.
+        return SKEW if is_early(server, now) else None
     ahead = [moment - now for moment in (deadline.notice, deadline.at) if moment > now]
     return min(ahead, default=None)

@@ -74,6 +74,12 @@ def test_it_looks_again_when_the_notice_begins_and_when_time_is_up() -> None:
     assert next_look(server(), NOW) is None
 
 
+def test_a_clock_that_cannot_be_right_is_looked_at_again() -> None:
+    """It may be right again before anybody has noticed that it was not."""
+    assert next_look(lived("8h", ago(hours=-5)), NOW) == timedelta(minutes=1)
+    assert next_look(server(meta={"creationTimestamp": ago(hours=-5)}), NOW) is None
+
+
 @pytest.mark.parametrize(
     ("candidate", "status", "reason"),
     [

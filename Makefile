@@ -1,7 +1,7 @@
 # Thin on purpose: every target is one command that can also be typed.
 .DEFAULT_GOAL := help
 .PHONY: help up down demo build load deploy install cli example logs status artifacts clean
-.PHONY: test test-changed test-one test-unit test-plane test-pods test-host test-faults molecule lint record bench bench-local bench-devservers bench-jobs bench-commands lock
+.PHONY: test test-changed test-one test-unit test-plane test-pods test-host test-molecule test-faults molecule lint record bench bench-local bench-devservers bench-jobs bench-commands lock
 
 VENV := .venv
 DEVCTL := $(VENV)/bin/devctl
@@ -50,7 +50,7 @@ test-changed: $(VENV)/installed ## The tiers whose inputs have changed since the
 test-one: $(VENV)/installed ## Some tests: make test-one T=tests/plane/test_kinds.py; what they need stays up
 	$(TIERS) one $(T)
 
-test-unit test-plane test-pods test-host test-faults: $(VENV)/installed ## One tier: make test-plane
+test-unit test-plane test-pods test-host test-molecule test-faults: $(VENV)/installed ## One tier: make test-plane
 	$(TIERS) $(@:test-%=%)
 
 record: $(VENV)/installed ## Record anew what pods go through, on KUBECONFIG's or the local cluster, for test-plane

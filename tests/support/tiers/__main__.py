@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ from devctl.local.paths import REPOSITORY, state_folder
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+    from typing import IO
 
 CLUSTER_MINUTES = 4.0
 """From nothing to a cluster with operator, observer and images, all of it cached."""
@@ -52,7 +54,7 @@ class Run:
         RESULTS.mkdir(exist_ok=True)
         with shared_folder():
             clustered = [tier for tier in self._tiers if tier.cluster]
-            others = [tier for tier in self._tiers if not tier.cluster]
+            others = [tier for tier in self._tiers if not (tier.cluster or self._is_beside(tier))]
             coming: subprocess.Popen[bytes] | None = None
             for tier in others:
                 if tier.name == "plane" and clustered:
@@ -76,7 +78,8 @@ class Run:
         try:
             for tier in tiers:
                 if passed:
-                    self._one(tier)
+                    with self._beside(tier):
+                        self._one(tier)
         finally:
             if not self._keep:
                 self._step("reset", "reset", None)
@@ -86,19 +89,50 @@ class Run:
         passed = subprocess.run(prepare(action), check=False, cwd=REPOSITORY).returncode == 0
         self._row(Used(name, since(before), budget, passed))
 
-    def _one(self, tier: Tier) -> None:
+    def _is_beside(self, tier: Tier) -> bool:
+        """Whether it runs at the same time as another of this run."""
+        return tier.beside in {other.name for other in self._tiers}
+
+    @contextmanager
+    def _beside(self, tier: Tier) -> Iterator[None]:
+        """Run at the same time what belongs beside a tier; what it prints comes after."""
+        with ThreadPoolExecutor() as pool:
+            coming = [
+                pool.submit(self._quietly, other)
+                for other in self._tiers
+                if other.beside == tier.name
+            ]
+            yield
+        for found in coming:
+            print(found.result(), flush=True)  # noqa: T201
+
+    def _quietly(self, tier: Tier) -> str:
+        with tempfile.TemporaryFile("w+") as output:
+            self._one(tier, ("nice", "-n", "10"), output)
+            output.seek(0)
+            return f"{title(tier)}\n{output.read()}"
+
+    def _one(self, tier: Tier, prefix: Sequence[str] = (), output: IO[str] | None = None) -> None:
         before = time.monotonic()
         passed = True
         for command in tier.commands():
-            print(f"== {tier.name}: {tier.proves}", flush=True)  # noqa: T201
-            done = subprocess.run(command, check=False, cwd=REPOSITORY)
+            if output is None:
+                print(title(tier), flush=True)  # noqa: T201
+            line = [*prefix, *command]
+            done = subprocess.run(line, check=False, cwd=REPOSITORY, stdout=output, stderr=output)
             passed = passed and done.returncode == 0
-        self._row(Used(tier.name, since(before), tier.minutes, passed))
+        beside = tier.beside if output else ""
+        self._row(Used(tier.name, since(before), tier.minutes, passed, beside=beside))
         if passed:
             self._stamps.passed(tier, self._digests[tier.name])
 
     def _row(self, row: Used) -> None:
         self.rows.append(row)
+
+
+def title(tier: Tier) -> str:
+    """What its output begins with."""
+    return f"== {tier.name}: {tier.proves}"
 
 
 def since(before: float) -> float:

@@ -18,6 +18,7 @@ class Used:
         budget: What it may take; None where nobody said.
         passed: Whether all of it was green; None where it was left out.
         note: What else there is to say.
+        beside: At the same time as which other row; empty where it had its own.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Used:
     budget: float | None = None
     passed: bool | None = True
     note: str = ""
+    beside: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -38,7 +40,7 @@ def table(rows: list[Used]) -> str:
     for row in rows:
         budget = "" if row.budget is None else f"{row.budget:.1f}"
         lines.append(f"{row.name:<10}{row.minutes:>8.1f}{budget:>8}  {_result(row)}")
-    lines.append(f"{'all':<10}{sum(row.minutes for row in rows):>8.1f}")
+    lines.append(f"{'all':<10}{sum(row.minutes for row in rows if not row.beside):>8.1f}")
     return "\n".join(lines)
 
 
@@ -48,6 +50,8 @@ def _result(row: Used) -> str:
     words = ["passed" if row.passed else "FAILED"]
     if row.is_over:
         words.append(f"OVER ITS BUDGET by more than half, see .test-results/{row.name}-*.xml")
+    if row.beside:
+        words.append(f"beside {row.beside}")
     if row.note:
         words.append(row.note)
     return "; ".join(words)

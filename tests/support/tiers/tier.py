@@ -25,6 +25,7 @@ class Tier:
         runs: The command lines, one after the other.
         inputs: What decides about its result, as git names it.
         cluster: Whether it needs the tests' cluster of real nodes.
+        beside: The tier that it runs at the same time as, with lower priority; empty for none.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Tier:
     runs: tuple[tuple[str, ...], ...]
     inputs: tuple[str, ...]
     cluster: bool = False
+    beside: str = ""
 
     def commands(self) -> list[list[str]]:
         """The command lines with this environment's programs in them."""

@@ -46,6 +46,19 @@ def test_the_table_says_what_was_used_and_what_was_left_out() -> None:
     assert lines[3].split() == ["all", "3.1"]
 
 
+def test_what_ran_beside_another_tier_took_no_time_of_its_own() -> None:
+    lines = table([Used("faults", 5.0), Used("molecule", 4.0, beside="faults")]).splitlines()
+    assert lines[2].endswith("passed; beside faults")
+    assert lines[3].split() == ["all", "5.0"]
+
+
+def test_a_tier_beside_another_needs_no_cluster_and_the_other_one_does() -> None:
+    for tier in TIERS.values():
+        if tier.beside:
+            assert not tier.cluster
+            assert TIERS[tier.beside].cluster
+
+
 def test_a_tiers_inputs_exist() -> None:
     for tier in TIERS.values():
         for path in tier.inputs:

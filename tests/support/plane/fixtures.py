@@ -1,0 +1,119 @@
+"""A plane for each process that runs tests: up in seconds, gone with the process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.commands import Kubectl
+from support.fixtures import (  # noqa: F401 - pytest looks for them here
+    enforced,
+    images,
+    job,
+    namespace,
+    place,
+    shared,
+    tenants,
+    user_programs,
+)
+from support.plane.pki import Pki
+from support.plane.plane import SYSTEM, Plane
+from support.rights import leases
+from support.runs import operator_python
+from support.scheduling import Scheduling
+
+from devctl.local.build import ensure_programs
+from devctl.local.paths import cache_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+    from typing import Any
+
+    from support.sharing import Shared
+
+VERSION = "v1.36.4"
+GROUPS = ("kubernetes", "ansible-operator")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+    """Where several processes run tests: which tests go to the same one."""
+    return Scheduling(config, log)
+
+
+@pytest.fixture(scope="session")
+def programs(shared: Shared) -> Mapping[str, Path]:  # noqa: F811 - the fixture
+    """The folders of the programs that a plane is made of."""
+    return shared.alone(ensure_programs, cache_paths(), print, GROUPS)
+
+
+@pytest.fixture(scope="session")
+def python(shared: Shared) -> Path:  # noqa: F811 - the fixture
+    """A Python with what the operator's image has."""
+    return shared.alone(operator_python)
+
+
+@pytest.fixture(scope="session")
+def plane(
+    programs: Mapping[str, Path],
+    python: Path,
+    user_programs: None,  # noqa: ARG001, F811 - no registry can be reached from inside
+    shared: Shared,  # noqa: F811 - the fixture
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Plane]:
+    """A control plane, nodes and all of config/ but its pods; operator and observer are away."""
+    pki = Pki(shared.folder / "plane")
+    shared.once(pki.make, programs["kubernetes"] / "kubeadm", VERSION, name="plane-pki")
+    made = Plane(programs, python, pki, tmp_path_factory.mktemp("plane"))
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
+
+
+@pytest.fixture(scope="session")
+def kubeconfig(plane: Plane) -> Path:
+    """The administrator's kubeconfig."""
+    return plane.kubeconfig
+
+
+@pytest.fixture(scope="session")
+def kubectl(plane: Plane) -> Kubectl:
+    """The plane's kubectl, as an administrator."""
+    return Kubectl(plane.kubectl_program, plane.kubeconfig)
+
+
+@pytest.fixture(scope="session")
+def observed(plane: Plane) -> Plane:
+    """The observer runs, and goes on to for the tests that follow."""
+    if not plane.observer.is_running:
+        plane.observer.start(lambda: plane.observer.identity in leases(plane.kubectl, SYSTEM))
+    return plane
+
+
+@pytest.fixture(scope="session")
+def installed(plane: Plane) -> Plane:
+    """All that config/ holds is installed."""
+    return plane
+
+
+@pytest.fixture(scope="module")
+def deployed(observed: Plane) -> Plane:
+    """The operator and the observer run."""
+    if not plane_has_operator(observed):
+        observed.operator.start()
+    return observed
+
+
+@pytest.fixture(scope="module")
+def operator_away(observed: Plane) -> Plane:
+    """The observer runs and the operator does not, so that nobody else makes children."""
+    if plane_has_operator(observed):
+        observed.operator.stop()
+    return observed
+
+
+def plane_has_operator(plane: Plane) -> bool:
+    """Whether the plane's operator runs."""
+    return plane.operator.operator.is_running

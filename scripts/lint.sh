@@ -4,7 +4,7 @@
 set -eu
 
 venv=$1
-PATH="$PWD/$venv/bin:$PATH"
+PATH="$(cd "$venv/bin" && pwd):$PATH"
 export ANSIBLE_HOME="$PWD/.ansible" ANSIBLE_CONFIG="$PWD/ansible.cfg"
 
 # Types take as long as all the rest: they are checked meanwhile, and told of in the end.

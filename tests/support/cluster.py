@@ -1,6 +1,6 @@
 """A real cluster of the tests' own, beside the one in use: up once, down at the end.
 
-Several processes may run tests on it, as scripts/pods.sh has them do: see sharing.py.
+Several processes may run tests on it: see sharing.py.
 """
 
 from __future__ import annotations

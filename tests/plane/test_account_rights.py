@@ -19,6 +19,8 @@ from support.rights import own_rules
 from support.servers import SMALL, TWO_RANKS, DevServer, apply_flavor, small_server, wait_until
 from support.tenants import child
 
+from devctl.api.ephemeral_acceleration_job import RELEASED_AT
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -125,6 +127,11 @@ def all_that_jobs_cause(job: Job, clocks: Callable[[int, int], None]) -> None:
     job.wait("Succeeded")
     left.wait("Running")
     left.delete()
+    # A day counts from then, and not from a day later.
+    wait_until(
+        lambda: RELEASED_AT in left.get("pvc", left.claim)[0]["metadata"]["annotations"],
+        "it is known since when its volume has no job",
+    )
     clocks(DAY, DAY)
     job.wait_gone("pod", job.pod)
     job.wait_gone("pvc", job.claim)

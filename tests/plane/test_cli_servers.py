@@ -137,7 +137,10 @@ def test_what_is_listed_can_be_chosen(place: UserPlace) -> None:
     assert any(row.split()[:2] == [place.name, BOX] for row in everywhere)
     assert "Running" in place.user.must("describe", BOX)
     assert json.loads(place.user.must("describe", BOX, "-o", "json"))["metadata"]["name"] == BOX
-    assert "its container" in place.user.must("events", BOX)
+    told = place.user.must("events", BOX)
+    # Of the server itself and of its pod; what lies between may have passed unseen.
+    assert re.search(rf"devserver/{BOX} .* the server is ready$", told, re.MULTILINE)
+    assert re.search(rf"Scheduled +pod/{BOX}-0 ", told)
 
 
 @pytest.mark.usefixtures("screen")

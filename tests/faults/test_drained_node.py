@@ -50,7 +50,7 @@ def fault(day: Day) -> Fault:
 
     try:
         kubectl("drain", node, "--delete-emptydir-data", "--ignore-daemonsets", "--timeout=120s")
-        wait_until(lambda: WHY in replica()["message"], lambda: str(replica()))
+        wait_until(lambda: WHY in replica().get("message", ""), lambda: str(replica()))
         waiting, elsewhere, other = replica(), day.node_of(here), day.pod(1 - here)
     finally:
         kubectl("uncordon", node)

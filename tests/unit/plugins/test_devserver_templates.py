@@ -147,6 +147,53 @@ def test_every_script_of_the_role_reaches_the_server() -> None:
     assert all(files[name].startswith(text) for name, text in utilities["data"].items())
 
 
+def rendered(kind: str) -> Thing:
+    """The only manifest of a kind."""
+    (found,) = (m for m in render(dict.fromkeys(FIELDS, "1Gi")) if m["kind"] == kind)
+    return found
+
+
+def test_pods_are_confined_and_reach_no_api() -> None:
+    spec = rendered("StatefulSet")["spec"]["template"]["spec"]
+    (container,) = spec["containers"]
+
+    assert spec["automountServiceAccountToken"] is False
+    assert spec["enableServiceLinks"] is False
+    assert spec["securityContext"] == {
+        "runAsNonRoot": True,
+        "runAsUser": 1000,
+        "runAsGroup": 1000,
+        "fsGroup": 1000,
+        "fsGroupChangePolicy": "OnRootMismatch",
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert "livenessProbe" not in container, "a restart would end somebody's work"
+
+
+def test_homes_outlive_what_they_were_made_for() -> None:
+    kept = rendered("StatefulSet")["spec"]["persistentVolumeClaimRetentionPolicy"]
+
+    assert kept == {"whenDeleted": "Retain", "whenScaled": "Retain"}
+
+
+def test_ranks_start_at_once_and_find_each_other_before_they_are_ready() -> None:
+    service, made = rendered("Service")["spec"], rendered("StatefulSet")["spec"]
+
+    assert (made["replicas"], made["podManagementPolicy"]) == (2, "Parallel")
+    assert (service["clusterIP"], service["publishNotReadyAddresses"]) == ("None", True)
+    assert service["selector"] == made["selector"]["matchLabels"]
+
+
+def test_a_servers_key_is_made_once() -> None:
+    annotations = rendered("Secret")["metadata"]["annotations"]
+
+    assert annotations == {"devops.yourcompany.com/create-only": "true"}
+
+
 def test_no_value_is_rendered_as_a_template_again() -> None:
     made = yaml.safe_dump(render(dict.fromkeys(FIELDS, "{{ 6 * 7 }}")))
 

@@ -7,11 +7,8 @@ that fails. Each object has a name of its own, and is compared with one that met
 from __future__ import annotations
 
 import json
-import os
-import signal
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -30,6 +27,7 @@ from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from support.commands import Kubectl
     from support.plane.parts import OperatorProcess
@@ -208,20 +206,13 @@ def stage(
     kubectl("delete", "devserverflavor", namespace)
 
 
-def kill_runs(operator: OperatorProcess) -> None:
-    """kill -9 for every process that the warm one has for runs."""
-    pid = operator.runner.pid
-    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        os.kill(int(child), signal.SIGKILL)
-
-
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_a_run_that_is_killed_after_any_write_is_made_up_for(stage: Stage, kind: Kind) -> None:
     expected = stage.calm(kind)
     for last in range(1, kind.writes + 1):
         stage.proxy.calm_down()
         made = stage.subject(kind)
-        struck = stage.strike_after(last, made, lambda: kill_runs(stage.operator))
+        struck = stage.strike_after(last, made, stage.operator.kill_runs)
         made.apply()
         wait_until(struck.is_set, f"write {last} is made")
         made.await_applied()

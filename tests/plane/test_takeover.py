@@ -80,9 +80,9 @@ def test_the_second_operator_ends_what_the_first_one_left(
     first.kill()
     assert len(server.get("statefulset")) < MANY, "it died too late"
 
+    wait_until(lambda: operators(plane).isdisjoint(dead), "the second one leads")
     for other in others:
         other.wait("Applied")
-    assert operators(plane).isdisjoint(dead)
     expected = objects(calm.name)
     for other in others:
         assert objects(other.name) == expected

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import yaml
@@ -18,7 +21,6 @@ from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 PACKAGE = REPOSITORY / "images/operator"
 OPERATOR_PORT, RUNNER_PORT, OBSERVER_PORT = 6789, 8082, 6790
@@ -117,9 +119,18 @@ class OperatorProcess:
         self.runner.stop()
 
     def kill(self) -> None:
-        """kill -9 for both."""
+        """kill -9 for both and for every run, as when their container dies."""
         self.operator.kill()
+        self.kill_runs()
         self.runner.kill()
+
+    def kill_runs(self) -> None:
+        """kill -9 for every process that the runner has for runs."""
+        if self.runner.is_running:
+            pid = self.runner.pid
+            for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+                with suppress(ProcessLookupError):
+                    os.kill(int(child), signal.SIGKILL)
 
     def runs(self) -> dict[str, float]:
         """The runner's figures."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from apply.errors import ApplyError, NotFoundError, Reason, StaleReadError
+from apply.errors import NotFoundError, StaleReadError
 from apply.manifests import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from apply.client import Cluster
+    from apply.errors import ApplyError
 
 # A status condition holds 32 KiB.
 _LONGEST = 4096
@@ -75,19 +76,16 @@ def tell(cluster: Cluster, owner: Mapping[str, Any], kind: str, error: ApplyErro
     status = status_manifest(owner, kind, error)
     if status is None:
         return
-    attempt = 0
-    while True:
-        try:
-            cluster.apply_status(status, f"{cluster.field_manager}-status")
-        except NotFoundError:
-            return
-        except StaleReadError as stale:
-            # Somebody else wrote in that moment, or another object has the name by now.
-            there = cluster.get(key_of(status))
-            if there is None or there["metadata"]["uid"] != status["metadata"]["uid"]:
-                return
-            if not cluster.retry.pause(attempt):
-                raise ApplyError(Reason.UNAVAILABLE, str(stale)) from stale
-            attempt += 1
-        else:
-            return
+    cluster.retry.while_stale(lambda: _write(cluster, status))
+
+
+def _write(cluster: Cluster, status: dict[str, Any]) -> None:
+    try:
+        cluster.apply_status(status, f"{cluster.field_manager}-status")
+    except NotFoundError:
+        return
+    except StaleReadError:
+        # Somebody else wrote in that moment, or another object has the name by now.
+        there = cluster.get(key_of(status))
+        if there is not None and there["metadata"]["uid"] == status["metadata"]["uid"]:
+            raise

@@ -55,17 +55,8 @@ def converge(cluster: Cluster, goal: Goal, report: Report) -> None:
         ApplyError: What stands in the way. With reason Conflict over a whole object nothing has
             been written; with reason Terminating nothing has been applied.
     """
-    attempt = 0
     remove = list(goal.remove)
-    while True:
-        try:
-            _pass(cluster, goal, remove, report)
-        except StaleReadError as error:
-            if not cluster.retry.pause(attempt):
-                raise ApplyError(Reason.UNAVAILABLE, str(error)) from error
-            attempt += 1
-        else:
-            return
+    cluster.retry.while_stale(lambda: _pass(cluster, goal, remove, report))
 
 
 def _pass(cluster: Cluster, goal: Goal, remove: list[Manifest], report: Report) -> None:

@@ -10,6 +10,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from apply.errors import ApplyError, Reason, StaleReadError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -43,3 +45,20 @@ class Retry:
             return False
         self.sleep(delay)
         return True
+
+    def while_stale(self, action: Callable[[], None]) -> None:
+        """Do something again for as long as what it goes by has changed meanwhile.
+
+        Raises:
+            ApplyError: That takes too long, or the action raises it.
+        """
+        attempt = 0
+        while True:
+            try:
+                action()
+            except StaleReadError as error:
+                if not self.pause(attempt):
+                    raise ApplyError(Reason.UNAVAILABLE, str(error)) from error
+                attempt += 1
+            else:
+                return

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from support.fault_day import let_go
-from support.jobs import SUCCEEDS, moment
+from support.jobs import SUCCEEDS, moment, told
 from support.processes import kill, pids_of
 from support.servers import wait_until
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from support.fault_day import Day, Standing
     from support.jobs import Job
 
-TIMES = ("startedAt", "finishedAt", "podExpiresAt", "artifactsExpireAt")
 GPUS = 4
 
 
@@ -90,26 +88,12 @@ def test_it_comes_back_by_itself(fault: Fault, day: Day, program: str, node: int
 
 
 def test_the_containers_have_gone_on(fault: Fault, day: Day) -> None:
-    assert (fault.after.pods, fault.after.containers) == (
-        fault.before.pods,
-        fault.before.containers,
-    )
+    assert fault.after.running == fault.before.running
     assert pids_of("etcd", day.group()) == fault.etcd
 
 
 def test_what_was_written_is_there(fault: Fault) -> None:
     assert fault.after.kept == fault.before.kept
-
-
-def told(job: Job) -> Any:
-    """What its status says in the end, with nothing that differs from job to job."""
-    status = job.status
-    conditions = {c["type"]: (c["status"], c["reason"], c["message"]) for c in status["conditions"]}
-    rest = {name: value for name, value in status.items() if name not in {"conditions", *TIMES}}
-    text = json.dumps([conditions, rest])
-    for name in TIMES:
-        text = text.replace(status.get(name, "-"), name.upper())
-    return json.loads(text.replace(job.name, "NAME"))
 
 
 @pytest.mark.parametrize("phase", ["made", "running"])

@@ -51,10 +51,7 @@ def test_status_says_so_meanwhile(fault: Fault) -> None:
 
 
 def test_every_container_has_gone_on(fault: Fault, day: Day) -> None:
-    assert (fault.after.pods, fault.after.containers) == (
-        fault.before.pods,
-        fault.before.containers,
-    )
+    assert fault.after.running == fault.before.running
     assert pids_of("etcd", day.group()) == fault.etcd
 
 

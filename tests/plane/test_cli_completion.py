@@ -60,7 +60,7 @@ def test_kubectl_takes_it_for_a_plugin_and_completes_it(
 ) -> None:
     def kubectl(*words: str) -> tuple[int, list[str], str]:
         done = subprocess.run(
-            [plane.kubectl_program, *words], capture_output=True, text=True, check=False,
+            [plane.kubectl.program, *words], capture_output=True, text=True, check=False,
             env=command_line.variables, timeout=60,
         )  # fmt: skip
         return done.returncode, done.stdout.splitlines(), done.stderr

@@ -26,14 +26,6 @@ A_MOMENT = 60
 
 
 @pytest.fixture
-def observer(deployed: Plane) -> Iterator[ObserverProcess]:
-    """The observer, whose clocks are right again afterwards."""
-    yield deployed.observer
-    deployed.observer.set_clocks()
-    assert deployed.observer.is_running, deployed.observer.tail()
-
-
-@pytest.fixture
 def server(kubectl: Kubectl, namespace: str, images: dict[str, Image]) -> Iterator[DevServer]:
     """A server that lives for a week."""
     week = {"lifecycle": {"timeToLive": "7d"}}

@@ -11,22 +11,11 @@ from support.jobs import SUCCEEDS, WAITS, Job, Thing, holder, moment
 from support.servers import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from support.plane.parts import ObserverProcess
-    from support.plane.plane import Plane
 
 HOUR, DAY = 3600, 86400
 A_MOMENT = 60
 """Seconds: more than a job takes here, and than clocks may differ by."""
-
-
-@pytest.fixture
-def observer(deployed: Plane) -> Iterator[ObserverProcess]:
-    """The observer, whose clocks are right again afterwards."""
-    yield deployed.observer
-    deployed.observer.set_clocks()
-    assert deployed.observer.is_running, deployed.observer.tail()
 
 
 def tomorrow(observer: ObserverProcess, seconds: float) -> None:

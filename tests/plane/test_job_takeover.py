@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from support.jobs import FAILS, SUCCEEDS, WAITS, Job
+from support.jobs import FAILS, SUCCEEDS, WAITS, Job, told
 from support.servers import wait_until
 
 if TYPE_CHECKING:
@@ -29,18 +28,6 @@ def watched(deployed: Plane) -> Iterator[Plane]:
 def jobs(job: Job) -> list[Job]:
     """One that goes its way undisturbed, and one for each phase in which something dies."""
     return [job.beside(name) for name in ("calm", "made", "running", "finished")]
-
-
-def told(job: Job) -> Any:
-    """What its status says in the end, with nothing that differs from job to job."""
-    status = job.status
-    conditions = {c["type"]: (c["status"], c["reason"], c["message"]) for c in status["conditions"]}
-    times = {"startedAt", "finishedAt", "podExpiresAt", "artifactsExpireAt"}
-    rest = {name: value for name, value in status.items() if name not in {"conditions", *times}}
-    text = json.dumps([conditions, rest])
-    for name in sorted(times):
-        text = text.replace(status.get(name, "-"), name.upper())
-    return json.loads(text.replace(job.name, "NAME"))
 
 
 def disturb(

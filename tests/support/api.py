@@ -65,22 +65,7 @@ class Api:
 
     def __init__(self, kubeconfig: Path) -> None:
         """Ask nothing yet."""
-        config = yaml.safe_load(kubeconfig.read_text())
-        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
-        tls = ssl.create_default_context(
-            cadata=_content(cluster, "certificate-authority", kubeconfig).decode()
-        )
-        headers = {}
-        if "token" in user:
-            headers["Authorization"] = f"Bearer {user['token']}"
-        else:
-            _present(tls, user, kubeconfig)
-        self._http = httpx2.Client(
-            base_url=cluster["server"],
-            headers=headers,
-            timeout=httpx2.Timeout(30, read=60),
-            transport=httpx2.HTTPTransport(verify=tls, retries=2, trust_env=False),
-        )
+        self._http = connect(kubeconfig)
         self._resources: dict[str, Resource] = {}
 
     def get(self, kind: str, name: str, namespace: str | None = None) -> Thing | None:
@@ -211,6 +196,26 @@ class Api:
             self._resources.setdefault(name, made)
             if group:
                 self._resources[f"{name}.{group}"] = made
+
+
+def connect(kubeconfig: Path) -> httpx2.Client:
+    """Connections to the API server of a kubeconfig, as its user."""
+    config = yaml.safe_load(kubeconfig.read_text())
+    cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+    tls = ssl.create_default_context(
+        cadata=_content(cluster, "certificate-authority", kubeconfig).decode()
+    )
+    headers = {}
+    if "token" in user:
+        headers["Authorization"] = f"Bearer {user['token']}"
+    else:
+        _present(tls, user, kubeconfig)
+    return httpx2.Client(
+        base_url=cluster["server"],
+        headers=headers,
+        timeout=httpx2.Timeout(30, read=60),
+        transport=httpx2.HTTPTransport(verify=tls, retries=2, trust_env=False),
+    )
 
 
 def _checked(answer: httpx2.Response) -> Thing:

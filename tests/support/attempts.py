@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import ssl
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import httpx2
-import yaml
+from support.api import connect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    import httpx2
 
 _STREAM = re.compile(r"/(exec|attach|log|portforward|proxy|resize)\b")
 """What ends at a kubelet: nothing is checked there without an effect."""
@@ -59,17 +58,7 @@ class Sender:
 
     def __init__(self, kubeconfig: Path, words: Mapping[str, str]) -> None:
         """Ask nothing yet."""
-        config = yaml.safe_load(kubeconfig.read_text())
-        cluster, self._words = config["clusters"][0]["cluster"], words
-        authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
-        token = config["users"][0]["user"]["token"]
-        self._http = httpx2.Client(
-            base_url=cluster["server"],
-            headers={"Authorization": f"Bearer {token}"},
-            verify=ssl.create_default_context(cadata=authority),
-            trust_env=False,
-            timeout=30,
-        )
+        self._http, self._words = connect(kubeconfig), words
 
     def send(self, tried: Attempt) -> httpx2.Response:
         """Try it; nothing comes of it where the API server lets it through."""

@@ -45,6 +45,11 @@ class Standing:
     pods: dict[str, str]
     containers: set[str]
 
+    @property
+    def running(self) -> tuple[dict[str, str], set[str]]:
+        """All that a fault beside it leaves alone."""
+        return self.pods, self.containers
+
 
 @dataclass(frozen=True)
 class Day:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -133,6 +134,18 @@ class Job:
         """What a script prints in its container."""
         where = ("-n", self.namespace, "exec", self.pod)
         return self.kubectl(*where, "--", "sh", "-c", script).strip()
+
+
+def told(job: Job) -> Any:
+    """What its status says in the end, with nothing that differs from job to job."""
+    status = job.status
+    conditions = {c["type"]: (c["status"], c["reason"], c["message"]) for c in status["conditions"]}
+    times = {"startedAt", "finishedAt", "podExpiresAt", "artifactsExpireAt"}
+    rest = {name: value for name, value in status.items() if name not in {"conditions", *times}}
+    text = json.dumps([conditions, rest])
+    for name in sorted(times):
+        text = text.replace(status.get(name, "-"), name.upper())
+    return json.loads(text.replace(job.name, "NAME"))
 
 
 def moment(text: str) -> datetime:

@@ -43,11 +43,6 @@ def kill(group: str, *programs: str) -> set[int]:
     return pids
 
 
-def kill_kubelet(cluster: ClusterSettings, node: str) -> None:
-    """kill -9 for a node's kubelet; its supervisor starts another."""
-    kill(cgroups.path_of(cluster.name, node), "kubelet")
-
-
 def kill_everything(cluster: ClusterSettings, paths: ClusterPaths) -> None:
     """What a closed shell leaves: no process, but mounts, namespaces and files."""
     pid = supervisor.running_pid(paths)

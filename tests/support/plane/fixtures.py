@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from support.commands import Kubectl
 from support.fixtures import (  # noqa: F401 - pytest looks for them here
     enforced,
     images,
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from support.commands import Kubectl
+    from support.plane.parts import ObserverProcess
     from support.sharing import Shared
 
 VERSION = "v1.36.4"
@@ -81,7 +82,7 @@ def kubeconfig(plane: Plane) -> Path:
 @pytest.fixture(scope="session")
 def kubectl(plane: Plane) -> Kubectl:
     """The plane's kubectl, as an administrator."""
-    return Kubectl(plane.kubectl_program, plane.kubeconfig)
+    return plane.kubectl
 
 
 @pytest.fixture(scope="session")
@@ -112,6 +113,14 @@ def operator_away(observed: Plane) -> Plane:
     if plane_has_operator(observed):
         observed.operator.stop()
     return observed
+
+
+@pytest.fixture
+def observer(deployed: Plane) -> Iterator[ObserverProcess]:
+    """The observer, whose clocks are right again afterwards."""
+    yield deployed.observer
+    deployed.observer.set_clocks()
+    assert deployed.observer.is_running, deployed.observer.tail()
 
 
 def plane_has_operator(plane: Plane) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from typing import TYPE_CHECKING
 
 import yaml
+from support.commands import Kubectl
 from support.plane import content, namespaces, stages
 from support.plane.beside import ALONE, Place
 from support.plane.control_plane import ControlPlane
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 SYSTEM = "devctl-system"
 
 
-class RefusedError(Exception):
-    """kubectl failed."""
-
-
 class Plane:
     """All of its processes.
 
@@ -41,7 +37,7 @@ class Plane:
         """Start nothing yet."""
         self.folder, self.pki, self._programs, self._python = folder, pki, programs, python
         self.kubeconfig = pki.kubeconfig()
-        self.kubectl_program = programs["kubernetes"] / "kubectl"
+        self.kubectl = Kubectl(programs["kubernetes"] / "kubectl", self.kubeconfig)
         self.control = ControlPlane(programs["kubernetes"], pki, folder)
         self.kwok = Process(self._kwok(), folder / "kwok.log")
         self._observer: ObserverProcess | None = None
@@ -52,13 +48,13 @@ class Plane:
         namespaces.enter(self.folder / "runs")
         self.control.start()
         self.kwok.start()
-        super_admin = self.pki.kubeconfig("super-admin")
+        super_admin = Kubectl(self.kubectl.program, self.pki.kubeconfig("super-admin"))
         nodes = [content.node(name, n) for n, name in enumerate(content.NODES)]
         listed = {"apiVersion": "v1", "kind": "List", "items": nodes}
-        self.kubectl("create", "-f", "-", kubeconfig=super_admin, text=json.dumps(listed))
+        super_admin("create", "-f", "-", input=json.dumps(listed))
         apply = ("apply", "--server-side", "--force-conflicts", "--field-manager=devctl-deploy")
-        everything = content.everything(self.kubectl_program)
-        self.kubectl(*apply, "-f", "-", kubeconfig=super_admin, text=everything)
+        everything = content.everything(self.kubectl.program)
+        super_admin(*apply, "-f", "-", input=everything)
 
     def stop(self) -> None:
         """End everything."""
@@ -108,23 +104,6 @@ class Plane:
         file = self.folder / f"{namespace}-{name}.conf"
         file.write_text(json.dumps(config))
         return file
-
-    def kubectl(self, *args: str, kubeconfig: Path | None = None, text: str | None = None) -> str:
-        """What kubectl prints.
-
-        Raises:
-            RefusedError: It failed; with what it said.
-        """
-        result = subprocess.run(
-            [self.kubectl_program, f"--kubeconfig={kubeconfig or self.kubeconfig}", *args],
-            input=text,
-            capture_output=True,
-            check=False,
-            text=True,
-        )
-        if result.returncode:
-            raise RefusedError(f"kubectl {' '.join(args)}\n{result.stdout}\n{result.stderr}")
-        return result.stdout
 
     def _kwok(self) -> list[str | Path]:
         file = self.folder / "stages.yaml"

@@ -61,7 +61,6 @@ SCENARIOS = (
     Scenario("deadline", restarts=False, script=WAITS, pod={"activeDeadlineSeconds": 6}),
     Scenario("wait-deleted", restarts=False, script=WAITS, ends=True),
 )
-BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
 
 _IMAGES = {  # which of them an image's last name may choose, as no script does
     scenario.name for scenario in SCENARIOS if scenario.restarts and not scenario.ends

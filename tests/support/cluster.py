@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 from support.command_line import CommandLine
@@ -95,11 +96,9 @@ def inference_image(
 
 
 @pytest.fixture(scope="session")
-def lab(kubectl: Kubectl, torch_image: str, worker_id: str) -> Iterator[DevServer]:
+def lab(kubectl: Kubectl, torch_image: str) -> Iterator[DevServer]:
     """A distributed server `lab` of two ranks on two nodes, which tests of commands share."""
-    namespace = "lab"
-    if worker_id != "master":
-        namespace += f"-{worker_id}"
+    namespace = f"lab-{uuid4().hex[:6]}"
     kubectl("create", "namespace", namespace)
     kubectl("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
     requests = {"cpu": "100m", "memory": "256Mi"}

@@ -4,43 +4,27 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any
 
 import pytest
 import yaml
-from ansible.parsing.dataloader import DataLoader
-from ansible.plugins import loader
-from ansible.template import Templar, trust_as_template
-from apply.manifests import parse
 from devserver.values import devserver_values
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unit.plugins.templates import (
+    CONFINED_CONTAINER,
+    CONFINED_POD,
+    HOSTILE,
+    TEXT,
+    Thing,
+    put,
+    rendered,
+)
 
 from devctl.api.labels import MADE_FROM
 from devctl.local.paths import REPOSITORY
 
-Thing = dict[str, Any]
 ROLE = REPOSITORY / "roles/devserver"
 KEY = {"private": "private-text", "public": "public-text"}
-# What YAML cannot hold at all is refused by the API server before any role sees it.
-TEXT = st.text(
-    st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t\r"), min_size=1
-)
-HOSTILE = [
-    "a\nprivileged: true",
-    "{{ lookup('pipe', 'id') }}",
-    "{% for a in b %}",
-    "---\n- x",
-    "!!python/object",
-    "*alias &anchor",
-    "'\"\\",
-    "null",
-    "0x10",
-    "a: b # c",
-    "{# comment #}",
-    "\u2028\u0085",
-    "🙂",
-]
 FIELDS = (
     "image",
     "flavor",
@@ -71,37 +55,10 @@ def flavor(values: dict[str, str]) -> Thing:
     }
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _plugins() -> None:
-    if not loader.AnsibleCollectionConfig.collection_finder:
-        loader.init_plugin_loader()
-
-
 def render(values: dict[str, str]) -> list[Thing]:
-    """The manifests of every template, as the role's one task has them rendered."""
+    """The manifests of a server of these texts."""
     wanted = devserver_values(server(values), [flavor(values)], None, [])
-    variables = {
-        "__devserver_values": wanted,
-        "__devserver_host_key": KEY,
-        "ansible_search_path": [str(ROLE)],
-    }
-    made = []
-    templar = Templar(loader=DataLoader(), variables=variables)
-    for path in sorted((ROLE / "templates").iterdir()):
-        text = templar.template(
-            trust_as_template(path.read_text()), overrides={"trim_blocks": True}
-        )
-        made += parse(path.name, text)
-    return made
-
-
-def put(thing: Any, names: dict[str, str]) -> Any:
-    """A thing with each text that is a placeholder replaced."""
-    if isinstance(thing, dict):
-        return {key: put(value, names) for key, value in thing.items()}
-    if isinstance(thing, list):
-        return [put(value, names) for value in thing]
-    return names.get(thing, thing) if isinstance(thing, str) else thing
+    return rendered("devserver", {"__devserver_values": wanted, "__devserver_host_key": KEY})
 
 
 def without_record(manifests: list[Thing]) -> list[Thing]:
@@ -147,41 +104,31 @@ def test_every_script_of_the_role_reaches_the_server() -> None:
     assert all(files[name].startswith(text) for name, text in utilities["data"].items())
 
 
-def rendered(kind: str) -> Thing:
+def only(kind: str) -> Thing:
     """The only manifest of a kind."""
     (found,) = (m for m in render(dict.fromkeys(FIELDS, "1Gi")) if m["kind"] == kind)
     return found
 
 
 def test_pods_are_confined_and_reach_no_api() -> None:
-    spec = rendered("StatefulSet")["spec"]["template"]["spec"]
+    spec = only("StatefulSet")["spec"]["template"]["spec"]
     (container,) = spec["containers"]
 
     assert spec["automountServiceAccountToken"] is False
     assert spec["enableServiceLinks"] is False
-    assert spec["securityContext"] == {
-        "runAsNonRoot": True,
-        "runAsUser": 1000,
-        "runAsGroup": 1000,
-        "fsGroup": 1000,
-        "fsGroupChangePolicy": "OnRootMismatch",
-        "seccompProfile": {"type": "RuntimeDefault"},
-    }
-    assert container["securityContext"] == {
-        "allowPrivilegeEscalation": False,
-        "capabilities": {"drop": ["ALL"]},
-    }
+    assert spec["securityContext"] == CONFINED_POD
+    assert container["securityContext"] == CONFINED_CONTAINER
     assert "livenessProbe" not in container, "a restart would end somebody's work"
 
 
 def test_homes_outlive_what_they_were_made_for() -> None:
-    kept = rendered("StatefulSet")["spec"]["persistentVolumeClaimRetentionPolicy"]
+    kept = only("StatefulSet")["spec"]["persistentVolumeClaimRetentionPolicy"]
 
     assert kept == {"whenDeleted": "Retain", "whenScaled": "Retain"}
 
 
 def test_ranks_start_at_once_and_find_each_other_before_they_are_ready() -> None:
-    service, made = rendered("Service")["spec"], rendered("StatefulSet")["spec"]
+    service, made = only("Service")["spec"], only("StatefulSet")["spec"]
 
     assert (made["replicas"], made["podManagementPolicy"]) == (2, "Parallel")
     assert (service["clusterIP"], service["publishNotReadyAddresses"]) == ("None", True)
@@ -189,7 +136,7 @@ def test_ranks_start_at_once_and_find_each_other_before_they_are_ready() -> None
 
 
 def test_a_servers_key_is_made_once() -> None:
-    annotations = rendered("Secret")["metadata"]["annotations"]
+    annotations = only("Secret")["metadata"]["annotations"]
 
     assert annotations == {"devops.yourcompany.com/create-only": "true"}
 

@@ -4,42 +4,23 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any
 
 import pytest
 import yaml
-from ansible.parsing.dataloader import DataLoader
-from ansible.plugins import loader
-from ansible.template import Templar, trust_as_template
-from apply.manifests import parse
 from ephemeral_acceleration_job.values import ephemeral_acceleration_job_values
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.plugins.jobs import Thing, job
-
-from devctl.local.paths import REPOSITORY
-
-ROLE = REPOSITORY / "roles/ephemeral_acceleration_job"
-# What YAML cannot hold at all is refused by the API server before any role sees it.
-TEXT = st.text(
-    st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t\r"), min_size=1
+from unit.plugins.jobs import job
+from unit.plugins.templates import (
+    CONFINED_CONTAINER,
+    CONFINED_POD,
+    HOSTILE,
+    TEXT,
+    Thing,
+    put,
+    rendered,
 )
-HOSTILE = [
-    "a\nprivileged: true",
-    "{{ lookup('pipe', 'id') }}",
-    "{% for a in b %}",
-    "---\n- x",
-    "!!python/object",
-    "*alias &anchor",
-    "'\"\\",
-    "null",
-    "0x10",
-    "a: b # c",
-    "{# comment #}",
-    "\u2028\u0085",
-    "🙂",
-    "$(MODEL) $$(MODEL)",
-]
+
 ENVIRONMENT = ("model", "input", "output", "weights", "labels")
 """The kubelet reads these, and two dollars as one."""
 FIELDS = (
@@ -62,23 +43,9 @@ def hostile(values: dict[str, str]) -> Thing:
     )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _plugins() -> None:
-    if not loader.AnsibleCollectionConfig.collection_finder:
-        loader.init_plugin_loader()
-
-
-def rendered(wanted: Thing) -> list[Thing]:
-    """The manifests of every template, as the role's one task has them rendered."""
-    variables = {"__ephemeral_acceleration_job_values": wanted}
-    made = []
-    templar = Templar(loader=DataLoader(), variables=variables)
-    for path in sorted((ROLE / "templates").iterdir()):
-        text = templar.template(
-            trust_as_template(path.read_text()), overrides={"trim_blocks": True}
-        )
-        made += parse(path.name, text or "")
-    return made
+def manifests(wanted: Thing) -> list[Thing]:
+    """What is rendered from values."""
+    return rendered("ephemeral_acceleration_job", {"__ephemeral_acceleration_job_values": wanted})
 
 
 def render(values: dict[str, str]) -> list[Thing]:
@@ -87,16 +54,7 @@ def render(values: dict[str, str]) -> list[Thing]:
     wanted["claim"]["annotations"]["gpu.yourdomain.io/finished-at"] = values["finishedAt"]
     # A digest of the texts, and as such different for each of them.
     wanted["pod"]["annotations"]["gpu.yourdomain.io/made-from"] = "digest"
-    return rendered(wanted)
-
-
-def put(thing: Any, names: dict[str, str]) -> Any:
-    """A thing with each text that is a placeholder replaced."""
-    if isinstance(thing, dict):
-        return {key: put(value, names) for key, value in thing.items()}
-    if isinstance(thing, list):
-        return [put(value, names) for value in thing]
-    return names.get(thing, thing) if isinstance(thing, str) else thing
+    return manifests(wanted)
 
 
 @cache
@@ -130,11 +88,11 @@ def test_no_value_is_rendered_as_a_template_again() -> None:
 
 
 def test_nothing_is_rendered_where_nothing_is_to_be_applied() -> None:
-    assert rendered({"claim": None, "pod": None}) == []
+    assert manifests({"claim": None, "pod": None}) == []
 
 
 def test_a_pod_is_confined_and_made_once() -> None:
-    _, pod = rendered(ephemeral_acceleration_job_values(job(), [], []))
+    _, pod = manifests(ephemeral_acceleration_job_values(job(), [], []))
     spec, (container,) = pod["spec"], pod["spec"]["containers"]
 
     assert pod["metadata"]["labels"] == {"app": "gpu-job"}
@@ -142,18 +100,8 @@ def test_a_pod_is_confined_and_made_once() -> None:
     assert spec["restartPolicy"] == "Never"
     assert spec["automountServiceAccountToken"] is False
     assert spec["terminationGracePeriodSeconds"] == 10
-    assert spec["securityContext"] == {
-        "runAsNonRoot": True,
-        "runAsUser": 1000,
-        "runAsGroup": 1000,
-        "fsGroup": 1000,
-        "fsGroupChangePolicy": "OnRootMismatch",
-        "seccompProfile": {"type": "RuntimeDefault"},
-    }
-    assert container["securityContext"] == {
-        "allowPrivilegeEscalation": False,
-        "capabilities": {"drop": ["ALL"]},
-    }
+    assert spec["securityContext"] == CONFINED_POD
+    assert container["securityContext"] == CONFINED_CONTAINER
     assert container["imagePullPolicy"] == "IfNotPresent"
     assert container["terminationMessagePolicy"] == "FallbackToLogsOnError"
     assert {m["name"]: m["mountPath"] for m in container["volumeMounts"]} == {
@@ -165,7 +113,7 @@ def test_a_pod_is_confined_and_made_once() -> None:
 
 
 def test_what_the_image_decides_is_left_to_it() -> None:
-    _, pod = rendered(ephemeral_acceleration_job_values(job(), [], []))
+    _, pod = manifests(ephemeral_acceleration_job_values(job(), [], []))
 
     assert not {"command", "args", "workingDir"} & pod["spec"]["containers"][0].keys()
     assert "activeDeadlineSeconds" not in pod["spec"]
@@ -173,7 +121,7 @@ def test_what_the_image_decides_is_left_to_it() -> None:
 
 def test_a_command_takes_the_programs_place_beside_the_files() -> None:
     wanted = job(command=["sh", "-c", "cat $(INPUT_PATH)"], activeDeadlineSeconds=9)
-    _, pod = rendered(ephemeral_acceleration_job_values(wanted, [], []))
+    _, pod = manifests(ephemeral_acceleration_job_values(wanted, [], []))
     (container,) = pod["spec"]["containers"]
 
     # Here `$(NAME)` is meant: it stands for a variable of the job's environment.
@@ -183,7 +131,7 @@ def test_a_command_takes_the_programs_place_beside_the_files() -> None:
 
 
 def test_a_claim_without_a_class_leaves_it_to_the_cluster() -> None:
-    (claim,) = rendered(ephemeral_acceleration_job_values(job(suspend=True), [], []))
+    (claim,) = manifests(ephemeral_acceleration_job_values(job(suspend=True), [], []))
 
     assert claim["spec"] == {
         "accessModes": ["ReadWriteOnce"],

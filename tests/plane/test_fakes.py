@@ -2,26 +2,59 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from apply.client import Cluster as ApplyCluster
 from apply.connection import connect
 from apply.errors import ApplyError, FieldConflictError, StaleReadError
 from apply.manifests import Key, Kind
+from devctl_observer.cluster_api import ClusterApi
+from devctl_observer.jobs.kinds import CLAIM, JOB
+from devctl_observer.model import Meta, meta_of
+from lightkube import ApiError, AsyncClient, KubeConfig
+from lightkube.resources.core_v1 import PersistentVolumeClaim
 from unit.client.fake_cluster import FakeApi as ClientFake
+from unit.observer.jobs.cluster import Cluster as ObserverFake
+from unit.observer.jobs.things import NAMESPACE
 from unit.plugins.fake_api import FakeApi as ApplyFake
 
+from devctl.api.ephemeral_acceleration_job import RELEASED_AT, RELEASED_UID
 from devctl.errors import AlreadyExistsError, DevctlError, NotFoundError
 from devctl.kube.cluster import Cluster as ClientCluster
 from devctl.kube.resources import ConfigMap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Coroutine, Iterator
     from pathlib import Path
+
+    from support.api import Api
+    from support.plane.parts import ObserverProcess
+    from support.plane.plane import Plane
 
 Thing = dict[str, Any]
 BOTH = ("real", "fake")
+KINDS: dict[str, Any] = {"jobs": JOB, "claims": CLAIM}
+MANIFESTS: dict[str, Thing] = {
+    "jobs": {
+        "apiVersion": JOB.api_version,
+        "kind": JOB.name,
+        "spec": {"image": "none", "command": ["true"]},
+    },
+    "claims": {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Mi"}},
+            "storageClassName": "none",
+        },
+    },
+}
 CONFIG = Kind("v1", "ConfigMap")
 
 
@@ -48,6 +81,67 @@ def roles(
         return
     with connect({"KUBECONFIG": str(kubeconfig)}) as found:
         yield ApplyCluster(found, namespace, "devctl-operator")
+
+
+@dataclass
+class Judge:
+    """What the observer reaches a cluster through, and what others do there.
+
+    Attributes:
+        api: Its own requests.
+        run: Runs one of them.
+        namespace: Of all objects.
+        others: The API server as others reach it; None where it is the fake.
+    """
+
+    api: Any
+    run: Callable[[Coroutine[Any, Any, Any]], Any]
+    namespace: str
+    others: Api | None = None
+
+    def make(self, kind: str = "jobs", **annotations: str) -> Any:
+        """Somebody makes an object `a`: its metadata, as the observer reads it."""
+        metadata = {"name": "a", "namespace": self.namespace, "annotations": annotations}
+        made = MANIFESTS[kind] | {"metadata": metadata}
+        stored = self.others.create(made) if self.others else self.api.store(kind, made)
+        return msgspec.convert(stored["metadata"], Meta)
+
+    def say(self, meta: Any, status: Thing) -> None:
+        """The role writes into a job's status."""
+        if self.others:
+            self.others.patch("eaj", meta.name, {"status": status}, self.namespace, "status")
+        else:
+            self.api.store("jobs", self.api.jobs[meta.name] | {"status": status})
+
+    def drop(self, kind: str) -> None:
+        """Somebody deletes it."""
+        if self.others:
+            self.others.delete(KINDS[kind].plural, "a", self.namespace)
+        else:
+            self.api.drop(kind, "a")
+
+
+@pytest.fixture(params=BOTH)
+def judge(
+    request: pytest.FixtureRequest, plane: Plane, kubeconfig: Path, namespace: str
+) -> Iterator[Judge]:
+    """The observer's requests, of which none is sent by itself; one that runs does nothing."""
+    with asyncio.Runner() as runner:
+        if request.param == "fake":
+            yield Judge(ObserverFake(), runner.run, NAMESPACE)
+            return
+        client = AsyncClient(KubeConfig.from_file(kubeconfig))
+        with paused(plane.observer):
+            yield Judge(ClusterApi(client), runner.run, namespace, plane.kubectl.api)
+        runner.run(client.close())
+
+
+@contextmanager
+def paused(observer: ObserverProcess) -> Iterator[None]:
+    """For less than its lease lasts."""
+    observer.freeze()
+    yield
+    observer.thaw()
 
 
 # What commands rely on.
@@ -159,3 +253,77 @@ def test_a_dry_run_writes_nothing(roles: ApplyCluster) -> None:
     assert found["data"] == {"v": "x"}
     with pytest.raises((ApplyError, StaleReadError)):
         dry.make(config("a"))
+
+
+# What the observer relies on.
+
+
+def test_a_status_is_exactly_ours_but_for_conditions_of_others(judge: Judge) -> None:
+    meta = judge.make()
+    judge.say(meta, {"conditions": [said("Applied")]})
+    ours = [said("Succeeded"), said("PodExpired")]
+    for status in ({"phase": "Running", "conditions": ours}, {"conditions": ours[:1]}):
+        meta = judge.run(judge.api.read(JOB, meta)).item.metadata
+        found = judge.run(judge.api.apply_status(JOB, meta, status))["status"]
+    assert {one["type"] for one in found["conditions"]} == {"Applied", "Succeeded"}
+    assert "phase" not in found
+
+
+def test_annotations_are_exactly_ours_but_for_those_of_others(judge: Judge) -> None:
+    meta = judge.make("claims", team="blue")
+    for notes in ({RELEASED_AT: "then", RELEASED_UID: "one"}, {RELEASED_AT: "now"}):
+        found = judge.run(judge.api.annotate(CLAIM, meta, notes))
+        meta = msgspec.convert(found["metadata"], Meta)
+    assert found["metadata"]["annotations"] == {"team": "blue", RELEASED_AT: "now"}
+
+
+def test_a_successor_is_not_taken_for_what_was_read(judge: Judge) -> None:
+    first = judge.make()
+    judge.drop("jobs")
+    writes = (
+        lambda: judge.api.apply_status(JOB, first, {"phase": "Failed", "conditions": []}),
+        lambda: judge.api.wake(JOB, first, "x"),
+    )
+    gone = [refusal(judge, write) for write in writes]
+    judge.make()
+    assert ([refusal(judge, write) for write in writes], gone) == ([409, 409], [404, 409])
+
+
+def test_a_status_is_of_what_was_read(judge: Judge) -> None:
+    meta = judge.make()
+    judge.say(meta, {"conditions": [said("Applied")]})
+    late = judge.api.apply_status(JOB, meta, {"phase": "Failed", "conditions": []})
+    assert refusal(judge, lambda: late) == 409
+    now = judge.run(judge.api.read(JOB, meta)).item
+    assert "phase" not in now.status
+    judge.run(judge.api.apply_status(JOB, now.metadata, {"conditions": []}))
+
+
+def test_a_volume_is_deleted_as_it_was_read(judge: Judge) -> None:
+    first = judge.make("claims")
+    judge.run(judge.api.annotate(CLAIM, first, {RELEASED_AT: "now"}))
+    assert not judge.run(judge.api.delete(CLAIM, first))
+    found = judge.run(judge.api.list_now(PersistentVolumeClaim, judge.namespace, "a"))
+    assert judge.run(judge.api.delete(CLAIM, meta_of(found[0].metadata)))
+    assert not judge.run(judge.api.delete(CLAIM, meta_of(found[0].metadata)))
+
+
+def test_what_is_read_is_what_there_is(judge: Judge) -> None:
+    meta = judge.make()
+    there = judge.run(judge.api.read(JOB, meta))
+    assert there.item.metadata.uid == meta.uid
+    judge.drop("jobs")
+    gone = judge.run(judge.api.read(JOB, meta))
+    assert gone.item is None
+    assert gone.clock >= there.clock
+
+
+def said(kind: str) -> Thing:
+    told = {"reason": "Test", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    return {"type": kind, "status": "True", **told}
+
+
+def refusal(judge: Judge, write: Callable[[], Coroutine[Any, Any, Any]]) -> int:
+    with pytest.raises(ApiError) as refused:
+        judge.run(write())
+    return refused.value.status.code or 0

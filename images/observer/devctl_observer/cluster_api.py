@@ -54,10 +54,7 @@ class ClusterApi:
     async def apply_status(
         self, kind: Kind[Any], meta: Meta, status: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Make our part of a status exactly this; returns the object that resulted.
-
-        The UID keeps the status of a deleted object from being written to its successor.
-        """
+        """Make our part of a status exactly this; returns the object that resulted."""
         body = kind.resource.Status(
             {"apiVersion": kind.api_version, "kind": kind.name, "status": dict(status)}
         )
@@ -66,10 +63,7 @@ class ClusterApi:
     async def annotate(
         self, kind: Kind[Any], meta: Meta, annotations: Mapping[str, str]
     ) -> dict[str, Any]:
-        """Make our annotations exactly these; returns the object that resulted.
-
-        The UID keeps an object that was deleted meanwhile from being made anew.
-        """
+        """Make our annotations exactly these; returns the object that resulted."""
         body = kind.resource({"apiVersion": kind.api_version, "kind": kind.name})
         return await self._apply(body, meta, {"annotations": dict(annotations)})
 
@@ -78,8 +72,15 @@ class ClusterApi:
         return await self.annotate(kind, meta, {kind.wake: value})
 
     async def _apply(self, body: Any, meta: Meta, metadata: dict[str, Any]) -> dict[str, Any]:
+        """Write to an object as it was read.
+
+        The UID keeps one that was deleted meanwhile from being made anew, and the version its
+        successor from what is true of it: where a status is written, the API server takes no
+        notice of the UID.
+        """
         where: Any = {"namespace": meta.namespace} if meta.namespace else {}
-        body["metadata"] = {"name": meta.name, "uid": meta.uid} | where | metadata
+        read = {"name": meta.name, "uid": meta.uid, "resourceVersion": meta.resource_version}
+        body["metadata"] = read | where | metadata
         applied: dict[str, Any] = await self._client.apply(
             body, meta.name, field_manager=FIELD_MANAGER, force=True, **where
         )

@@ -100,7 +100,12 @@ def test_a_status_is_applied_to_that_very_object(
     assert json.loads(first.content) == {
         "apiVersion": "devops.yourcompany.com/v1",
         "kind": "DevServer",
-        "metadata": {"name": "my-dev", "namespace": "dev-alice", "uid": "u-1"},
+        "metadata": {
+            "name": "my-dev",
+            "namespace": "dev-alice",
+            "uid": "u-1",
+            "resourceVersion": "100",
+        },
         "status": {"phase": "Running"},
     }
     assert second.url.path == "/apis/devops.yourcompany.com/v1/devserverflavors/gpu/status"
@@ -125,6 +130,7 @@ def test_a_role_is_woken_by_one_annotation_of_that_very_object(
             "name": "my-dev",
             "namespace": "dev-alice",
             "uid": "u-1",
+            "resourceVersion": "100",
             "annotations": {"devops.yourcompany.com/wake": "v"},
         },
     }
@@ -228,11 +234,12 @@ def test_a_claim_gets_a_condition_and_notes_and_goes(
         ("GET", "/api/v1/namespaces/n/pods"),
     ]
     first, noted, emptied, woken, deleted, listed, _, named = asked
+    meta = {"name": "artifacts-j", "namespace": "n", "uid": "c", "resourceVersion": "7"}
     assert named.url.params["fieldSelector"] == "metadata.name=p"
     assert json.loads(first.content) == {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "artifacts-j", "namespace": "n", "uid": "c"},
+        "metadata": meta,
         "status": {"conditions": []},
     }
     assert dict(first.url.params) == {"fieldManager": "devctl-observer", "force": "true"}

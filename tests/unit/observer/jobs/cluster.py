@@ -141,7 +141,11 @@ class Cluster:
         self.version += 1
         name, all_of_kind = obj["metadata"]["name"], getattr(self, kind)
         old = all_of_kind.get(name)
-        meta = {"uid": f"{kind}-{self.version}", "creationTimestamp": to_text(self.theirs)}
+        meta = {
+            "uid": f"{kind}-{self.version}",
+            "generation": 1,
+            "creationTimestamp": to_text(self.theirs),
+        }
         meta |= {"namespace": NAMESPACE, **obj["metadata"], "resourceVersion": str(self.version)}
         new = all_of_kind[name] = obj | {"metadata": meta}
         if kind == "jobs" and (not old or _moves(old) != _moves(new)):
@@ -199,7 +203,7 @@ class Cluster:
         return self.store(_folder(kind), found | {"status": merged})
 
     async def annotate(self, kind: Any, meta: Any, annotations: dict[str, str]) -> Object:
-        found = self._found(kind, meta)
+        found = self._found(kind, meta, gone=HTTPStatus.CONFLICT)
         mine = {WAKE} if kind is JOB else {RELEASED_AT, RELEASED_UID}
         before = found["metadata"].get("annotations", {})
         kept = {name: value for name, value in before.items() if name not in mine}
@@ -222,12 +226,12 @@ class Cluster:
         self.drop("claims", meta.name)
         return True
 
-    def _found(self, kind: Any, meta: Any) -> Object:
+    def _found(self, kind: Any, meta: Any, gone: HTTPStatus = HTTPStatus.NOT_FOUND) -> Object:
         self._write()
         found = getattr(self, _folder(kind)).get(meta.name)
         if found is None:
-            raise api_error(HTTPStatus.NOT_FOUND)
-        if found["metadata"]["uid"] != meta.uid:
+            raise api_error(gone)
+        if found["metadata"]["resourceVersion"] != meta.resource_version:
             raise api_error(HTTPStatus.CONFLICT)
         return cast("Object", found)
 

@@ -192,7 +192,7 @@ def test_a_pod_that_is_killed_is_told_first(
 ) -> None:
     running = command_line.start("run", "lab", "waits.py", cwd=project)
     wait_until(lambda: left(lab).count("waits.py") >= 2, "both run", 60)
-    lab.kubectl("-n", lab.namespace, "delete", "pod", "lab-1", "--grace-period=0", "--force")
+    killed = lab.kill(1)
     assert running.stderr
     told = next(line for line in running.stderr if line.startswith(b"rank "))
     # The other one, which cannot go on alone, has not been ended before.
@@ -200,5 +200,5 @@ def test_a_pod_that_is_killed_is_told_first(
     errors = running.stderr.read()
     assert running.wait(timeout=60) == 1
     assert b"error: rank 1: " in errors
-    lab.wait("Ready", seconds=120)
+    lab.wait_for_successor(1, killed)
     wait_until(lambda: left(lab) == "", "nothing goes on")

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.runs import free_port
-from support.servers import wait_until
 
 from devctl import Client
 from devctl.kube import channels, websocket
@@ -180,17 +179,15 @@ def test_silence_is_filled_with_pings(
 def test_a_pod_that_is_killed_ends_the_session_with_words(
     command_line: CommandLine, lab: DevServer
 ) -> None:
-    before = lab.uids("pod")["Pod/lab-1"]
     # It ends with its pod and not before.
     stays = "trap '' TERM HUP; echo in; while :; do sleep 1; done"
     session = command_line.start("ssh", "lab", "--replica", "1", "--", stays)
     assert session.stdout
     assert session.stdout.readline() == b"in\n"
-    lab.kubectl("-n", lab.namespace, "delete", "pod", "lab-1", "--grace-period=0", "--force")
+    killed = lab.kill(1)
     _, said = session.communicate(timeout=30)
     assert session.returncode == 255
     assert b"error: the session has ended: " in said
     assert b"pod `lab-1`" in said
     assert b"`devctl ssh lab` connects again" in said
-    wait_until(lambda: lab.uids("pod").get("Pod/lab-1", before) != before, "it is made anew")
-    lab.wait("Ready", seconds=120)
+    lab.wait_for_successor(1, killed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from support.servers import KEEP, TWO_RANKS, DevServer, small_server, wait_until
+from support.servers import KEEP, TWO_RANKS, DevServer, small_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,16 +58,13 @@ def test_ranks_know_their_place_and_find_each_other(server: DevServer) -> None:
     assert server.run("getent hosts lab-0.lab", 1).split()[0] == address
 
 
-def test_files_survive_what_a_server_goes_through(server: DevServer, kubectl: Kubectl) -> None:
+def test_files_survive_what_a_server_goes_through(server: DevServer) -> None:
     """Which claim a pod has in each case, tests/plane shows: here, that files are in it."""
     server.apply()
     server.wait("Ready")
     server.run(KEEP)
 
-    (first,) = server.uids("pod").values()
-    kubectl("-n", server.namespace, "delete", "pod", "lab-0", "--grace-period=0", "--force")
-    wait_until(lambda: first not in server.uids("pod").values(), "the pod is gone")
-    server.wait("Ready")
+    server.wait_for_successor(0, server.kill(0))
     assert server.run("cat /home/dev/file") == "kept", "a killed pod"
 
     server.stop()

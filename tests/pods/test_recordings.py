@@ -11,7 +11,7 @@ from support.plane.recording import load, signature
 from support.plane.scenarios import SCENARIOS
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from support.commands import Kubectl
 
     from devctl.local.images import Image
 
@@ -20,11 +20,9 @@ COUNTED = ("lastState", "restartCount")
 
 
 @pytest.fixture(scope="module")
-def recorded(kubeconfig: Path, images: dict[str, Image]) -> dict[str, list[Thing]]:
+def recorded(kubectl: Kubectl, images: dict[str, Image]) -> dict[str, list[Thing]]:
     """Every scenario, on real pods now."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KUBECONFIG", str(kubeconfig))
-        return record_all(images["base"].reference)
+    return record_all(kubectl.api, images["base"].reference)
 
 
 def steady(status: Thing, *, last: bool) -> Any:
@@ -59,3 +57,9 @@ def test_what_was_recorded_is_so(recorded: dict[str, list[Thing]], scenario: str
     for here, status in now.items():
         is_last = here == last
         assert steady(status, last=is_last) == steady(then[here], last=is_last)
+
+
+def test_a_scenario_that_does_not_end_is_named(kubectl: Kubectl) -> None:
+    one = next(scenario for scenario in SCENARIOS if scenario.name == "serve")
+    with pytest.raises(TimeoutError, match=r"not over in 3 s: .*serve"):
+        record_all(kubectl.api, "localhost/no-such-image:none", [one], patience=3)

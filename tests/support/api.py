@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 Thing = dict[str, Any]
@@ -25,7 +25,7 @@ Thing = dict[str, Any]
 _DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 _APPLY = "application/apply-patch+yaml"
 _NOT_FOUND = 404
-_SHOWN = {"ADDED", "MODIFIED"}
+_EVENTS = {"ADDED", "MODIFIED", "DELETED"}
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,29 @@ class Api:
         if answer.status_code != _NOT_FOUND:
             _checked(answer)
 
+    def watch(
+        self, kind: str, namespace: str, seconds: float, *, fields: str = ""
+    ) -> Iterator[tuple[str, Thing]]:
+        """What happens to the objects of a kind, until the time is up: a type and the object each.
+
+        It begins with what there is. An API server that goes away is asked again when it is back,
+        and begins anew.
+        """
+        path, until = self.resource(kind).path(namespace), time.monotonic() + seconds
+        query = {"watch": "true", "fieldSelector": fields}
+        while (left := until - time.monotonic()) > 0:
+            query["timeoutSeconds"] = str(max(1, round(left)))
+            try:
+                with self._http.stream("GET", path, params=query) as answer:
+                    for line in answer.iter_lines():
+                        event = json.loads(line)
+                        # What has no type is a refusal, as from one that has just started.
+                        if event.get("type") in _EVENTS:
+                            yield event["type"], event["object"]
+            except httpx2.TransportError:
+                pass
+            time.sleep(0.1)
+
     def follow(
         self,
         kind: str,
@@ -132,25 +155,9 @@ class Api:
         true: Callable[[Thing], bool],
         seconds: float,
     ) -> bool:
-        """Watch an object until something is true of it; whether it came to be so in time.
-
-        An API server that goes away is asked again when it is back.
-        """
-        path, until = self.resource(kind).path(namespace), time.monotonic() + seconds
-        query = {"watch": "true", "fieldSelector": f"metadata.name={name}"}
-        while (left := until - time.monotonic()) > 0:
-            query["timeoutSeconds"] = str(max(1, round(left)))
-            try:
-                with self._http.stream("GET", path, params=query) as answer:
-                    for line in answer.iter_lines():
-                        event = json.loads(line)
-                        # What has no type is a refusal, as from one that has just started.
-                        if event.get("type") in _SHOWN and true(event["object"]):
-                            return True
-            except httpx2.TransportError:
-                pass
-            time.sleep(0.1)
-        return False
+        """Watch an object until something is true of it; whether it came to be so in time."""
+        events = self.watch(kind, namespace, seconds, fields=f"metadata.name={name}")
+        return any(event != "DELETED" and true(found) for event, found in events)
 
     def resource(self, kind: str) -> Resource:
         """Where the objects of a kind are, by any name that kubectl takes for it.

@@ -149,6 +149,27 @@ class DevServer:
         wait_until(lambda: not self.get("devserver", self.name), "it is gone")
         wait_until(lambda: not self.get("statefulset,pod"), "its pods are gone")
 
+    def kill(self, rank: int) -> str:
+        """Take a pod away at once, as a node that is gone does; its UID."""
+        name = f"{self.name}-{rank}"
+        uid = self.uids("pod")[f"Pod/{name}"]
+        where = ("-n", self.namespace, "--grace-period=0", "--force")
+        self.kubectl("delete", "pod", name, *where)
+        return uid
+
+    def wait_for_successor(self, rank: int, uid: str) -> None:
+        """Wait until another pod than a killed one is ready; the status may be of the old one."""
+
+        def succeeded(pod: Thing) -> bool:
+            return pod["metadata"]["uid"] != uid and any(
+                (c["type"], c["status"]) == ("Ready", "True")
+                for c in pod["status"].get("conditions", [])
+            )
+
+        name = f"{self.name}-{rank}"
+        assert self.kubectl.api.follow("pod", name, self.namespace, succeeded, 120), name
+        self.wait("Ready")
+
     def run(self, script: str, rank: int = 0) -> str:
         """What a script prints inside one of its pods."""
         pod = f"{self.name}-{rank}"

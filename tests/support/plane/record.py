@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from lightkube import Client, codecs
-from lightkube.models.meta_v1 import ObjectMeta
-from lightkube.resources.core_v1 import Namespace, Pod, ServiceAccount
+from support.api import Api
 from support.plane.recording import FOLDER, normalised, signature, steps
 from support.plane.scenarios import SCENARIOS, Scenario
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Thing = dict[str, Any]
-PATIENCE = 90
+PATIENCE = 90.0
 PREFIX = "recorded-"
 
 
@@ -76,45 +75,37 @@ def has_ended(status: Thing) -> bool:
     return ended and conditions.get("PodReadyToStartContainers") == "False"
 
 
-def record_all(image: str, scenarios: Iterable[Scenario] = SCENARIOS) -> dict[str, list[Thing]]:
+def record_all(
+    api: Api, image: str, scenarios: Iterable[Scenario] = SCENARIOS, patience: float = PATIENCE
+) -> dict[str, list[Thing]]:
     """Have real pods go through scenarios, all at once; the statuses of each, in order.
 
     Raises:
-        TimeoutError: One is not over in time; names it.
+        TimeoutError: One is not over within `patience` seconds; names it.
     """
-    client = Client()
     namespace = f"recording-{uuid4().hex[:6]}"
-    client.create(Namespace(metadata=ObjectMeta(name=namespace)))
+    api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     left = {scenario.name: scenario for scenario in scenarios}
     found: dict[str, list[Thing]] = {name: [] for name in left}
     try:
-        await_account(client, namespace)
+        # Without its account a new namespace takes no pods.
+        api.follow("serviceaccount", "default", namespace, bool, patience)
         for scenario in left.values():
-            client.create(codecs.from_dict(manifest(scenario, namespace, image)))
-        for event, pod in client.watch(Pod, namespace=namespace, server_timeout=PATIENCE):
-            current = pod.to_dict()
-            name = current["metadata"]["name"].removeprefix(PREFIX)
-            if name in left and look(client, left[name], event, current, found[name]):
+            api.create(manifest(scenario, namespace, image))
+        for event, pod in api.watch("pod", namespace, patience):
+            name = pod["metadata"]["name"].removeprefix(PREFIX)
+            if name in left and look(api, left[name], event, pod, found[name]):
                 del left[name]
             if not left:
                 return {name: steps(statuses) for name, statuses in found.items()}
     finally:
-        client.delete(Namespace, namespace)
+        api.delete("namespace", namespace)
     seen = {name: [signature(status) for status in found[name]] for name in left}
-    message = f"not over in {PATIENCE} s: {seen}"
+    message = f"not over in {patience:.0f} s: {seen}"
     raise TimeoutError(message)
 
 
-def await_account(client: Client, namespace: str) -> None:
-    """Wait for a new namespace's account, without which it takes no pods."""
-    for event, account in client.watch(
-        ServiceAccount, namespace=namespace, server_timeout=PATIENCE
-    ):
-        if event == "ADDED" and account.metadata and account.metadata.name == "default":
-            return
-
-
-def look(client: Client, scenario: Scenario, event: str, pod: Thing, found: list[Thing]) -> bool:
+def look(api: Api, scenario: Scenario, event: str, pod: Thing, found: list[Thing]) -> bool:
     """Take down a pod's status if it is of interest; whether its scenario is over."""
     if event == "DELETED":
         return True
@@ -123,16 +114,16 @@ def look(client: Client, scenario: Scenario, event: str, pod: Thing, found: list
     if signature(status) and ending == scenario.ends:
         found.append(status)
     if scenario.ends and not ending and signature(status) == "running/true":
-        where = pod["metadata"]
-        client.delete(Pod, where["name"], namespace=where["namespace"])
+        api.delete("pod", pod["metadata"]["name"], pod["metadata"]["namespace"])
     return bool(found) and is_over(scenario, found)
 
 
 def main() -> None:
     """Write what was recorded over what is there."""
     image = os.environ.get("DEVCTL_TEST_IMAGE", "localhost/devctl/base:trixie")
+    api = Api(Path(os.environ["KUBECONFIG"]))
     FOLDER.mkdir(exist_ok=True)
-    for name, statuses in record_all(image).items():
+    for name, statuses in record_all(api, image).items():
         text = json.dumps({"statuses": statuses}, indent=2, sort_keys=True)
         (FOLDER / f"{name}.json").write_text(f"{text}\n")
         print(name, [signature(status) for status in statuses], file=sys.stderr)  # noqa: T201

@@ -1,7 +1,7 @@
 """Runs tiers: `python -m support.tiers [--changed] [TIER...]`, or `... one TEST` for one test.
 
-The cluster of real nodes comes up while tiers that need none of it run. It is removed in the end
-unless DEVCTL_E2E_KEEP is set.
+Programs and images are built and the cluster of real nodes comes up while tiers that need none of
+it run. It is removed in the end unless DEVCTL_E2E_KEEP is set.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from support.tiers.tier import RESULTS, Tier, load, tier_of
 from devctl.local.paths import REPOSITORY, state_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from typing import IO
 
@@ -52,23 +52,50 @@ class Run:
     def do(self) -> int:
         """Run them all; the exit code."""
         RESULTS.mkdir(exist_ok=True)
-        with shared_folder():
+        with shared_folder(), self._building() as built:
             clustered = [tier for tier in self._tiers if tier.cluster]
             others = [tier for tier in self._tiers if not (tier.cluster or self._is_beside(tier))]
             coming: subprocess.Popen[bytes] | None = None
             for tier in others:
                 if tier.name == "plane" and clustered:
-                    coming = self._start_cluster()
+                    coming = self._start_cluster(built)
                 self._one(tier)
             if clustered:
-                self._with_cluster(clustered, coming or self._start_cluster())
+                self._with_cluster(clustered, coming or self._start_cluster(built))
         print(f"\n{table(self.rows)}")  # noqa: T201
         return 0 if is_good(self.rows) else 1
 
-    def _start_cluster(self) -> subprocess.Popen[bytes]:
+    @contextmanager
+    def _building(self) -> Iterator[Callable[[], bool]]:
+        """Build programs and images beside tiers that need neither, and give way to them.
+
+        Yields:
+            What waits for it and says whether it succeeded.
+        """
+        command = ["nice", "-n", "10", *prepare("build")]
+        with tempfile.TemporaryFile("w+") as output:
+            coming: subprocess.Popen[bytes] | None = None
+            if any(tier.cluster for tier in self._tiers):
+                coming = subprocess.Popen(command, cwd=REPOSITORY, stdout=output, stderr=output)
+
+            def wait() -> bool:
+                passed = coming is None or coming.wait() == 0
+                output.seek(0)
+                print(output.read(), end="", flush=True)  # noqa: T201
+                return passed
+
+            try:
+                yield wait
+            finally:
+                if coming and coming.poll() is None:
+                    coming.terminate()
+
+    def _start_cluster(self, built: Callable[[], bool]) -> subprocess.Popen[bytes]:
+        before = time.monotonic()
+        passed = built()
+        self._row(Used("build", since(before), None, passed, "waited for"))
         if not self._keep:
             self._step("reset", "reset", None)
-        self._step("build", "build", None)
         return subprocess.Popen(prepare("up"), stdin=subprocess.DEVNULL, cwd=REPOSITORY)
 
     def _with_cluster(self, tiers: Sequence[Tier], coming: subprocess.Popen[bytes]) -> None:

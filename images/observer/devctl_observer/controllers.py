@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -66,8 +67,8 @@ class Controllers:
         unsure = bool(lost) and not settled(seen, now)
         try:
             if own_part(server.status, OWN) != wanted:
-                await self._write(key, server, wanted)
-            await self._wake(key, seen, [] if unsure else lost)
+                server = await self._write(key, server, wanted)
+            await self._wake(key, replace(seen, server=server), [] if unsure else lost)
         except ApiError as error:
             # It is gone, or another one has its name: the watch is about to say so.
             if error.status.code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
@@ -81,13 +82,15 @@ class Controllers:
         # Timers may fire a moment early; a second later it is certainly time.
         return wait.total_seconds() + 1 if wait else None
 
-    async def _write(self, key: Key, server: Server, wanted: dict[str, Any]) -> None:
-        """Write a server's status and tell what is new in it."""
+    async def _write(self, key: Key, server: Server, wanted: dict[str, Any]) -> Server:
+        """Write a server's status and tell what is new in it; returns the server with it."""
         applied = await self._api.apply_status(kinds.SERVER, server.metadata, wanted)
         self.writes["devserver"] += 1
-        version = self._keep(key, applied)
+        written = self._keep(key, applied)
+        version = written.metadata.resource_version
         for said in transitions(server.status, wanted, addition(server)):
             await self._api.tell(kinds.SERVER, server.metadata, version, said)
+        return written
 
     async def _wake(self, key: Key, seen: Observed, lost: list[str]) -> None:
         """Have the role run again if what it failed for is there now, or what it made is not."""
@@ -102,12 +105,11 @@ class Controllers:
         self._keep(key, applied)
         log.info("%s/%s: %s, its role is run again", *key, why)
 
-    def _keep(self, key: Key, applied: dict[str, Any]) -> str:
-        """Know what was written before the watch tells of it; returns its version."""
+    def _keep(self, key: Key, applied: dict[str, Any]) -> Server:
+        """Know what was written before the watch tells of it."""
         written = parse_server(applied)
-        version = written.metadata.resource_version
-        self._caches.servers.put(key, int(version or 0), written)
-        return version
+        self._caches.servers.put(key, int(written.metadata.resource_version or 0), written)
+        return written
 
     async def flavor(self, key: Key) -> float | None:
         """Bring a flavor's status up to date."""

@@ -22,6 +22,7 @@ from unit.observer.running import api_error
 
 if TYPE_CHECKING:
     from devctl_observer.cluster_api import ClusterApi
+    from devctl_observer.model import Server
 
 KEY = Key("dev-alice", "my-dev")
 RESOURCES = {"resources": {"requests": {"cpu": 1, "memory": "1Gi"}}}
@@ -41,8 +42,8 @@ class FakeCluster:
     async def apply_status(self, _kind: Any, meta: Any, status: dict[str, Any]) -> dict[str, Any]:
         if self.fails:
             raise self.fails
+        before = self.read(meta)
         self.written.append(status)
-        before = self.caches.servers.get(Key(meta.namespace, meta.name))
         ours = {entry["type"] for entry in status["conditions"]}
         others = [
             entry
@@ -50,25 +51,34 @@ class FakeCluster:
             if entry["type"] not in ours
         ]
         merged = {**status, "conditions": [*others, *status["conditions"]]}
-        return self.stored(meta, merged, before.wake if before else "")
+        return self.stored(meta, merged, before)
 
     async def wake(self, _kind: Any, meta: Any, value: str) -> dict[str, Any]:
         if self.fails:
             raise self.fails
-        self.woken.append(value)
-        before = self.caches.servers.get(KEY)
+        before = self.read(meta)
         assert before
-        return self.stored(meta, before.status, value)
+        self.woken.append(value)
+        return self.stored(meta, before.status, before, value)
+
+    def read(self, meta: Any) -> Server | None:
+        """The object, of which a write has to name the version."""
+        found = self.caches.servers.get(Key(meta.namespace, meta.name))
+        if found and found.metadata.resource_version != meta.resource_version:
+            raise api_error(HTTPStatus.CONFLICT)
+        return found
 
     async def tell(self, _kind: Any, _meta: Any, _version: str, said: Any) -> None:
         self.told.append(said.reason)
 
-    def stored(self, meta: Any, status: dict[str, Any], wake: str) -> dict[str, Any]:
+    def stored(
+        self, meta: Any, status: dict[str, Any], before: Server | None, wake: str = ""
+    ) -> dict[str, Any]:
         self.version = max(self.version, int(meta.resource_version or 0)) + 1
-        metadata = {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid}
-        metadata |= {"generation": meta.generation, "resourceVersion": str(self.version)}
+        metadata = msgspec.to_builtins(meta) | {"resourceVersion": str(self.version)}
+        wake = wake or (before.wake if before else "")
         annotations = {WAKE: wake} if wake else {}
-        spec: dict[str, Any] = {"flavor": "cpu-small"} if meta.namespace else RESOURCES
+        spec = msgspec.to_builtins(before.spec) if before else RESOURCES
         return {"metadata": metadata | {"annotations": annotations}, "spec": spec, "status": status}
 
 

@@ -60,7 +60,8 @@ def normalised(pod: Thing) -> Thing:
 
     def of(value: Any, key: str = "") -> Any:
         if isinstance(value, dict):
-            return {k: of(v, k) for k, v in value.items() if k not in _LEFT_OUT}
+            kept = (k for k, v in value.items() if k not in _LEFT_OUT and v is not None)
+            return {k: of(value[k], k) for k in kept}
         if isinstance(value, list):
             return [of(item) for item in value]
         return text(value, key) if isinstance(value, str) and value else value

@@ -18,6 +18,7 @@ _FIRST_LEVEL = ("/", "/tmp", "/root", "/mnt", "/home")  # noqa: S108 - looked at
 # What the test runner and the machine's own services write while the tests run.
 _NOT_OURS = (
     "/tmp/pytest-of-",  # noqa: S108
+    "/tmp/ansible-operator",  # noqa: S108
     "/var/log/journal",
 )
 _SETTINGS = (

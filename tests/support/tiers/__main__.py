@@ -7,6 +7,7 @@ it run. It is removed in the end unless DEVCTL_E2E_KEEP is set.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from support.tiers.budget import Used, is_good, table
 from support.tiers.stamps import Stamps, digest
 from support.tiers.tier import RESULTS, Tier, load, tier_of
 
+from devctl.local import cgroups
 from devctl.local.paths import REPOSITORY, state_folder
 
 if TYPE_CHECKING:
@@ -103,10 +105,14 @@ class Run:
         passed = coming.wait() == 0
         self._row(Used("cluster", since(before), CLUSTER_MINUTES, passed, "waited for"))
         try:
-            for tier in tiers:
-                if passed:
-                    with self._beside(tier):
-                        self._one(tier)
+            with ThreadPoolExecutor() as pool:
+                coming_too = []
+                for tier in tiers if passed else ():
+                    beside = [other for other in self._tiers if other.beside == tier.name]
+                    coming_too += [pool.submit(self._quietly, other) for other in beside]
+                    self._one(tier)
+            for output in coming_too:
+                print(output.result(), flush=True)  # noqa: T201
         finally:
             if not self._keep:
                 self._step("reset", "reset", None)
@@ -120,22 +126,10 @@ class Run:
         """Whether it runs at the same time as another of this run."""
         return tier.beside in {other.name for other in self._tiers}
 
-    @contextmanager
-    def _beside(self, tier: Tier) -> Iterator[None]:
-        """Run at the same time what belongs beside a tier; what it prints comes after."""
-        with ThreadPoolExecutor() as pool:
-            coming = [
-                pool.submit(self._quietly, other)
-                for other in self._tiers
-                if other.beside == tier.name
-            ]
-            yield
-        for found in coming:
-            print(found.result(), flush=True)  # noqa: T201
-
     def _quietly(self, tier: Tier) -> str:
-        with tempfile.TemporaryFile("w+") as output:
-            self._one(tier, ("nice", "-n", "10"), output)
+        """Run one where it is in nobody's way; returns what it printed."""
+        with tempfile.TemporaryFile("w+") as output, own_group(tier.name) as prefix:
+            self._one(tier, [*prefix, "nice", "-n", "10"], output)
             output.seek(0)
             return f"{title(tier)}\n{output.read()}"
 
@@ -155,6 +149,24 @@ class Run:
 
     def _row(self, row: Used) -> None:
         self.rows.append(row)
+
+
+@contextmanager
+def own_group(name: str) -> Iterator[list[str]]:
+    """A control group beside those of clusters, and what a command line in it begins with.
+
+    Whoever looks at what a cluster does to the host takes what is in it for another cluster's.
+    """
+    group = cgroups.path_of(name)
+    cgroups.create(group)
+    files = " ".join(shlex.quote(str(file)) for file in cgroups.process_files(group))
+    folder = tempfile.mkdtemp(dir=os.environ["DEVCTL_E2E_RUN"])
+    enter = f'for file in {files}; do echo $$ >"$file"; done; exec env TMPDIR={folder} "$@"'
+    try:
+        yield ["sh", "-ec", enter, "sh"]
+    finally:
+        cgroups.kill(group)
+        cgroups.remove(group)
 
 
 def title(tier: Tier) -> str:

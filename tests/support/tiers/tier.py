@@ -25,7 +25,7 @@ class Tier:
         runs: The command lines, one after the other.
         inputs: What decides about its result, as git names it.
         cluster: Whether it needs the tests' cluster of real nodes.
-        beside: The tier that it runs at the same time as, with lower priority; empty for none.
+        beside: The tier that it begins with, with lower priority; empty for none.
     """
 
     name: str

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
+# What the API server puts in by itself; to apply it would be a write.
+_DEFAULTS = {"volumeMode": "Filesystem", "creationTimestamp": None}
+
+
 def homes(
     name: str, count: int, wanted: str | int, claims: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, str]]:
@@ -38,12 +42,36 @@ def _larger(there: str | None, wanted: str) -> str:
     return wanted
 
 
-def claim_template_size(statefulset: Mapping[str, Any] | None, wanted: str | int) -> str:
-    """The size in the StatefulSet's claim template, which can never change once it is made.
+def claim_templates(
+    statefulset: Mapping[str, Any] | None, labels: Mapping[str, str], wanted: str | int
+) -> list[dict[str, Any]]:
+    """The StatefulSet's claim templates, of which nothing can ever change once they are made.
 
     Homes grow through their claims, which the role renders itself.
+
+    Args:
+        statefulset: As it is now; None where there is none yet.
+        labels: Of the homes of a new one.
+        wanted: The size of the homes of a new one.
     """
-    for template in (statefulset or {}).get("spec", {}).get("volumeClaimTemplates", []):
-        if template["metadata"]["name"] == "home":
-            return str(template["spec"]["resources"]["requests"]["storage"])
-    return str(wanted)
+    live = (statefulset or {}).get("spec", {}).get("volumeClaimTemplates", [])
+    if live:
+        return [{part: _kept(template[part]) for part in ("metadata", "spec")} for template in live]
+    return [
+        {
+            "metadata": {"name": "home", "labels": dict(labels)},
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "storageClassName": "devctl-home",
+                "resources": {"requests": {"storage": str(wanted)}},
+            },
+        }
+    ]
+
+
+def _kept(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        field: value
+        for field, value in part.items()
+        if field not in _DEFAULTS or value != _DEFAULTS[field]
+    }

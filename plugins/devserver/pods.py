@@ -1,8 +1,8 @@
 """What a server's pods are made from.
 
 A server that runs is never restarted by a change: it keeps what its pods were made from, recorded
-on its StatefulSet, until it is stopped and started. While no pod is ready there is nothing to keep,
-and a change is taken up at once: that is how a mistake is mended.
+on its StatefulSet, until it is stopped and started. While nobody can be at work in a pod there is
+nothing to keep, and a change is taken up at once: that is how a mistake is fixed.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from apply.errors import ApplyError
 
 from devctl.api.labels import MADE_FROM
+from devctl.api.occupancy import is_occupied
 from devctl.api.pod_spec import pod_spec
 from devserver.flavors import find_flavor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 MadeFrom = dict[str, Any]
 
@@ -42,21 +43,16 @@ def recorded(server: Mapping[str, Any], statefulset: Mapping[str, Any] | None) -
     return found if whole else None
 
 
-def is_serving(server: Mapping[str, Any], statefulset: Mapping[str, Any] | None) -> bool:
-    """Whether somebody may be at work on the server.
-
-    The StatefulSet's word for its pods comes late. One that is to have none was stopped.
-    """
-    found = statefulset or {}
-    ready = found.get("status", {}).get("readyReplicas", 0)
-    asked = found.get("spec", {}).get("replicas", 1)
-    return min(ready, asked) > 0 and not server["spec"].get("stopped", False)
+def is_serving(server: Mapping[str, Any], pods: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether somebody may be at work on the server."""
+    return not server["spec"].get("stopped", False) and any(map(is_occupied, pods))
 
 
 def made_from(
     server: Mapping[str, Any],
     flavors: Sequence[Mapping[str, Any]],
     statefulset: Mapping[str, Any] | None,
+    pods: Sequence[Mapping[str, Any]],
 ) -> MadeFrom:
     """What the pods are to be made from now.
 
@@ -64,7 +60,7 @@ def made_from(
         ApplyError: The server is to start, and the flavor that it asks for cannot be told.
     """
     kept = recorded(server, statefulset)
-    if kept and is_serving(server, statefulset):
+    if kept and is_serving(server, pods):
         return kept
     spec = pod_spec(server["spec"])
     try:
@@ -77,18 +73,22 @@ def made_from(
 
 
 def update_strategy(
-    server: Mapping[str, Any], statefulset: Mapping[str, Any] | None, wanted: MadeFrom
+    server: Mapping[str, Any],
+    statefulset: Mapping[str, Any] | None,
+    pods: Sequence[Mapping[str, Any]],
+    wanted: MadeFrom,
 ) -> str:
     """How the StatefulSet takes up a changed template.
 
     Not by itself, or an upgrade of the operator would restart everybody's servers. But pods that
-    never became ready would otherwise stay when what broke them is mended.
+    never came up would otherwise stay when what broke them is fixed: those are replaced until the
+    server serves.
     """
-    if statefulset is None or server["spec"].get("stopped", False):
+    stopped = server["spec"].get("stopped", False)
+    if statefulset is None or stopped or is_serving(server, pods):
         return "OnDelete"
-    broken = not is_serving(server, statefulset)
     before = recorded(server, statefulset)
-    if broken and before is not None and before != wanted:
+    if before is not None and before != wanted:
         return "RollingUpdate"
     return str(statefulset["spec"].get("updateStrategy", {}).get("type", "OnDelete"))
 

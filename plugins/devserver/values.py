@@ -8,7 +8,7 @@ from devctl.api.devserver import PORTS
 from devctl.api.labels import FLAVOR, FLAVOR_GENERATION, MADE_FROM
 from devctl.api.pod_spec import shape
 from devserver.environment import environment
-from devserver.homes import claim_template_size, homes
+from devserver.homes import claim_templates, homes
 from devserver.identity import identity
 from devserver.pods import made_from, text_of, update_strategy
 
@@ -21,6 +21,7 @@ def devserver_values(
     flavors: Sequence[Mapping[str, Any]],
     statefulset: Mapping[str, Any] | None,
     claims: Sequence[Mapping[str, Any]],
+    running: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     """What the templates print.
 
@@ -29,12 +30,13 @@ def devserver_values(
         flavors: Every DevServerFlavor.
         statefulset: The server's StatefulSet as it is now; None where there is none yet.
         claims: The homes that are there.
+        running: The pods that are there.
 
     Raises:
         ApplyError: The flavor that it needs cannot be told.
     """
     name, live = server["metadata"]["name"], server["spec"]
-    pods = made_from(server, flavors, statefulset)
+    pods = made_from(server, flavors, statefulset, running)
     spec, flavor = pods["spec"], pods["flavor"]
     nodes, _ = shape(spec)
     resources = flavor["spec"]["resources"]
@@ -44,7 +46,7 @@ def devserver_values(
         "name": name,
         "labels": identity(server),
         "replicas": 0 if live.get("stopped", False) else nodes,
-        "update_strategy": update_strategy(server, statefulset, pods),
+        "update_strategy": update_strategy(server, statefulset, running, pods),
         "made_from": {MADE_FROM: text_of(pods)},
         "flavor": {FLAVOR: flavor["name"], FLAVOR_GENERATION: str(flavor["generation"])},
         "image": spec["image"],
@@ -58,7 +60,7 @@ def devserver_values(
         "shared_claim": spec.get("sharedVolumeClaimName"),
         "ssh": spec.get("enableSSH", True),
         "homes": homes(name, nodes, size, claims),
-        "claim_template_size": claim_template_size(statefulset, size),
+        "claim_templates": claim_templates(statefulset, identity(server), size),
     }
 
 

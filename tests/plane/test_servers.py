@@ -123,6 +123,28 @@ def test_an_unsatisfiable_change_leaves_what_runs_alone(
     server.wait("Ready")
 
 
+def test_a_change_while_the_node_is_silent_leaves_what_runs_alone(
+    server: DevServer, plane: Plane
+) -> None:
+    server.apply()
+    server.wait("Ready")
+    plane.kwok.freeze()
+    try:
+        # As the node controller does; the containers are as the kubelet left them.
+        unready = {"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}
+        server.kubectl.api.patch("pod", "lab-0", unready, server.namespace, "status")
+        counted = ("statefulset", "lab")
+        wait_until(
+            lambda: not server.get(*counted)[0]["status"].get("readyReplicas"), "it is unready"
+        )
+        server.apply(image="localhost/other:1")
+        server.wait("Applied")
+        assert server.get(*counted)[0]["spec"]["updateStrategy"]["type"] == "OnDelete"
+        assert "deletionTimestamp" not in server.get("pod", "lab-0")[0]["metadata"]
+    finally:
+        plane.kwok.thaw()
+
+
 def test_a_changed_flavor_leaves_a_running_server_alone(
     server: DevServer, kubectl: Kubectl
 ) -> None:

@@ -39,26 +39,42 @@ def server(**spec: Any) -> Thing:
     return {"metadata": {"name": "lab", "namespace": "dev-alice", "uid": "u1"}, "spec": spec}
 
 
+RUNNING: Thing = {"started": True, "ready": True, "state": {"running": {}}}
+
+
+def pod(*, going: bool = False, **container: Any) -> Thing:
+    """A pod that serves, but for what is said of its container."""
+    metadata = {"deletionTimestamp": "2026-01-01T00:00:00Z"} if going else {}
+    return {"metadata": metadata, "status": {"containerStatuses": [RUNNING | container]}}
+
+
 def values(
-    wanted: Thing, stateful_set: Thing | None = None, *flavors: Thing, claims: Any = ()
+    wanted: Thing,
+    stateful_set: Thing | None = None,
+    *flavors: Thing,
+    claims: Any = (),
+    pods: Any = None,
 ) -> Thing:
-    return devserver_values(wanted, flavors or (SMALL, LARGE), stateful_set, claims)
+    """What is rendered; a StatefulSet has one pod, which serves, if nothing else is said."""
+    there = ([pod()] if stateful_set else []) if pods is None else pods
+    return devserver_values(wanted, flavors or (SMALL, LARGE), stateful_set, claims, there)
 
 
-def stateful_set(made: Thing, ready: int = 1, uid: str = "u1") -> Thing:
+def stateful_set(made: Thing, uid: str = "u1") -> Thing:
     """The StatefulSet that the API server holds after the values were rendered."""
-    template = {
-        "metadata": {"name": "home"},
-        "spec": {"resources": {"requests": {"storage": made["claim_template_size"]}}},
+    (template,) = made["claim_templates"]
+    stored = {
+        "metadata": template["metadata"] | {"creationTimestamp": None},
+        "spec": template["spec"] | {"volumeMode": "Filesystem"},
+        "status": {"phase": "Pending"},
     }
     return {
         "metadata": {"annotations": made["made_from"], "ownerReferences": [{"uid": uid}]},
         "spec": {
             "replicas": made["replicas"],
             "updateStrategy": {"type": made["update_strategy"]},
-            "volumeClaimTemplates": [template],
+            "volumeClaimTemplates": [stored],
         },
-        "status": {"readyReplicas": ready},
     }
 
 
@@ -124,16 +140,16 @@ def test_a_running_server_is_not_restarted_by_a_change(change: Thing) -> None:
 def test_a_change_is_taken_up_at_the_next_start() -> None:
     running = values(server())
     stopped = values(server(image="torch:2", stopped=True), stateful_set(running))
-    started = values(server(image="torch:2"), stateful_set(stopped, ready=0))
+    started = values(server(image="torch:2"), stateful_set(stopped), pods=[])
 
     assert (stopped["image"], stopped["replicas"]) == ("torch:2", 0)
     assert (started["image"], started["replicas"]) == ("torch:2", 1)
     assert {running["update_strategy"], started["update_strategy"]} == {"OnDelete"}
 
 
-def test_a_change_is_taken_up_though_the_stateful_set_still_counts_pods_of_before() -> None:
+def test_a_change_is_taken_up_though_pods_of_before_still_end() -> None:
     stopped = values(server(stopped=True), stateful_set(values(server())))
-    started = values(server(image="torch:2"), stateful_set(stopped, ready=1))
+    started = values(server(image="torch:2"), stateful_set(stopped), pods=[pod(going=True)])
 
     assert (started["image"], started["replicas"]) == ("torch:2", 1)
 
@@ -143,23 +159,64 @@ def test_a_changed_flavor_waits_for_the_next_start() -> None:
     before = values(server())
 
     running = values(server(), stateful_set(before), changed)
-    started = values(server(), stateful_set(before, ready=0), changed)
+    started = values(server(), stateful_set(before), changed, pods=[])
 
     assert running == before
     assert started["flavor"] == {FLAVOR: "small", FLAVOR_GENERATION: "4"}
     assert started["resources"] == {"requests": {"cpu": "8"}}
 
 
-def test_pods_that_never_became_ready_are_replaced_when_the_mistake_is_mended() -> None:
-    wrong = values(server(image="torhc:1"))
-    mended = values(server(), stateful_set(wrong, ready=0))
-    again = values(server(), stateful_set(mended, ready=0))
-    running = values(server(), stateful_set(mended))
+WAITING: Thing = {"started": False, "ready": False, "state": {"waiting": {}}}
 
-    assert mended["image"] == "torch:1"
-    assert mended["update_strategy"] == "RollingUpdate"
-    # Neither a second run nor the pods' becoming ready writes anything.
-    assert again == running == mended
+
+def test_pods_that_never_came_up_are_replaced_when_the_mistake_is_fixed() -> None:
+    wrong = values(server(image="torhc:1"))
+    broken = [pod(**WAITING)]
+    fixed = values(server(), stateful_set(wrong), pods=broken)
+
+    assert (fixed["image"], fixed["update_strategy"]) == ("torch:1", "RollingUpdate")
+    assert values(server(), stateful_set(fixed), pods=broken) == fixed, "until the last one is"
+    assert values(server(), stateful_set(fixed)) == fixed | {"update_strategy": "OnDelete"}
+
+
+@pytest.mark.parametrize(
+    "pods",
+    [
+        [pod(ready=False)],
+        [pod(**WAITING), pod(ready=False)],
+    ],
+    ids=["its node is silent", "one of two is replaced"],
+)
+def test_a_server_that_is_not_ready_and_runs_is_not_restarted(pods: list[Thing]) -> None:
+    before = values(server())
+    upgraded = stateful_set(before | {"update_strategy": "RollingUpdate"})
+
+    assert values(server(image="torch:2"), upgraded, pods=pods) == before
+
+
+def test_a_program_that_has_not_come_up_is_nobodys_work() -> None:
+    before = values(server())
+    starting = [pod(started=False, ready=False)]
+
+    assert (
+        values(server(image="torch:2"), stateful_set(before), pods=starting)["image"] == "torch:2"
+    )
+
+
+def test_claim_templates_stay_as_they_are_whatever_a_release_renders() -> None:
+    made = stateful_set(values(server()))
+    template = made["spec"]["volumeClaimTemplates"][0]
+    template["metadata"]["labels"] = {"of": "an earlier release"}
+    template["spec"] |= {"storageClassName": "earlier", "accessModes": ["ReadWriteMany"]}
+
+    (kept,) = values(server(persistentHomeSize="9Gi"), made)["claim_templates"]
+
+    assert kept["metadata"] == {"name": "home", "labels": {"of": "an earlier release"}}
+    assert kept["spec"] == {
+        "storageClassName": "earlier",
+        "accessModes": ["ReadWriteMany"],
+        "resources": {"requests": {"storage": "1Gi"}},
+    }
 
 
 def test_a_server_whose_flavor_was_deleted_runs_on_and_a_new_one_is_refused() -> None:
@@ -225,7 +282,7 @@ def test_the_claim_template_keeps_the_size_it_was_made_with_and_homes_grow() -> 
     before = values(server())
     grown = values(server(persistentHomeSize="2Gi"), stateful_set(before))
 
-    assert grown["claim_template_size"] == "1Gi"
+    assert grown["claim_templates"] == before["claim_templates"]
     assert grown["homes"] == [{"name": "home-lab-0", "size": "2Gi"}]
 
 

@@ -57,7 +57,7 @@ def flavor(values: dict[str, str]) -> Thing:
 
 def render(values: dict[str, str]) -> list[Thing]:
     """The manifests of a server of these texts."""
-    wanted = devserver_values(server(values), [flavor(values)], None, [])
+    wanted = devserver_values(server(values), [flavor(values)], None, [], [])
     return rendered("devserver", {"__devserver_values": wanted, "__devserver_host_key": KEY})
 
 

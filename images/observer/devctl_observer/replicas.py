@@ -11,11 +11,17 @@ from devctl_observer.pods import judge_pod
 from devctl_observer.refusals import judge_refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from lightkube.models.core_v1 import Pod
 
     from devctl_observer.pods import Surroundings
+
+
+_MESSAGES = 16
+"""How many replicas have a message, those first that do not run: a thousand that all wait for one
+image would otherwise make an object that etcd refuses for ever."""
+_LONGEST = 1024
 
 
 @dataclass(frozen=True)
@@ -26,8 +32,8 @@ class Replica:
     verdict: Verdict
     pod: Pod | None = None
 
-    def to_status(self, name: str) -> dict[str, object]:
-        """An entry of status.replicaStatuses."""
+    def to_status(self, name: str, *, told: bool = True) -> dict[str, object]:
+        """An entry of status.replicaStatuses; with a message only where that is to be told."""
         status = self.pod.status if self.pod else None
         counts = [s.restartCount for s in (status.containerStatuses if status else None) or []]
         entry = {
@@ -37,10 +43,17 @@ class Replica:
             "ip": status.podIP if status else None,
             "phase": str(self.verdict.phase),
             "reason": self.verdict.reason,
-            "message": self.verdict.message,
+            "message": self.verdict.message[:_LONGEST] if told else "",
             "restarts": sum(counts),
         }
         return {key: value for key, value in entry.items() if value not in {None, ""}}
+
+
+def to_statuses(replicas: Sequence[Replica], server: str) -> list[dict[str, object]]:
+    """status.replicaStatuses of a server, of a size that does not grow with what goes wrong."""
+    telling = sorted(replicas, key=lambda replica: replica.verdict.phase is Phase.RUNNING)
+    told = {replica.ordinal for replica in telling[:_MESSAGES]}
+    return [r.to_status(f"{server}-{r.ordinal}", told=r.ordinal in told) for r in replicas]
 
 
 def ordinal(name: str) -> int | None:

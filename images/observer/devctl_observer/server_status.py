@@ -15,7 +15,7 @@ from devctl_observer.made_from import made_from, recorded
 from devctl_observer.phase import judge_server
 from devctl_observer.pods import Surroundings
 from devctl_observer.refusals import since
-from devctl_observer.replicas import observe_replicas
+from devctl_observer.replicas import observe_replicas, to_statuses
 from devctl_observer.restart import advice, restart_condition
 from devctl_observer.timestamps import from_text, to_text
 
@@ -93,13 +93,12 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
         ready,
         restart_condition(server, made, then, running=bool(lasting)),
     ]
-    name = server.metadata.name
     running = [r for r in replicas if r.verdict.phase is Phase.RUNNING and r.ordinal < size]
     status: dict[str, Any] = {
         "phase": str(verdict.phase),
         "replicas": size,
         "readyReplicas": len(running),
-        "replicaStatuses": [r.to_status(f"{name}-{r.ordinal}") for r in replicas],
+        "replicaStatuses": to_statuses(replicas, server.metadata.name),
         "endpoints": _endpoints(server, layout, size),
         "startedAt": _started(replicas),
         "expiresAt": _expires(server, now),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from devctl_observer.model import Verdict
 from devctl_observer.pods import Surroundings, judge_pod
-from devctl_observer.replicas import observe_replicas, ordinal
+from devctl_observer.replicas import Replica, observe_replicas, ordinal, to_statuses
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -319,3 +321,15 @@ def test_any_message_gives_a_verdict(message: str, reason: str) -> None:
     judge_pod(pod(containerStatuses=[waiting(reason, message)]), Surroundings())
     event = warning("StatefulSet", "my-dev", "FailedCreate", message)
     assert observe_replicas(1, [], Surroundings(warnings=(event,)))[0].verdict.message
+
+
+def test_a_thousand_replicas_that_fail_make_no_object_that_is_too_large() -> None:
+    waits = Verdict(Phase.STARTING, "ImagePullFailed", "x" * 5000)
+    runs = Verdict(Phase.RUNNING, "Running", "it runs")
+    replicas = [Replica(n, runs if n < 500 else waits) for n in range(1024)]
+
+    entries = to_statuses(replicas, "lab")
+
+    assert [entry["reason"] for entry in entries].count("ImagePullFailed") == 524
+    assert [entry["ordinal"] for entry in entries if "message" in entry] == list(range(500, 516))
+    assert len(json.dumps(entries)) < 200_000

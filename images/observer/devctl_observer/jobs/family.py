@@ -81,10 +81,9 @@ class Jobs:
         key = job_of_pod(metadata.namespace, metadata.name) if metadata else None
         if metadata is None or key is None:
             return
-        if new is None:
+        if new is None and (job := self.caches.jobs.get(key)):
             self.caches.gone[key] = metadata.uid or ""
-            job = self.caches.jobs.get(key)
-            if old is not None and job is not None and not job.finished:
+            if old is not None and not job.finished:
                 self.caches.last[key] = old
         self.jobs.add(key)
 
@@ -92,7 +91,7 @@ class Jobs:
         """Look at a claim and at its job."""
         for found in (old, new):
             if found is not None and (key := job_of(found)):
-                if new is None and found.metadata:
+                if new is None and found.metadata and self.caches.jobs.get(key):
                     self.caches.gone[key] = found.metadata.uid or ""
                 self.jobs.add(key)
                 self._claim(claim_key(found), there=new is not None)

@@ -54,6 +54,19 @@ def remake(kind: str, name: str) -> Any:
     return said
 
 
+def test_nothing_is_remembered_of_a_job_that_is_gone() -> None:
+    def goes(family: Jobs) -> None:
+        family.pod(pod(), None)
+        assert family.caches.gone.keys() == {MINE}
+        family.caches.jobs.drop(MINE)
+        family._job(job(), None)  # noqa: SLF001
+        family.pod(pod(), None)
+        family.claim(claim(), None)
+
+    _, family = looked_at(goes)
+    assert family.caches.gone == family.caches.last == {}
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
     [

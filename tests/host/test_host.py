@@ -202,7 +202,12 @@ def life(cluster: ClusterSettings, kubectl: Kubectl, images: dict[str, Image]) -
         up("--nodes", "4")
         four, routes, settings = nodes(), route_tables(), existing(NAME)[0]
         marker = own("get", "configmap", "marker", "-o", "jsonpath={.data.value}")
-        ask = ("getent", "hosts", "kubernetes.default.svc.cluster.local")
+        # The name server's containers were killed, too, and its status may be of before.
+        ask = (
+            "sh",
+            "-c",
+            "until getent hosts kubernetes.default.svc.cluster.local; do sleep 1; done",
+        )
         name = asked_there(own, settings.nodes[-1].name, images["base"].reference, *ask)
         down()
         after = differences()

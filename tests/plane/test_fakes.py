@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from support.api import Api
-    from support.plane.parts import ObserverProcess
     from support.plane.plane import Plane
+    from support.plane.process import Process
 
 Thing = dict[str, Any]
 BOTH = ("real", "fake")
@@ -125,23 +125,23 @@ class Judge:
 def judge(
     request: pytest.FixtureRequest, plane: Plane, kubeconfig: Path, namespace: str
 ) -> Iterator[Judge]:
-    """The observer's requests, of which none is sent by itself; one that runs does nothing."""
+    """The observer's requests, as a test sends them; operator and observer do nothing meanwhile."""
     with asyncio.Runner() as runner:
         if request.param == "fake":
             yield Judge(ObserverFake(), runner.run, NAMESPACE)
             return
         client = AsyncClient(KubeConfig.from_file(kubeconfig))
-        with paused(plane.observer):
+        with paused(plane.observer), paused(plane.operator.operator):
             yield Judge(ClusterApi(client), runner.run, namespace, plane.kubectl.api)
         runner.run(client.close())
 
 
 @contextmanager
-def paused(observer: ObserverProcess) -> Iterator[None]:
+def paused(process: Process) -> Iterator[None]:
     """For less than its lease lasts."""
-    observer.freeze()
+    process.freeze()
     yield
-    observer.thaw()
+    process.thaw()
 
 
 # What commands rely on.

@@ -6,7 +6,6 @@ What can be refused without a look at the host is in tests/unit/cli/test_main.py
 from __future__ import annotations
 
 import os
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -71,18 +70,14 @@ def test_a_range_that_the_host_uses_names_the_interface() -> None:
     assert fix == "  fix: give another `--node-range`"
 
 
-def test_a_corrupt_cached_program_is_named(cluster: ClusterSettings) -> None:
-    assert cluster
+def test_a_corrupt_cached_program_is_named(cluster: ClusterSettings, tmp_path: Path) -> None:
     kubectl = find_kubectl(cache_paths())
     assert kubectl is not None
-    program = kubectl.with_name("kubeadm")
-    good = program.with_name("kubeadm.good")
-    shutil.move(program, good)
-    try:
-        program.write_bytes(good.read_bytes()[:-1] + b"!")
-        result = devctl("local", "up", "--name", cluster.name)
-    finally:
-        shutil.move(good, program)
+    program, corrupt = kubectl.with_name("kubeadm"), tmp_path / "kubeadm"
+    corrupt.write_bytes(program.read_bytes()[:-1] + b"!")
+    # Others use the cache meanwhile.
+    prefix = unshared("--mount", f"mount --bind {corrupt} {program}")
+    result = devctl("local", "up", "--name", cluster.name, prefix=prefix)
     assert result.returncode == 1
     assert lines(result)[0] == (
         f"error: cached file `{program}` is corrupt: its checksum is not the recorded one"

@@ -74,6 +74,8 @@ def test_one_that_was_frozen_while_it_led_resumes_and_does_no_harm(
         stopped = server.get("devserver", "lab")[0]
         server.start(mode="distributed", distributed={"worldSize": 2})
         server.settle()
+        # Events follow the status that they tell of.
+        wait_until(lambda: ("Running", "2 of 2 replicas ready") in events(server), "it is told")
         before, said = server.get("devserver", "lab")[0], events(server)
         writes = second.figures()[WRITES]
     finally:

@@ -191,9 +191,12 @@ def test_a_pod_that_is_killed_is_told_first(
     command_line: CommandLine, project: Path, lab: DevServer
 ) -> None:
     running = command_line.start("run", "lab", "waits.py", cwd=project)
-    wait_until(lambda: left(lab).count("waits.py") >= 2, "both run", 60)
-    killed = lab.kill(1)
+    assert running.stdout
     assert running.stderr
+    # Before rank 1 has begun, its pod's end is a run that could not be started.
+    begun = (line for line in running.stdout if line.endswith(b"waiting\n"))
+    assert {next(begun), next(begun)} == {b"[0] waiting\n", b"[1] waiting\n"}
+    killed = lab.kill(1)
     told = next(line for line in running.stderr if line.startswith(b"rank "))
     # The other one, which cannot go on alone, has not been ended before.
     assert told.startswith(b"rank 1: pod `lab-1` ")

@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from support.tiers.budget import Used, is_good, table
+from support.tiers.failures import failures
 from support.tiers.stamps import Stamps, digest
 from support.tiers.tier import RESULTS, Tier, load, tier_of
 
@@ -53,7 +54,8 @@ class Run:
 
     def do(self) -> int:
         """Run them all; the exit code."""
-        RESULTS.mkdir(exist_ok=True)
+        shutil.rmtree(RESULTS, ignore_errors=True)
+        RESULTS.mkdir()
         with shared_folder(), self._building() as built:
             clustered = [tier for tier in self._tiers if tier.cluster]
             others = [tier for tier in self._tiers if not (tier.cluster or self._is_beside(tier))]
@@ -64,7 +66,7 @@ class Run:
                 self._one(tier)
             if clustered:
                 self._with_cluster(clustered, coming or self._start_cluster(built))
-        print(f"\n{table(self.rows)}")  # noqa: T201
+        print(f"\n{table(self.rows)}", *failures(RESULTS.glob("*.xml")), sep="\n")  # noqa: T201
         return 0 if is_good(self.rows) else 1
 
     @contextmanager

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from support.tiers.budget import Used, is_good, table
+from support.tiers.failures import failures
 from support.tiers.stamps import Stamps, digest
 from support.tiers.tier import load, tier_of
 
@@ -50,6 +52,15 @@ def test_what_ran_beside_another_tier_took_no_time_of_its_own() -> None:
     lines = table([Used("faults", 5.0), Used("molecule", 4.0, beside="faults")]).splitlines()
     assert lines[2].endswith("passed; beside faults")
     assert lines[3].split() == ["all", "5.0"]
+
+
+def test_what_failed_is_listed_with_its_place_and_its_first_line(tmp_path: Path) -> None:
+    lines = ["def test_a(): pass", "def test_b():", "    assert 1 == 2, 'one\\ntwo'"]
+    (tmp_path / "test_it.py").write_text("\n".join(lines))
+    result = tmp_path / "result.xml"
+    pytest_there = [sys.executable, "-m", "pytest", f"--junitxml={result}", "test_it.py"]
+    assert subprocess.run(pytest_there, cwd=tmp_path, check=False, capture_output=True).returncode
+    assert failures([result]) == ["test_it.py:3 in test_b: AssertionError: one"]
 
 
 def test_a_tier_beside_another_needs_no_cluster_and_the_other_one_does() -> None:

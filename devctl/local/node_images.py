@@ -67,12 +67,14 @@ def tag_image(node: NodePaths, reference: str, alias: str, ctr: str) -> None:
 def import_archive(node: NodePaths, archive: Path, ctr: str) -> None:
     """Import one docker or OCI archive.
 
+    `--local` sends containerd the layers that it lacks; its transfer service has all of them sent.
+
     Raises:
         StepError: containerd refused it.
     """
     with archive.open("rb") as source:
         result = subprocess.run(
-            [*enter(node), ctr, "--namespace", "k8s.io", "images", "import", "-"],
+            [*enter(node), ctr, "--namespace", "k8s.io", "images", "import", "--local", "-"],
             stdin=source,
             capture_output=True,
             text=True,

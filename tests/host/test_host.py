@@ -219,14 +219,15 @@ def life(cluster: ClusterSettings, kubectl: Kubectl, images: dict[str, Image]) -
 
 @pytest.mark.parametrize("moment", [moment.__name__ for moment in HALF_WAY])
 def test_down_leaves_nothing_of_an_up_that_was_killed(life: Life, moment: str) -> None:
-    assert life.half_way[moment] == {}
+    found = life.half_way[moment]
+    assert not found, found
 
 
 def test_down_leaves_nothing_of_four_nodes(life: Life) -> None:
     # Proof that the picture shows what a cluster does: an empty comparison would say nothing.
     shown = {"interfaces", "addresses", "routes", "namespaces", "nftables", "cgroups"}
     assert shown | {"mounts", "processes"} <= set(life.during)
-    assert life.after == {}
+    assert not life.after, life.after
 
 
 def test_reset_forgets_it(life: Life) -> None:

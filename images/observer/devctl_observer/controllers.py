@@ -108,7 +108,7 @@ class Controllers:
     def _keep(self, key: Key, applied: dict[str, Any]) -> Server:
         """Know what was written before the watch tells of it."""
         written = parse_server(applied)
-        self._caches.servers.put(key, int(written.metadata.resource_version or 0), written)
+        self._caches.servers.wrote(key, int(written.metadata.resource_version or 0), written)
         return written
 
     async def flavor(self, key: Key) -> float | None:
@@ -130,5 +130,5 @@ class Controllers:
             self.writes["flavor"] += 1
             written = parse_flavor(applied)
             version = int(written.metadata.resource_version or 0)
-            caches.flavors.put(key, version, written)
+            caches.flavors.wrote(key, version, written)
         return None

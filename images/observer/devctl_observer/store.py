@@ -59,6 +59,14 @@ class Store(Generic[T]):
             self._by_index[index].add(key)
         return True
 
+    def wrote(self, key: Key, version: int, item: T) -> None:
+        """Keep what a write of ours resulted in, unless the object has gone meanwhile.
+
+        The watch has told of its end then, and would never tell of it again.
+        """
+        if key in self._objects:
+            self.put(key, version, item)
+
     def drop(self, key: Key) -> T | None:
         """Forget an object; returns what was known of it."""
         entry = self._objects.pop(key, None)

@@ -187,6 +187,23 @@ def test_a_server_that_goes_while_it_is_woken_is_no_failure() -> None:
     assert controllers.wakes == 0
 
 
+def test_what_goes_while_its_status_is_written_stays_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    caches, cluster, controllers = filled()
+    write, stores = cluster.apply_status, {"DevServer": caches.servers}
+    stores["DevServerFlavor"] = caches.flavors
+
+    async def write_and_go(kind: Any, meta: Any, status: Any) -> Any:
+        written = await write(kind, meta, status)
+        stores[kind.name].drop(Key(meta.namespace, meta.name))
+        return written
+
+    monkeypatch.setattr(cluster, "apply_status", write_and_go)
+    asyncio.run(controllers.server(KEY))
+    asyncio.run(controllers.flavor(Key("", "cpu-small")))
+    assert len(cluster.written) == 2
+    assert not [*caches.servers, *caches.flavors]
+
+
 def test_a_change_that_is_not_applied_is_told_once() -> None:
     caches, cluster, controllers = filled()
     asyncio.run(controllers.server(KEY))

@@ -130,5 +130,5 @@ class ClaimController:
         """Know what was written before the watch tells of it."""
         written = CLAIM.parse(applied)
         version = meta_of(written.metadata).resource_version
-        self._caches.children.claims.put(key, int(version or 0), written)
+        self._caches.children.claims.wrote(key, int(version or 0), written)
         return written

@@ -182,5 +182,5 @@ class JobController:
     def _keep(self, key: Key, applied: dict[str, Any]) -> Job:
         """Know what was written before the watch tells of it."""
         written = parse_job(applied)
-        self._caches.jobs.put(key, int(written.metadata.resource_version or 0), written)
+        self._caches.jobs.wrote(key, int(written.metadata.resource_version or 0), written)
         return written

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from unit.observer.jobs.cluster import LATE, POD, VOLUME, Cluster, at_end, finished, holder
@@ -42,6 +44,26 @@ def test_a_claim_outlives_its_job_for_its_time() -> None:
     cluster.wait(100)
     after = (cluster.gone_at[VOLUME] - over).total_seconds()
     assert 50 <= after <= 50 + LATE
+
+
+def test_a_job_that_goes_while_it_is_written_to_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The watch tells of its end before the answer to the write is there."""
+    cluster = Cluster()
+    wake = cluster.wake
+
+    async def wake_and_go(*about: Any) -> dict[str, Any]:
+        written = await wake(*about)
+        cluster.drop("jobs", "my-job")
+        return written
+
+    monkeypatch.setattr(cluster, "wake", wake_and_go)
+    cluster.create(pvcTTLSecondsAfterFinished=0)
+    cluster.runs()
+    cluster.exits()
+    assert cluster.woken
+    assert not list(cluster.process.caches.jobs)
+    cluster.wait(LATE)
+    assert VOLUME not in cluster.claims
 
 
 def test_a_claim_of_a_job_that_never_ended_counts_from_when_it_was_released() -> None:

@@ -132,7 +132,7 @@ def judge(
             return
         client = AsyncClient(KubeConfig.from_file(kubeconfig))
         with paused(plane.observer), paused(plane.operator.operator):
-            yield Judge(ClusterApi(client), runner.run, namespace, plane.kubectl.api)
+            yield Judge(ClusterApi(client, lambda: True), runner.run, namespace, plane.kubectl.api)
         runner.run(client.close())
 
 

@@ -45,7 +45,7 @@ async def run(settings: Settings) -> None:
     """Wait for the lease, then observe until cancelled or until the lease is lost."""
     client = AsyncClient(timeout=httpx2.Timeout(10))
     election = Election(client, LEASE, settings.namespace, settings.identity)
-    observer = Observer(client)
+    observer = Observer(client, election.leads)
     try:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(serve(settings.port, observer.metrics))

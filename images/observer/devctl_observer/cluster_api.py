@@ -14,10 +14,11 @@ from lightkube.models.core_v1 import EventSource, ObjectReference
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Event
 
+from devctl_observer.election import LeadershipLostError
 from devctl_observer.timestamps import utc_now
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from lightkube import AsyncClient
@@ -44,11 +45,12 @@ class ClusterApi:
 
     Args:
         client: For everything that lightkube has a method for.
+        leads: Whether this process may write. One that was frozen may not, and has not heard yet.
     """
 
-    def __init__(self, client: AsyncClient) -> None:
+    def __init__(self, client: AsyncClient, leads: Callable[[], bool]) -> None:
         """Open a second client for what lightkube cannot say: preconditions, the Date header."""
-        self._client = client
+        self._client, self._leads = client, leads
         self._http = client_adapter.AsyncClient(client.config, client_adapter.ConnectionParams())
 
     async def apply_status(
@@ -77,7 +79,11 @@ class ClusterApi:
         The UID keeps one that was deleted meanwhile from being made anew, and the version its
         successor from what is true of it: where a status is written, the API server takes no
         notice of the UID.
+
+        Raises:
+            LeadershipLostError: Somebody else may be at work.
         """
+        self._check()
         where: Any = {"namespace": meta.namespace} if meta.namespace else {}
         read = {"name": meta.name, "uid": meta.uid, "resourceVersion": meta.resource_version}
         body["metadata"] = read | where | metadata
@@ -88,6 +94,7 @@ class ClusterApi:
 
     async def tell(self, kind: Kind[Any], meta: Meta, version: str, said: Transition) -> None:
         """Post an Event about an object; the same transition gives the same Event."""
+        self._check()
         now = utc_now()
         parts = f"{meta.uid}\n{version}\n{said.reason}\n{said.message}"
         digest = hashlib.sha256(parts.encode()).hexdigest()[:16]
@@ -144,6 +151,7 @@ class ClusterApi:
 
         Its children go by their owner references, in the background.
         """
+        self._check()
         body = {
             "kind": "DeleteOptions",
             "apiVersion": "v1",
@@ -155,6 +163,10 @@ class ClusterApi:
             return False
         answer.raise_for_status()
         return True
+
+    def _check(self) -> None:
+        if not self._leads():
+            raise LeadershipLostError("the lease was not renewed in time: nothing is written")
 
 
 def _names(status: Any, name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -58,6 +59,11 @@ class Election:
         self._client = client
         self._name, self._namespace, self._identity = name, namespace, identity
         self._seen: tuple[str, float] = ("", 0.0)
+        self._renewed = -math.inf
+
+    def leads(self) -> bool:
+        """Whether nobody else can have begun: a process may be frozen for any time, anywhere."""
+        return self._clock() - self._renewed <= RENEW
 
     async def win(self) -> None:
         """Wait until the lease is ours."""
@@ -71,13 +77,9 @@ class Election:
         Raises:
             LeadershipLostError: It could not be renewed in time.
         """
-        renewed = self._clock()
         while True:
             await asyncio.sleep(PAUSE)
-            began = self._clock()
-            if await self._try():
-                renewed = began
-            elif self._clock() - renewed > RENEW:
+            if not (await self._try() or self.leads()):
                 raise LeadershipLostError(f"lease `{self._name}` could not be renewed")
 
     async def release(self) -> None:
@@ -93,12 +95,16 @@ class Election:
 
     async def _try(self, *, heir: bool = False) -> bool:
         """Take or renew the lease, perhaps our pod's earlier one; returns whether it is ours."""
+        began = self._clock()
         try:
             async with asyncio.timeout(RENEW / 2):
-                return await self._take(heir=heir)
+                ours = await self._take(heir=heir)
         except (httpx2.HTTPError, TimeoutError) as error:
             log.info("lease: %r", error)
             return False
+        if ours:
+            self._renewed = began
+        return ours
 
     async def _take(self, *, heir: bool) -> bool:
         try:

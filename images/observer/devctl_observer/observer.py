@@ -37,13 +37,14 @@ class Observer:
 
     Args:
         client: The cluster.
+        leads: Whether this process may write.
     """
 
-    def __init__(self, client: AsyncClient) -> None:
+    def __init__(self, client: AsyncClient, leads: Callable[[], bool]) -> None:
         """Watch nothing yet."""
         self._client = client
         self.children = Children()
-        api = ClusterApi(client)
+        api = ClusterApi(client, leads)
         self.families: Sequence[Family] = [Servers(self.children, api), Jobs(self.children, api)]
         self._clock = ClockWatch(self._look_again)
 

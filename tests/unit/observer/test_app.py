@@ -105,10 +105,13 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         async def release(self) -> None:
             done.append("release")
 
+        def leads(self) -> bool:
+            return True
+
     class FakeObserver:
         metrics = str
 
-        def __init__(self, _client: object) -> None:
+        def __init__(self, *_: object) -> None:
             pass
 
         async def run(self) -> None:

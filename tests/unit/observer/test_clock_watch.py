@@ -48,7 +48,7 @@ def test_it_looks_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_observer_watches_the_clock_for_each_family(monkeypatch: pytest.MonkeyPatch) -> None:
     """A deadline that a set clock has brought nearer must not wait for the timer of before."""
     monkeypatch.setattr(clock_watch, "PAUSE", 0)
-    monkeypatch.setattr(observer, "ClusterApi", lambda _: None)
+    monkeypatch.setattr(observer, "ClusterApi", lambda *_: None)
     told: list[int] = []
 
     class Family:
@@ -64,7 +64,7 @@ def test_an_observer_watches_the_clock_for_each_family(monkeypatch: pytest.Monke
             told.append(self._number)
 
     async def play() -> None:
-        one = Observer(cast("AsyncClient", None))
+        one = Observer(cast("AsyncClient", None), bool)
         one.families = [cast("Any", Family(1)), cast("Any", Family(2))]
         monkeypatch.setattr(one, "_shared", list)
         ticks = count(step=60.0)

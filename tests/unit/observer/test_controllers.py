@@ -189,8 +189,8 @@ def test_a_server_that_goes_while_it_is_woken_is_no_failure() -> None:
 
 def test_what_goes_while_its_status_is_written_stays_away(monkeypatch: pytest.MonkeyPatch) -> None:
     caches, cluster, controllers = filled()
-    write, stores = cluster.apply_status, {"DevServer": caches.servers}
-    stores["DevServerFlavor"] = caches.flavors
+    write = cluster.apply_status
+    stores: dict[str, Any] = {"DevServer": caches.servers, "DevServerFlavor": caches.flavors}
 
     async def write_and_go(kind: Any, meta: Any, status: Any) -> Any:
         written = await write(kind, meta, status)

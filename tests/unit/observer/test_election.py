@@ -81,7 +81,7 @@ def test_the_lease_of_a_leader_that_died_is_taken_when_its_duration_is_over() ->
 
     async def play() -> None:
         await candidate(cluster, "dead").win()
-        cluster.lease.spec = LeaseSpec(holderIdentity="dead", leaseDurationSeconds=50)
+        cluster.lease.spec = LeaseSpec(holderIdentity="dead", leaseDurationSeconds=100)
         heir = candidate(cluster, "heir")
         await for_turns(heir.win(), 40)
         assert cluster.lease.spec.holderIdentity == "dead"
@@ -112,6 +112,24 @@ def test_a_process_does_not_wait_for_the_lease_of_its_own_pod() -> None:
         # Were the first one still there, it would end, and not take it back.
         await for_turns(first.hold(), 20)
         assert cluster.lease.spec.holderIdentity == "pod-1_b"
+
+    asyncio.run(play())
+
+
+def test_one_that_was_frozen_does_not_lead_before_it_has_renewed() -> None:
+    cluster, now = FakeLease(), [0.0]
+    client = cast("AsyncClient", cluster)
+
+    async def play() -> None:
+        leader = Election(client, "l", "n", "me", clock=lambda: now[0])
+        assert not leader.leads()
+        await leader.win()
+        assert leader.leads()
+        now[0] += election.RENEW + 1
+        assert not leader.leads()
+        # Nobody has wanted the lease meanwhile.
+        await for_turns(leader.hold(), 20)
+        assert leader.leads()
 
     asyncio.run(play())
 

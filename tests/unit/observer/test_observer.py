@@ -139,7 +139,7 @@ def test_what_is_gone_is_remembered_and_a_clock_that_was_set_concerns_all(looked
 
 
 def test_every_family_hears_of_what_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observer, "ClusterApi", lambda _: None)
+    monkeypatch.setattr(observer, "ClusterApi", lambda *_: None)
     told: list[str] = []
 
     class Listener:
@@ -148,7 +148,7 @@ def test_every_family_hears_of_what_is_shared(monkeypatch: pytest.MonkeyPatch) -
         def __getattr__(self, name: str) -> Any:
             return lambda *_: told.append(name)
 
-    one = Observer(cast("AsyncClient", None))
+    one = Observer(cast("AsyncClient", None), bool)
     one.families = [cast("Any", Listener()), cast("Any", Listener())]
     for followed in one._shared():  # noqa: SLF001
         followed.changed(None, None)

@@ -12,6 +12,7 @@ import httpx2
 import pytest
 from devctl_observer import kinds
 from devctl_observer.cluster_api import ClusterApi
+from devctl_observer.election import LeadershipLostError
 from devctl_observer.jobs.kinds import CLAIM, JOB
 from devctl_observer.model import Meta
 from devctl_observer.observer import Observer
@@ -61,6 +62,10 @@ def recorder() -> tuple[list[httpx2.Request], Answer]:
     return asked, answer
 
 
+def leads() -> bool:
+    return True
+
+
 def refusal(code: int) -> httpx2.Response:
     status = {"kind": "Status", "code": code, "message": "no", "details": {"name": "my-dev"}}
     headers = {"Date": "Sat, 21 Nov 2026 12:00:00 GMT"}
@@ -75,7 +80,7 @@ def test_a_path_that_nobody_serves_is_no_object_that_is_gone(
     connect: Callable[[Answer], AsyncClient], body: Any
 ) -> None:
     async def play() -> None:
-        api = ClusterApi(connect(lambda _: httpx2.Response(404, json=body)))
+        api = ClusterApi(connect(lambda _: httpx2.Response(404, json=body)), leads)
         with pytest.raises(httpx2.HTTPError):
             await api.read(kinds.SERVER, server().metadata)
 
@@ -88,7 +93,7 @@ def test_a_status_is_applied_to_that_very_object(
     asked, answer = recorder()
 
     async def play() -> None:
-        api = ClusterApi(connect(answer))
+        api = ClusterApi(connect(answer), leads)
         await api.apply_status(kinds.SERVER, server().metadata, {"phase": "Running"})
         await api.apply_status(kinds.FLAVOR, Meta("gpu", uid="f"), {"schedulable": True})
 
@@ -111,13 +116,33 @@ def test_a_status_is_applied_to_that_very_object(
     assert second.url.path == "/apis/devops.yourcompany.com/v1/devserverflavors/gpu/status"
 
 
+def test_who_may_not_lead_any_more_writes_nothing(
+    connect: Callable[[Answer], AsyncClient],
+) -> None:
+    asked, answer = recorder()
+
+    async def play() -> None:
+        api, meta = ClusterApi(connect(answer), lambda: False), server().metadata
+        for write in (
+            api.apply_status(kinds.SERVER, meta, {}),
+            api.wake(kinds.SERVER, meta, "v"),
+            api.tell(kinds.SERVER, meta, "1", Transition("Normal", "Running", "it runs")),
+            api.delete(kinds.SERVER, meta),
+        ):
+            with pytest.raises(LeadershipLostError):
+                await write
+
+    asyncio.run(play())
+    assert asked == []
+
+
 def test_a_role_is_woken_by_one_annotation_of_that_very_object(
     connect: Callable[[Answer], AsyncClient],
 ) -> None:
     asked, answer = recorder()
 
     async def play() -> None:
-        await ClusterApi(connect(answer)).wake(kinds.SERVER, server().metadata, "v")
+        await ClusterApi(connect(answer), leads).wake(kinds.SERVER, server().metadata, "v")
 
     asyncio.run(play())
     assert [(r.method, r.url.path) for r in asked] == [("PATCH", PATH)]
@@ -147,7 +172,7 @@ def test_a_deletion_names_uid_and_version_and_reading_tells_the_servers_time(
         return httpx2.Response(200, json=STORED, headers=headers)
 
     async def play() -> None:
-        api = ClusterApi(connect(answer))
+        api = ClusterApi(connect(answer), leads)
         fresh = await api.read(kinds.SERVER, server().metadata)
         assert fresh.item
         assert fresh.item.metadata.uid == "u-1"
@@ -165,7 +190,7 @@ def test_what_is_gone_or_another_is_not_deleted(
     connect: Callable[[Answer], AsyncClient], code: int
 ) -> None:
     async def play() -> None:
-        api = ClusterApi(connect(lambda _: refusal(code)))
+        api = ClusterApi(connect(lambda _: refusal(code)), leads)
         assert not await api.delete(kinds.SERVER, server().metadata)
         if code == 404:
             assert (await api.read(kinds.SERVER, server().metadata)).item is None
@@ -184,7 +209,7 @@ def test_the_same_transition_is_the_same_event(connect: Callable[[Answer], Async
 
     async def play() -> None:
         nonlocal code
-        api, said = ClusterApi(connect(answer)), Transition("Normal", "Running", "it runs")
+        api, said = ClusterApi(connect(answer), leads), Transition("Normal", "Running", "it runs")
         await api.tell(kinds.SERVER, server().metadata, "7", said)
         for code in (409, 403):  # noqa: B007 - read by the answer
             await api.tell(kinds.SERVER, server().metadata, "7", said)
@@ -208,7 +233,7 @@ def test_a_claim_gets_a_condition_and_notes_and_goes(
         return httpx2.Response(200, json=stored)
 
     async def play() -> None:
-        api = ClusterApi(connect(answer))
+        api = ClusterApi(connect(answer), leads)
         meta = Meta("artifacts-j", uid="c", namespace="n", resource_version="7")
         applied = await api.apply_status(CLAIM, meta, {"conditions": []})
         assert CLAIM.parse(applied).metadata
@@ -309,7 +334,7 @@ def test_the_whole_observer_writes_each_status_once(
         return httpx2.Response(200, json={"metadata": {"resourceVersion": "8"}, "items": found})
 
     async def play() -> str:
-        observer = Observer(connect(answer))
+        observer = Observer(connect(answer), leads)
         task = asyncio.ensure_future(observer.run())
         async with asyncio.timeout(30):
             while len(told) < 2 or len(written) < 3:  # noqa: ASYNC110 - the answers have no event

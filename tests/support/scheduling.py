@@ -16,6 +16,21 @@ SPREAD = {
     "test_molecule",
 }
 
+# Last, one of them would go on alone while the other processes have nothing to do.
+LONG = {
+    "test_account_rights",
+    "test_convergence",
+    "test_egpu",
+    "test_job_life",
+    "test_job_takeover",
+    "test_namespaces",
+    "test_observer_faults",
+    "test_observer_leads",
+    "test_runner",
+    "test_takeover",
+}
+"""Modules that take long for their number of tests."""
+
 
 def together(test: str) -> str:
     """The name of a test's group, by its id: the test itself, or its module."""
@@ -24,7 +39,13 @@ def together(test: str) -> str:
 
 
 class Scheduling(LoadScopeScheduling):
-    """Gives a process a whole group at a time, and the largest groups first."""
+    """Gives a process a whole group at a time: first the largest, then those that take long."""
+
+    def schedule(self) -> None:
+        """Begin; xdist has counted the tests of each group."""
+        super().schedule()
+        for group in LONG & self.workqueue.keys():
+            self.workqueue.move_to_end(group, last=False)
 
     def _split_scope(self, nodeid: str) -> str:
         return together(nodeid)

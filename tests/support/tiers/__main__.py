@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -65,7 +65,7 @@ class Run:
             coming: subprocess.Popen[bytes] | None = None
             for tier in others:
                 if tier.name == "plane" and clustered:
-                    coming = self._start_cluster(built)
+                    coming = self._start_cluster(built, tier.minutes - CLUSTER_MINUTES - 0.5)
                 self._one(tier)
             if clustered:
                 self._with_cluster(clustered, coming or self._start_cluster(built))
@@ -97,13 +97,17 @@ class Run:
                 if coming and coming.poll() is None:
                     coming.terminate()
 
-    def _start_cluster(self, built: Callable[[], bool]) -> subprocess.Popen[bytes]:
+    def _start_cluster(
+        self, built: Callable[[], bool], later: float = 0
+    ) -> subprocess.Popen[bytes]:
+        """Bring the cluster up, some minutes later: one that nobody uses takes from who works."""
         before = time.monotonic()
         passed = built()
         self._row(Used("build", since(before), None, passed, "waited for"))
         if not self._keep:
             self._step("reset", "reset", None)
-        return subprocess.Popen(prepare("up"), stdin=subprocess.DEVNULL, cwd=REPOSITORY)
+        command = ["sh", "-c", f'sleep {later * 60:.0f}; exec "$@"', "sh", *prepare("up")]
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, cwd=REPOSITORY)
 
     def _with_cluster(self, tiers: Sequence[Tier], coming: subprocess.Popen[bytes]) -> None:
         before = time.monotonic()
@@ -111,14 +115,11 @@ class Run:
         self._row(Used("cluster", since(before), CLUSTER_MINUTES, passed, "waited for"))
         try:
             with ThreadPoolExecutor() as pool:
-                coming_too: list[Future[str]] = []
+                coming_too = []
                 for tier in tiers if passed else ():
                     beside = [other for other in self._tiers if other.beside == tier.name]
-
-                    def begin(beside: list[Tier] = beside) -> None:
-                        coming_too.extend(pool.submit(self._quietly, other) for other in beside)
-
-                    self._one(tier, before_last=begin)
+                    coming_too += [pool.submit(self._quietly, other) for other in beside]
+                    self._one(tier)
             for output in coming_too:
                 print(output.result(), flush=True)  # noqa: T201
         finally:
@@ -141,19 +142,10 @@ class Run:
             output.seek(0)
             return f"{title(tier)}\n{output.read()}"
 
-    def _one(
-        self,
-        tier: Tier,
-        prefix: Sequence[str] = (),
-        output: IO[str] | None = None,
-        before_last: Callable[[], None] = lambda: None,
-    ) -> None:
+    def _one(self, tier: Tier, prefix: Sequence[str] = (), output: IO[str] | None = None) -> None:
         before = time.monotonic()
         passed = True
-        commands = tier.commands()
-        for command in commands:
-            if command is commands[-1]:
-                before_last()
+        for command in tier.commands():
             if output is None:
                 print(title(tier), flush=True)  # noqa: T201
             line = [*prefix, *command]

@@ -25,8 +25,7 @@ class Tier:
         runs: The command lines, one after the other.
         inputs: What decides about its result, as git names it.
         cluster: Whether it needs the tests' cluster of real nodes.
-        beside: The tier with whose last command line it begins, giving way to it and to those that
-            follow; empty for none.
+        beside: The tier with which it begins, giving way to it; empty for none.
     """
 
     name: str

@@ -35,7 +35,7 @@ def devserver_values(
     Raises:
         ApplyError: The flavor that it needs cannot be told.
     """
-    name, live = server["metadata"]["name"], server["spec"]
+    name, labels, live = server["metadata"]["name"], identity(server), server["spec"]
     pods = made_from(server, flavors, statefulset, running)
     spec, flavor = pods["spec"], pods["flavor"]
     nodes, _ = shape(spec)
@@ -44,7 +44,7 @@ def devserver_values(
     size = live["persistentHomeSize"]
     return {
         "name": name,
-        "labels": identity(server),
+        "labels": labels,
         "replicas": 0 if live.get("stopped", False) else nodes,
         "update_strategy": update_strategy(server, statefulset, running, pods),
         "made_from": {MADE_FROM: text_of(pods)},
@@ -60,7 +60,7 @@ def devserver_values(
         "shared_claim": spec.get("sharedVolumeClaimName"),
         "ssh": spec.get("enableSSH", True),
         "homes": homes(name, nodes, size, claims),
-        "claim_templates": claim_templates(statefulset, identity(server), size),
+        "claim_templates": claim_templates(statefulset, labels, size),
     }
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import MASTER_PORT, Condition, Phase
+from devctl.api.occupancy import is_occupied
 from devctl_observer.applied import obstacle
 from devctl_observer.conditions import UNKNOWN, condition, find, merge, word
 from devctl_observer.deadlines import expiry
@@ -82,7 +83,9 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
         recorded(pod.metadata.annotations if pod.metadata else None) or (made and made.flavor)
         for pod in seen.pods
     ]
-    lasting = [] if server.ends else runs_on
+    # As the role judges it: what nobody works in, it makes anew from the spec.
+    occupied = any(is_occupied(pod.to_dict()) for pod in seen.pods)
+    lasting = runs_on if occupied and not server.ends else []
     then = advice(server, problem or obstacle(server))
     ready = condition(
         Condition.READY, word(verdict.phase is Phase.RUNNING), verdict.reason, verdict.message

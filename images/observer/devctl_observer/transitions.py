@@ -51,8 +51,7 @@ def _holds(status: Mapping[str, Any], kind: Condition) -> bool:
     if find(status, kind).get("status") != "True":
         return False
     if kind is Condition.RESTART_REQUIRED:
-        # While nothing is ready the role is about to take the change up by itself.
-        return bool(status.get("readyReplicas"))
+        return True
     # A change of spec.flavor is told of once, as RestartRequired.
     other = find(status, kind).get("reason") == "OtherFlavor"
     return not (other and find(status, Condition.RESTART_REQUIRED).get("status") == "True")

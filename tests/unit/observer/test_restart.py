@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from devctl.api.labels import FLAVOR, FLAVOR_GENERATION, MADE_FROM
 from devctl.api.pod_spec import shape
-from unit.observer.objects import NOW, ago, distributed, flavor, made_from, pod, server
+from unit.observer.objects import NOW, ago, container, distributed, flavor, made_from, pod, server
 
 RUN = "to use it, stop and start the server: `devctl stop my-dev && devctl start my-dev`"
 
@@ -182,10 +182,21 @@ def test_nobody_is_told_to_stop_what_could_not_start_again() -> None:
 def test_what_is_taken_up_at_once_is_no_event() -> None:
     before = seen(server(), made_from(), pod())
     broken = seen(server(image="torch:2"), made_from(), pod())
-    assert said(broken)[0] == "True"
+    assert said(broken)[:2] == ("False", "NotRunning")
+    assert said(broken, "FlavorOutdated")[:2] == ("False", "NotRunning")
     assert list(transitions(before, broken)) == []
     ready = seen(server(image="torch:2"), made_from(), pod(ready=True))
     assert [t.reason for t in transitions(broken, ready)] == ["Running", "RestartRequired"]
+
+
+def test_a_node_that_is_silent_does_not_say_that_nobody_works_there() -> None:
+    """Its pods are not ready any more, and the programs in them go on."""
+    silent = pod(containerStatuses=[container(ready=True)])
+    found = seen(server(image="torch:2"), made_from(), silent)
+    assert found["readyReplicas"] == 0
+    assert said(found)[:2] == ("True", "SpecChanged")
+    before = seen(server(), made_from(), silent)
+    assert [t.reason for t in transitions(before, found)] == ["RestartRequired"]
 
 
 @pytest.mark.parametrize(
@@ -205,7 +216,7 @@ def test_a_flavor_is_outdated_when_it_gives_other_pods(now: Any, expected: Any) 
 
 
 def test_a_pod_of_an_earlier_record_counts_by_its_generation() -> None:
-    found = seen(server(), made_from(generation=2), pod(), flavors=[flavor(generation=2)])
+    found = seen(server(), made_from(generation=2), pod(ready=True), flavors=[flavor(generation=2)])
     assert said(found, "FlavorOutdated")[:2] == ("True", "FlavorChanged")
 
 

@@ -221,7 +221,7 @@ def test_the_default_flavor_serves_who_names_none() -> None:
         ([pod(ready=True)], 2, "cpu-small", ("True", "FlavorChanged")),
         ([pod(ready=True)], 1, "other", ("True", "OtherFlavor")),
         ([], 2, "cpu-small", ("False", "NotRunning")),
-        ([pod(meta={"annotations": None})], 1, "cpu-small", ("Unknown", "NotRecorded")),
+        ([pod(ready=True, meta={"annotations": None})], 1, "cpu-small", ("Unknown", "NotRecorded")),
     ],
 )
 def test_a_flavor_that_changed_waits_for_the_next_start(

@@ -89,6 +89,8 @@ def all_that_servers_cause(server: DevServer, clocks: Callable[[int, int], None]
     server.wait("Applied")
     server.stop()
     clocks(DAY, DAY)
+    wait_until(lambda: server.condition("Expiring")["reason"] == "Soon", "notice is given")
+    clocks(2 * DAY, 2 * DAY)
     wait_until(lambda: not server.get("devserver", server.name), "its time is over")
     clocks(0, 0)
 

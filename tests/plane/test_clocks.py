@@ -61,7 +61,7 @@ def test_a_server_goes_after_its_week_and_its_home_stays(
     assert home
     observer.set_clocks(own=7 * DAY - HOUR - A_MOMENT, server=7 * DAY - HOUR - A_MOMENT)
     assert expiring(server) == ("False", "TimeToLive")
-    observer.set_clocks(own=7 * DAY - A_MOMENT, server=7 * DAY - A_MOMENT)
+    observer.set_clocks(own=7 * DAY - HOUR + A_MOMENT, server=7 * DAY - HOUR + A_MOMENT)
     wait_expiring(server, "True", "Soon")
     assert server.condition("Ready")["status"] == "True"
     observer.set_clocks(own=7 * DAY + A_MOMENT, server=7 * DAY + A_MOMENT)
@@ -94,6 +94,9 @@ def test_one_clock_alone_deletes_no_server(server: DevServer, observer: Observer
     wait_expiring(server, "False", "TimeToLive")
     assert server.uids("devserver") == uid
     observer.set_clocks(own=8 * DAY, server=8 * DAY)
+    wait_expiring(server, "True", "Soon")
+    assert server.uids("devserver") == uid, "a time that is over at once leaves the notice"
+    observer.set_clocks(own=8 * DAY + HOUR, server=8 * DAY + HOUR)
     wait_deleted(server)
 
 

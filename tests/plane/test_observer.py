@@ -290,7 +290,7 @@ def test_time_to_live_deletes_the_server_and_not_its_home(
     home = kubectl.api.get("pvc", "home-box-0", namespace)
 
     looks = plane.observer.figures()[LOOKS]
-    clocks(DAY - 600)
+    clocks(DAY - 3500)
     wait_until(lambda: plane.observer.figures()[LOOKS] > looks, "it looks again")
     assert make.status()["phase"] == "Running"
     clocks(DAY)
@@ -312,6 +312,8 @@ def test_a_time_that_is_over_while_nobody_watches_is_over_all_the_same(
     clocks(DAY)
     kubectl.api.delete("pod", "box-0", namespace)
     plane.observer.start()
+    wait_until(lambda: condition(make.status(), "Expiring")["reason"] == "Soon", "notice is given")
+    clocks(DAY + 3600)
     wait_until(lambda: kubectl.api.get("devserver", "box", namespace) is None, "it goes")
     assert kubectl.api.get("pvc", "home-box-0", namespace)
 

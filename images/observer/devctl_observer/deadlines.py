@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from devctl.api.devserver import Condition
 from devctl.api.durations import parse_duration
+from devctl_observer.conditions import TRUE, find
+from devctl_observer.timestamps import from_text
 
 if TYPE_CHECKING:
     from devctl_observer.model import Server
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
 SKEW = timedelta(minutes=1)
 """A creation further in the future than this means that a clock is wrong."""
 _LONGEST_NOTICE = timedelta(hours=1)
+_ENOUGH = 0.9
+"""How much of the notice has to have passed: it is given a moment after its time has come."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,11 @@ class Expiry:
 
 
 def expiry(server: Server, now: datetime) -> Expiry | None:
-    """The deadline, or None where there is none or the times cannot be trusted."""
+    """The deadline, or None where there is none or the times cannot be trusted.
+
+    Nobody's server goes without notice: where its time is over at once, as when `timeToLive` is
+    lowered or nobody has looked for a day, it goes when the notice is.
+    """
     lifecycle = server.spec.lifecycle
     created = server.metadata.creation_timestamp
     if lifecycle is None or lifecycle.time_to_live is None or created is None:
@@ -39,7 +48,17 @@ def expiry(server: Server, now: datetime) -> Expiry | None:
         return None
     if live <= timedelta(0):
         return None
-    return Expiry(at, at - min(_LONGEST_NOTICE, live / 10))
+    notice = min(_LONGEST_NOTICE, live / 10)
+    begins = at - notice
+    if now >= begins:
+        at = max(at, (_warned(server) or now) + notice * _ENOUGH)
+    return Expiry(at, begins)
+
+
+def _warned(server: Server) -> datetime | None:
+    """Since when its status has said that it goes soon; None where it does not."""
+    said = find(server.status, Condition.EXPIRING)
+    return from_text(said.get("lastTransitionTime")) if said.get("status") == TRUE else None
 
 
 def is_early(server: Server, now: datetime) -> bool:

@@ -16,8 +16,9 @@ def utc_now() -> datetime:
 
 
 def from_text(text: object) -> datetime | None:
-    """The moment that a status names; None where it names none."""
+    """The moment that a status names; None where it names none, as without a time zone."""
     try:
-        return datetime.fromisoformat(str(text))
+        found = datetime.fromisoformat(str(text))
     except ValueError:
         return None
+    return found if found.tzinfo else None

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from devctl_observer.model import Server
 
 
-def lived(ttl: Any, created: str | None = None, **meta: Any) -> Server:
+def lived(ttl: Any, created: str | None = None, warned: str | None = ago(days=1), **meta: Any) -> Server:
+    """A server of an age, whose owner was warned at some time."""
     meta = {"creationTimestamp": created, **meta}
-    return server(meta=meta, lifecycle={"timeToLive": ttl})
+    told = {"type": "Expiring", "status": "True", "lastTransitionTime": warned}
+    status = {"conditions": [told]} if warned else {}
+    return server(status, meta=meta, lifecycle={"timeToLive": ttl})
 
 
 @pytest.mark.parametrize(
@@ -39,10 +42,29 @@ def lived(ttl: Any, created: str | None = None, **meta: Any) -> Server:
         (lived(-60, ago(days=9)), False),
         (lived("99999999d", ago(days=9)), False),
         (lived(3600, ago(hours=2), deletionTimestamp=ago(seconds=1)), False),
+        # Six minutes are an hour's notice.
+        (lived(3600, ago(hours=2), ago(minutes=6)), True),
+        (lived(3600, ago(hours=2), ago(minutes=5)), False),
+        (lived(3600, ago(hours=2), None), False),
+        (lived(3600, ago(hours=2), "yesterday"), False),
     ],
 )
 def test_what_is_due(candidate: Server, due: bool) -> None:  # noqa: FBT001
     assert is_due(candidate, NOW) is due
+
+
+def test_a_time_that_is_over_at_once_leaves_the_notice() -> None:
+    """As when `timeToLive` is lowered, or nobody has looked for a day."""
+    late = lived("10h", ago(days=3), warned=None)
+    found = server_status(Observed(late), NOW)
+    assert found["conditions"][0]["reason"] == "Soon"
+    assert found["expiresAt"] == ago(minutes=-54)
+    warned = server(found, meta={"creationTimestamp": ago(days=3)}, lifecycle={"timeToLive": "10h"})
+    for minutes, due in ((0, False), (53, False), (54, True)):
+        assert is_due(warned, NOW + timedelta(minutes=minutes)) is due
+    # What is written down stays as it is.
+    later = server_status(Observed(warned), NOW + timedelta(minutes=30))
+    assert later["expiresAt"] == found["expiresAt"]
 
 
 def test_no_clock_and_one_dissenting_clock_delete_nothing() -> None:

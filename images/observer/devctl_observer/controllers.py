@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,8 @@ from devctl_observer.conditions import own_part
 from devctl_observer.deadlines import is_due, next_look
 from devctl_observer.expiry import expire
 from devctl_observer.flavor_status import flavor_status
-from devctl_observer.missing import GRACE, missing, settled
+from devctl_observer.losses import GRACE, Losses
+from devctl_observer.missing import missing
 from devctl_observer.model import parse_flavor, parse_server
 from devctl_observer.server_status import OWN, server_status
 from devctl_observer.timestamps import utc_now
@@ -24,6 +26,8 @@ from devctl_observer.transitions import transitions
 from devctl_observer.wake import digest, wake_value
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from devctl_observer.caches import Caches
     from devctl_observer.cluster_api import ClusterApi
     from devctl_observer.model import Server
@@ -42,12 +46,16 @@ class Controllers:
     Args:
         caches: What was observed.
         api: What can be changed.
+        steady: Seconds that pass, from whenever.
     """
 
-    def __init__(self, caches: Caches, api: ClusterApi) -> None:
+    def __init__(
+        self, caches: Caches, api: ClusterApi, *, steady: Callable[[], float] = time.monotonic
+    ) -> None:
         """Count from zero."""
         self._caches = caches
         self._api = api
+        self._losses = Losses(steady)
         self.writes = {"devserver": 0, "flavor": 0}
         self.looks = {"devserver": 0, "flavor": 0}
         self.wakes = 0
@@ -56,6 +64,7 @@ class Controllers:
         """Bring a server's status up to date; returns the seconds until time changes it."""
         server = self._caches.servers.get(key)
         if server is None:
+            self._losses.forget(key)
             return None
         self.looks["devserver"] += 1
         now = utc_now()
@@ -64,7 +73,7 @@ class Controllers:
         seen = self._caches.observe(key, server)
         wanted = server_status(seen, now)
         lost = missing(seen)
-        unsure = bool(lost) and not settled(seen, now)
+        unsure = self._losses.is_unsure(key, lost=bool(lost))
         try:
             if own_part(server.status, OWN) != wanted:
                 server = await self._write(key, server, wanted)
@@ -77,7 +86,7 @@ class Controllers:
         if is_due(server, now):
             return _DOUBT
         if unsure:
-            return GRACE.total_seconds()
+            return GRACE
         wait = next_look(server, now)
         # Timers may fire a moment early; a second later it is certainly time.
         return wait.total_seconds() + 1 if wait else None

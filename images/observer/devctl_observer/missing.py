@@ -7,20 +7,13 @@ role for nothing. So it does not watch the kinds that have a status; they are wa
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from devctl.api.devserver import Condition, home_names
 from devctl_observer.conditions import TRUE, find
-from devctl_observer.timestamps import from_text
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from devctl_observer.server_status import Observed
-
-GRACE = timedelta(seconds=3)
-"""The role's word that all is there comes over another watch than what is there."""
 
 
 def missing(seen: Observed) -> list[str]:
@@ -33,9 +26,3 @@ def missing(seen: Observed) -> list[str]:
     homes = home_names(server.metadata.name, seen.layout.size)
     lost = [home for home in homes if home not in seen.around.claims]
     return lost if seen.made else [*lost, "the StatefulSet"]
-
-
-def settled(seen: Observed, now: datetime) -> bool:
-    """Whether what the role has made must have been seen by now."""
-    since = from_text(find(seen.server.status, Condition.APPLIED).get("lastTransitionTime"))
-    return since is None or now - since >= GRACE

@@ -12,12 +12,13 @@ from devctl_observer import kinds
 from devctl_observer.caches import Caches
 from devctl_observer.controllers import Controllers
 from devctl_observer.flavor_fit import node_facts
+from devctl_observer.losses import GRACE
 from devctl_observer.store import Key
 from lightkube import ApiError
 from lightkube.resources.apps_v1 import StatefulSet
 
 from devctl.api.labels import WAKE
-from unit.observer.objects import flavor, node, pod, server, warning
+from unit.observer.objects import ago, distributed, flavor, node, pod, server, warning
 from unit.observer.running import api_error
 
 if TYPE_CHECKING:
@@ -165,6 +166,21 @@ def test_a_role_is_woken_once_for_each_cause() -> None:
     caches.flavors.put(Key("", "cpu-small"), 2, flavor(generation=2))
     asyncio.run(again.server(KEY))
     assert len(set(cluster.woken)) == 2
+
+
+def test_what_a_new_spec_asks_for_is_given_time_to_be_seen() -> None:
+    """Also of a server whose role had succeeded long before."""
+    caches, cluster, _ = filled()
+    now = [0.0]
+    controllers = Controllers(caches, cast("ClusterApi", cluster), steady=lambda: now[0])
+    said = {"type": "Applied", "status": "True", "lastTransitionTime": ago(days=9)}
+    applied = {"conditions": [said | {"observedGeneration": 3}]}
+    for version, seconds, wakes in ((90_000, 0, 0), (91_000, GRACE, 1)):
+        now[0] = seconds
+        meta = {"resourceVersion": str(version)}
+        caches.servers.put(KEY, version, server(applied, meta, **distributed()))
+        asyncio.run(controllers.server(KEY))
+        assert controllers.wakes == wakes
 
 
 def test_who_has_failed_for_nothing_that_is_known_is_not_woken() -> None:

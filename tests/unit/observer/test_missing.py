@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from devctl_observer.missing import GRACE, missing, settled
+from devctl_observer.losses import GRACE, Losses
+from devctl_observer.missing import missing
 from devctl_observer.pods import Surroundings
 from devctl_observer.server_status import Observed
+from devctl_observer.store import Key
 from devctl_observer.wake import digest
 
-from unit.observer.objects import NOW, ago, claim, distributed, server
+from unit.observer.objects import ago, claim, distributed, server
 
 
 def applied(generation: int = 3, status: str = "True", **since: float) -> dict[str, Any]:
@@ -50,10 +51,14 @@ def test_a_server_that_goes_lost_nothing() -> None:
 
 
 def test_what_was_made_just_now_may_not_have_been_seen_yet() -> None:
-    found = seen(status=applied(seconds=1), made=False)
-    assert not settled(found, NOW)
-    assert settled(found, NOW + GRACE)
-    assert settled(seen(status=applied(hours=1)), NOW + timedelta(0))
+    now, key = [0.0], Key("dev-alice", "my-dev")
+    losses = Losses(lambda: now[0])
+    assert losses.is_unsure(key, lost=True)
+    now[0] = GRACE
+    assert not losses.is_unsure(key, lost=True)
+    # Once it is there again, the next loss is another one.
+    assert not losses.is_unsure(key, lost=False)
+    assert losses.is_unsure(key, lost=True)
 
 
 def test_each_loss_has_a_value_of_its_own() -> None:

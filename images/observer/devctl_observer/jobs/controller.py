@@ -18,13 +18,14 @@ from devctl_observer.jobs.caches import with_pod
 from devctl_observer.jobs.deadlines import next_look
 from devctl_observer.jobs.foreign import find_foreign
 from devctl_observer.jobs.kinds import JOB
-from devctl_observer.jobs.missing import GRACE, missing
+from devctl_observer.jobs.missing import missing
 from devctl_observer.jobs.model import parse_job
 from devctl_observer.jobs.observed import Clocks
 from devctl_observer.jobs.status import OWN, job_status, judge, volume_is_due, wants_proof
 from devctl_observer.jobs.transitions import transitions
 from devctl_observer.jobs.wake import wake_value
 from devctl_observer.kinds import small_pod
+from devctl_observer.losses import GRACE, Losses
 from devctl_observer.timestamps import utc_now
 
 if TYPE_CHECKING:
@@ -68,8 +69,7 @@ class JobController:
     ) -> None:
         """Count from zero."""
         self._caches, self._api, self._remover = caches, api, remover
-        self._clock, self._steady = clock, steady
-        self._lost_since: dict[Key, float] = {}
+        self._clock, self._losses = clock, Losses(steady)
         self._foreign: dict[Key, str] = {}
         self.writes = self.looks = self.wakes = 0
 
@@ -77,7 +77,7 @@ class JobController:
         """Bring a job's status up to date; returns the seconds until time changes it."""
         job = self._caches.jobs.get(key)
         if job is None:
-            self._lost_since.pop(key, None)
+            self._losses.forget(key)
             self._foreign.pop(key, None)
             return None
         self.looks += 1
@@ -159,7 +159,7 @@ class JobController:
         """Have the role run again if there is a reason; returns the seconds until there may be."""
         blocked = await self._is_blocked(key, seen.job)
         lost = missing(seen)
-        unsure = self._unsure(key, lost=bool(lost))
+        unsure = self._losses.is_unsure(key, lost=bool(lost))
         gone = self._caches.gone.get(key, "")
         value = wake_value(seen.job, [] if unsure else lost, gone, self._caches.born)
         if value is not None and value != seen.job.wake:
@@ -170,14 +170,6 @@ class JobController:
         if unsure:
             return GRACE
         return IN_USE if blocked else None
-
-    def _unsure(self, key: Key, *, lost: bool) -> bool:
-        """Whether something seems to be lost that may only not have been seen yet."""
-        if not lost:
-            self._lost_since.pop(key, None)
-            return False
-        since = self._lost_since.setdefault(key, self._steady())
-        return self._steady() - since < GRACE
 
     def _keep(self, key: Key, applied: dict[str, Any]) -> Job:
         """Know what was written before the watch tells of it."""

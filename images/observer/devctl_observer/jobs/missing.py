@@ -11,9 +11,6 @@ from devctl_observer.conditions import TRUE
 if TYPE_CHECKING:
     from devctl_observer.jobs.observed import Observed
 
-GRACE = 3.0
-"""Seconds: the role's word that all is there comes over another watch than what is there."""
-
 
 def missing(seen: Observed) -> list[str]:
     """What the role has made for the present spec and is not there; empty while it is at work.

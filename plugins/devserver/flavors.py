@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from apply.errors import ApplyError, Reason
 
+from devctl.api.flavors import choose, pod_part
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-_LISTED = "name one that `kubectl get devserverflavors` lists"
 
 
 def find_flavor(name: str | None, flavors: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -22,18 +22,10 @@ def find_flavor(name: str | None, flavors: Sequence[Mapping[str, Any]]) -> dict[
     Raises:
         ApplyError: There is none of that name; or not exactly one default.
     """
-    if name is None:
-        found = [flavor for flavor in flavors if flavor["spec"].get("default")]
-        if len(found) != 1:
-            named = ", ".join(sorted(flavor["metadata"]["name"] for flavor in found))
-            problem = f"several are the default ({named})" if found else "none is the default"
-            message = f"the server names no flavor and {problem}: {_LISTED}"
-            raise ApplyError(Reason.INVALID, message)
-    else:
-        found = [flavor for flavor in flavors if flavor["metadata"]["name"] == name]
-        if not found:
-            raise ApplyError(Reason.INVALID, f"flavor `{name}` does not exist: {_LISTED}")
-    metadata, spec = found[0]["metadata"], found[0]["spec"]
-    # Whether it is the default says nothing about the pods.
-    kept = {field: value for field, value in spec.items() if field != "default"}
-    return {"name": metadata["name"], "generation": metadata["generation"], "spec": kept}
+    by_name = {flavor["metadata"]["name"]: flavor for flavor in flavors}
+    choice = choose(name, {n: bool(f["spec"].get("default")) for n, f in by_name.items()})
+    if choice.problem:
+        raise ApplyError(Reason.INVALID, choice.problem)
+    found = by_name[choice.name]
+    generation = found["metadata"]["generation"]
+    return {"name": choice.name, "generation": generation, "spec": pod_part(found["spec"])}

@@ -243,10 +243,10 @@ def test_without_a_flavor_the_default_one_is_used() -> None:
 @pytest.mark.parametrize(
     ("flavors", "problem"),
     [
-        ([SMALL], "none is the default"),
+        ([SMALL], "no flavor is the default"),
         (
             [LARGE, {**LARGE, "metadata": {"name": "huge"}}],
-            r"several are the default \(huge, large",
+            r"several flavors are the default \(huge, large",
         ),
     ],
 )

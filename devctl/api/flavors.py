@@ -1,0 +1,66 @@
+"""Which flavor a server gets. Role, observer and command line must agree on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_NAMED = 8
+"""How many flavors a message lists."""
+
+
+class Choice(NamedTuple):
+    """The name of a flavor, or why there is none: one of both is empty."""
+
+    name: str
+    problem: str = ""
+
+
+def choose(name: str | None, flavors: Mapping[str, bool]) -> Choice:
+    """The flavor of a server.
+
+    Args:
+        name: What the server names; None where it leaves the choice to the administrator.
+        flavors: Every flavor, and whether it is marked as the default.
+
+    >>> choose(None, {"small": True, "large": False}).name
+    'small'
+    >>> choose("huge", {"small": True}).problem
+    'flavor `huge` does not exist; set spec.flavor to one of: small'
+    """
+    if name is not None:
+        problem = f"flavor `{name}` does not exist; {_choices(flavors)}"
+        return Choice(name) if name in flavors else Choice("", problem)
+    defaults = sorted(flavor for flavor, default in flavors.items() if default)
+    if len(defaults) == 1:
+        return Choice(defaults[0])
+    several = f"several flavors are the default ({listed(defaults)})"
+    problem = several if defaults else "no flavor is the default"
+    return Choice("", f"the server names no flavor and {problem}; {_choices(flavors)}")
+
+
+def pod_part(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a flavor's spec that shapes pods: all but whether it is the default.
+
+    >>> pod_part({"resources": {}, "default": True})
+    {'resources': {}}
+    """
+    return {field: value for field, value in spec.items() if field != "default"}
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for a message, however many there are.
+
+    >>> listed([str(number) for number in range(10)])
+    '0, 1, 2, 3, 4, 5, 6, 7 and 2 more'
+    """
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _choices(flavors: Mapping[str, bool]) -> str:
+    if not flavors:
+        return "there are no flavors yet: ask an administrator to make one"
+    return f"set spec.flavor to one of: {listed(sorted(flavors))}"

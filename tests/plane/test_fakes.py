@@ -13,9 +13,10 @@ from apply.client import Cluster as ApplyCluster
 from apply.connection import connect
 from apply.errors import ApplyError, FieldConflictError, StaleReadError
 from apply.manifests import Key, Kind
-from devctl_observer.cluster_api import ClusterApi
-from devctl_observer.jobs.kinds import CLAIM, JOB
-from devctl_observer.model import Meta, meta_of
+from devctl_observer.artifacts.kind import CLAIM
+from devctl_observer.control.cluster_api import ClusterApi
+from devctl_observer.jobs.model import JOB
+from devctl_observer.judging.model import Meta, meta_of
 from lightkube import ApiError, AsyncClient, KubeConfig
 from lightkube.resources.core_v1 import PersistentVolumeClaim
 from unit.client.fake_cluster import FakeApi as ClientFake

@@ -1,9 +1,11 @@
 """The observer: derives status from what the cluster does, and keeps time.
 
-Pure modules turn observed objects into a status: containers, scheduling, volumes, pods, replicas,
-applied, phase, deadlines, made_from, restart, placed_pods, node_use, flavor_fit, flavor_drift,
-wake, missing, refusals, conditions, server_status, flavor_status, transitions.
-The shell watches and writes: kinds, store, children, caches, reflector, work_queue, pace,
-clock_watch, election, probes, cluster_api, expiry, controllers, family, servers, observer, app.
-Those of inference jobs are in the package jobs.
+Each room imports only those below it:
+
+    app, observer, probes    one process
+    servers, jobs            a kind each: what it follows, what its status is, what is done then
+    flavors, artifacts       what these two are made of
+    control                  what every kind's package is built from, and all requests that write
+    watching                 keeps stores equal to what the API server has
+    judging                  pure functions: what Kubernetes' objects mean to people
 """

@@ -12,7 +12,9 @@ from uuid import uuid4
 import httpx2
 from lightkube import AsyncClient
 
-from devctl_observer.election import Election
+from devctl_observer.control.clock import Clock
+from devctl_observer.control.cluster_api import ClusterApi
+from devctl_observer.control.election import Election
 from devctl_observer.observer import Observer
 from devctl_observer.probes import serve
 
@@ -45,7 +47,7 @@ async def run(settings: Settings) -> None:
     """Wait for the lease, then observe until cancelled or until the lease is lost."""
     client = AsyncClient(timeout=httpx2.Timeout(10))
     election = Election(client, LEASE, settings.namespace, settings.identity)
-    observer = Observer(client, election.leads)
+    observer = Observer(client, ClusterApi(client, election.leads), Clock())
     try:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(serve(settings.port, observer.metrics))

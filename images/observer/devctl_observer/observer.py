@@ -9,22 +9,26 @@ from typing import TYPE_CHECKING, Any
 from lightkube.operators import not_equal
 from lightkube.resources.core_v1 import Event, Node, PersistentVolumeClaim, Pod
 
-from devctl_observer import kinds
-from devctl_observer.children import Children
-from devctl_observer.clock_watch import ClockWatch
-from devctl_observer.cluster_api import ClusterApi
-from devctl_observer.family import Followed
-from devctl_observer.flavor_fit import node_facts
+from devctl_observer.control.family import Followed
+from devctl_observer.flavors.family import Flavors
 from devctl_observer.jobs.family import Jobs
-from devctl_observer.reflector import Reflector
-from devctl_observer.servers import OURS, Servers
+from devctl_observer.servers.family import Servers
+from devctl_observer.watching.children import OURS, Children
+from devctl_observer.watching.clock_watch import ClockWatch
+from devctl_observer.watching.kept import node_facts, small_pod, without_history
+from devctl_observer.watching.reflector import Reflector
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from lightkube import AsyncClient
+    from lightkube.models.core_v1 import ObjectReference
 
-    from devctl_observer.family import Family
+    from devctl.api.placing import NodeFacts
+    from devctl_observer.control.clock import Clock
+    from devctl_observer.control.cluster_api import ClusterApi
+    from devctl_observer.control.family import Family
+    from devctl_observer.watching.store import Key
 
 log = logging.getLogger(__name__)
 
@@ -37,24 +41,28 @@ class Observer:
 
     Args:
         client: The cluster.
-        leads: Whether this process may write.
+        api: What can be changed.
+        clock: What time it is.
     """
 
-    def __init__(self, client: AsyncClient, leads: Callable[[], bool]) -> None:
+    def __init__(self, client: AsyncClient, api: ClusterApi, clock: Clock) -> None:
         """Watch nothing yet."""
         self._client = client
-        self.children = Children()
-        api = ClusterApi(client, leads)
-        self.families: Sequence[Family] = [Servers(self.children, api), Jobs(self.children, api)]
-        self._clock = ClockWatch(self._look_again)
+        self.children = Children([Servers.label, Jobs.label])
+        self.flavors = Flavors(self.children, api, clock)
+        self.servers = Servers(self.children, self.flavors, api, clock)
+        self.jobs = Jobs(self.children, api, clock)
+        self.families: Sequence[Family[Any]] = [self.flavors, self.servers, self.jobs]
+        self._by_label = {family.label: family for family in self.families if family.label}
+        self._clock = ClockWatch(self.look_again)
 
     async def run(self) -> None:
         """Work until cancelled."""
-        first = [followed for family in self.families for followed in family.first]
+        first = [family.first for family in self.families]
         others = [followed for family in self.families for followed in family.others]
         async with asyncio.TaskGroup() as tasks:
             # Children are listed after what they are made for, so none of them seems to be missing.
-            for group in (first, [*others, *self._shared()]):
+            for group in (first, [*others, *self.shared]):
                 reflectors = [self._reflector(followed) for followed in group]
                 for reflector in reflectors:
                     tasks.create_task(reflector.run())
@@ -75,7 +83,34 @@ class Observer:
             lines += family.metrics()
         return "\n".join(lines) + "\n"
 
-    def _look_again(self) -> None:
+    def child(self, old: Any, new: Any) -> None:
+        """A pod or a claim of ours has changed: it concerns the object that it belongs to."""
+        named = (self.children.owner(state.metadata) for state in (old, new) if state is not None)
+        for owner in {owner for owner in named if owner}:
+            self._by_label[owner.label].child(owner.key, old, new)
+
+    def warning(self, old: Event | None, new: Event | None) -> None:
+        """Something was warned of."""
+        if event := new or old:
+            for family, key in self._warned(event.involvedObject):
+                family.queue.add(key)
+
+    def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:
+        """A node has changed; what is on it is looked at where it was lost or found."""
+        for family in self.families:
+            family.node(old, new)
+        if old is None or new is None or old.ready != new.ready:
+            name = new.name if new else old.name if old else ""
+            for owner in self.children.owners_on(name):
+                self._by_label[owner.label].queue.add(owner.key)
+
+    def _warned(self, about: ObjectReference) -> list[tuple[Family[Any], Key]]:
+        """The objects that a warning concerns."""
+        named = [(family, family.of_warning(about)) for family in self.families]
+        return [(family, key) for family, key in named if key and family.store.get(key)]
+
+    def look_again(self) -> None:
+        """Look at everything: the clock was set."""
         for family in self.families:
             family.look_again()
 
@@ -84,24 +119,20 @@ class Observer:
             *(self._client, followed.kind, followed.store, followed.convert, followed.changed),
             selectors=followed.selectors,
             everywhere=followed.everywhere,
+            keep=followed.keep,
         )
 
-    def _shared(self) -> Sequence[Followed]:
+    @property
+    def shared(self) -> Sequence[Followed]:
         """What every family hears of."""
-
-        def told(name: str) -> Callable[[Any, Any], None]:
-            def changed(old: Any, new: Any) -> None:
-                for family in self.families:
-                    getattr(family, name)(old, new)
-
-            return changed
-
         known = self.children
         return [
-            Followed(Node, known.nodes, node_facts, told("node"), everywhere=False),
-            Followed(Pod, known.pods, kinds.small_pod, told("pod"), OURS),
+            Followed(Node, known.nodes, node_facts, self.node, everywhere=False),
+            Followed(Pod, known.pods, small_pod, self.child, OURS),
+            Followed(PersistentVolumeClaim, known.claims, without_history, self.child, OURS),
             Followed(
-                *(PersistentVolumeClaim, known.claims, kinds.without_history, told("claim")), OURS
+                *(Event, known.warnings, without_history, self.warning, _WARNINGS),
+                # A cluster that is ill tells of everybody's pods, for an hour.
+                keep=lambda event: bool(self._warned(event.involvedObject)),
             ),
-            Followed(Event, known.warnings, kinds.without_history, told("warning"), _WARNINGS),
         ]

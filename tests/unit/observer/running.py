@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from devctl_observer.control.clock import Clock
+from devctl_observer.observer import Observer
 from lightkube import ApiError
 from lightkube.models.meta_v1 import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from http import HTTPStatus
+
+
+def idle_observer(api: object = None, clock: Clock | None = None) -> Observer:
+    """A process that watches nothing: what it would hear of is told to it."""
+    return Observer(cast("Any", None), cast("Any", api), clock or Clock())
 
 
 def api_error(code: HTTPStatus) -> ApiError:

@@ -125,6 +125,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         await asyncio.Event().wait()
 
     monkeypatch.setattr(app, "AsyncClient", lambda **_: None)
+    monkeypatch.setattr(app, "ClusterApi", lambda *_: None)
     monkeypatch.setattr(app, "Election", FakeElection)
     monkeypatch.setattr(app, "Observer", FakeObserver)
     monkeypatch.setattr(app, "serve", serve)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-from devctl_observer import clock_watch, observer
-from devctl_observer.clock_watch import ClockWatch
-from devctl_observer.observer import Observer
+from devctl_observer.watching import clock_watch
+from devctl_observer.watching.clock_watch import ClockWatch
 
-from unit.observer.running import until
+from unit.observer.running import idle_observer, until
 
 if TYPE_CHECKING:
     import pytest
-    from lightkube import AsyncClient
 
 
 def test_steps_are_noticed_and_nothing_else() -> None:
@@ -48,28 +47,10 @@ def test_it_looks_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_observer_watches_the_clock_for_each_family(monkeypatch: pytest.MonkeyPatch) -> None:
     """A deadline that a set clock has brought nearer must not wait for the timer of before."""
     monkeypatch.setattr(clock_watch, "PAUSE", 0)
-    monkeypatch.setattr(observer, "ClusterApi", lambda *_: None)
-    told: list[int] = []
-
-    class Family:
-        first = others = queues = ()
-
-        def __init__(self, number: int) -> None:
-            self._number = number
-
-        def metrics(self) -> list[str]:
-            return []
-
-        def look_again(self) -> None:
-            told.append(self._number)
-
-    async def play() -> None:
-        one = Observer(cast("AsyncClient", None), bool)
-        one.families = [cast("Any", Family(1)), cast("Any", Family(2))]
-        monkeypatch.setattr(one, "_shared", list)
-        ticks = count(step=60.0)
-        monkeypatch.setattr(one._clock, "_wall", lambda: next(ticks))  # noqa: SLF001
-        await until(one.run(), lambda: len(told) > 3)
-
-    asyncio.run(play())
-    assert told[:4] == [1, 2, 1, 2]
+    told: set[str] = set()
+    one = idle_observer()
+    for family in one.families:
+        monkeypatch.setattr(family, "look_again", partial(told.add, family.word))
+    clock, ticks = one._clock, count(step=60.0)  # noqa: SLF001
+    monkeypatch.setattr(clock, "_wall", lambda: next(ticks))
+    asyncio.run(until(clock.run(), lambda: len(told) == len(one.families)))

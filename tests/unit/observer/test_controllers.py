@@ -8,22 +8,25 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 import pytest
-from devctl_observer import kinds
-from devctl_observer.caches import Caches
-from devctl_observer.controllers import Controllers
-from devctl_observer.flavor_fit import node_facts
-from devctl_observer.losses import GRACE
-from devctl_observer.store import Key
+from devctl_observer.control.clock import Clock
+from devctl_observer.control.losses import GRACE
+from devctl_observer.flavors.controller import FlavorController
+from devctl_observer.flavors.node_use import NodeUse
+from devctl_observer.servers.caches import Caches
+from devctl_observer.servers.controller import ServerController
+from devctl_observer.watching.children import Children
+from devctl_observer.watching.kept import node_facts, small_stateful_set
+from devctl_observer.watching.store import Key, Store
 from lightkube import ApiError
 from lightkube.resources.apps_v1 import StatefulSet
 
-from devctl.api.labels import WAKE
+from devctl.api.labels import DEVSERVER, WAKE
 from unit.observer.objects import ago, distributed, flavor, node, pod, server, warning
 from unit.observer.running import api_error
 
 if TYPE_CHECKING:
-    from devctl_observer.cluster_api import ClusterApi
-    from devctl_observer.model import Server
+    from devctl_observer.control.cluster_api import ClusterApi
+    from devctl_observer.servers.model import Server
 
 KEY = Key("dev-alice", "my-dev")
 RESOURCES = {"resources": {"requests": {"cpu": 1, "memory": "1Gi"}}}
@@ -83,18 +86,40 @@ class FakeCluster:
         return {"metadata": metadata | {"annotations": annotations}, "spec": spec, "status": status}
 
 
+class Controllers:
+    """Both of them, of one process."""
+
+    def __init__(self, caches: Caches, cluster: FakeCluster, clock: Clock | None = None) -> None:
+        api, clock = cast("ClusterApi", cluster), clock or Clock()
+        self.of_flavors = FlavorController(caches.children.nodes, NodeUse(), api, clock)
+        for known in caches.flavors:
+            self.of_flavors.store.put(Key("", known.metadata.name), 1, known)
+        caches.flavors = self.of_flavors.store
+        self.of_servers = ServerController(caches, api, clock)
+        self.server, self.flavor = self.of_servers.look, self.of_flavors.look
+
+    @property
+    def wakes(self) -> int:
+        return self.of_servers.wakes
+
+    @property
+    def writes(self) -> tuple[int, int]:
+        return self.of_servers.writes, self.of_flavors.writes
+
+
 def filled() -> tuple[Caches, FakeCluster, Controllers]:
-    caches = Caches()
+    children = Children([DEVSERVER])
+    caches = Caches(children, Store())
     cluster = FakeCluster(caches)
     caches.servers.put(KEY, 100, server())
     caches.flavors.put(Key("", "cpu-small"), 1, flavor())
-    caches.nodes.put(Key("", "node-a"), 1, node_facts(node()))
+    children.nodes.put(Key("", "node-a"), 1, node_facts(node()))
     labelled = pod(ready=True)
     assert labelled.metadata
-    labelled.metadata.labels = {"devops.yourcompany.com/devserver": "my-dev"}
-    caches.pods.put(Key("dev-alice", "my-dev-0"), 1, labelled)
+    labelled.metadata.labels = {DEVSERVER: "my-dev"}
+    children.pods.put(Key("dev-alice", "my-dev-0"), 1, labelled)
     foreign = warning("Pod", "my-dev-0", "FailedMount", "of an earlier pod")
-    caches.warnings.put(Key("dev-alice", "w"), 1, foreign)
+    children.warnings.put(Key("dev-alice", "w"), 1, foreign)
     owner = {"apiVersion": "v1", "kind": "DevServer", "name": "my-dev", "uid": "u-1"}
     made = msgspec.convert(
         {
@@ -103,8 +128,8 @@ def filled() -> tuple[Caches, FakeCluster, Controllers]:
         },
         StatefulSet,
     )
-    caches.stateful_sets.put(KEY, 1, kinds.small_stateful_set(made))
-    return caches, cluster, Controllers(caches, cast("ClusterApi", cluster))
+    caches.stateful_sets.put(KEY, 1, small_stateful_set(made))
+    return caches, cluster, Controllers(caches, cluster)
 
 
 def test_a_status_is_written_once() -> None:
@@ -117,7 +142,7 @@ def test_a_status_is_written_once() -> None:
         assert asyncio.run(controllers.flavor(Key("", "cpu-small"))) is None
     assert [status.get("phase") for status in cluster.written] == ["Running", None]
     assert cluster.told == ["Running"]
-    assert controllers.writes == {"devserver": 1, "flavor": 1}
+    assert controllers.writes == (1, 1)
     assert asyncio.run(controllers.server(Key("dev-alice", "gone"))) is None
     assert asyncio.run(controllers.flavor(Key("", "gone"))) is None
 
@@ -128,7 +153,7 @@ def test_what_is_gone_meanwhile_is_no_failure(code: HTTPStatus) -> None:
     cluster.fails = api_error(code)
     assert asyncio.run(controllers.server(KEY)) is None
     assert asyncio.run(controllers.flavor(Key("", "cpu-small"))) is None
-    assert controllers.writes == {"devserver": 0, "flavor": 0}
+    assert controllers.writes == (0, 0)
 
 
 def test_a_refused_write_is_a_failure() -> None:
@@ -160,7 +185,7 @@ def test_a_role_is_woken_once_for_each_cause() -> None:
         asyncio.run(controllers.server(KEY))
     assert len(cluster.woken) == controllers.wakes == 1
     # Another process that knows nothing of this one finds the annotation.
-    again = Controllers(caches, cast("ClusterApi", cluster))
+    again = Controllers(caches, cluster)
     asyncio.run(again.server(KEY))
     assert again.wakes == 0
     caches.flavors.put(Key("", "cpu-small"), 2, flavor(generation=2))
@@ -172,7 +197,7 @@ def test_what_a_new_spec_asks_for_is_given_time_to_be_seen() -> None:
     """Also of a server whose role had succeeded long before."""
     caches, cluster, _ = filled()
     now = [0.0]
-    controllers = Controllers(caches, cast("ClusterApi", cluster), steady=lambda: now[0])
+    controllers = Controllers(caches, cluster, Clock(steady=lambda: now[0]))
     said = {"type": "Applied", "status": "True", "lastTransitionTime": ago(days=9)}
     applied = {"conditions": [said | {"observedGeneration": 3}]}
     for version, seconds, wakes in ((90_000, 0, 0), (91_000, GRACE, 1)):

@@ -7,20 +7,22 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from devctl_observer.cluster_api import ClusterApi, Fresh
-from devctl_observer.deadlines import expiry, is_due, next_look
-from devctl_observer.expiry import expire
-from devctl_observer.server_status import Observed, server_status
+from devctl_observer.control.cluster_api import ClusterApi, Fresh
+from devctl_observer.servers.deadlines import expiry, is_due, next_look
+from devctl_observer.servers.expiry import expire
+from devctl_observer.servers.status import Observed, server_status
 from hypothesis import given
 from hypothesis import strategies as st
 
 from unit.observer.objects import NOW, ago, server
 
 if TYPE_CHECKING:
-    from devctl_observer.model import Server
+    from devctl_observer.servers.model import Server
 
 
-def lived(ttl: Any, created: str | None = None, warned: str | None = ago(days=1), **meta: Any) -> Server:
+def lived(
+    ttl: Any, created: str | None = None, warned: str | None = ago(days=1), **meta: Any
+) -> Server:
     """A server of an age, whose owner was warned at some time."""
     meta = {"creationTimestamp": created, **meta}
     told = {"type": "Expiring", "status": "True", "lastTransitionTime": warned}

@@ -8,8 +8,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from devctl_observer import election
-from devctl_observer.election import Election, LeadershipLostError
+from devctl_observer.control import election
+from devctl_observer.control.election import Election, LeadershipLostError
 from lightkube.models.coordination_v1 import LeaseSpec
 from lightkube.models.meta_v1 import ObjectMeta
 

@@ -3,10 +3,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from devctl_observer.conditions import MESSAGE_LIMIT, condition, find
-from devctl_observer.flavor_fit import fit, node_facts
-from devctl_observer.flavor_status import flavor_status
-from devctl_observer.node_use import NodeUse
+from devctl_observer.flavors.fit import fit
+from devctl_observer.flavors.node_use import NodeUse
+from devctl_observer.flavors.status import flavor_status
+from devctl_observer.judging.conditions import MESSAGE_LIMIT, condition, find
+from devctl_observer.watching.kept import node_facts
 
 from unit.observer.objects import NOW, flavor, node
 

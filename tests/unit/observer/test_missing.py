@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from devctl_observer.losses import GRACE, Losses
-from devctl_observer.missing import missing
-from devctl_observer.pods import Surroundings
-from devctl_observer.server_status import Observed
-from devctl_observer.store import Key
-from devctl_observer.wake import digest
+from devctl_observer.control.losses import GRACE, Losses
+from devctl_observer.judging.pods import Surroundings
+from devctl_observer.servers.status import Observed
+from devctl_observer.servers.wake import digest, missing
+from devctl_observer.watching.store import Key
 
 from unit.observer.objects import ago, claim, distributed, server
 

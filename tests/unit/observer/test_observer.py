@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from devctl_observer import kinds, observer
-from devctl_observer.children import Children
-from devctl_observer.flavor_fit import node_facts
-from devctl_observer.observer import Observer
-from devctl_observer.placed_pods import asked
-from devctl_observer.servers import Servers
-from devctl_observer.store import Key
+from devctl_observer.flavors.placed_pods import asked
+from devctl_observer.watching.kept import node_facts, small_pod
+from devctl_observer.watching.store import Key
+from lightkube.resources.core_v1 import Event
 
 from devctl.api.labels import DEVSERVER
-from unit.observer.objects import asks, flavor, node, placed, pod, server, warning
+from unit.observer.objects import asks, claim, flavor, node, placed, pod, server, warning
+from unit.observer.running import idle_observer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from devctl_observer.cluster_api import ClusterApi
-    from lightkube import AsyncClient
+    from devctl_observer.observer import Observer
+
 
 MINE = Key("dev-alice", "my-dev")
 NAMELESS = Key("dev-alice", "nameless")
@@ -34,15 +32,16 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Any], None
 
     def play(change: Callable[[Any], None]) -> set[str]:
         async def run() -> set[str]:
-            one = Servers(Children(), cast("ClusterApi", None))
+            one = idle_observer()
+            flavors, servers = one.flavors, one.servers
             found: set[str] = set()
-            monkeypatch.setattr(one.servers, "add", lambda key: found.add(key.name))
-            monkeypatch.setattr(one.flavors, "add", lambda key: found.add(f"flavor {key.name}"))
-            one.caches.servers.put(MINE, 1, server())
-            one.caches.servers.put(NAMELESS, 1, server(meta={"name": "nameless"}, flavor=None))
+            monkeypatch.setattr(servers.queue, "add", lambda key: found.add(key.name))
+            monkeypatch.setattr(flavors.queue, "add", lambda key: found.add(f"flavor {key.name}"))
+            servers.store.put(MINE, 1, server())
+            servers.store.put(NAMELESS, 1, server(meta={"name": "nameless"}, flavor=None))
             for name in ("cpu-small", "gpu"):
-                one.caches.flavors.put(Key("", name), 1, flavor(name))
-            one.caches.pods.put(Key("dev-alice", "my-dev-0"), 1, labelled())
+                flavors.store.put(Key("", name), 1, flavor(name))
+            one.children.pods.put(Key("dev-alice", "my-dev-0"), 1, labelled())
             change(one)
             await asyncio.sleep(0.01)  # what is paced is done in the loop's next turn
             return found
@@ -56,6 +55,13 @@ def labelled() -> Any:
     found = pod()
     assert found.metadata
     found.metadata.labels = {DEVSERVER: "my-dev"}
+    return found
+
+
+def home() -> Any:
+    found = claim("Bound")
+    assert found.metadata
+    found.metadata.labels, found.metadata.uid = {DEVSERVER: "my-dev"}, "c-0"
     return found
 
 
@@ -84,7 +90,7 @@ FLAVORS = {"flavor cpu-small", "flavor gpu"}
     ],
 )
 def test_a_flavor(looked_at: Any, old: Any, new: Any, expected: set[str]) -> None:
-    assert looked_at(lambda one: one._flavor(old, new)) == expected  # noqa: SLF001
+    assert looked_at(lambda one: one.flavors.changed(old, new)) == expected
 
 
 @pytest.mark.parametrize(
@@ -103,12 +109,12 @@ def test_a_node(looked_at: Any, old: Any, new: Any, expected: set[str]) -> None:
 def test_what_takes_room_concerns_every_flavor_and_no_server(looked_at: Any) -> None:
     kept: list[Any] = []
 
-    def change(one: Servers) -> None:
-        (followed,) = [each for each in one.others if each.convert is asked]
+    def change(one: Observer) -> None:
+        (followed,) = one.flavors.others
         for _ in range(100):
             followed.changed(None, asked(placed(containers=[asks(cpu="1")])))
         followed.changed(asked(placed(containers=[asks(cpu="1")])), None)
-        kept.append(one.caches.use.of("node-a"))
+        kept.append(one.flavors.use.of("node-a"))
 
     assert looked_at(change) == FLAVORS
     assert kept == [{"cpu": 99, "pods": 99}]
@@ -116,51 +122,42 @@ def test_what_takes_room_concerns_every_flavor_and_no_server(looked_at: Any) -> 
 
 def test_a_server_a_child_and_a_warning(looked_at: Any) -> None:
     said = warning("Pod", "my-dev-0", "FailedMount", "x")
-    assert looked_at(lambda one: one._server(None, server())) == {"my-dev"}  # noqa: SLF001
-    assert looked_at(lambda one: one._server(server(), None)) == set()  # noqa: SLF001
-    assert looked_at(lambda one: one.pod(labelled(), None)) == {"my-dev"}
-    assert looked_at(lambda one: one.pod(None, pod())) == set()
+    assert looked_at(lambda one: one.servers.changed(None, server())) == {"my-dev"}
+    assert looked_at(lambda one: one.servers.changed(server(), None)) == {"my-dev"}
+    assert looked_at(lambda one: one.child(labelled(), None)) == {"my-dev"}
+    assert looked_at(lambda one: one.child(None, pod())) == set()
     assert looked_at(lambda one: one.warning(None, said)) == {"my-dev"}
     assert looked_at(lambda one: one.warning(said, None)) == {"my-dev"}
 
 
 def test_what_is_gone_is_remembered_and_a_clock_that_was_set_concerns_all(looked_at: Any) -> None:
-    assert looked_at(lambda one: one.claim(labelled(), None)) == {"my-dev"}
-    assert looked_at(lambda one: one.look_again()) == BOTH
+    assert looked_at(lambda one: one.child(home(), None)) == {"my-dev"}
+    assert looked_at(lambda one: one.look_again()) == BOTH | FLAVORS
     kept: list[dict[Key, str]] = []
 
-    def lose(one: Servers) -> None:
-        one.claim(labelled(), None)
-        one.claim(pod(), None)
-        kept.append(dict(one.caches.gone))
+    def lose(one: Observer) -> None:
+        one.child(home(), None)
+        one.child(labelled(), None)
+        kept.append(dict(one.servers.caches.gone))
 
     looked_at(lose)
-    assert kept == [{MINE: "p-0"}]
+    assert kept == [{MINE: "c-0"}]
 
 
-def test_every_family_hears_of_what_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observer, "ClusterApi", lambda *_: None)
-    told: list[str] = []
-
-    class Listener:
-        first = others = queues = ()
-
-        def __getattr__(self, name: str) -> Any:
-            return lambda *_: told.append(name)
-
-    one = Observer(cast("AsyncClient", None), bool)
-    one.families = [cast("Any", Listener()), cast("Any", Listener())]
-    for followed in one._shared():  # noqa: SLF001
-        followed.changed(None, None)
-    one._look_again()  # noqa: SLF001
-    names = ("node", "pod", "claim", "warning", "look_again")
-    assert told == [name for name in names for _ in range(2)]
+def test_a_warning_about_nothing_of_ours_is_not_kept() -> None:
+    one = idle_observer()
+    one.servers.store.put(MINE, 1, server())
+    (followed,) = [each for each in one.shared if each.kind is Event]
+    assert followed.keep(warning("Pod", "my-dev-0", "FailedMount", "x"))
+    assert followed.keep(warning("StatefulSet", "my-dev", "FailedCreate", "x"))
+    assert not followed.keep(warning("Pod", "other-0", "FailedMount", "x"))
+    assert not followed.keep(warning("ReplicaSet", "my-dev", "FailedCreate", "x"))
 
 
 def test_what_is_kept_of_a_pod_is_enough_and_no_more() -> None:
     whole = pod(ready=True)
-    small = kinds.small_pod(whole)
+    small = small_pod(whole)
     assert small.spec
     assert (small.spec.containers, small.spec.affinity) == ([], None)
     assert (small.spec.nodeName, bool(small.spec.volumes)) == ("node-a", True)
-    assert kinds.small_pod(type(whole)()).spec is None
+    assert small_pod(type(whole)()).spec is None

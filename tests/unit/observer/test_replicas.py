@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from devctl_observer.model import Verdict
-from devctl_observer.pods import Surroundings, judge_pod
-from devctl_observer.replicas import Replica, observe_replicas, ordinal, to_statuses
+from devctl_observer.judging.model import Verdict
+from devctl_observer.judging.pods import Surroundings, judge_pod
+from devctl_observer.servers.replicas import Replica, observe_replicas, ordinal, to_statuses
 from hypothesis import given
 from hypothesis import strategies as st
 

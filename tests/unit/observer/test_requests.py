@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
-from devctl_observer import kinds
-from devctl_observer.cluster_api import ClusterApi
-from devctl_observer.election import LeadershipLostError
-from devctl_observer.jobs.kinds import CLAIM, JOB
-from devctl_observer.model import Meta
+from devctl_observer.artifacts.kind import CLAIM
+from devctl_observer.control.clock import Clock
+from devctl_observer.control.cluster_api import ClusterApi
+from devctl_observer.control.election import LeadershipLostError
+from devctl_observer.flavors.model import FLAVOR
+from devctl_observer.jobs.model import JOB
+from devctl_observer.judging.model import Meta
+from devctl_observer.judging.transition import Transition
 from devctl_observer.observer import Observer
-from devctl_observer.transitions import Transition
+from devctl_observer.servers.model import SERVER
 from lightkube import AsyncClient, KubeConfig
 from lightkube.config import client_adapter
 from lightkube.config.models import Cluster, User
@@ -82,7 +85,7 @@ def test_a_path_that_nobody_serves_is_no_object_that_is_gone(
     async def play() -> None:
         api = ClusterApi(connect(lambda _: httpx2.Response(404, json=body)), leads)
         with pytest.raises(httpx2.HTTPError):
-            await api.read(kinds.SERVER, server().metadata)
+            await api.read(SERVER, server().metadata)
 
     asyncio.run(play())
 
@@ -94,8 +97,8 @@ def test_a_status_is_applied_to_that_very_object(
 
     async def play() -> None:
         api = ClusterApi(connect(answer), leads)
-        await api.apply_status(kinds.SERVER, server().metadata, {"phase": "Running"})
-        await api.apply_status(kinds.FLAVOR, Meta("gpu", uid="f"), {"schedulable": True})
+        await api.apply_status(SERVER, server().metadata, {"phase": "Running"})
+        await api.apply_status(FLAVOR, Meta("gpu", uid="f"), {"schedulable": True})
 
     asyncio.run(play())
     first, second = asked
@@ -124,10 +127,10 @@ def test_who_may_not_lead_any_more_writes_nothing(
     async def play() -> None:
         api, meta = ClusterApi(connect(answer), lambda: False), server().metadata
         for write in (
-            api.apply_status(kinds.SERVER, meta, {}),
-            api.wake(kinds.SERVER, meta, "v"),
-            api.tell(kinds.SERVER, meta, "1", Transition("Normal", "Running", "it runs")),
-            api.delete(kinds.SERVER, meta),
+            api.apply_status(SERVER, meta, {}),
+            api.wake(SERVER, meta, "v"),
+            api.tell(SERVER, meta, "1", Transition("Normal", "Running", "it runs")),
+            api.delete(SERVER, meta),
         ):
             with pytest.raises(LeadershipLostError):
                 await write
@@ -142,7 +145,7 @@ def test_a_role_is_woken_by_one_annotation_of_that_very_object(
     asked, answer = recorder()
 
     async def play() -> None:
-        await ClusterApi(connect(answer), leads).wake(kinds.SERVER, server().metadata, "v")
+        await ClusterApi(connect(answer), leads).wake(SERVER, server().metadata, "v")
 
     asyncio.run(play())
     assert [(r.method, r.url.path) for r in asked] == [("PATCH", PATH)]
@@ -173,11 +176,11 @@ def test_a_deletion_names_uid_and_version_and_reading_tells_the_servers_time(
 
     async def play() -> None:
         api = ClusterApi(connect(answer), leads)
-        fresh = await api.read(kinds.SERVER, server().metadata)
+        fresh = await api.read(SERVER, server().metadata)
         assert fresh.item
         assert fresh.item.metadata.uid == "u-1"
         assert fresh.clock == datetime(2026, 11, 21, 12, tzinfo=UTC)
-        assert await api.delete(kinds.SERVER, server().metadata)
+        assert await api.delete(SERVER, server().metadata)
 
     asyncio.run(play())
     assert [(r.method, r.url.path) for r in asked] == [("GET", PATH), ("DELETE", PATH)]
@@ -191,9 +194,9 @@ def test_what_is_gone_or_another_is_not_deleted(
 ) -> None:
     async def play() -> None:
         api = ClusterApi(connect(lambda _: refusal(code)), leads)
-        assert not await api.delete(kinds.SERVER, server().metadata)
+        assert not await api.delete(SERVER, server().metadata)
         if code == 404:
-            assert (await api.read(kinds.SERVER, server().metadata)).item is None
+            assert (await api.read(SERVER, server().metadata)).item is None
 
     asyncio.run(play())
 
@@ -210,12 +213,12 @@ def test_the_same_transition_is_the_same_event(connect: Callable[[Answer], Async
     async def play() -> None:
         nonlocal code
         api, said = ClusterApi(connect(answer), leads), Transition("Normal", "Running", "it runs")
-        await api.tell(kinds.SERVER, server().metadata, "7", said)
+        await api.tell(SERVER, server().metadata, "7", said)
         for code in (409, 403):  # noqa: B007 - read by the answer
-            await api.tell(kinds.SERVER, server().metadata, "7", said)
+            await api.tell(SERVER, server().metadata, "7", said)
         code = 500
         with pytest.raises(httpx2.HTTPError):
-            await api.tell(kinds.SERVER, server().metadata, "8", said)
+            await api.tell(SERVER, server().metadata, "8", said)
 
     asyncio.run(play())
     assert len(set(names[:3])) == 1
@@ -334,7 +337,8 @@ def test_the_whole_observer_writes_each_status_once(
         return httpx2.Response(200, json={"metadata": {"resourceVersion": "8"}, "items": found})
 
     async def play() -> str:
-        observer = Observer(connect(answer), leads)
+        client = connect(answer)
+        observer = Observer(client, ClusterApi(client, leads), Clock())
         task = asyncio.ensure_future(observer.run())
         async with asyncio.timeout(30):
             while len(told) < 2 or len(written) < 3:  # noqa: ASYNC110 - the answers have no event

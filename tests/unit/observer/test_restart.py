@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 import pytest
-from devctl_observer.conditions import find
-from devctl_observer.made_from import made_from as read
-from devctl_observer.made_from import recorded
-from devctl_observer.model import parse_server
-from devctl_observer.server_status import Observed, server_status
-from devctl_observer.transitions import transitions
+from devctl_observer.judging.conditions import find
+from devctl_observer.servers.made_from import made_from as read
+from devctl_observer.servers.made_from import recorded
+from devctl_observer.servers.model import parse_server
+from devctl_observer.servers.status import Observed, server_status
+from devctl_observer.servers.transitions import transitions
 from hypothesis import given
 from hypothesis import strategies as st
 

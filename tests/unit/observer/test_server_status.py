@@ -3,11 +3,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from devctl_observer.applied import addition
-from devctl_observer.conditions import MESSAGE_LIMIT, find, own_part
-from devctl_observer.pods import Surroundings
-from devctl_observer.server_status import OWN, Observed, server_status
-from devctl_observer.transitions import transitions
+from devctl_observer.judging.conditions import MESSAGE_LIMIT, find, own_part
+from devctl_observer.judging.pods import Surroundings
+from devctl_observer.servers.refusal import addition
+from devctl_observer.servers.status import OWN, Observed, server_status
+from devctl_observer.servers.transitions import transitions
 
 from unit.observer.objects import (
     NOW,

@@ -7,13 +7,15 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from devctl_observer import kinds, reflector, work_queue
-from devctl_observer.caches import server_of_warning
-from devctl_observer.model import parse_server
+from devctl_observer.control import work_queue
+from devctl_observer.control.work_queue import WorkQueue
 from devctl_observer.probes import respond
-from devctl_observer.reflector import Reflector
-from devctl_observer.store import Key, Store
-from devctl_observer.work_queue import WorkQueue
+from devctl_observer.servers.caches import server_of_warning
+from devctl_observer.servers.model import DevServer, parse_server
+from devctl_observer.watching import reflector
+from devctl_observer.watching.kept import small_pod
+from devctl_observer.watching.reflector import Reflector
+from devctl_observer.watching.store import Key, Store
 from lightkube.models.core_v1 import ObjectReference
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Pod
@@ -156,7 +158,7 @@ def test_a_watch_that_ends_in_doubt_is_listed_again(monkeypatch: pytest.MonkeyPa
     async def play() -> list[str]:
         store: Store[Pod] = Store()
         follower: Reflector[Pod] = Reflector(
-            *(cast("AsyncClient", client), Pod, store, kinds.small_pod),
+            *(cast("AsyncClient", client), Pod, store, small_pod),
             lambda old, new: told.append((name(old), name(new))),
         )
         await until(follower.run(), lambda: len(told) > 5)
@@ -180,14 +182,14 @@ def test_a_watch_that_ends_in_doubt_is_listed_again(monkeypatch: pytest.MonkeyPa
 )
 def test_an_object_that_is_not_understood_hides_no_other(drifted: dict[str, Any]) -> None:
     metadata = {"namespace": "n", "resourceVersion": "1"}
-    broken = kinds.DevServer.from_dict({"metadata": metadata | {"name": "x"}, **drifted})
-    sound = kinds.DevServer.from_dict({"metadata": metadata | {"name": "y"}, "spec": {}})
+    broken = DevServer.from_dict({"metadata": metadata | {"name": "x"}, **drifted})
+    sound = DevServer.from_dict({"metadata": metadata | {"name": "y"}, "spec": {}})
     client = FakeClient([[broken, sound]], [])
 
     async def play() -> int:
         store: Store[Any] = Store()
         follower: Reflector[Any] = Reflector(
-            *(cast("AsyncClient", client), kinds.DevServer, store, parse_server), lambda *_: None
+            *(cast("AsyncClient", client), DevServer, store, parse_server), lambda *_: None
         )
         await until(follower.run(), follower.synced.is_set)
         return len(store)

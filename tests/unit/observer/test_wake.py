@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from devctl_observer.model import parse_server
-from devctl_observer.wake import wake_value
+from devctl_observer.servers.model import parse_server
+from devctl_observer.servers.wake import wake_value
 
 from unit.observer.objects import ago, flavor, server
 

@@ -16,10 +16,9 @@ from devctl.api.ephemeral_acceleration_job import (
     claim_name,
 )
 from devctl.api.labels import MANAGED_BY, MANAGER
-from devctl_observer.jobs.deadlines import moment
-from devctl_observer.store import Key
-from devctl_observer.timestamps import to_text
-from devctl_observer.volumes import claim_names
+from devctl_observer.judging.timestamps import from_text, to_text
+from devctl_observer.judging.volumes import claim_names
+from devctl_observer.watching.store import Key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,6 +39,12 @@ def job_of(claim: PersistentVolumeClaim) -> Key | None:
     if metadata is None or labels.get(MANAGED_BY) != MANAGER or metadata.name != claim_name(job):
         return None
     return Key(metadata.namespace or "", job) if job else None
+
+
+def claim_key(claim: PersistentVolumeClaim) -> Key:
+    """What a claim is stored under."""
+    metadata = claim.metadata
+    return Key((metadata.namespace if metadata else None) or "", (metadata and metadata.name) or "")
 
 
 def stays(claim: PersistentVolumeClaim) -> bool:
@@ -68,7 +73,7 @@ def release(notes: Mapping[str, str], now: datetime) -> dict[str, str]:
 
 def deadline(notes: Mapping[str, str]) -> datetime | None:
     """When a claim goes whose job is gone; None where that cannot be read, and so never."""
-    since = moment(notes.get(FINISHED_AT) or notes.get(RELEASED_AT))
+    since = from_text(notes.get(FINISHED_AT) or notes.get(RELEASED_AT))
     seconds = notes.get(PVC_TTL_SECONDS, "")
     if since is None or not _SECONDS.fullmatch(seconds):
         return None

@@ -10,10 +10,7 @@ import httpx2
 from lightkube import ApiError
 
 from devctl.api.ephemeral_acceleration_job import RELEASED_AT
-from devctl_observer.jobs.controller import DOUBT, IN_USE
-from devctl_observer.jobs.kinds import CLAIM, JOB
-from devctl_observer.jobs.observed import Clocks
-from devctl_observer.jobs.released import (
+from devctl_observer.artifacts.claims import (
     bound_status,
     deadline,
     is_released,
@@ -22,19 +19,21 @@ from devctl_observer.jobs.released import (
     release,
     stays,
 )
-from devctl_observer.model import Meta, meta_of
-from devctl_observer.timestamps import utc_now
+from devctl_observer.artifacts.kind import CLAIM
+from devctl_observer.control.controller import DOUBT, IN_USE
+from devctl_observer.judging.clocks import Clocks
+from devctl_observer.judging.model import Meta, meta_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
+    from collections.abc import Mapping
 
     from lightkube.resources.core_v1 import PersistentVolumeClaim
 
-    from devctl_observer.cluster_api import ClusterApi
-    from devctl_observer.jobs.caches import JobCaches
-    from devctl_observer.jobs.removal import Remover
-    from devctl_observer.store import Key
+    from devctl_observer.artifacts.removal import Remover
+    from devctl_observer.control.clock import Clock
+    from devctl_observer.control.cluster_api import ClusterApi
+    from devctl_observer.control.controller import Controller
+    from devctl_observer.watching.store import Key, Store
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +44,8 @@ class ClaimController:
     """Handler of the work queue of claims.
 
     Args:
-        caches: What was observed.
+        claims: Those that roles have made.
+        owners: Knows what they are made for.
         api: What can be changed.
         remover: Deletes claims.
         clock: What time it is.
@@ -53,27 +53,28 @@ class ClaimController:
 
     def __init__(
         self,
-        caches: JobCaches,
+        claims: Store[PersistentVolumeClaim],
+        owners: Controller[Any],
         api: ClusterApi,
         remover: Remover,
-        *,
-        clock: Callable[[], datetime] = utc_now,
+        clock: Clock,
     ) -> None:
         """Count from zero."""
-        self._caches, self._api, self._remover = caches, api, remover
+        self._claims, self._owners = claims, owners
+        self._api, self._remover = api, remover
         self._clock = clock
         self.looks = 0
 
-    async def claim(self, key: Key) -> float | None:
+    async def look(self, key: Key) -> float | None:
         """Do what is to be done about a claim; returns the seconds until time changes it."""
-        claim = self._caches.children.claims.get(key)
+        claim = self._claims.get(key)
         owner = job_of(claim) if claim else None
         if claim is None or owner is None or not stays(claim):
             return None
         self.looks += 1
         try:
             claim = await self._tell_bound(key, claim)
-            if self._caches.jobs.get(owner) is None:
+            if self._owners.store.get(owner) is None:
                 return await self._released(key, claim, owner)
             # A job has it again, which keeps its time.
             if RELEASED_AT in notes_of(claim):
@@ -87,10 +88,10 @@ class ClaimController:
     async def _released(self, key: Key, claim: PersistentVolumeClaim, owner: Key) -> float | None:
         """Delete a claim whose job is gone when its time has come."""
         where = Meta(name=owner.name, namespace=owner.namespace)
-        fresh = await self._api.read(JOB, where)
+        fresh = await self._api.read(self._owners.kind, where)
         if fresh.item is not None:
             return DOUBT
-        clocks = Clocks(self._clock(), fresh.clock)
+        clocks = Clocks(self._clock.now(), fresh.clock)
         if not is_released(notes_of(claim)):
             if not clocks.agree:
                 return DOUBT
@@ -115,7 +116,7 @@ class ClaimController:
 
     async def _tell_bound(self, key: Key, claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
         """Show in a claim's conditions that it has its volume."""
-        status = bound_status(claim, self._clock())
+        status = bound_status(claim, self._clock.now())
         if status is None:
             return claim
         try:
@@ -130,5 +131,5 @@ class ClaimController:
         """Know what was written before the watch tells of it."""
         written = CLAIM.parse(applied)
         version = meta_of(written.metadata).resource_version
-        self._caches.children.claims.wrote(key, int(version or 0), written)
+        self._claims.wrote(key, int(version or 0), written)
         return written

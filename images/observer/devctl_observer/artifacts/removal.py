@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from lightkube.resources.core_v1 import Pod
 
-from devctl_observer.jobs.kinds import CLAIM
-from devctl_observer.jobs.released import users_of
-from devctl_observer.model import meta_of
+from devctl_observer.artifacts.claims import users_of
+from devctl_observer.artifacts.kind import CLAIM
+from devctl_observer.judging.model import meta_of
 
 if TYPE_CHECKING:
     from lightkube.resources.core_v1 import PersistentVolumeClaim
 
-    from devctl_observer.cluster_api import ClusterApi
+    from devctl_observer.control.cluster_api import ClusterApi
 
 log = logging.getLogger(__name__)
 

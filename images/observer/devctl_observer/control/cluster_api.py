@@ -14,8 +14,8 @@ from lightkube.models.core_v1 import EventSource, ObjectReference
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Event
 
-from devctl_observer.election import LeadershipLostError
-from devctl_observer.timestamps import utc_now
+from devctl_observer.control.election import LeadershipLostError
+from devctl_observer.judging.timestamps import utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from lightkube import AsyncClient
 
-    from devctl_observer.kinds import Kind
-    from devctl_observer.model import Meta
-    from devctl_observer.transitions import Transition
+    from devctl_observer.control.kind import Kind
+    from devctl_observer.judging.model import Meta
+    from devctl_observer.judging.transition import Transition
 
 FIELD_MANAGER = "devctl-observer"
 

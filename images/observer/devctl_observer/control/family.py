@@ -1,17 +1,26 @@
-"""What a family of kinds adds to the observer: its own kinds, and what changes mean to it."""
+"""What a kind's package adds to the observer: what it follows, and what a change means to it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+
+from devctl_observer.control.controller import Item
+from devctl_observer.control.work_queue import WorkQueue
+from devctl_observer.watching.store import Key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from lightkube.resources.core_v1 import Event, PersistentVolumeClaim, Pod
+    from lightkube.models.core_v1 import ObjectReference
 
     from devctl.api.placing import NodeFacts
-    from devctl_observer.store import Store
-    from devctl_observer.work_queue import WorkQueue
+    from devctl_observer.control.controller import Controller
+    from devctl_observer.watching.store import Store
+
+WORKERS = 8
+"""Requests in flight at most: 100 servers at once stay under a second, and the API server calm."""
+
+T = TypeVar("T", bound=Item)
 
 
 class Followed(NamedTuple):
@@ -23,37 +32,76 @@ class Followed(NamedTuple):
     changed: Callable[[Any, Any], None]
     selectors: Mapping[str, Any] = {}
     everywhere: bool = True
+    keep: Callable[[Any], bool] = lambda _: True
+    """Whether an object is of interest, for what no selector can say."""
 
 
-class Family(Protocol):
-    """One kind that users write, and all that it is made of."""
+class Family(Generic[T]):
+    """One kind that users write, and all that is watched for it.
+
+    Args:
+        controller: Works on its objects.
+        workers: How many of them at once.
+    """
+
+    label: ClassVar[str] = ""
+    """The label by which its children name it; empty where it has none."""
+    word: ClassVar[str] = ""
+    """What its figures are labelled with."""
+
+    def __init__(self, controller: Controller[T], workers: int = WORKERS) -> None:
+        """Know nothing yet."""
+        self.controller = controller
+        self.kind, self.store = controller.kind, controller.store
+        self.queue = WorkQueue(controller.look)
+        self._workers = workers
 
     @property
-    def first(self) -> Sequence[Followed]:
+    def first(self) -> Followed:
         """The kind itself: known before all else."""
+        kind = self.kind
+        return Followed(
+            *(kind.resource, self.store, kind.parse, self.changed), everywhere=kind.namespaced
+        )
 
     @property
     def others(self) -> Sequence[Followed]:
         """What only this family looks at."""
+        return ()
 
     @property
     def queues(self) -> Sequence[tuple[WorkQueue, int]]:
         """What it has to do, and how many work on it at once."""
+        return [(self.queue, self._workers)]
 
-    def pod(self, old: Pod | None, new: Pod | None) -> None:
-        """A pod of devctl's has changed."""
+    def changed(self, old: T | None, new: T | None) -> None:
+        """Look at an object of the kind itself."""
+        if item := new or old:
+            key = Key(item.metadata.namespace, item.metadata.name)
+            # Also where it is gone: what is remembered of it goes then.
+            self.queue.add(key)
+            if new is None:
+                self.queue.forget_timer(key)
 
-    def claim(self, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim | None) -> None:
-        """A claim of devctl's has changed."""
+    def child(self, key: Key, old: Any, new: Any) -> None:  # noqa: ARG002 - for kinds that care
+        """Look at the object that a child belongs to."""
+        self.queue.add(key)
 
-    def warning(self, old: Event | None, new: Event | None) -> None:
-        """Something was warned of."""
+    def of_warning(self, about: ObjectReference) -> Key | None:  # noqa: ARG002 - for kinds whose children have such
+        """The object whose child a warning would be about, by the child's name."""
+        return None
 
     def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:
         """A node has changed in a way that decides something."""
 
     def look_again(self) -> None:
         """Look at everything: time itself has changed."""
+        for key in self.store.keys():  # noqa: SIM118 - a Store is no dict; it iterates objects
+            self.queue.add(key)
 
     def metrics(self) -> Iterator[str]:
-        """Lines of figures in Prometheus' text format."""
+        """What was done, in Prometheus' text format."""
+        made = self.controller
+        yield f'devctl_observer_status_writes_total{{kind="{self.word}"}} {made.writes}'
+        yield f'devctl_observer_looks_total{{kind="{self.word}"}} {made.looks}'
+        yield f'devctl_observer_wakes_total{{kind="{self.word}"}} {made.wakes}'

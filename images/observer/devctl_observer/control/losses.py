@@ -1,14 +1,13 @@
-"""Since when something seems to be lost: the role's word comes over another watch than the thing."""
+"""Since when something seems to be lost: other watches tell of it than of the role's word."""
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from devctl_observer.store import Key
+    from devctl_observer.watching.store import Key
 
 GRACE = 3.0
 """Seconds until what was not seen counts as lost."""
@@ -21,7 +20,7 @@ class Losses:
         steady: Seconds of a clock that nobody sets.
     """
 
-    def __init__(self, steady: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, steady: Callable[[], float]) -> None:
         """Nothing is missing."""
         self._steady = steady
         self._since: dict[Key, float] = {}

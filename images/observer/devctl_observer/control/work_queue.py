@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from devctl_observer.store import Key
+    from devctl_observer.watching.store import Key
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from devctl.api.placing import (
     Needs,
     NodeFacts,
-    Taint,
     Toleration,
     effective_requests,
     obstacle,
@@ -18,10 +17,8 @@ from devctl.api.placing import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lightkube.models.core_v1 import Node
-
-    from devctl_observer.model import Flavor
-    from devctl_observer.node_use import NodeUse
+    from devctl_observer.flavors.model import Flavor
+    from devctl_observer.flavors.node_use import NodeUse
 
 
 class Fit(NamedTuple):
@@ -37,21 +34,6 @@ class Counts(NamedTuple):
 
     total: int
     free: int
-
-
-def node_facts(node: Node) -> NodeFacts:
-    """What is remembered of a node."""
-    metadata, spec, status = node.metadata, node.spec, node.status
-    conditions = {c.type: c.status for c in (status.conditions if status else None) or []}
-    taints = (spec.taints if spec else None) or []
-    return NodeFacts(
-        name=(metadata.name if metadata else None) or "",
-        ready=conditions.get("Ready") == "True",
-        cordoned=bool(spec and spec.unschedulable),
-        labels=tuple(sorted(((metadata.labels if metadata else None) or {}).items())),
-        taints=tuple(Taint(t.key, t.value or "", t.effect) for t in taints),
-        allocatable=tuple(sorted(((status.allocatable if status else None) or {}).items())),
-    )
 
 
 def fit(flavor: Flavor, nodes: Sequence[NodeFacts]) -> Fit:

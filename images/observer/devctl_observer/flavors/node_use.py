@@ -10,7 +10,7 @@ from devctl.api.placing import PODS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from devctl_observer.placed_pods import Asked
+    from devctl_observer.flavors.placed_pods import Asked
 
 
 class NodeUse:

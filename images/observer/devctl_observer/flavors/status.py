@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import FlavorCondition
-from devctl_observer.conditions import FALSE, TRUE, condition, merge, word
-from devctl_observer.flavor_drift import listed
-from devctl_observer.flavor_fit import counts, fit
+from devctl.api.flavors import listed
+from devctl_observer.flavors.fit import counts, fit
+from devctl_observer.judging.conditions import FALSE, TRUE, condition, merge, word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from devctl.api.placing import NodeFacts
-    from devctl_observer.model import Flavor
-    from devctl_observer.node_use import NodeUse
+    from devctl_observer.flavors.model import Flavor
+    from devctl_observer.flavors.node_use import NodeUse
 
 
 def flavor_status(

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from devctl.api.ephemeral_acceleration_job import claim_name, pod_name
+from devctl_observer.artifacts.claims import job_of, stays
 from devctl_observer.jobs.observed import Observed, is_own
-from devctl_observer.jobs.released import job_of, stays
-from devctl_observer.pods import Surroundings
-from devctl_observer.store import Key, Store
+from devctl_observer.judging.pods import Surroundings
+from devctl_observer.watching.store import Key, Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lightkube.models.core_v1 import ObjectReference
-    from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
+    from lightkube.resources.core_v1 import Pod
 
     from devctl.api.placing import NodeFacts
-    from devctl_observer.children import Children
     from devctl_observer.jobs.model import Job
+    from devctl_observer.watching.children import Children
 
 _POD, _CLAIM = pod_name(""), claim_name("")
 
@@ -91,9 +91,3 @@ def with_pod(
         nodes=frozenset(node.name for node in nodes if node.ready),
         listed=listed,
     )
-
-
-def claim_key(claim: PersistentVolumeClaim) -> Key:
-    """What a claim is stored under."""
-    metadata = claim.metadata
-    return Key((metadata.namespace if metadata else None) or "", (metadata and metadata.name) or "")

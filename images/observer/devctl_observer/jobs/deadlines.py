@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.api.ephemeral_acceleration_job import Condition
-from devctl_observer.conditions import TRUE, find
-from devctl_observer.jobs.observed import AGREE
-from devctl_observer.timestamps import from_text
+from devctl_observer.judging.clocks import AGREE
+from devctl_observer.judging.conditions import TRUE, find
+from devctl_observer.judging.timestamps import from_text
 
 if TYPE_CHECKING:
     from devctl_observer.jobs.model import Job
-    from devctl_observer.jobs.observed import Clocks, Observed
+    from devctl_observer.jobs.observed import Observed
+    from devctl_observer.judging.clocks import Clocks
 
 _MARGIN = timedelta(seconds=1)
 """Timers may fire a moment early; a second later it is certainly time."""
@@ -23,17 +24,6 @@ class Times(NamedTuple):
 
     pod: datetime
     artifacts: datetime
-
-
-def moment(text: object) -> datetime | None:
-    """A time with its zone; None where a text is none."""
-    found = from_text(text) if text else None
-    if found is None or found.tzinfo is None:
-        return None
-    try:
-        return found.astimezone(UTC)
-    except OverflowError:
-        return None
 
 
 def times(job: Job, finished: datetime | None) -> Times | None:
@@ -50,7 +40,7 @@ def times(job: Job, finished: datetime | None) -> Times | None:
         volume = finished + timedelta(seconds=spec.pvc_ttl_seconds_after_finished)
     except OverflowError:
         return None
-    stored = moment(job.status.get("podExpiresAt"))
+    stored = from_text(job.status.get("podExpiresAt"))
     gone = stored if stored and pod_expired(job) else pod
     return Times(gone, max(volume, pod, gone))
 
@@ -62,7 +52,7 @@ def pod_expired(job: Job) -> bool:
 
 def finished_at(job: Job) -> datetime | None:
     """When a job ended, as its status says."""
-    return moment(job.status.get("finishedAt")) if job.finished else None
+    return from_text(job.status.get("finishedAt")) if job.finished else None
 
 
 def trusted(finished: datetime | None, clocks: Clocks) -> bool:

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 from devctl.api.ephemeral_acceleration_job import Phase
 from devctl_observer.jobs.last_words import LONGEST, own_words, shown
 from devctl_observer.jobs.outcome import Outcome
-from devctl_observer.pods import container_statuses
+from devctl_observer.judging.pods import container_statuses
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from lightkube.models.core_v1 import ContainerStateTerminated, Pod
 
-    from devctl_observer.jobs.observed import Clocks, Observed
+    from devctl_observer.jobs.observed import Observed
+    from devctl_observer.judging.clocks import Clocks
 
 COMPLETED = "Job completed successfully"
 DELETED = "its pod was deleted while its program ran; to run it again, make a job of another name"

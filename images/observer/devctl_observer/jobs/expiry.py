@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.ephemeral_acceleration_job import Condition, claim_name
-from devctl_observer.conditions import FALSE, TRUE, UNKNOWN, condition, find
 from devctl_observer.jobs.deadlines import due, pod_expired, trusted
-from devctl_observer.timestamps import to_text
+from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition, find
+from devctl_observer.judging.timestamps import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from devctl_observer.jobs.deadlines import Times
     from devctl_observer.jobs.model import Job
-    from devctl_observer.jobs.observed import Clocks, Observed
+    from devctl_observer.jobs.observed import Observed
+    from devctl_observer.judging.clocks import Clocks
 
 _NOT_TRUSTED = "it is not known for certain when the job ended, so nothing is deleted: an \
 administrator should check the clocks"

@@ -1,155 +1,120 @@
-"""The family of EphemeralAccelerationJobs."""
+"""The family of EphemeralAccelerationJobs and their claims."""
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from devctl.api.ephemeral_acceleration_job import Phase, claim_name
-from devctl_observer.family import Followed
-from devctl_observer.jobs.caches import JobCaches, claim_key, job_of_pod, job_of_warning
-from devctl_observer.jobs.claims import ClaimController
+from lightkube.resources.core_v1 import Pod
+
+from devctl.api.ephemeral_acceleration_job import JOB as LABEL
+from devctl.api.ephemeral_acceleration_job import Phase, claim_name, pod_name
+from devctl_observer.artifacts.claims import claim_key, job_of
+from devctl_observer.artifacts.controller import ClaimController
+from devctl_observer.artifacts.removal import Remover
+from devctl_observer.control.family import Family
+from devctl_observer.control.work_queue import WorkQueue
+from devctl_observer.jobs.caches import JobCaches, job_of_warning
 from devctl_observer.jobs.controller import JobController
-from devctl_observer.jobs.kinds import EphemeralAccelerationJob
-from devctl_observer.jobs.model import parse_job
-from devctl_observer.jobs.released import job_of
-from devctl_observer.jobs.removal import Remover
-from devctl_observer.store import Key
-from devctl_observer.timestamps import utc_now
-from devctl_observer.work_queue import WorkQueue
+from devctl_observer.jobs.model import Job
+from devctl_observer.watching.store import Key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime
+    from collections.abc import Iterator, Sequence
 
-    from lightkube.resources.core_v1 import Event, PersistentVolumeClaim, Pod
+    from lightkube.models.core_v1 import ObjectReference
+    from lightkube.resources.core_v1 import PersistentVolumeClaim
 
-    from devctl.api.placing import NodeFacts
-    from devctl_observer.children import Children
-    from devctl_observer.cluster_api import ClusterApi
-    from devctl_observer.jobs.model import Job
+    from devctl_observer.control.clock import Clock
+    from devctl_observer.control.cluster_api import ClusterApi
+    from devctl_observer.watching.children import Children
 
-_WORKERS = 8
 _CLAIM_WORKERS = 4
 
 
-class Jobs:
+class Jobs(Family[Job]):
     """Whom a change concerns among jobs and their claims.
 
     Args:
         children: What is watched for every family.
         api: What can be changed.
         clock: What time it is.
-        steady: Seconds that pass, from whenever.
     """
 
-    def __init__(
-        self,
-        children: Children,
-        api: ClusterApi,
-        *,
-        clock: Callable[[], datetime] = utc_now,
-        steady: Callable[[], float] = time.monotonic,
-    ) -> None:
+    label = LABEL
+    word = "job"
+
+    def __init__(self, children: Children, api: ClusterApi, clock: Clock) -> None:
         """Know nothing yet."""
         self.caches = JobCaches(children)
         self.remover = Remover(api)
-        self.controller = JobController(self.caches, api, self.remover, clock=clock, steady=steady)
-        self.claim_controller = ClaimController(self.caches, api, self.remover, clock=clock)
-        self.jobs = WorkQueue(self.controller.job)
-        self.claims = WorkQueue(self.claim_controller.claim)
-
-    @property
-    def first(self) -> Sequence[Followed]:
-        """Jobs."""
-        return [Followed(EphemeralAccelerationJob, self.caches.jobs, parse_job, self._job)]
-
-    @property
-    def others(self) -> Sequence[Followed]:
-        """Nothing that is not watched for every family."""
-        return []
+        super().__init__(JobController(self.caches, api, self.remover, clock))
+        self.claim_controller = ClaimController(
+            children.claims, self.controller, api, self.remover, clock
+        )
+        self.claims = WorkQueue(self.claim_controller.look)
 
     @property
     def queues(self) -> Sequence[tuple[WorkQueue, int]]:
         """Jobs and claims."""
-        return [(self.jobs, _WORKERS), (self.claims, _CLAIM_WORKERS)]
+        return [*super().queues, (self.claims, _CLAIM_WORKERS)]
 
-    def pod(self, old: Pod | None, new: Pod | None) -> None:
-        """Look at the job that a pod is called after."""
-        metadata = found.metadata if (found := new or old) else None
-        key = job_of_pod(metadata.namespace, metadata.name) if metadata else None
-        if metadata is None or key is None:
-            return
-        if new is None and (job := self.caches.jobs.get(key)):
-            self.caches.gone[key] = metadata.uid or ""
-            if old is not None and not job.finished:
-                self.caches.last[key] = old
-        self.jobs.add(key)
-
-    def claim(self, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim | None) -> None:
-        """Look at a claim and at its job."""
-        for found in (old, new):
-            if found is not None and (key := job_of(found)):
-                if new is None and found.metadata and self.caches.jobs.get(key):
-                    self.caches.gone[key] = found.metadata.uid or ""
-                self.jobs.add(key)
-                self._claim(claim_key(found), there=new is not None)
-
-    def warning(self, old: Event | None, new: Event | None) -> None:
-        """Look at the job that a warning is about."""
-        event = new or old
-        if event and (key := job_of_warning(event.involvedObject)):
-            self.jobs.add(key)
-
-    def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:
-        """Look at the jobs of a node that was lost or found."""
-        if old is not None and new is not None and old.ready == new.ready:
-            return
-        name = new.name if new else old.name if old else ""
-        for pod in self.caches.children.pods:
-            metadata, spec = pod.metadata, pod.spec
-            if metadata is None or spec is None or spec.nodeName != name:
-                continue
-            if key := job_of_pod(metadata.namespace, metadata.name):
-                self.jobs.add(key)
-
-    def look_again(self) -> None:
-        """Look at every job, and at every claim of one."""
-        for key in self.caches.jobs.keys():  # noqa: SIM118 - a Store is no dict; it iterates objects
-            self.jobs.add(key)
-        for claim in self.caches.children.claims:
-            if job_of(claim):
-                self.claims.add(claim_key(claim))
-
-    def metrics(self) -> Iterator[str]:
-        """How many jobs there are, and what was done about them."""
-        counts = Counter(str(job.status.get("phase", Phase.PENDING)) for job in self.caches.jobs)
-        for phase in Phase:
-            yield f'devctl_observer_jobs{{phase="{phase}"}} {counts[str(phase)]}'
-        controller = self.controller
-        yield f'devctl_observer_status_writes_total{{kind="job"}} {controller.writes}'
-        yield f'devctl_observer_looks_total{{kind="job"}} {controller.looks}'
-        yield f'devctl_observer_looks_total{{kind="claim"}} {self.claim_controller.looks}'
-        yield f'devctl_observer_wakes_total{{kind="job"}} {controller.wakes}'
-        yield f"devctl_observer_claims_deleted_total {self.remover.removed}"
-
-    def _job(self, old: Job | None, new: Job | None) -> None:
+    def changed(self, old: Job | None, new: Job | None) -> None:
         """Look at a job; whether it is there decides about its claim."""
+        super().changed(old, new)
         job = new or old
         if job is None:
             return
         key = Key(job.metadata.namespace, job.metadata.name)
-        # Also where it is gone: what is remembered of it goes then.
-        self.jobs.add(key)
         if new is None:
-            self.jobs.forget_timer(key)
             self.caches.gone.pop(key, None)
         if new is None or new.finished:
             self.caches.last.pop(key, None)
         if old is None or new is None:
             claim = Key(key.namespace, claim_name(key.name))
             self._claim(claim, there=self.caches.children.claims.get(claim) is not None)
+
+    def child(self, key: Key, old: Any, new: Any) -> None:
+        """Look at a job, and at its claim if it is that; remember what it lost."""
+        found = new or old
+        if isinstance(found, Pod):
+            if found.metadata and found.metadata.name == pod_name(key.name):
+                self._pod(key, old, new)
+        elif job_of(found) == key:
+            self._volume(key, found, there=new is not None)
+
+    def of_warning(self, about: ObjectReference) -> Key | None:
+        """The job whose child a warning would be about."""
+        return job_of_warning(about)
+
+    def look_again(self) -> None:
+        """Look at every job, and at every claim of one."""
+        super().look_again()
+        for claim in self.caches.children.claims:
+            if job_of(claim):
+                self.claims.add(claim_key(claim))
+
+    def metrics(self) -> Iterator[str]:
+        """How many jobs there are, and what was done about them."""
+        counts = Counter(str(job.status.get("phase", Phase.PENDING)) for job in self.store)
+        for phase in Phase:
+            yield f'devctl_observer_jobs{{phase="{phase}"}} {counts[str(phase)]}'
+        yield from super().metrics()
+        yield f'devctl_observer_looks_total{{kind="claim"}} {self.claim_controller.looks}'
+        yield f"devctl_observer_claims_deleted_total {self.remover.removed}"
+
+    def _pod(self, key: Key, old: Pod | None, new: Pod | None) -> None:
+        if new is None and old is not None and (job := self.store.get(key)):
+            self.caches.gone[key] = (old.metadata.uid if old.metadata else None) or ""
+            if not job.finished:
+                self.caches.last[key] = old
+        self.queue.add(key)
+
+    def _volume(self, key: Key, claim: PersistentVolumeClaim, *, there: bool) -> None:
+        if not there and claim.metadata and self.store.get(key):
+            self.caches.gone[key] = claim.metadata.uid or ""
+        self.queue.add(key)
+        self._claim(claim_key(claim), there=there)
 
     def _claim(self, key: Key, *, there: bool) -> None:
         if there:

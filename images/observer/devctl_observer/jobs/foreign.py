@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
 
 from devctl.api.ephemeral_acceleration_job import claim_name, pod_name
-from devctl_observer.children import is_owned
-from devctl_observer.jobs.released import job_of
-from devctl_observer.store import Key
+from devctl_observer.artifacts.claims import job_of
+from devctl_observer.watching.children import is_owned
+from devctl_observer.watching.store import Key
 
 if TYPE_CHECKING:
-    from devctl_observer.cluster_api import ClusterApi
-    from devctl_observer.model import Meta
+    from devctl_observer.control.cluster_api import ClusterApi
+    from devctl_observer.judging.model import Meta
 
 
 async def find_foreign(api: ClusterApi, job: Meta) -> str | None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from lightkube.generic_resource import create_namespaced_resource
 
-from devctl.api.ephemeral_acceleration_job import WAKE, Phase
-from devctl_observer.model import Base, Meta
+from devctl.api.ephemeral_acceleration_job import GROUP, KIND, PLURAL, VERSION, WAKE, Phase
+from devctl_observer.control.kind import Kind
+from devctl_observer.judging.model import Base, Meta
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+EphemeralAccelerationJob = create_namespaced_resource(GROUP, VERSION, KIND, PLURAL)
 
 _ENDS = {str(Phase.SUCCEEDED), str(Phase.FAILED)}
 
@@ -63,3 +67,6 @@ def parse_job(obj: Mapping[str, Any]) -> Job:
     # The other annotations may be large, and nothing is read of them.
     wake = (obj["metadata"].get("annotations") or {}).get(WAKE, "")
     return msgspec.structs.replace(job, wake=wake)
+
+
+JOB = Kind(EphemeralAccelerationJob, f"{GROUP}/{VERSION}", PLURAL, parse_job, WAKE)

@@ -3,52 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from devctl.api.ephemeral_acceleration_job import pod_name
-from devctl_observer.children import is_owned
-from devctl_observer.pods import Surroundings
-from devctl_observer.timestamps import from_text
+from devctl_observer.judging.pods import Surroundings
+from devctl_observer.judging.timestamps import from_text
+from devctl_observer.watching.children import is_owned
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
     from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
 
     from devctl_observer.jobs.model import Job
-
-AGREE = timedelta(minutes=1)
-"""Clocks that are further apart are not both right."""
-
-
-@dataclass(frozen=True)
-class Clocks:
-    """What time it is, to whom."""
-
-    ours: datetime
-    theirs: datetime | None = None
-    """The API server's; known only right after it was asked."""
-
-    @property
-    def known(self) -> Sequence[datetime]:
-        """All of them."""
-        return [self.ours] if self.theirs is None else [self.ours, self.theirs]
-
-    @property
-    def latest(self) -> datetime:
-        """The one that is furthest."""
-        return max(self.known)
-
-    @property
-    def agree(self) -> bool:
-        """Whether both are known, and say the same."""
-        return self.theirs is not None and abs(self.ours - self.theirs) <= AGREE
-
-    def passed(self, moment: datetime) -> bool:
-        """Whether a moment is over by every clock."""
-        return all(now >= moment for now in self.known)
 
 
 def is_own(pod: Pod, job: Job) -> bool:

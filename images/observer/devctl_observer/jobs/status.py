@@ -5,20 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.ephemeral_acceleration_job import Condition, Phase
-from devctl_observer.conditions import FALSE, TRUE, UNKNOWN, condition, merge
-from devctl_observer.jobs.deadlines import due, finished_at, moment, pod_expired, times
+from devctl_observer.jobs.deadlines import due, finished_at, pod_expired, times
 from devctl_observer.jobs.endings import judge_absence, judge_end, judge_lost
 from devctl_observer.jobs.expiry import artifacts_condition, pod_condition
 from devctl_observer.jobs.outcome import not_yet
 from devctl_observer.jobs.waiting import judge_waiting
-from devctl_observer.timestamps import to_text
+from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition, merge
+from devctl_observer.judging.timestamps import from_text, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from devctl_observer.jobs.observed import Clocks, Observed
+    from devctl_observer.jobs.observed import Observed
     from devctl_observer.jobs.outcome import Outcome
+    from devctl_observer.judging.clocks import Clocks
 
 OWN = (Condition.SUCCEEDED, Condition.POD_EXPIRED, Condition.ARTIFACTS_EXPIRED)
 _KEPT = ("phase", "reason", "message", "startedAt", "finishedAt", "podName", "artifactPath")
@@ -125,7 +126,7 @@ def _whole(
 
 def _started(outcome: Outcome, seen: Observed, clocks: Clocks) -> datetime | None:
     """When its program started: not before its pod was made, and not in the future."""
-    stored = moment(seen.job.status.get("startedAt"))
+    stored = from_text(seen.job.status.get("startedAt"))
     if stored and not (outcome.ended and outcome.started):
         return stored
     if outcome.started is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.ephemeral_acceleration_job import Condition, Phase
-from devctl_observer.conditions import TRUE, find
-from devctl_observer.transitions import Transition
+from devctl_observer.judging.conditions import TRUE, find
+from devctl_observer.judging.transition import Transition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

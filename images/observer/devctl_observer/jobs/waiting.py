@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devctl.api.ephemeral_acceleration_job import Phase
-from devctl_observer.applied import failure
 from devctl_observer.jobs.endings import RUNS_ON, started_at
 from devctl_observer.jobs.last_words import shown
 from devctl_observer.jobs.outcome import Outcome, pending
-from devctl_observer.pods import judge_start
-from devctl_observer.scheduling import JOB_WORDS
+from devctl_observer.judging.applied import failure
+from devctl_observer.judging.pods import judge_start
+from devctl_observer.judging.scheduling import JOB_WORDS
 
 if TYPE_CHECKING:
     from datetime import datetime

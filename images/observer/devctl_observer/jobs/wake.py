@@ -11,13 +11,16 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from devctl_observer.applied import failure
+from devctl.api.ephemeral_acceleration_job import claim_name
 from devctl_observer.jobs.deadlines import pod_expired
+from devctl_observer.judging.applied import failure, role_said
+from devctl_observer.judging.conditions import TRUE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from devctl_observer.jobs.model import Job
+    from devctl_observer.jobs.observed import Observed
 
 
 _IN_THE_WAY = {"Conflict", "Terminating"}
@@ -41,6 +44,19 @@ def wake_value(job: Job, lost: Sequence[str], gone: str, born: str) -> str | Non
     if gone and failure(job).get("reason") in _IN_THE_WAY:
         return _digest(job.metadata.uid, "freed", gone)
     return _digest(job.metadata.uid, "lost", *lost, gone or born) if lost else None
+
+
+def missing(seen: Observed) -> list[str]:
+    """What the role has made for the present spec and is not there; empty while it is at work.
+
+    A pod whose program ran is no loss but an end, and a finished job gets nothing any more.
+    """
+    job = seen.job
+    if job.finished or job.going or role_said(job).get("status") != TRUE:
+        return []
+    lost = [] if seen.claim else [claim_name(job.metadata.name)]
+    wanted = not (job.spec.suspend or job.started or seen.taken)
+    return [*lost, seen.pod_name] if wanted and seen.pod is None else lost
 
 
 def _digest(*cause: str) -> str:

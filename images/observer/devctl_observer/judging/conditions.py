@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from devctl_observer.timestamps import to_text
+from devctl_observer.judging.timestamps import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -7,7 +7,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from devctl.api.devserver import Phase
-from devctl_observer.model import Verdict
+from devctl_observer.judging.model import Verdict
 
 if TYPE_CHECKING:
     from lightkube.models.core_v1 import ContainerStateTerminated, ContainerStatus

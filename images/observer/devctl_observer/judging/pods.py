@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from devctl.api.devserver import Phase
-from devctl_observer.containers import judge_container
-from devctl_observer.model import Verdict
-from devctl_observer.refusals import judge_mount
-from devctl_observer.scheduling import SERVER_WORDS, judge_scheduling
-from devctl_observer.volumes import claim_names, judge_claims, waiting_claims
+from devctl_observer.judging.containers import judge_container
+from devctl_observer.judging.model import Verdict
+from devctl_observer.judging.refusals import judge_mount
+from devctl_observer.judging.scheduling import SERVER_WORDS, judge_scheduling
+from devctl_observer.judging.volumes import claim_names, judge_claims, waiting_claims
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
     from lightkube.resources.core_v1 import Event
 
-    from devctl_observer.scheduling import Words
+    from devctl_observer.judging.scheduling import Words
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from devctl.api.devserver import Phase
-from devctl_observer.model import Verdict
+from devctl_observer.judging.model import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.api.devserver import Phase
-from devctl_observer.model import Verdict
+from devctl_observer.judging.model import Verdict
 
 if TYPE_CHECKING:
     from lightkube.models.core_v1 import PodCondition

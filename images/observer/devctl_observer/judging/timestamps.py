@@ -16,9 +16,9 @@ def utc_now() -> datetime:
 
 
 def from_text(text: object) -> datetime | None:
-    """The moment that a status names; None where it names none, as without a time zone."""
+    """The moment that a status names, in UTC; None where it names none, as without a time zone."""
     try:
         found = datetime.fromisoformat(str(text))
-    except ValueError:
+        return found.astimezone(UTC) if found.tzinfo else None
+    except (ValueError, OverflowError):
         return None
-    return found if found.tzinfo else None

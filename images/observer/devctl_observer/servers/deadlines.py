@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from devctl.api.devserver import Condition
 from devctl.api.durations import parse_duration
-from devctl_observer.conditions import TRUE, find
-from devctl_observer.timestamps import from_text
+from devctl_observer.judging.conditions import TRUE, find
+from devctl_observer.judging.timestamps import from_text
 
 if TYPE_CHECKING:
-    from devctl_observer.model import Server
+    from devctl_observer.servers.model import Server
 
 SKEW = timedelta(minutes=1)
 """A creation further in the future than this means that a clock is wrong."""

@@ -5,49 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import Condition
-from devctl_observer.conditions import FALSE, TRUE, UNKNOWN, condition
+from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
-    from devctl_observer.made_from import MadeFrom, Recorded
-    from devctl_observer.model import Flavor, Server
-
-_NAMED = 8
-"""How many flavors a message lists."""
-
-
-def wanted_flavor(server: Server, flavors: Mapping[str, Flavor]) -> tuple[Flavor | None, str]:
-    """The flavor that a server asks for, or why there is none."""
-    if server.spec.flavor is None:
-        return _default(flavors)
-    if flavor := flavors.get(server.spec.flavor):
-        return flavor, ""
-    message = f"flavor `{server.spec.flavor}` does not exist; {_choices(flavors)}"
-    return None, message
-
-
-def _default(flavors: Mapping[str, Flavor]) -> tuple[Flavor | None, str]:
-    found = [flavor for flavor in flavors.values() if flavor.spec.default]
-    if len(found) == 1:
-        return found[0], ""
-    names = sorted(flavor.metadata.name for flavor in found)
-    several = f"several flavors are the default ({listed(names)})"
-    problem = several if found else "no flavor is the default"
-    return None, f"the server names no flavor and {problem}; {_choices(flavors)}"
-
-
-def _choices(flavors: Mapping[str, Flavor]) -> str:
-    names = sorted(flavors)
-    if not names:
-        return "there are no flavors yet: ask an administrator to make one"
-    return f"set spec.flavor to one of: {listed(names)}"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names for a message, however many there are."""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    from devctl_observer.flavors.model import Flavor
+    from devctl_observer.servers.made_from import MadeFrom, Recorded
 
 
 def drift_condition(

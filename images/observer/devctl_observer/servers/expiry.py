@@ -5,16 +5,16 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from devctl_observer import kinds
-from devctl_observer.deadlines import is_due
-from devctl_observer.timestamps import to_text
-from devctl_observer.transitions import Transition
+from devctl_observer.judging.timestamps import to_text
+from devctl_observer.judging.transition import Transition
+from devctl_observer.servers.deadlines import is_due
+from devctl_observer.servers.model import SERVER
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from devctl_observer.cluster_api import ClusterApi
-    from devctl_observer.model import Server
+    from devctl_observer.control.cluster_api import ClusterApi
+    from devctl_observer.servers.model import Server
 
 log = logging.getLogger(__name__)
 
@@ -29,15 +29,15 @@ async def expire(api: ClusterApi, server: Server, now: datetime) -> bool:
     """
     if not is_due(server, now):
         return False
-    fresh = await api.read(kinds.SERVER, server.metadata)
+    fresh = await api.read(SERVER, server.metadata)
     found = fresh.item
     if found is None or found.metadata.uid != server.metadata.uid:
         return False
     meta = found.metadata
-    if not is_due(found, now, fresh.clock) or not await api.delete(kinds.SERVER, meta):
+    if not is_due(found, now, fresh.clock) or not await api.delete(SERVER, meta):
         return False
     log.info("%s/%s: deleted, its timeToLive is over", meta.namespace, meta.name)
     message = f"the server was deleted at {to_text(now)}: its timeToLive is over; its files stay"
     said = Transition("Normal", "Expired", message)
-    await api.tell(kinds.SERVER, meta, meta.resource_version, said)
+    await api.tell(SERVER, meta, meta.resource_version, said)
     return True

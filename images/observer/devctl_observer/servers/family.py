@@ -1,157 +1,86 @@
-"""The family of DevServers and their flavors."""
+"""The family of DevServers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from lightkube.resources.apps_v1 import StatefulSet
+from lightkube.resources.core_v1 import Pod
 
-from devctl.api.labels import MANAGED_BY, MANAGER
-from devctl_observer import kinds
-from devctl_observer.caches import Caches, server_of_warning
-from devctl_observer.children import server_of
-from devctl_observer.controllers import Controllers
-from devctl_observer.family import Followed
-from devctl_observer.model import parse_flavor, parse_server
-from devctl_observer.pace import Pace
-from devctl_observer.placed_pods import PLACED, PlacedPod, asked
-from devctl_observer.store import Key
-from devctl_observer.work_queue import WorkQueue
+from devctl.api.labels import DEVSERVER
+from devctl_observer.control.family import Family, Followed
+from devctl_observer.servers.caches import Caches, server_of_warning
+from devctl_observer.servers.controller import ServerController
+from devctl_observer.servers.model import Server
+from devctl_observer.watching.children import OURS
+from devctl_observer.watching.kept import small_stateful_set
+from devctl_observer.watching.store import Key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lightkube.resources.core_v1 import Event
+    from lightkube.models.core_v1 import ObjectReference
 
-    from devctl.api.placing import NodeFacts
-    from devctl_observer.children import Children
-    from devctl_observer.cluster_api import ClusterApi
-    from devctl_observer.model import Flavor, Server
-    from devctl_observer.placed_pods import Asked
-
-OURS = {"labels": {MANAGED_BY: MANAGER}}
-"""What roles have made."""
-_COUNTED = 5.0
-"""Seconds between two counts of what is free while pods come and go: each may write all flavors."""
-_WORKERS = 8
-"""Requests in flight at most: 100 servers at once stay under a second, and the API server calm."""
+    from devctl_observer.control.clock import Clock
+    from devctl_observer.control.cluster_api import ClusterApi
+    from devctl_observer.flavors.family import Flavors
+    from devctl_observer.watching.children import Children
 
 
-class Servers:
-    """Whom a change concerns among servers and flavors.
+class Servers(Family[Server]):
+    """Whom a change concerns among servers.
 
     Args:
         children: What is watched for every family.
+        flavors: What servers are made from.
         api: What can be changed.
+        clock: What time it is.
     """
 
-    def __init__(self, children: Children, api: ClusterApi) -> None:
-        """Know nothing yet."""
-        self.caches = Caches(children)
-        self.controllers = Controllers(self.caches, api)
-        self.servers = WorkQueue(self.controllers.server)
-        self.flavors = WorkQueue(self.controllers.flavor)
-        self._count = Pace(self._all_flavors, _COUNTED)
+    label = DEVSERVER
+    word = "devserver"
 
-    @property
-    def first(self) -> Sequence[Followed]:
-        """DevServers."""
-        return [Followed(kinds.DevServer, self.caches.servers, parse_server, self._server)]
+    def __init__(self, children: Children, flavors: Flavors, api: ClusterApi, clock: Clock) -> None:
+        """Know nothing yet."""
+        self.caches = Caches(children, flavors.store)
+        super().__init__(ServerController(self.caches, api, clock))
+        flavors.listen(self._flavor)
 
     @property
     def others(self) -> Sequence[Followed]:
-        """Flavors, StatefulSets that roles have made, and whatever takes room on nodes."""
-        caches = self.caches
-        return [
-            Followed(
-                *(kinds.DevServerFlavor, caches.flavors, parse_flavor, self._flavor),
-                everywhere=False,
-            ),
-            Followed(
-                *(StatefulSet, caches.stateful_sets, kinds.small_stateful_set, self.claim),
-                selectors=OURS,
-            ),
-            Followed(PlacedPod, caches.placed, asked, self._placed, selectors=PLACED),
-        ]
+        """StatefulSets that roles have made."""
+        sets = self.caches.stateful_sets
+        return [Followed(StatefulSet, sets, small_stateful_set, self._stateful_set, selectors=OURS)]
 
-    @property
-    def queues(self) -> Sequence[tuple[WorkQueue, int]]:
-        """Servers and flavors."""
-        return [(self.servers, _WORKERS), (self.flavors, 1)]
+    def changed(self, old: Server | None, new: Server | None) -> None:
+        """Look at a server; forget what one lost that is gone itself."""
+        super().changed(old, new)
+        if old and new is None:
+            self.caches.gone.pop(Key(old.metadata.namespace, old.metadata.name), None)
 
-    def pod(self, old: Any, new: Any) -> None:
-        """Look at the server of a child."""
-        for state in (old, new):
-            if state is not None and (key := server_of(state.metadata)):
-                self.servers.add(key)
-
-    def claim(self, old: Any, new: Any) -> None:
-        """The same for a child that the role would have to make again."""
-        if old is not None and new is None and (key := server_of(old.metadata)):
+    def child(self, key: Key, old: Any, new: Any) -> None:
+        """Look at a server; remember what it lost, that the role has to make again."""
+        if old is not None and new is None and not isinstance(old, Pod):
             self.caches.gone[key] = old.metadata.uid
-        self.pod(old, new)
+        self.queue.add(key)
 
-    def warning(self, old: Event | None, new: Event | None) -> None:
-        """Look at the server that a warning is about."""
-        event = new or old
-        if event and (key := server_of_warning(event.involvedObject)):
-            self.servers.add(key)
-
-    def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:
-        """Look at every flavor, and at the servers of a node that was lost or found."""
-        self._all_flavors()
-        if old is None or new is None or old.ready != new.ready:
-            name = new.name if new else old.name if old else ""
-            for pod in self.caches.pods:
-                if pod.spec and pod.spec.nodeName == name and (key := server_of(pod.metadata)):
-                    self.servers.add(key)
-
-    def look_again(self) -> None:
-        """Look at every server; flavors have no deadlines."""
-        for key in self.caches.servers.keys():  # noqa: SIM118 - a Store is no dict; it iterates objects
-            self.servers.add(key)
+    def of_warning(self, about: ObjectReference) -> Key | None:
+        """The server whose child a warning would be about."""
+        return server_of_warning(about)
 
     def metrics(self) -> Iterator[str]:
         """How many servers there are, and what was done about them."""
-        yield f"devctl_observer_devservers {len(self.caches.servers)}"
-        yield f"devctl_observer_placed_pods {len(self.caches.placed)}"
-        for kind, count in self.controllers.writes.items():
-            yield f'devctl_observer_status_writes_total{{kind="{kind}"}} {count}'
-        for kind, count in self.controllers.looks.items():
-            yield f'devctl_observer_looks_total{{kind="{kind}"}} {count}'
-        yield f'devctl_observer_wakes_total{{kind="devserver"}} {self.controllers.wakes}'
+        yield f"devctl_observer_devservers {len(self.store)}"
+        yield from super().metrics()
 
-    def _server(self, old: Server | None, new: Server | None) -> None:
-        if server := new or old:
-            key = Key(server.metadata.namespace, server.metadata.name)
-            if new:
-                self.servers.add(key)
-            else:
-                self.servers.forget_timer(key)
-                self.caches.gone.pop(key, None)
+    def _stateful_set(self, old: StatefulSet | None, new: StatefulSet | None) -> None:
+        for state in (old, new):
+            owner = self.caches.children.owner(state.metadata) if state else None
+            if owner and owner.label == self.label:
+                self.child(owner.key, old, new)
 
-    def _flavor(self, old: Flavor | None, new: Flavor | None) -> None:
-        flavor = new or old
-        if flavor is None:
-            return
-        if old is None or new is None or _version(old) != _version(new):
-            for name in (flavor.metadata.name, ""):
-                for server in self.caches.servers.find(name):
-                    self.servers.add(Key(server.metadata.namespace, server.metadata.name))
-        if old is None or new is None or old.spec.default != new.spec.default:
-            self._all_flavors()
-        elif new:
-            self.flavors.add(Key("", new.metadata.name))
-
-    def _placed(self, old: Asked | None, new: Asked | None) -> None:
-        self.caches.use.change(old, new)
-        self._count.wish()
-
-    def _all_flavors(self) -> None:
-        for key in self.caches.flavors.keys():  # noqa: SIM118 - as above
-            self.flavors.add(key)
-
-
-def _version(flavor: Flavor) -> tuple[str, int]:
-    """What moves with a flavor's spec, and with nothing else."""
-    return flavor.metadata.uid, flavor.metadata.generation
+    def _flavor(self, name: str) -> None:
+        """Look at the servers of a flavor, and at those that name none."""
+        for wanted in (name, ""):
+            for server in self.store.find(wanted):
+                self.queue.add(Key(server.metadata.namespace, server.metadata.name))

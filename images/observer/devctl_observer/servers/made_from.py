@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from devctl.api.labels import FLAVOR, FLAVOR_GENERATION, MADE_FROM
-from devctl_observer.model import Base, ServerSpec
+from devctl_observer.judging.model import Base
+from devctl_observer.servers.model import ServerSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devctl.api.devserver import Phase
-from devctl_observer.applied import addition, refusal, with_addition
-from devctl_observer.model import Verdict
+from devctl_observer.judging.model import Verdict
+from devctl_observer.servers.refusal import addition, refusal, with_addition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from devctl_observer.model import Server
-    from devctl_observer.replicas import Replica
+    from devctl_observer.servers.model import Server
+    from devctl_observer.servers.replicas import Replica
 
 # Of several replicas that do not run, the one that most needs somebody decides.
 _GRAVITY = [Phase.FAILED, Phase.PENDING, Phase.STARTING, Phase.STOPPING]

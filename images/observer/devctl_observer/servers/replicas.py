@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from devctl.api.devserver import Phase
-from devctl_observer.model import Verdict
-from devctl_observer.pods import judge_pod
-from devctl_observer.refusals import judge_refusal
+from devctl_observer.judging.model import Verdict
+from devctl_observer.judging.pods import judge_pod
+from devctl_observer.judging.refusals import judge_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from lightkube.models.core_v1 import Pod
 
-    from devctl_observer.pods import Surroundings
+    from devctl_observer.judging.pods import Surroundings
 
 
 _MESSAGES = 16

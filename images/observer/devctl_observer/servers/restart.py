@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import Condition
 from devctl.api.pod_spec import changes
-from devctl_observer.conditions import FALSE, TRUE, UNKNOWN, condition
+from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition
 
 if TYPE_CHECKING:
-    from devctl_observer.made_from import MadeFrom
-    from devctl_observer.model import Server
+    from devctl_observer.servers.made_from import MadeFrom
+    from devctl_observer.servers.model import Server
 
 
 def advice(server: Server, obstacle: str) -> str:

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import MASTER_PORT, Condition, Phase
 from devctl.api.occupancy import is_occupied
-from devctl_observer.applied import obstacle
-from devctl_observer.conditions import UNKNOWN, condition, find, merge, word
-from devctl_observer.deadlines import expiry
-from devctl_observer.flavor_drift import drift_condition, wanted_flavor
-from devctl_observer.made_from import made_from, recorded
-from devctl_observer.phase import judge_server
-from devctl_observer.pods import Surroundings
-from devctl_observer.refusals import since
-from devctl_observer.replicas import observe_replicas, to_statuses
-from devctl_observer.restart import advice, restart_condition
-from devctl_observer.timestamps import from_text, to_text
+from devctl_observer.flavors.choice import wanted_flavor
+from devctl_observer.judging.conditions import UNKNOWN, condition, find, merge, word
+from devctl_observer.judging.pods import Surroundings
+from devctl_observer.judging.refusals import since
+from devctl_observer.judging.timestamps import from_text, to_text
+from devctl_observer.servers.deadlines import expiry
+from devctl_observer.servers.drift import drift_condition
+from devctl_observer.servers.made_from import made_from, recorded
+from devctl_observer.servers.phase import judge_server
+from devctl_observer.servers.refusal import obstacle
+from devctl_observer.servers.replicas import observe_replicas, to_statuses
+from devctl_observer.servers.restart import advice, restart_condition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
 
     from lightkube.models.core_v1 import Pod
 
-    from devctl_observer.made_from import MadeFrom, Recorded
-    from devctl_observer.model import Flavor, Server, ServerSpec
-    from devctl_observer.replicas import Replica
+    from devctl_observer.flavors.model import Flavor
+    from devctl_observer.servers.made_from import MadeFrom, Recorded
+    from devctl_observer.servers.model import Server, ServerSpec
+    from devctl_observer.servers.replicas import Replica
 
 OWN = (
     Condition.READY,
@@ -74,7 +76,7 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
     server = seen.server
     made, layout = seen.record, seen.layout
     size = 0 if server.ends else layout.size
-    flavor, problem = wanted_flavor(server, seen.flavors)
+    flavor, problem = wanted_flavor(server.spec.flavor, seen.flavors)
     ready_since = from_text(find(server.status, Condition.READY).get("lastTransitionTime"))
     around = replace(seen.around, warnings=since(seen.around.warnings, ready_since))
     replicas = observe_replicas(size, seen.pods, around)

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import Condition, Phase
-from devctl_observer.conditions import find
+from devctl_observer.judging.conditions import find
+from devctl_observer.judging.transition import Transition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-
-class Transition(NamedTuple):
-    """What an Event tells."""
-
-    type: str
-    reason: str
-    message: str
 
 
 def transitions(

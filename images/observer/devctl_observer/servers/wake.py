@@ -1,8 +1,9 @@
 """When a role is to be run again: what it lacked is there, or what it made is gone.
 
-ansible-operator runs a role for changes of the DevServer and of some of its children. All else
-reaches it through an annotation. Its value is a digest of the cause, so that it is written once for
-each, whoever looks and however often.
+ansible-operator runs a role for changes of the DevServer. Where it watches a kind of children, too,
+it takes the first status that a controller writes into each for a change, and runs the role for
+nothing. So all else reaches it through an annotation. Its value is a digest of the cause, so that
+it is written once for each, whoever looks and however often.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from devctl_observer.applied import failure
-from devctl_observer.flavor_drift import wanted_flavor
+from devctl.api.devserver import home_names
+from devctl_observer.flavors.choice import wanted_flavor
+from devctl_observer.judging.applied import failure, role_said
+from devctl_observer.judging.conditions import TRUE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from devctl_observer.model import Flavor, Server
+    from devctl_observer.flavors.model import Flavor
+    from devctl_observer.servers.model import Server
+    from devctl_observer.servers.status import Observed
 
 
 def wake_value(server: Server, flavors: Mapping[str, Flavor]) -> str | None:
@@ -26,7 +31,7 @@ def wake_value(server: Server, flavors: Mapping[str, Flavor]) -> str | None:
     """
     if server.metadata.deletion_timestamp or failure(server).get("reason") != "Invalid":
         return None
-    flavor, _ = wanted_flavor(server, flavors)
+    flavor, _ = wanted_flavor(server.spec.flavor, flavors)
     if flavor is None:
         return None
     # Which flavor is the only default depends on all of them.
@@ -34,6 +39,16 @@ def wake_value(server: Server, flavors: Mapping[str, Flavor]) -> str | None:
     return digest(
         server, *(f"{cause.metadata.uid}/{cause.metadata.generation}" for cause in causes)
     )
+
+
+def missing(seen: Observed) -> list[str]:
+    """What the role has made for the present spec and is not there; empty while it is at work."""
+    server = seen.server
+    if server.metadata.deletion_timestamp or role_said(server).get("status") != TRUE:
+        return []
+    homes = home_names(server.metadata.name, seen.layout.size)
+    lost = [home for home in homes if home not in seen.around.claims]
+    return lost if seen.made else [*lost, "the StatefulSet"]
 
 
 def digest(server: Server, *cause: str) -> str:

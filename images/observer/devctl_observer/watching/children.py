@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from devctl.api.labels import DEVSERVER
-from devctl_observer.store import Key, Store
+from devctl.api.labels import MANAGED_BY, MANAGER
+from devctl_observer.watching.store import Key, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from lightkube.models.core_v1 import ObjectReference
     from lightkube.models.meta_v1 import ObjectMeta
     from lightkube.resources.core_v1 import Event, PersistentVolumeClaim, Pod
 
     from devctl.api.placing import NodeFacts
+
+OURS = {"labels": {MANAGED_BY: MANAGER}}
+"""What roles have made."""
+
+
+class Owner(NamedTuple):
+    """The object of ours that a child belongs to: the label of its kind, and its key.
+
+    No owner reference: a pod's names its StatefulSet, and a claim outlives whom it was made for.
+    """
+
+    label: str
+    key: Key
 
 
 class About(NamedTuple):
@@ -23,12 +36,6 @@ class About(NamedTuple):
     kind: str
     namespace: str
     name: str
-
-
-def server_of(metadata: ObjectMeta | None) -> Key | None:
-    """The server that a child belongs to, by its label."""
-    name = ((metadata.labels if metadata else None) or {}).get(DEVSERVER)
-    return Key(metadata.namespace or "", name) if metadata and name else None
 
 
 def is_owned(metadata: ObjectMeta | None, uid: str) -> bool:
@@ -43,14 +50,27 @@ def subject(about: ObjectReference) -> About:
 
 
 class Children:
-    """The stores of the kinds that every family shares."""
+    """The stores of the kinds that every family shares.
 
-    def __init__(self) -> None:
+    Args:
+        labels: Those by which children name the object that they belong to, one for each kind.
+    """
+
+    def __init__(self, labels: Sequence[str]) -> None:
         """Begin with nothing known."""
-        self.pods: Store[Pod] = Store(lambda pod: server_of(pod.metadata))
-        self.claims: Store[PersistentVolumeClaim] = Store(lambda claim: server_of(claim.metadata))
+        self._labels = labels
+        self.pods: Store[Pod] = Store(lambda pod: self.owner(pod.metadata))
+        self.claims: Store[PersistentVolumeClaim] = Store(lambda claim: self.owner(claim.metadata))
         self.warnings: Store[Event] = Store(lambda event: subject(event.involvedObject))
         self.nodes: Store[NodeFacts] = Store()
+
+    def owner(self, metadata: ObjectMeta | None) -> Owner | None:
+        """The object that a child belongs to."""
+        labels = (metadata.labels if metadata else None) or {}
+        for label in self._labels:
+            if metadata and (name := labels.get(label)):
+                return Owner(label, Key(metadata.namespace or "", name))
+        return None
 
     def warnings_about(self, objects: Iterable[tuple[str, ObjectMeta | None]]) -> tuple[Event, ...]:
         """Warnings about these very objects, each given by its kind and metadata.
@@ -66,6 +86,11 @@ class Children:
             )
             if event.involvedObject.uid == metadata.uid
         )
+
+    def owners_on(self, node: str) -> set[Owner]:
+        """Whose pods a node has."""
+        pods = (pod for pod in self.pods if pod.spec and pod.spec.nodeName == node)
+        return {owner for pod in pods if (owner := self.owner(pod.metadata))}
 
     def lost_nodes(self) -> frozenset[str]:
         """Nodes that do not answer."""

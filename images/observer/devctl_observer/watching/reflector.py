@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import httpx2
 import msgspec
 
-from devctl_observer.store import Key
+from devctl_observer.watching.store import Key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from lightkube import AsyncClient
 
-    from devctl_observer.store import Store
+    from devctl_observer.watching.store import Store
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -40,6 +40,8 @@ class Reflector(Generic[T]):
         convert: What is kept of an object.
         changed: Called with the old and the new state of each object that changed.
         selectors: `labels` and `fields`, as lightkube takes them.
+        everywhere: Whether the kind is in namespaces: then it is followed in all of them.
+        keep: Whether an object is of interest, for what no selector can say.
     """
 
     def __init__(  # noqa: PLR0913 - what makes one kind differ from another
@@ -52,6 +54,7 @@ class Reflector(Generic[T]):
         *,
         selectors: Mapping[str, Any] | None = None,
         everywhere: bool = True,
+        keep: Callable[[Any], bool] = lambda _: True,
     ) -> None:
         """Connect nothing yet."""
         self._client = client
@@ -59,6 +62,7 @@ class Reflector(Generic[T]):
         self._store = store
         self._convert = convert
         self._changed = changed
+        self._keep = keep
         self._options = dict(selectors or {}) | ({"namespace": "*"} if everywhere else {})
         self.synced = asyncio.Event()
 
@@ -108,6 +112,9 @@ class Reflector(Generic[T]):
 
     def _put(self, obj: Any) -> Key:
         key = _key(obj)
+        if not self._keep(obj):
+            self._drop(key)
+            return key
         version = int(obj.metadata.resourceVersion or 0)
         try:
             old, new = self._store.get(key), self._convert(obj)

@@ -8,17 +8,14 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
-from devctl_observer import kinds
-from devctl_observer.children import Children
-from devctl_observer.cluster_api import Fresh
-from devctl_observer.flavor_fit import node_facts
-from devctl_observer.jobs.deadlines import moment
-from devctl_observer.jobs.family import Jobs
-from devctl_observer.jobs.kinds import CLAIM, JOB, parse_claim
-from devctl_observer.jobs.model import parse_job
+from devctl_observer.artifacts.kind import CLAIM, parse_claim
+from devctl_observer.control.clock import Clock
+from devctl_observer.control.cluster_api import Fresh
+from devctl_observer.jobs.model import JOB, parse_job
 from devctl_observer.jobs.status import OWN
-from devctl_observer.store import Key
-from devctl_observer.timestamps import to_text
+from devctl_observer.judging.timestamps import from_text, to_text
+from devctl_observer.watching.kept import node_facts, small_pod
+from devctl_observer.watching.store import Key
 from lightkube.resources.core_v1 import Node, PersistentVolumeClaim, Pod
 
 from devctl.api.ephemeral_acceleration_job import (
@@ -31,13 +28,12 @@ from devctl.api.ephemeral_acceleration_job import (
 )
 from unit.observer.jobs.things import NAMESPACE, OURS, container
 from unit.observer.objects import NOW
-from unit.observer.running import api_error
+from unit.observer.running import api_error, idle_observer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from datetime import datetime
 
-    from devctl_observer.cluster_api import ClusterApi
 
 Object = dict[str, Any]
 CLAIM_OF, POD_OF = "artifacts-", "ephemeralaccelerationjob-"
@@ -100,14 +96,10 @@ class Cluster:
     def restart(self) -> None:
         """Our process dies, and another one knows nothing but what is stored."""
         self.process_works = True
-        self.process = Jobs(
-            Children(),
-            cast("ClusterApi", self),
-            clock=lambda: self.ours,
-            steady=lambda: self.seconds,
-        )
-        self.process.jobs = cast("Any", Queue(self, self.process.controller.job))
-        self.process.claims = cast("Any", Queue(self, self.process.claim_controller.claim))
+        self.observer = idle_observer(self, Clock(lambda: self.ours, lambda: self.seconds))
+        self.process = self.observer.jobs
+        self.process.queue = cast("Any", Queue(self, self.process.controller.look))
+        self.process.claims = cast("Any", Queue(self, self.process.claim_controller.look))
         for name in self.nodes:
             self.tell_node(name)
         for kind in ("jobs", "pods", "claims"):
@@ -117,7 +109,7 @@ class Cluster:
     def settle(self) -> None:
         """Let everybody do what there is to do now."""
         for _ in range(50):
-            queues = cast("list[Queue]", [self.process.jobs, self.process.claims])
+            queues = cast("list[Queue]", [self.process.queue, self.process.claims])
             worked = [queue.work() for queue in queues if self.process_works]
             roles, self._for_role = self._for_role, set()
             for name in roles if self.role_works else ():
@@ -166,11 +158,11 @@ class Cluster:
         store: Any
         changed: Any
         if kind == "jobs":
-            store, parse, changed = caches.jobs, parse_job, process._job  # noqa: SLF001
+            store, parse, changed = caches.jobs, parse_job, process.changed
         elif kind == "pods":
-            store, parse, changed = caches.children.pods, _parse_pod, process.pod
+            store, parse, changed = caches.children.pods, _parse_pod, self.observer.child
         else:
-            store, parse, changed = caches.children.claims, parse_claim, process.claim
+            store, parse, changed = caches.children.claims, parse_claim, self.observer.child
         before = store.get(key)
         after = parse(new) if new else None
         if new is None:
@@ -324,7 +316,7 @@ class Cluster:
         before = node_facts(_node(name, ready=self.nodes[name]))
         self.nodes[name] = ready
         self.tell_node(name)
-        self.process.node(before, node_facts(_node(name, ready=ready)))
+        self.observer.node(before, node_facts(_node(name, ready=ready)))
         self.settle()
 
     def tell_node(self, name: str) -> None:
@@ -352,7 +344,7 @@ def finished(cluster: Cluster, **spec: Any) -> None:
 
 
 def at_end(cluster: Cluster) -> datetime:
-    found = moment(cluster.status()["finishedAt"])
+    found = from_text(cluster.status()["finishedAt"])
     assert found
     return found
 
@@ -379,7 +371,7 @@ def _folder(kind: Any) -> str:
 
 
 def _parse_pod(obj: Object) -> Pod:
-    return kinds.small_pod(msgspec.convert(obj, Pod))
+    return small_pod(msgspec.convert(obj, Pod))
 
 
 def _node(name: str, *, ready: bool) -> Node:

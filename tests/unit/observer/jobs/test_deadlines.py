@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from devctl_observer.jobs.deadlines import finished_at, moment, next_look, times
-from devctl_observer.jobs.observed import Clocks
+from devctl_observer.jobs.deadlines import finished_at, next_look, times
 from devctl_observer.jobs.status import job_status, volume_is_due, wants_proof
+from devctl_observer.judging.clocks import Clocks
+from devctl_observer.judging.timestamps import from_text
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,12 +78,12 @@ def test_nothing_goes_before_its_time_by_any_clock(
 
 @given(st.text())
 def test_no_text_breaks_a_time(text: str) -> None:
-    found = moment(text)
+    found = from_text(text)
     assert found is None or found.tzinfo is not None
 
 
 def test_the_ends_of_the_calendar() -> None:
-    assert moment("0001-01-01T00:00:00+23:00") is None
+    assert from_text("0001-01-01T00:00:00+23:00") is None
     far = done("9999-12-31T23:59:59Z", 10, 10)
     assert times(far, finished_at(far)) is None
     assert times(far, None) is None

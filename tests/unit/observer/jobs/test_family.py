@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 import pytest
-from devctl_observer.children import Children
-from devctl_observer.flavor_fit import node_facts
-from devctl_observer.jobs.family import Jobs
-from devctl_observer.jobs.released import bound_status, deadline, job_of, users_of
+from devctl_observer.artifacts.claims import bound_status, deadline, job_of, users_of
 from devctl_observer.jobs.transitions import transitions
-from devctl_observer.store import Key
+from devctl_observer.watching.kept import node_facts
+from devctl_observer.watching.store import Key
 from hypothesis import given
 from hypothesis import strategies as st
 from lightkube import ApiError
@@ -23,29 +21,30 @@ from unit.observer.jobs.cluster import Cluster
 from unit.observer.jobs.things import OURS, at, claim, job, pod
 from unit.observer.objects import NOW, node, warning
 from unit.observer.objects import pod as server_pod
-from unit.observer.running import api_error
+from unit.observer.running import api_error, idle_observer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from devctl_observer.cluster_api import ClusterApi
+    from devctl_observer.observer import Observer
 
 MINE, VOLUME = Key("team", "my-job"), Key("team", "artifacts-my-job")
 JOB, CLAIM = {"my-job"}, {"claim artifacts-my-job"}
 
 
-def looked_at(change: Callable[[Jobs], None]) -> tuple[set[str], Jobs]:
-    family = Jobs(Children(), cast("ClusterApi", None))
+def looked_at(change: Callable[[Observer], None]) -> tuple[set[str], Observer]:
+    one = idle_observer()
+    family = one.jobs
     found: set[str] = set()
-    cast("Any", family.jobs).add = lambda key: found.add(key.name)
+    cast("Any", family.queue).add = lambda key: found.add(key.name)
     cast("Any", family.claims).add = lambda key: found.add(f"claim {key.name}")
     family.caches.jobs.put(MINE, 1, job())
     family.caches.children.claims.put(VOLUME, 1, claim())
     family.caches.children.pods.put(Key("team", "ephemeralaccelerationjob-my-job"), 1, pod())
     family.caches.children.pods.put(Key("dev-alice", "my-dev-0"), 1, server_pod())
     family.caches.children.pods.put(Key("x", "empty"), 1, Pod())
-    change(family)
-    return found, family
+    change(one)
+    return found, one
 
 
 def remake(kind: str, name: str) -> Any:
@@ -55,34 +54,33 @@ def remake(kind: str, name: str) -> Any:
 
 
 def test_nothing_is_remembered_of_a_job_that_is_gone() -> None:
-    def goes(family: Jobs) -> None:
-        family.pod(pod(), None)
-        assert family.caches.gone.keys() == {MINE}
-        family.caches.jobs.drop(MINE)
-        family._job(job(), None)  # noqa: SLF001
-        family.pod(pod(), None)
-        family.claim(claim(), None)
+    def goes(one: Observer) -> None:
+        one.child(pod(), None)
+        assert one.jobs.caches.gone.keys() == {MINE}
+        one.jobs.store.drop(MINE)
+        one.jobs.changed(job(), None)
+        one.child(pod(), None)
+        one.child(claim(), None)
 
-    _, family = looked_at(goes)
-    assert not family.caches.gone
-    assert not family.caches.last
+    _, one = looked_at(goes)
+    assert not one.jobs.caches.gone
+    assert not one.jobs.caches.last
 
 
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda f: f._job(None, job()), JOB | CLAIM),  # noqa: SLF001
-        (lambda f: f._job(job(), None), JOB | CLAIM),  # noqa: SLF001
-        (lambda f: f._job(job(), job(suspend=True)), JOB),  # noqa: SLF001
-        (lambda f: f._job(None, None), set()),  # noqa: SLF001
-        (lambda f: f.pod(None, pod()), JOB),
-        (lambda f: f.pod(pod(), None), JOB),
-        (lambda f: f.pod(None, server_pod()), set()),
-        (lambda f: f.pod(None, Pod()), set()),
-        (lambda f: f.pod(None, None), set()),
-        (lambda f: f.claim(None, claim()), JOB | CLAIM),
-        (lambda f: f.claim(claim(), None), JOB),
-        (lambda f: f.claim(None, claim(meta={"labels": {}})), set()),
+        (lambda f: f.jobs.changed(None, job()), JOB | CLAIM),
+        (lambda f: f.jobs.changed(job(), None), JOB | CLAIM),
+        (lambda f: f.jobs.changed(job(), job(suspend=True)), JOB),
+        (lambda f: f.jobs.changed(None, None), set()),
+        (lambda f: f.child(None, pod()), JOB),
+        (lambda f: f.child(pod(), None), JOB),
+        (lambda f: f.child(None, server_pod()), set()),
+        (lambda f: f.child(None, Pod()), set()),
+        (lambda f: f.child(None, claim()), JOB | CLAIM),
+        (lambda f: f.child(claim(), None), JOB),
+        (lambda f: f.child(None, claim(meta={"labels": {}})), set()),
         (lambda f: f.warning(None, remake("Pod", "ephemeralaccelerationjob-my-job")), JOB),
         (lambda f: f.warning(remake("PersistentVolumeClaim", "artifacts-my-job"), None), JOB),
         (lambda f: f.warning(None, remake("PersistentVolumeClaim", "home-x-0")), set()),
@@ -97,17 +95,18 @@ def test_nothing_is_remembered_of_a_job_that_is_gone() -> None:
         (lambda f: f.look_again(), JOB | CLAIM),
     ],
 )
-def test_whom_a_change_concerns(change: Callable[[Jobs], None], expected: set[str]) -> None:
+def test_whom_a_change_concerns(change: Callable[[Observer], None], expected: set[str]) -> None:
     assert looked_at(change)[0] == expected
 
 
 def test_what_is_lost_is_remembered_as_long_as_the_job_is_there() -> None:
-    _, family = looked_at(lambda f: f.claim(claim(), None))
-    assert family.caches.gone == {MINE: "c-1"}
-    family.pod(pod(), None)
-    assert family.caches.gone == {MINE: "p-1"}
-    family._job(job(), None)  # noqa: SLF001
-    assert family.caches.gone == {}
+    _, one = looked_at(lambda f: f.child(claim(), None))
+    gone = one.jobs.caches.gone
+    assert gone == {MINE: "c-1"}
+    one.child(pod(), None)
+    assert gone == {MINE: "p-1"}
+    one.jobs.changed(job(), None)
+    assert gone == {}
 
 
 def test_figures() -> None:
@@ -123,10 +122,8 @@ def test_figures() -> None:
     assert text.endswith("devctl_observer_claims_deleted_total 1")
     names = [line.split()[0] for line in text.splitlines()]
     assert len(names) == len(set(names))
-    assert cluster.process.others == []
-    assert [followed.kind.__name__ for followed in cluster.process.first] == [
-        "EphemeralAccelerationJob"
-    ]
+    assert cluster.process.others == ()
+    assert cluster.process.first.kind.__name__ == "EphemeralAccelerationJob"
     assert len(cluster.process.queues) == 2
 
 
@@ -145,7 +142,7 @@ def test_what_is_gone_meanwhile_is_no_failure(
         monkeypatch.setattr(cluster, name, refuse)
     lost = {"phase": "Lost", "conditions": [{"type": "Bound", "status": "True"}]}
     cluster.store("claims", cluster.claims["artifacts-my-job"] | {"status": lost})
-    mine = family.controller.job(MINE)
+    mine = family.controller.look(MINE)
     cluster.jobs["my-job"]["status"] = {}
     changed = msgspec.structs.replace(job(), status={})
     family.caches.jobs.put(MINE, 9999, changed)
@@ -154,17 +151,17 @@ def test_what_is_gone_meanwhile_is_no_failure(
         with pytest.raises(ApiError):
             asyncio.run(mine)
         # A condition that cannot be written must not keep a claim from going in time.
-        assert asyncio.run(family.claim_controller.claim(VOLUME)) is None
+        assert asyncio.run(family.claim_controller.look(VOLUME)) is None
         family.caches.jobs.drop(MINE)
         del cluster.jobs["my-job"]
         with pytest.raises(ApiError):
-            asyncio.run(family.claim_controller.claim(VOLUME))
+            asyncio.run(family.claim_controller.look(VOLUME))
         return
     assert asyncio.run(mine) is None
     family.caches.jobs.drop(MINE)
     del cluster.jobs["my-job"]
-    assert asyncio.run(family.claim_controller.claim(VOLUME)) is None
-    assert asyncio.run(family.controller.job(MINE)) is None
+    assert asyncio.run(family.claim_controller.look(VOLUME)) is None
+    assert asyncio.run(family.controller.look(MINE)) is None
 
 
 def test_what_was_read_again_decides() -> None:
@@ -175,14 +172,14 @@ def test_what_was_read_again_decides() -> None:
     # Gone, and made anew under its name, while our cache still has the first one.
     cached = msgspec.structs.replace(job(meta={"uid": "another"}), status=cluster.status())
     family.caches.jobs.put(MINE, 99_999, cached)
-    assert asyncio.run(family.controller.job(MINE)) is None
+    assert asyncio.run(family.controller.look(MINE)) is None
     # A claim whose job our cache does not know, but the cluster does.
     family.caches.jobs.drop(MINE)
-    assert asyncio.run(family.claim_controller.claim(VOLUME)) == 5
+    assert asyncio.run(family.claim_controller.look(VOLUME)) == 5
     assert "gpu.yourdomain.io/released-at" not in str(cluster.claims)
     del cluster.jobs["my-job"]
     cluster.ours = cluster.ours.replace(year=2030)
-    assert asyncio.run(family.claim_controller.claim(VOLUME)) == 5
+    assert asyncio.run(family.claim_controller.look(VOLUME)) == 5
     assert "gpu.yourdomain.io/released-at" not in str(cluster.claims)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from devctl_observer.store import Key
+from devctl_observer.watching.store import Key
 
 from unit.observer.jobs.cluster import LATE, POD, VOLUME, Cluster
 

@@ -6,12 +6,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from devctl_observer.flavor_fit import node_facts
 from devctl_observer.jobs.caches import with_pod
 from devctl_observer.jobs.model import Job, parse_job
-from devctl_observer.jobs.observed import Clocks, Observed
-from devctl_observer.pods import Surroundings
-from devctl_observer.timestamps import to_text
+from devctl_observer.jobs.observed import Observed
+from devctl_observer.judging.clocks import Clocks
+from devctl_observer.judging.pods import Surroundings
+from devctl_observer.judging.timestamps import to_text
+from devctl_observer.watching.kept import node_facts
 from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
 
 from devctl.api.ephemeral_acceleration_job import JOB, claim_name, pod_name

@@ -1,4 +1,4 @@
-"""The kinds of the family, as requests name them."""
+"""A claim of a job, as requests name it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,14 @@ import msgspec
 from lightkube.generic_resource import create_namespaced_resource
 from lightkube.resources.core_v1 import PersistentVolumeClaim
 
-from devctl.api.ephemeral_acceleration_job import GROUP, KIND, PLURAL, VERSION, WAKE
-from devctl_observer.jobs.model import parse_job
-from devctl_observer.kinds import Kind, without_history
+from devctl_observer.control.kind import Kind
+from devctl_observer.watching.kept import without_history
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-EphemeralAccelerationJob = create_namespaced_resource(GROUP, VERSION, KIND, PLURAL)
 # lightkube's own class is typed, and takes no manifest that holds a part of an object only.
 _Claim = create_namespaced_resource("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
-
-JOB = Kind(EphemeralAccelerationJob, f"{GROUP}/{VERSION}", PLURAL, parse_job, WAKE)
 
 
 def parse_claim(obj: Mapping[str, Any]) -> PersistentVolumeClaim:

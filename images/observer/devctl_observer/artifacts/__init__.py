@@ -1,0 +1,1 @@
+"""Claims of jobs: one can be waited for, and goes after its job."""

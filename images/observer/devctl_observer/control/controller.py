@@ -1,0 +1,117 @@
+"""Brings one object's status up to date. What every kind has in common is here."""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+from lightkube import ApiError
+
+from devctl_observer.control.losses import Losses
+from devctl_observer.judging.conditions import own_part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from devctl_observer.control.clock import Clock
+    from devctl_observer.control.cluster_api import ClusterApi
+    from devctl_observer.control.kind import Kind
+    from devctl_observer.judging.model import Meta
+    from devctl_observer.judging.transition import Transition
+    from devctl_observer.watching.store import Key, Store
+
+log = logging.getLogger(__name__)
+
+IN_USE = 15.0
+"""Seconds until a name or a volume that somebody else has in use is looked at again."""
+DOUBT = 5.0
+"""Seconds until something is looked at again that should have happened by now."""
+
+
+class Item(Protocol):
+    """An object of a kind of ours."""
+
+    @property
+    def metadata(self) -> Meta:
+        """What names it."""
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """What was written about it."""
+
+
+T = TypeVar("T", bound=Item)
+
+
+class Controller(ABC, Generic[T]):
+    """Handler of a kind's work queue.
+
+    Args:
+        kind: What it works on.
+        store: Objects of that kind, as they were observed.
+        api: What can be changed.
+        clock: What time it is.
+    """
+
+    own: ClassVar[Iterable[str]] = ()
+    """The types of conditions that we write; a role writes the others."""
+
+    def __init__(self, kind: Kind[T], store: Store[T], api: ClusterApi, clock: Clock) -> None:
+        """Count from zero."""
+        self.kind, self.store = kind, store
+        self._api, self._clock = api, clock
+        self._losses = Losses(clock.steady)
+        self.looks = self.writes = self.wakes = 0
+
+    async def look(self, key: Key) -> float | None:
+        """Do what is to be done about an object; returns the seconds until time changes it."""
+        item = self.store.get(key)
+        if item is None:
+            self._forget(key)
+            return None
+        self.looks += 1
+        try:
+            return await self._look(key, item)
+        except ApiError as error:
+            # It is gone, or another one has its name: the watch is about to say so.
+            if error.status.code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
+                return None
+            raise
+
+    @abstractmethod
+    async def _look(self, key: Key, item: T) -> float | None:
+        """The same for an object that is there."""
+
+    def _transitions(self, item: T, wanted: Mapping[str, Any]) -> Iterable[Transition]:  # noqa: ARG002 - for kinds that tell something
+        """What is worth an Event where an object's status becomes another one."""
+        return ()
+
+    def _forget(self, key: Key) -> None:
+        """Nothing is to be remembered of what is gone."""
+        self._losses.forget(key)
+
+    async def _write(self, key: Key, item: T, wanted: dict[str, Any]) -> T:
+        """Write a status if it differs, and tell what is new in it; returns the object with it."""
+        if own_part(item.status, self.own) == wanted:
+            return item
+        applied = await self._api.apply_status(self.kind, item.metadata, wanted)
+        self.writes += 1
+        written = self._keep(key, applied)
+        version = written.metadata.resource_version
+        for said in self._transitions(item, wanted):
+            await self._api.tell(self.kind, item.metadata, version, said)
+        return written
+
+    async def _wake(self, key: Key, item: T, value: str, why: str) -> None:
+        """Have an object's role run again."""
+        self._keep(key, await self._api.wake(self.kind, item.metadata, value))
+        self.wakes += 1
+        log.info("%s/%s: %s, its role is run again", *key, why)
+
+    def _keep(self, key: Key, applied: Mapping[str, Any]) -> T:
+        """Know what was written before the watch tells of it."""
+        written = self.kind.parse(applied)
+        self.store.wrote(key, int(written.metadata.resource_version or 0), written)
+        return written

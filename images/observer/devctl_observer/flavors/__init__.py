@@ -1,0 +1,1 @@
+"""DevServerFlavors: whether they fit, and how many pods of them."""

@@ -1,0 +1,85 @@
+"""The family of DevServerFlavors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devctl_observer.control.family import Family, Followed
+from devctl_observer.control.pace import Pace
+from devctl_observer.flavors.controller import FlavorController
+from devctl_observer.flavors.model import Flavor
+from devctl_observer.flavors.node_use import NodeUse
+from devctl_observer.flavors.placed_pods import PLACED, PlacedPod, asked
+from devctl_observer.watching.store import Key, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from devctl.api.placing import NodeFacts
+    from devctl_observer.control.clock import Clock
+    from devctl_observer.control.cluster_api import ClusterApi
+    from devctl_observer.flavors.placed_pods import Asked
+    from devctl_observer.watching.children import Children
+
+_COUNTED = 5.0
+"""Seconds between two counts of what is free while pods come and go: each may write all flavors."""
+
+
+class Flavors(Family[Flavor]):
+    """Whom a change concerns among flavors.
+
+    Args:
+        children: What is watched for every family.
+        api: What can be changed.
+        clock: What time it is.
+    """
+
+    word = "flavor"
+
+    def __init__(self, children: Children, api: ClusterApi, clock: Clock) -> None:
+        """Know nothing yet."""
+        self.use = NodeUse()
+        self.placed: Store[Asked] = Store()
+        super().__init__(FlavorController(children.nodes, self.use, api, clock), workers=1)
+        self._count = Pace(self.look_again, _COUNTED)
+        self._listeners: list[Callable[[str], None]] = []
+
+    def listen(self, changed: Callable[[str], None]) -> None:
+        """Have the name of each flavor told whose spec has changed."""
+        self._listeners.append(changed)
+
+    @property
+    def others(self) -> Sequence[Followed]:
+        """Whatever takes room on nodes."""
+        return [Followed(PlacedPod, self.placed, asked, self._placed, selectors=PLACED)]
+
+    def changed(self, old: Flavor | None, new: Flavor | None) -> None:
+        """Look at a flavor, and at the others where it is about which of them is the default."""
+        flavor = new or old
+        if flavor is None:
+            return
+        if old is None or new is None or _version(old) != _version(new):
+            for tell in self._listeners:
+                tell(flavor.metadata.name)
+        if old is None or new is None or old.spec.default != new.spec.default:
+            self.look_again()
+        else:
+            self.queue.add(Key("", flavor.metadata.name))
+
+    def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:  # noqa: ARG002 - any change may decide
+        """Look at every flavor."""
+        self.look_again()
+
+    def metrics(self) -> Iterator[str]:
+        """What was done about flavors, and how much is counted for them."""
+        yield from super().metrics()
+        yield f"devctl_observer_placed_pods {len(self.placed)}"
+
+    def _placed(self, old: Asked | None, new: Asked | None) -> None:
+        self.use.change(old, new)
+        self._count.wish()
+
+
+def _version(flavor: Flavor) -> tuple[str, int]:
+    """What moves with a flavor's spec, and with nothing else."""
+    return flavor.metadata.uid, flavor.metadata.generation

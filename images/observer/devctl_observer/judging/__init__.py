@@ -1,0 +1,1 @@
+"""Pure functions: what Kubernetes' objects mean to people."""

@@ -1,0 +1,1 @@
+"""Keeps stores equal to what the API server has."""

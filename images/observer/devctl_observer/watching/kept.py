@@ -1,0 +1,55 @@
+"""What is kept of Kubernetes' objects: a cluster has many, and little of each is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from lightkube.models.core_v1 import PodTemplateSpec
+
+from devctl.api.placing import NodeFacts, Taint
+
+if TYPE_CHECKING:
+    from lightkube.models.core_v1 import Node
+    from lightkube.resources.apps_v1 import StatefulSet
+    from lightkube.resources.core_v1 import Event, PersistentVolumeClaim, Pod
+
+Child = TypeVar("Child", "Pod", "StatefulSet", "PersistentVolumeClaim", "Event")
+
+
+def without_history(child: Child) -> Child:
+    """A child without the record of who set which field: half of its size, and unused here."""
+    if child.metadata:
+        child.metadata.managedFields = None
+    return child
+
+
+def small_pod(pod: Pod) -> Pod:
+    """A pod without its containers' definitions, of which nothing is read."""
+    if pod.spec:
+        pod.spec.containers = []
+        pod.spec.initContainers = None
+        pod.spec.affinity = None
+        pod.spec.topologySpreadConstraints = None
+    return without_history(pod)
+
+
+def small_stateful_set(found: StatefulSet) -> StatefulSet:
+    """A StatefulSet without its template: that it exists is what counts."""
+    if found.spec:
+        found.spec.template = PodTemplateSpec()
+    return without_history(found)
+
+
+def node_facts(node: Node) -> NodeFacts:
+    """What is remembered of a node."""
+    metadata, spec, status = node.metadata, node.spec, node.status
+    conditions = {c.type: c.status for c in (status.conditions if status else None) or []}
+    taints = (spec.taints if spec else None) or []
+    return NodeFacts(
+        name=(metadata.name if metadata else None) or "",
+        ready=conditions.get("Ready") == "True",
+        cordoned=bool(spec and spec.unschedulable),
+        labels=tuple(sorted(((metadata.labels if metadata else None) or {}).items())),
+        taints=tuple(Taint(t.key, t.value or "", t.effect) for t in taints),
+        allocatable=tuple(sorted(((status.allocatable if status else None) or {}).items())),
+    )

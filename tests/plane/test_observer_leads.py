@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import urllib.error
+import urllib.request
 from typing import TYPE_CHECKING
 
 import pytest
-from support.plane.parts import ObserverProcess
+from support.plane.parts import OBSERVER_PORT, ObserverProcess
 from support.plane.plane import SYSTEM
+from support.plane.process import Process
 from support.servers import DevServer, small_server, wait_until
 
 if TYPE_CHECKING:
@@ -41,6 +44,20 @@ def second(deployed: Plane) -> Iterator[ObserverProcess]:
     if not deployed.observer.is_running:
         deployed.observer.start()
     wait_until(lambda: leader(deployed).startswith("observer_"), "the plane's own leads")
+
+
+@pytest.fixture
+def without_rights(deployed: Plane) -> Iterator[ObserverProcess]:
+    """The plane's own observer, which may do nothing but lead."""
+    role = ("clusterrolebinding", "devctl-observer")
+    binding = json.loads(deployed.kubectl("get", *role, "-o", "json"))
+    del binding["metadata"]["resourceVersion"], binding["metadata"]["uid"]
+    deployed.observer.stop()
+    deployed.kubectl("delete", *role)
+    yield deployed.observer
+    deployed.observer.stop()
+    deployed.kubectl("apply", "-f", "-", input=json.dumps(binding))
+    deployed.observer.start()
 
 
 def leader(plane: Plane) -> str:
@@ -86,3 +103,24 @@ def test_one_that_was_frozen_while_it_led_resumes_and_does_no_harm(
     assert server.get("devserver", "lab")[0] == before != stopped
     assert events(server) == said
     assert second.figures()[WRITES] == writes
+
+
+def test_one_that_may_not_read_is_alive_and_says_what_it_lacks(
+    without_rights: ObserverProcess,
+) -> None:
+    """A rollout fails then, and its log says why."""
+    Process.start(without_rights)
+    without_rights.await_so(lambda: "is forbidden" in problems(), "it says what it lacks")
+    assert 'cannot list resource "devservers"' in problems()
+    assert "WARNING DevServer: ApiError('devservers" in without_rights.tail()
+
+
+def problems() -> str:
+    """What the plane's own observer says that it lacks; empty where it does not answer."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{OBSERVER_PORT}/readyz", timeout=5):
+            return ""
+    except urllib.error.HTTPError as error:
+        return error.read().decode()
+    except OSError:
+        return ""

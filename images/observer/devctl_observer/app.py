@@ -48,9 +48,14 @@ async def run(settings: Settings) -> None:
     client = AsyncClient(timeout=httpx2.Timeout(10))
     election = Election(client, LEASE, settings.namespace, settings.identity)
     observer = Observer(client, ClusterApi(client, election.leads), Clock())
+
+    def problems() -> list[str]:
+        # What only waits for its turn watches nothing yet, and is ready for it.
+        return observer.problems() if election.leads() else list(filter(None, [election.problem]))
+
     try:
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(serve(settings.port, observer.metrics))
+            tasks.create_task(serve(settings.port, observer.metrics, problems))
             await election.win()
             tasks.create_task(election.hold())
             tasks.create_task(observer.run())

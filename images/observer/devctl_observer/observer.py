@@ -17,6 +17,7 @@ from devctl_observer.watching.children import OURS, Children
 from devctl_observer.watching.clock_watch import ClockWatch
 from devctl_observer.watching.kept import node_facts, small_pod, without_history
 from devctl_observer.watching.reflector import Reflector
+from devctl_observer.watching.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,7 @@ class Observer:
 
     def __init__(self, client: AsyncClient, api: ClusterApi, clock: Clock) -> None:
         """Watch nothing yet."""
-        self._client = client
+        self._client, self._api = client, api
         self.children = Children([Servers.label, Jobs.label])
         self.flavors = Flavors(self.children, api, clock)
         self.servers = Servers(self.children, self.flavors, api, clock)
@@ -55,26 +56,37 @@ class Observer:
         self.families: Sequence[Family[Any]] = [self.flavors, self.servers, self.jobs]
         self._by_label = {family.label: family for family in self.families if family.label}
         self._clock = ClockWatch(self.look_again)
+        self._reflectors: list[Reflector[Any]] = []
+        self._filled = False
 
     async def run(self) -> None:
         """Work until cancelled."""
+        source = Source(self._client)
         first = [family.first for family in self.families]
         others = [followed for family in self.families for followed in family.others]
         async with asyncio.TaskGroup() as tasks:
             # Children are listed after what they are made for, so none of them seems to be missing.
             for group in (first, [*others, *self.shared]):
-                reflectors = [self._reflector(followed) for followed in group]
+                reflectors = [_reflector(source, followed) for followed in group]
+                self._reflectors += reflectors
                 for reflector in reflectors:
                     tasks.create_task(reflector.run())
                 for reflector in reflectors:
                     # A status from half of what there is would be wrong, and flap.
                     await reflector.synced.wait()
+            self._filled = True
             log.info("caches filled: %s", self.metrics().replace("\n", " "))
             tasks.create_task(self._clock.run())
             for family in self.families:
                 for queue, workers in family.queues:
                     for _ in range(workers):
                         tasks.create_task(queue.run())
+
+    def problems(self) -> list[str]:
+        """Why statuses may be wrong or cannot be written; empty where all is well."""
+        found = [reflector.problem for reflector in self._reflectors]
+        found += [*self._api.refused.values(), "" if self._filled else "caches are not filled yet"]
+        return [problem for problem in found if problem]
 
     def metrics(self) -> str:
         """Figures in Prometheus' text format."""
@@ -114,14 +126,6 @@ class Observer:
         for family in self.families:
             family.look_again()
 
-    def _reflector(self, followed: Followed) -> Reflector[Any]:
-        return Reflector(
-            *(self._client, followed.kind, followed.store, followed.convert, followed.changed),
-            selectors=followed.selectors,
-            everywhere=followed.everywhere,
-            keep=followed.keep,
-        )
-
     @property
     def shared(self) -> Sequence[Followed]:
         """What every family hears of."""
@@ -136,3 +140,12 @@ class Observer:
                 keep=lambda event: bool(self._warned(event.involvedObject)),
             ),
         ]
+
+
+def _reflector(source: Source, followed: Followed) -> Reflector[Any]:
+    return Reflector(
+        *(source, followed.kind, followed.store, followed.convert, followed.changed),
+        selectors=followed.selectors,
+        everywhere=followed.everywhere,
+        keep=followed.keep,
+    )

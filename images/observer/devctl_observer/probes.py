@@ -1,4 +1,4 @@
-"""Answers the kubelet: whether the event loop turns, and how much there is to do."""
+"""Answers the kubelet: whether the event loop turns, and whether the work can be done."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import asyncio
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 PATIENCE = 5.0
 
 
-async def serve(port: int, metrics: Callable[[], str]) -> None:
+async def serve(
+    port: int, metrics: Callable[[], str], problems: Callable[[], Sequence[str]]
+) -> None:
     """Answer `/healthz`, `/readyz` and `/metrics` until cancelled."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(PATIENCE):
                 request = (await reader.readline()).split()
-                writer.write(respond(request, metrics))
+                writer.write(respond(request, metrics, problems()))
                 await writer.drain()
         except (OSError, ValueError, TimeoutError):
             pass
@@ -30,11 +32,21 @@ async def serve(port: int, metrics: Callable[[], str]) -> None:
         await server.serve_forever()
 
 
-def respond(request: list[bytes], metrics: Callable[[], str]) -> bytes:
-    """The response to the words of a request's first line."""
+def respond(request: Sequence[bytes], metrics: Callable[[], str], problems: Sequence[str]) -> bytes:
+    """The response to the words of a request's first line.
+
+    Args:
+        request: The words.
+        metrics: Figures in Prometheus' text format.
+        problems: Why the work cannot be done; empty where it can.
+    """
     path = request[1] if len(request) > 1 and request[0] == b"GET" else b""
-    known = {b"/healthz": lambda: "ok\n", b"/readyz": lambda: "ok\n", b"/metrics": metrics}
-    body = known[path]().encode() if path in known else b"not found\n"
-    status = b"200 OK" if path in known else b"404 Not Found"
+    status, body = b"200 OK", b"ok\n"
+    if path == b"/metrics":
+        body = metrics().encode()
+    elif path == b"/readyz" and problems:
+        status, body = b"503 Service Unavailable", "".join(f"{p}\n" for p in problems).encode()
+    elif path not in {b"/healthz", b"/readyz"}:
+        status, body = b"404 Not Found", b"not found\n"
     head = b"HTTP/1.1 %b\r\nContent-Type: text/plain; version=0.0.4\r\n" % status
     return head + b"Content-Length: %d\r\nConnection: close\r\n\r\n%b" % (len(body), body)

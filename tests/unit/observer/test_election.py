@@ -92,6 +92,30 @@ def test_the_lease_of_a_leader_that_died_is_taken_when_its_duration_is_over() ->
     asyncio.run(play())
 
 
+def test_one_that_waits_knows_whether_anybody_works() -> None:
+    cluster = FakeLease()
+    seconds = [0.0]
+
+    def candidate_of(who: str) -> Election:
+        return Election(cast("AsyncClient", cluster), "l", "n", who, clock=lambda: seconds[0])
+
+    async def play() -> None:
+        first, second = candidate_of("first"), candidate_of("second")
+        assert second.problem == "nobody holds lease `l`"
+        await first.win()
+        assert first.problem == ""
+        await for_turns(second.win(), 20)
+        # There is a lease; its holder may be dead.
+        assert second.problem
+        cluster.version += 1
+        await for_turns(second.win(), 20)
+        assert second.problem == ""
+        seconds[0] += 15.1
+        assert second.problem
+
+    asyncio.run(play())
+
+
 def test_a_process_does_not_wait_for_the_lease_of_its_own_pod() -> None:
     """A killed observer's time would be lost until then, and with it that of what has to go."""
     cluster = FakeLease()

@@ -20,7 +20,7 @@ from devctl_observer.judging.model import Meta
 from devctl_observer.judging.transition import Transition
 from devctl_observer.observer import Observer
 from devctl_observer.servers.model import SERVER
-from lightkube import AsyncClient, KubeConfig
+from lightkube import ApiError, AsyncClient, KubeConfig
 from lightkube.config import client_adapter
 from lightkube.config.models import Cluster, User
 from lightkube.resources.core_v1 import Node, Pod
@@ -137,6 +137,30 @@ def test_who_may_not_lead_any_more_writes_nothing(
 
     asyncio.run(play())
     assert asked == []
+
+
+def test_a_right_that_is_missing_is_told_until_it_is_there(
+    connect: Callable[[Answer], AsyncClient],
+) -> None:
+    allowed = False
+
+    def answer(_: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, json=STORED) if allowed else refusal(403)
+
+    async def play() -> None:
+        nonlocal allowed
+        api, meta = ClusterApi(connect(answer), leads), server().metadata
+        for write in (api.apply_status(SERVER, meta, {}), api.wake(SERVER, meta, "v")):
+            with pytest.raises(ApiError):
+                await write
+        assert api.refused == {"DevServer": "no"}
+        allowed = True
+        await api.apply_status(FLAVOR, Meta("gpu", uid="f"), {})
+        assert api.refused
+        await api.apply_status(SERVER, meta, {})
+        assert api.refused == {}
+
+    asyncio.run(play())
 
 
 def test_a_role_is_woken_by_one_annotation_of_that_very_object(

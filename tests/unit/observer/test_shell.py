@@ -25,7 +25,7 @@ from unit.observer.running import api_error, for_a_while, until
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from lightkube import AsyncClient
+    from devctl_observer.watching.source import Source
 
 KEY = Key("dev-alice", "my-dev")
 
@@ -108,7 +108,7 @@ def test_what_fails_for_long_is_soon_done_once_it_can_be() -> None:
 
 
 class FakeList:
-    """What `client.list` returns."""
+    """What a list returns."""
 
     resourceVersion = "10"  # noqa: N815 - the library's name
 
@@ -120,17 +120,18 @@ class FakeList:
             yield item
 
 
-class FakeClient:
+class FakeSource:
     """Lists one set of objects after the other; each watch gives its events and then fails."""
 
     def __init__(self, lists: list[list[Any]], events: list[tuple[str, Any]]) -> None:
         self._lists, self._events = lists, events
 
-    def list(self, _kind: Any, **_options: Any) -> FakeList:
+    def list(self, _kind: Any, _selectors: Any, *, everywhere: bool) -> FakeList:
+        assert everywhere
         return FakeList(self._lists.pop(0) if len(self._lists) > 1 else self._lists[0])
 
-    async def watch(self, _kind: Any, **options: Any) -> AsyncIterator[tuple[str, Any]]:
-        assert options["resource_version"] == "10"
+    async def watch(self, _kind: Any, version: str, _: Any) -> AsyncIterator[tuple[str, Any]]:
+        assert version == "10"
         while self._events:
             yield self._events.pop(0)
         raise api_error(HTTPStatus.GONE)
@@ -142,7 +143,7 @@ def versioned(name: str, version: int) -> Pod:
 
 def test_a_watch_that_ends_in_doubt_is_listed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reflector, "_LONGEST_PAUSE", 0.01)
-    client = FakeClient(
+    source = FakeSource(
         [[versioned("a", 1), versioned("b", 2)], [versioned("b", 7), versioned("c", 8)]],
         [("MODIFIED", versioned("a", 3)), ("DELETED", versioned("a", 4))],
     )
@@ -158,7 +159,7 @@ def test_a_watch_that_ends_in_doubt_is_listed_again(monkeypatch: pytest.MonkeyPa
     async def play() -> list[str]:
         store: Store[Pod] = Store()
         follower: Reflector[Pod] = Reflector(
-            *(cast("AsyncClient", client), Pod, store, small_pod),
+            *(cast("Source", source), Pod, store, small_pod),
             lambda old, new: told.append((name(old), name(new))),
         )
         await until(follower.run(), lambda: len(told) > 5)
@@ -168,6 +169,66 @@ def test_a_watch_that_ends_in_doubt_is_listed_again(monkeypatch: pytest.MonkeyPa
     assert asyncio.run(play()) == ["b7", "c8"]
     expected = [(None, "a1"), (None, "b2"), ("a1", "a3"), ("a3", None), ("b2", "b7"), (None, "c8")]
     assert told == expected
+
+
+def test_a_reflector_says_what_keeps_it_from_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reflector, "_LONGEST_PAUSE", 0.01)
+
+    class Forbidden(FakeSource):
+        def list(self, *_: Any, **__: Any) -> FakeList:
+            raise api_error(HTTPStatus.FORBIDDEN)
+
+    async def play() -> list[str]:
+        said = []
+        for source in (Forbidden([], []), FakeSource([[]], [])):
+            follower: Reflector[Pod] = Reflector(
+                *(cast("Source", source), Pod, Store(), small_pod), lambda *_: None
+            )
+            said.append(follower.problem)
+            done = follower.synced.is_set
+            await until(follower.run(), lambda: done() or "Forbidden" in follower.problem)  # noqa: B023 - used at once
+            said.append(follower.problem)
+        return said
+
+    assert asyncio.run(play()) == [
+        "Pod: not listed yet",
+        "Pod: Forbidden",
+        "Pod: not listed yet",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(("failures", "problem"), [(1, ""), (2, ""), (3, "Pod: Gone")])
+def test_a_watch_that_fails_now_and_then_is_no_problem(
+    failures: int, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reflector, "_LONGEST_PAUSE", 0.0)
+
+    class Hanging(FakeList):
+        async def __aiter__(self) -> AsyncIterator[Any]:
+            await asyncio.Event().wait()
+            yield None
+
+    class Failing(FakeSource):
+        lists = 0
+
+        def list(self, *of: Any, **how: Any) -> FakeList:
+            self.lists += 1
+            if self.lists > failures:
+                return Hanging([])
+            if self.lists > 1:
+                raise api_error(HTTPStatus.GONE)
+            return super().list(*of, **how)
+
+    async def play() -> str:
+        source = Failing([[]], [])
+        follower: Reflector[Pod] = Reflector(
+            *(cast("Source", source), Pod, Store(), small_pod), lambda *_: None
+        )
+        await until(follower.run(), lambda: source.lists > failures)
+        return follower.problem
+
+    assert asyncio.run(play()) == problem
 
 
 @pytest.mark.parametrize(
@@ -184,12 +245,12 @@ def test_an_object_that_is_not_understood_hides_no_other(drifted: dict[str, Any]
     metadata = {"namespace": "n", "resourceVersion": "1"}
     broken = DevServer.from_dict({"metadata": metadata | {"name": "x"}, **drifted})
     sound = DevServer.from_dict({"metadata": metadata | {"name": "y"}, "spec": {}})
-    client = FakeClient([[broken, sound]], [])
+    source = FakeSource([[broken, sound]], [])
 
     async def play() -> int:
         store: Store[Any] = Store()
         follower: Reflector[Any] = Reflector(
-            *(cast("AsyncClient", client), DevServer, store, parse_server), lambda *_: None
+            *(cast("Source", source), DevServer, store, parse_server), lambda *_: None
         )
         await until(follower.run(), follower.synced.is_set)
         return len(store)
@@ -198,10 +259,19 @@ def test_an_object_that_is_not_understood_hides_no_other(drifted: dict[str, Any]
 
 
 def test_the_kubelet_is_answered() -> None:
-    assert respond([b"GET", b"/healthz", b"HTTP/1.1"], str).startswith(b"HTTP/1.1 200 OK")
-    assert respond([b"GET", b"/metrics"], lambda: "x 1\n").endswith(b"\r\n\r\nx 1\n")
+    for path in (b"/healthz", b"/readyz"):
+        assert respond([b"GET", path, b"HTTP/1.1"], str, []).startswith(b"HTTP/1.1 200 OK")
+    assert respond([b"GET", b"/metrics"], lambda: "x 1\n", []).endswith(b"\r\n\r\nx 1\n")
     for words in ([], [b"GET"], [b"POST", b"/healthz"], [b"GET", b"/etc/passwd"]):
-        assert b"404 Not Found" in respond(words, str)
+        assert b"404 Not Found" in respond(words, str, [])
+
+
+def test_what_cannot_work_is_alive_and_not_ready() -> None:
+    problems = ["Pod: pods is forbidden", "nobody holds lease `x`"]
+    said = respond([b"GET", b"/readyz"], str, problems)
+    assert said.startswith(b"HTTP/1.1 503 ")
+    assert said.endswith(b"\r\n\r\nPod: pods is forbidden\nnobody holds lease `x`\n")
+    assert respond([b"GET", b"/healthz"], str, problems).startswith(b"HTTP/1.1 200 OK")
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,8 @@ class ClusterApi:
     def __init__(self, client: AsyncClient, leads: Callable[[], bool]) -> None:
         """Open a second client for what lightkube cannot say: preconditions, the Date header."""
         self._client, self._leads = client, leads
+        self.refused: dict[str, str] = {}
+        """What the API server does not let us write, by kind."""
         self._http = client_adapter.AsyncClient(client.config, client_adapter.ConnectionParams())
 
     async def apply_status(
@@ -60,20 +62,22 @@ class ClusterApi:
         body = kind.resource.Status(
             {"apiVersion": kind.api_version, "kind": kind.name, "status": dict(status)}
         )
-        return await self._apply(body, meta, {})
+        return await self._apply(kind, body, meta, {})
 
     async def annotate(
         self, kind: Kind[Any], meta: Meta, annotations: Mapping[str, str]
     ) -> dict[str, Any]:
         """Make our annotations exactly these; returns the object that resulted."""
         body = kind.resource({"apiVersion": kind.api_version, "kind": kind.name})
-        return await self._apply(body, meta, {"annotations": dict(annotations)})
+        return await self._apply(kind, body, meta, {"annotations": dict(annotations)})
 
     async def wake(self, kind: Kind[Any], meta: Meta, value: str) -> dict[str, Any]:
         """Annotate an object so that its role runs again; returns the object that resulted."""
         return await self.annotate(kind, meta, {kind.wake: value})
 
-    async def _apply(self, body: Any, meta: Meta, metadata: dict[str, Any]) -> dict[str, Any]:
+    async def _apply(
+        self, kind: Kind[Any], body: Any, meta: Meta, metadata: dict[str, Any]
+    ) -> dict[str, Any]:
         """Write to an object as it was read.
 
         The UID keeps one that was deleted meanwhile from being made anew, and the version its
@@ -87,9 +91,15 @@ class ClusterApi:
         where: Any = {"namespace": meta.namespace} if meta.namespace else {}
         read = {"name": meta.name, "uid": meta.uid, "resourceVersion": meta.resource_version}
         body["metadata"] = read | where | metadata
-        applied: dict[str, Any] = await self._client.apply(
-            body, meta.name, field_manager=FIELD_MANAGER, force=True, **where
-        )
+        try:
+            applied: dict[str, Any] = await self._client.apply(
+                body, meta.name, field_manager=FIELD_MANAGER, force=True, **where
+            )
+        except ApiError as error:
+            if error.status.code == HTTPStatus.FORBIDDEN:
+                self.refused[kind.name] = str(error)
+            raise
+        self.refused.pop(kind.name, None)
         return applied
 
     async def tell(self, kind: Kind[Any], meta: Meta, version: str, said: Transition) -> None:

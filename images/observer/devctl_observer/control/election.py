@@ -60,10 +60,17 @@ class Election:
         self._name, self._namespace, self._identity = name, namespace, identity
         self._seen: tuple[str, float] = ("", 0.0)
         self._renewed = -math.inf
+        self._changed = False
 
     def leads(self) -> bool:
         """Whether nobody else can have begun: a process may be frozen for any time, anywhere."""
         return self._clock() - self._renewed <= RENEW
+
+    @property
+    def problem(self) -> str:
+        """Why nobody works: neither we nor, as far as we saw, another one; empty else."""
+        alive = self._changed and self._clock() - self._seen[1] <= DURATION
+        return "" if self.leads() or alive else f"nobody holds lease `{self._name}`"
 
     async def win(self) -> None:
         """Wait until the lease is ours."""
@@ -142,6 +149,8 @@ class Election:
         """Whether a foreign lease has not changed for its whole duration while we looked."""
         version = (lease.metadata.resourceVersion if lease.metadata else None) or ""
         if version != self._seen[0]:
+            # The first sight of it says nothing: its holder may be dead.
+            self._changed = bool(self._seen[0])
             self._seen = (version, self._clock())
         spec = lease.spec
         if spec is None or not spec.holderIdentity:

@@ -16,17 +16,14 @@ from devctl_observer.watching.store import Key
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lightkube import AsyncClient
-
+    from devctl_observer.watching.source import Source
     from devctl_observer.watching.store import Store
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-_RENEW = 300
-"""Seconds after which the API server ends a watch, which is then taken up where it ended."""
-_SILENCE = _RENEW * 2
-"""Seconds without any event after which the connection counts as dead and all is listed again."""
+_TROUBLE = 3
+"""So many failures in a row are no coincidence."""
 _LONGEST_PAUSE = 30.0
 
 
@@ -34,7 +31,7 @@ class Reflector(Generic[T]):
     """Follows one kind.
 
     Args:
-        client: Where the objects are.
+        source: Where the objects come from.
         kind: lightkube's class of the objects.
         store: Where they are kept.
         convert: What is kept of an object.
@@ -46,7 +43,7 @@ class Reflector(Generic[T]):
 
     def __init__(  # noqa: PLR0913 - what makes one kind differ from another
         self,
-        client: AsyncClient,
+        source: Source,
         kind: Any,
         store: Store[T],
         convert: Callable[[Any], T],
@@ -57,54 +54,55 @@ class Reflector(Generic[T]):
         keep: Callable[[Any], bool] = lambda _: True,
     ) -> None:
         """Connect nothing yet."""
-        self._client = client
+        self._source = source
         self._kind = kind
         self._store = store
         self._convert = convert
         self._changed = changed
         self._keep = keep
-        self._options = dict(selectors or {}) | ({"namespace": "*"} if everywhere else {})
+        self._selectors, self._everywhere = selectors or {}, everywhere
         self.synced = asyncio.Event()
+        self._failures, self._error = 0, "not listed yet"
+
+    @property
+    def problem(self) -> str:
+        """Why the store is not what the API server has; empty where it is."""
+        if self.synced.is_set() and self._failures < _TROUBLE:
+            return ""
+        return f"{self._kind.__name__}: {self._error}"
 
     async def run(self) -> None:
         """Follow until cancelled."""
-        failures = 0
         while True:
             try:
                 version = await self._list()
                 self.synced.set()
-                failures = 0
+                self._failures = 0
                 await self._watch(version)
-            except (
-                httpx2.HTTPError,
-                httpx2.StreamError,
-                msgspec.MsgspecError,
-                TimeoutError,
-            ) as error:
+            except (httpx2.HTTPError, httpx2.StreamError, msgspec.MsgspecError) as error:
                 # An outage of minutes must not end the process: caches would be lost with it.
-                pause = min(_LONGEST_PAUSE, 0.2 * 2 ** min(failures, 10)) * random.uniform(0.5, 1)  # noqa: S311 - spreads load, protects nothing
-                failures += 1
-                log.info("%s: %r; listing again in %.1f s", self._kind.__name__, error, pause)
+                wait = min(_LONGEST_PAUSE, 0.2 * 2 ** min(self._failures, 10))
+                pause = wait * random.uniform(0.5, 1)  # noqa: S311 - spreads load, protects nothing
+                self._failures += 1
+                self._error = str(error) or repr(error)
+                level = logging.INFO if self._failures < _TROUBLE else logging.WARNING
+                log.log(level, "%s: %r; again in %.1f s", self._kind.__name__, error, pause)
                 await asyncio.sleep(pause)
 
     async def _list(self) -> str:
         """Take over all objects and drop what is gone; returns where to watch from."""
-        objects = self._client.list(self._kind, chunk_size=500, **self._options)
+        objects = self._source.list(self._kind, self._selectors, everywhere=self._everywhere)
         seen = set()
         async for obj in objects:
             seen.add(self._put(obj))
         for key in set(self._store.keys()) - seen:
             self._drop(key)
-        return objects.resourceVersion
+        return str(objects.resourceVersion)
 
     async def _watch(self, version: str) -> None:
-        stream: Any = self._client.watch(
-            self._kind, resource_version=version, server_timeout=_RENEW, **self._options
-        )
+        stream: Any = self._source.watch(self._kind, version, self._selectors)
         async with aclosing(stream):
-            while True:
-                async with asyncio.timeout(_SILENCE):
-                    operation, obj = await anext(stream)
+            async for operation, obj in stream:
                 if operation == "DELETED":
                     self._drop(_key(obj))
                 else:

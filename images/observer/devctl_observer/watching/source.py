@@ -1,0 +1,92 @@
+"""Lists and watches of one kind, as the API server gives them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import msgspec
+from lightkube import ApiError
+from lightkube.config import client_adapter
+from lightkube.core import decoders
+from lightkube.core.resource import api_info
+from lightkube.core.selector import build_selector
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from lightkube import AsyncClient
+
+_RENEW = 45
+"""Seconds after which the API server ends a watch, which is then taken up where it ended."""
+SILENCE = 55.0
+"""Seconds without a byte after which a connection counts as dead: a live one has ended by then."""
+
+
+class _Metadata(msgspec.Struct):
+    resourceVersion: str  # noqa: N815 - the API's name
+
+
+class _Bookmark(msgspec.Struct):
+    metadata: _Metadata
+
+
+class Source:
+    """Where a Reflector's objects come from.
+
+    lightkube's own watch asks for no bookmarks. Without them the version from which a quiet watch
+    is taken up again grows old, until all has to be listed anew.
+
+    Args:
+        client: The cluster.
+    """
+
+    def __init__(self, client: AsyncClient) -> None:
+        """Connect nothing yet."""
+        self._client = client
+        # A watch for each kind is open all the time, so the pool must hold them all.
+        self._http = client_adapter.AsyncClient(
+            client.config, client_adapter.ConnectionParams(timeout=httpx2.Timeout(10, read=SILENCE))
+        )
+
+    def list(self, kind: Any, selectors: Mapping[str, Any], *, everywhere: bool) -> Any:
+        """All objects; the answer knows its `resourceVersion` once it was read."""
+        where: dict[str, Any] = {"namespace": "*"} if everywhere else {}
+        return self._client.list(kind, chunk_size=500, **where, **selectors)
+
+    async def watch(
+        self, kind: Any, version: str, selectors: Mapping[str, Any]
+    ) -> AsyncIterator[tuple[str, Any]]:
+        """Each change since a version, for ever: what happened, and the object.
+
+        Raises:
+            httpx2.HTTPError: The connection is dead, or the version is too old: list again.
+        """
+        params = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(_RENEW)}
+        if labels := selectors.get("labels"):
+            params["labelSelector"] = build_selector(labels)
+        if fields := selectors.get("fields"):
+            params["fieldSelector"] = build_selector(fields, for_fields=True)
+        while True:
+            asked = params | {"resourceVersion": version}
+            async with self._http.stream("GET", _path(kind), params=asked) as answer:
+                answer.raise_for_status()
+                async for line in answer.aiter_lines():
+                    event = decoders.decode_watch_event(line.encode())
+                    if event.type == "ERROR":
+                        raise ApiError(status=decoders.decode_status(event.object))
+                    if event.type == "BOOKMARK":
+                        # An empty object, that none of the kinds' classes would take.
+                        mark = msgspec.json.decode(event.object, type=_Bookmark)
+                        version = mark.metadata.resourceVersion
+                        continue
+                    obj = decoders.decode_object(event.object, kind)
+                    version = obj.metadata.resourceVersion
+                    yield event.type, obj
+
+
+def _path(kind: Any) -> str:
+    """Where all objects of a kind are, in whatever namespace."""
+    info = api_info(kind)
+    group, version = info.resource.group, info.resource.version
+    return f"apis/{group}/{version}/{info.plural}" if group else f"api/{version}/{info.plural}"

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_MOST = 100_000
+"""Far beyond what the CRD lets pass, but no number of pods that would fill the memory."""
 FIELDS = ("image", "flavor", "mode", "distributed", "sharedVolumeClaimName", "enableSSH")
 
 
@@ -27,13 +29,23 @@ def pod_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
 def shape(spec: Mapping[str, Any]) -> tuple[int, int]:
     """The number of pods, and of processes in each; standalone is a distributed server of size one.
 
+    Raises:
+        ValueError: It is no layout that the schema would let pass.
+
     >>> shape({"mode": "distributed", "distributed": {"worldSize": 8, "nprocsPerNode": 4}})
     (2, 4)
     """
     if spec.get("mode", "standalone") != "distributed":
         return 1, 1
-    per_node = int(spec["distributed"].get("nprocsPerNode", 1))
-    return int(spec["distributed"]["worldSize"]) // per_node, per_node
+    try:
+        layout = spec["distributed"]
+        per_node = int(layout.get("nprocsPerNode", 1))
+        nodes = int(layout["worldSize"]) // per_node
+    except (ArithmeticError, AttributeError, KeyError, TypeError) as error:
+        raise ValueError("spec.distributed is no layout") from error
+    if not 1 <= nodes <= _MOST:
+        raise ValueError(f"nobody can want {nodes} pods")
+    return nodes, per_node
 
 
 def changes(spec: Mapping[str, Any], made_from: Mapping[str, Any]) -> list[str]:

@@ -15,10 +15,12 @@ from apply.client import Cluster
 from apply.condition import tell, told
 from apply.connection import connect
 from apply.converge import Goal, converge
-from apply.errors import ApplyError, Reason
+from apply.errors import ApplyError
 from apply.manifests import Key, Manifest, kind_of, parse, stamp, unique
 from apply.ownership import Owner
 from apply.report import Report
+
+from devctl.api.applied import Reason
 
 DOCUMENTATION = """
 name: apply

@@ -11,9 +11,9 @@ from apply.errors import (
     ApplyError,
     FieldConflictError,
     NotFoundError,
-    Reason,
     StaleReadError,
 )
+from devctl.api.applied import Reason
 
 if TYPE_CHECKING:
     from kubernetes.client.exceptions import ApiException

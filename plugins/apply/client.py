@@ -15,9 +15,10 @@ from urllib3.exceptions import HTTPError
 
 from apply import resources, yaml_text
 from apply.api_errors import is_passing, retry_after, translate
-from apply.errors import ApplyError, FieldConflictError, NotFoundError, Reason, StaleReadError
+from apply.errors import ApplyError, FieldConflictError, NotFoundError, StaleReadError
 from apply.manifests import Key, Kind, Manifest, key_of
 from apply.retry import Retry
+from devctl.api.applied import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

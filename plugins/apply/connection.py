@@ -11,7 +11,8 @@ from kubernetes.config import ConfigException, kube_config
 from kubernetes.dynamic import DynamicClient
 from yaml import YAMLError
 
-from apply.errors import ApplyError, Reason
+from apply.errors import ApplyError
+from devctl.api.applied import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

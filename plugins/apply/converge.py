@@ -6,10 +6,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from apply.errors import ApplyError, FieldConflictError, Reason, StaleReadError
+from apply.errors import ApplyError, FieldConflictError, StaleReadError
 from apply.manifests import CREATE_ONLY, Key, Kind, Manifest, is_marked, key_of
 from apply.ownership import Owner, is_prunable, place, refuse_foreign, refuse_going
 from apply.settled import is_settled
+from devctl.api.applied import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

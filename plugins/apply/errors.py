@@ -2,23 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
-
-class Reason(StrEnum):
-    """The reasons of a status condition."""
-
-    CONFLICT = "Conflict"
-    INVALID = "Invalid"
-    FORBIDDEN = "Forbidden"
-    QUOTA_EXCEEDED = "QuotaExceeded"
-    TERMINATING = "Terminating"
-    UNAVAILABLE = "Unavailable"
-    TEMPLATE_ERROR = "TemplateError"
-
-
-# What passes by itself: the same run may succeed later with nothing changed.
-PASSING = frozenset({Reason.QUOTA_EXCEEDED, Reason.TERMINATING, Reason.UNAVAILABLE})
+from devctl.api.applied import PASSING, Reason
 
 
 class ApplyError(Exception):

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
-from apply.errors import ApplyError, Reason
+from apply.errors import ApplyError
 from apply.yaml_text import join_escapes
+from devctl.api.applied import Reason
 from devctl.api.labels import GROUP
 
 if TYPE_CHECKING:

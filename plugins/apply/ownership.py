@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from apply.errors import ApplyError, Reason
+from apply.errors import ApplyError
 from apply.manifests import is_retained, key_of
+from devctl.api.applied import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from kubernetes.dynamic.resource import Resource
 
-from apply.errors import ApplyError, NotFoundError, Reason
+from apply.errors import ApplyError, NotFoundError
 from apply.manifests import Kind
 from devctl.api import ephemeral_acceleration_job as job
+from devctl.api.applied import Reason
 from devctl.api.labels import GROUP, VERSION
 
 if TYPE_CHECKING:

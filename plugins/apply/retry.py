@@ -10,7 +10,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from apply.errors import ApplyError, Reason, StaleReadError
+from apply.errors import ApplyError, StaleReadError
+from devctl.api.applied import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable

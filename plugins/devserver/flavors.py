@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from apply.errors import ApplyError, Reason
+from apply.errors import ApplyError
 
+from devctl.api.applied import Reason
 from devctl.api.flavors import choose, pod_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-def find_flavor(name: str | None, flavors: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The flavor of that name, or the default one, as it is recorded with the pods.
+def find_flavor(
+    name: str | None, flavors: Sequence[Mapping[str, Any]]
+) -> tuple[str, int, dict[str, Any]]:
+    """Name, generation and spec of the flavor of that name, or of the default one.
 
     Args:
         name: What the server names; None if it leaves the choice to the administrator.
@@ -27,5 +30,4 @@ def find_flavor(name: str | None, flavors: Sequence[Mapping[str, Any]]) -> dict[
     if choice.problem:
         raise ApplyError(Reason.INVALID, choice.problem)
     found = by_name[choice.name]
-    generation = found["metadata"]["generation"]
-    return {"name": choice.name, "generation": generation, "spec": pod_part(found["spec"])}
+    return choice.name, found["metadata"]["generation"], pod_part(found["spec"])

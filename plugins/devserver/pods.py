@@ -7,20 +7,18 @@ nothing to keep, and a change is taken up at once: that is how a mistake is fixe
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from apply.errors import ApplyError
 
 from devctl.api.labels import MADE_FROM
+from devctl.api.made_from import MadeFrom, read_record
 from devctl.api.occupancy import is_occupied
 from devctl.api.pod_spec import pod_spec
 from devserver.flavors import find_flavor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-MadeFrom = dict[str, Any]
 
 
 def recorded(server: Mapping[str, Any], statefulset: Mapping[str, Any] | None) -> MadeFrom | None:
@@ -30,17 +28,9 @@ def recorded(server: Mapping[str, Any], statefulset: Mapping[str, Any] | None) -
     """
     metadata = (statefulset or {}).get("metadata", {})
     owners = {owner["uid"] for owner in metadata.get("ownerReferences", [])}
-    text = metadata.get("annotations", {}).get(MADE_FROM)
-    if server["metadata"]["uid"] not in owners or not text:
+    if server["metadata"]["uid"] not in owners:
         return None
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return None
-    if not isinstance(found, dict):
-        return None
-    whole = isinstance(found.get("spec"), dict) and isinstance(found.get("flavor"), dict)
-    return found if whole else None
+    return read_record(metadata.get("annotations", {}).get(MADE_FROM))
 
 
 def is_serving(server: Mapping[str, Any], pods: Iterable[Mapping[str, Any]]) -> bool:
@@ -64,7 +54,7 @@ def made_from(
         return kept
     spec = pod_spec(server["spec"])
     try:
-        return {"spec": spec, "flavor": find_flavor(spec.get("flavor"), flavors)}
+        return MadeFrom(spec, *find_flavor(spec.get("flavor"), flavors))
     except ApplyError:
         # Whatever has become of the flavor, a server can be stopped.
         if kept and server["spec"].get("stopped", False):
@@ -91,8 +81,3 @@ def update_strategy(
     if before is not None and before != wanted:
         return "RollingUpdate"
     return str(statefulset["spec"].get("updateStrategy", {}).get("type", "OnDelete"))
-
-
-def text_of(wanted: MadeFrom) -> str:
-    """As it is recorded; equal text for equal content."""
-    return json.dumps(wanted, sort_keys=True)

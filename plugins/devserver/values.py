@@ -10,7 +10,7 @@ from devctl.api.pod_spec import shape
 from devserver.environment import environment
 from devserver.homes import claim_templates, homes
 from devserver.identity import identity
-from devserver.pods import made_from, text_of, update_strategy
+from devserver.pods import made_from, update_strategy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,9 +37,9 @@ def devserver_values(
     """
     name, labels, live = server["metadata"]["name"], identity(server), server["spec"]
     pods = made_from(server, flavors, statefulset, running)
-    spec, flavor = pods["spec"], pods["flavor"]
+    spec, flavor = pods.spec, pods.flavor_spec
     nodes, _ = shape(spec)
-    resources = flavor["spec"]["resources"]
+    resources = flavor["resources"]
     limits, requests = resources.get("limits", {}), resources["requests"]
     size = live["persistentHomeSize"]
     return {
@@ -47,14 +47,14 @@ def devserver_values(
         "labels": labels,
         "replicas": 0 if live.get("stopped", False) else nodes,
         "update_strategy": update_strategy(server, statefulset, running, pods),
-        "made_from": {MADE_FROM: text_of(pods)},
-        "flavor": {FLAVOR: flavor["name"], FLAVOR_GENERATION: str(flavor["generation"])},
+        "made_from": {MADE_FROM: pods.to_text()},
+        "flavor": {FLAVOR: pods.flavor, FLAVOR_GENERATION: str(pods.generation)},
         "image": spec["image"],
         "ports": list(PORTS),
         "environment": environment(name, spec),
         "resources": quantities(resources),
-        "node_selector": flavor["spec"].get("nodeSelector", {}),
-        "tolerations": flavor["spec"].get("tolerations", []),
+        "node_selector": flavor.get("nodeSelector", {}),
+        "tolerations": flavor.get("tolerations", []),
         # Shared memory counts against the container's memory: its limit bounds both.
         "shared_memory": str(limits.get("memory", requests.get("memory", "64Mi"))),
         "shared_claim": spec.get("sharedVolumeClaimName"),

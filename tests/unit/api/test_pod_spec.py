@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import doctest
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -63,3 +64,16 @@ def test_a_field_that_is_gone_or_new_is_a_change() -> None:
 )
 def test_the_shape_of_a_server(spec: dict[str, object], expected: tuple[int, int]) -> None:
     assert shape(spec) == expected
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        *(None, {}, [], 5, {"worldSize": None}, {"worldSize": "x"}, {"worldSize": 0}),
+        *({"worldSize": -4}, {"worldSize": 4, "nprocsPerNode": 0}, {"worldSize": 1e99}),
+        *({"worldSize": float("nan")}, {"worldSize": float("inf")}, {"worldSize": 10**7}),
+    ],
+)
+def test_no_schema_lets_pass_what_has_no_shape(layout: Any) -> None:
+    with pytest.raises(ValueError, match=r"layout|pods|invalid literal|NaN"):
+        shape({"mode": "distributed", "distributed": layout})

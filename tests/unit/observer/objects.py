@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,6 +13,7 @@ from devctl_observer.servers.model import Server, parse_server
 from lightkube.resources.core_v1 import Event, Node, PersistentVolumeClaim, Pod
 
 from devctl.api.labels import MADE_FROM
+from devctl.api.made_from import MadeFrom
 from devctl.api.pod_spec import pod_spec
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -63,11 +63,8 @@ def made_from(
 ) -> dict[str, str]:
     """A StatefulSet's record, as the role writes it: by default of `server()` and `flavor()`."""
     kept = flavor(name, **(gives or {})).pod_spec
-    record = {
-        "spec": pod_spec({"flavor": name, "image": "torch:1", **spec}),
-        "flavor": {"name": name, "generation": generation, "spec": kept},
-    }
-    return {MADE_FROM: json.dumps(record)}
+    made = pod_spec({"flavor": name, "image": "torch:1", **spec})
+    return {MADE_FROM: MadeFrom(made, name, generation, kept).to_text()}
 
 
 def pod(ordinal: int = 0, *, ready: bool = False, **changes: Any) -> Pod:

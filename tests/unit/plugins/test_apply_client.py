@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 from apply.client import Cluster
 from apply.connection import connect
-from apply.errors import ApplyError, Reason
+from apply.errors import ApplyError
 from apply.manifests import Key, Kind
 from apply.retry import Retry
 from unit.plugins.fake_api import FakeApi, failure
 from urllib3.exceptions import ProtocolError
+
+from devctl.api.applied import Reason
 
 if TYPE_CHECKING:
     from pathlib import Path

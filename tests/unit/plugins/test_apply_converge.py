@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from apply.client import Cluster
 from apply.converge import Goal, converge
-from apply.errors import ApplyError, Reason
+from apply.errors import ApplyError
 from apply.manifests import Key, Kind, stamp, unique
 from apply.ownership import Owner
 from apply.report import Report
 from apply.retry import Retry
 from unit.plugins.fake_api import FakeApi, failure
+
+from devctl.api.applied import Reason
 
 OWNER = Owner("devops.yourcompany.com/v1", "DevServer", "ada", "team", "u1")
 IDENTITY = {"managed-by": "devctl", "server": "ada"}

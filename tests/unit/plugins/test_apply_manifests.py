@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 import yaml
-from apply.errors import ApplyError, Reason
+from apply.errors import ApplyError
 from apply.manifests import Manifest, key_of, parse, stamp, unique
 from apply.ownership import Owner
 from apply.yaml_text import dump
 from hypothesis import given
 from hypothesis import strategies as st
+
+from devctl.api.applied import Reason
 
 OWNER = Owner("devops.yourcompany.com/v1", "DevServer", "ada", "team", "u1")
 IDENTITY = {"app.kubernetes.io/managed-by": "devctl", "devops.yourcompany.com/devserver": "ada"}

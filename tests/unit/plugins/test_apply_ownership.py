@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from apply.errors import ApplyError, Reason
+from apply.errors import ApplyError
 from apply.ownership import Owner, is_prunable, refuse_foreign, refuse_going
+
+from devctl.api.applied import Reason
 
 OWNER = Owner("devops.yourcompany.com/v1", "DevServer", "ada", "team", "u1")
 IDENTITY = {"managed-by": "devctl", "server": "ada"}

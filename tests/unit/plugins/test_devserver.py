@@ -6,12 +6,13 @@ import json
 from typing import Any
 
 import pytest
-from apply.errors import ApplyError, Reason
+from apply.errors import ApplyError
 from devserver.homes import homes
 from devserver.host_key import new_host_key
 from devserver.identity import identity
 from devserver.values import devserver_values
 
+from devctl.api.applied import Reason
 from devctl.api.labels import FLAVOR, FLAVOR_GENERATION, MADE_FROM, OWNER
 
 Thing = dict[str, Any]

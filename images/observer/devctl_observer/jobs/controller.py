@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lightkube.resources.core_v1 import Node, Pod
 
+from devctl.api.applied import Reason
 from devctl_observer.control.controller import DOUBT, IN_USE, Controller
 from devctl_observer.control.losses import GRACE
 from devctl_observer.jobs.caches import with_pod
@@ -98,7 +99,7 @@ class JobController(Controller[Job]):
 
     async def _is_blocked(self, key: Key, job: Job) -> bool:
         """Whether another's object has the name of a part of a job; remembers which one went."""
-        if job.finished or job.going or failure(job).get("reason") != "Conflict":
+        if job.finished or job.going or failure(job).get("reason") != Reason.CONFLICT:
             return False
         found = await find_foreign(self._api, job.metadata)
         if found is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from devctl.api.applied import Reason
 from devctl.api.ephemeral_acceleration_job import claim_name
 from devctl_observer.jobs.deadlines import pod_expired
 from devctl_observer.judging.applied import failure, role_said
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from devctl_observer.jobs.observed import Observed
 
 
-_IN_THE_WAY = {"Conflict", "Terminating"}
+_IN_THE_WAY = {Reason.CONFLICT, Reason.TERMINATING}
 """Why a role cannot, where an earlier job's pod or claim is still there."""
 
 

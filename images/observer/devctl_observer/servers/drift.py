@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from devctl.api.devserver import Condition
+from devctl.api.labels import FLAVOR, FLAVOR_GENERATION
 from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from devctl.api.made_from import MadeFrom
     from devctl_observer.flavors.model import Flavor
-    from devctl_observer.servers.made_from import MadeFrom, Recorded
+
+
+class Recorded(NamedTuple):
+    """The flavor that something was made from."""
+
+    flavor: str
+    generation: int
+
+
+def recorded(annotations: Mapping[str, str] | None) -> Recorded | None:
+    """The flavor that a pod says it was made from."""
+    name = (annotations or {}).get(FLAVOR, "")
+    generation = (annotations or {}).get(FLAVOR_GENERATION, "")
+    # Longer numbers are no generation, and Python refuses to read the longest.
+    if not (name and generation.isascii() and generation.isdecimal() and len(generation) < 20):  # noqa: PLR2004 - digits of 64 bits
+        return None
+    return Recorded(name, int(generation))
 
 
 def drift_condition(
@@ -47,6 +65,6 @@ def drift_condition(
 
 def _has_changed(entry: Recorded, made: MadeFrom | None, flavor: Flavor) -> bool:
     """Whether pods would be made otherwise now; a change of what is the default changes none."""
-    if made is not None and made.flavor == entry:
+    if made is not None and (made.flavor, made.generation) == entry:
         return made.flavor_spec != flavor.pod_spec
     return entry.generation != flavor.metadata.generation

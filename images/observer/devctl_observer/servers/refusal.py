@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from devctl.api.applied import PASSING, Reason
 from devctl.api.devserver import Phase
 from devctl_observer.judging.applied import failure
 from devctl_observer.judging.conditions import MESSAGE_LIMIT
@@ -12,9 +13,8 @@ from devctl_observer.judging.model import Verdict
 if TYPE_CHECKING:
     from devctl_observer.servers.model import Server
 
-_RETRIED = {"Terminating", "Unavailable"}
-"""Reasons that pass by themselves: the operator tries again."""
-_WAITS = {*_RETRIED, "QuotaExceeded"}
+_RETRIED = PASSING - {Reason.QUOTA_EXCEEDED}
+"""Reasons that pass without anybody's doing."""
 _LONGEST = 1024
 
 
@@ -24,7 +24,7 @@ def refusal(server: Server) -> Verdict | None:
     if not said:
         return None
     reason = said.get("reason") or "ApplyFailed"
-    phase = Phase.PENDING if reason in _WAITS else Phase.FAILED
+    phase = Phase.PENDING if reason in PASSING else Phase.FAILED
     return Verdict(phase, reason, said.get("message") or "it cannot be made")
 
 

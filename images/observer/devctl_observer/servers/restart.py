@@ -9,7 +9,7 @@ from devctl.api.pod_spec import changes
 from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition
 
 if TYPE_CHECKING:
-    from devctl_observer.servers.made_from import MadeFrom
+    from devctl.api.made_from import MadeFrom
     from devctl_observer.servers.model import Server
 
 
@@ -44,7 +44,7 @@ def restart_condition(
     if made is None:
         message = "it is not recorded what the pods were made from; the next start uses the spec"
         return condition(kind, UNKNOWN, "NotRecorded", message)
-    changed = changes(server.pod_spec, made.pod_spec)
+    changed = changes(server.pod_spec, made.spec)
     if not changed:
         return condition(kind, FALSE, "UpToDate", "the server runs on its spec as it is")
     have = "has" if len(changed) == 1 else "have"

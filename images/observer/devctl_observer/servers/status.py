@@ -7,15 +7,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import MASTER_PORT, Condition, Phase
+from devctl.api.labels import MADE_FROM
+from devctl.api.made_from import read_record
 from devctl.api.occupancy import is_occupied
+from devctl.api.pod_spec import shape
 from devctl_observer.flavors.choice import wanted_flavor
 from devctl_observer.judging.conditions import UNKNOWN, condition, find, merge, word
 from devctl_observer.judging.pods import Surroundings
 from devctl_observer.judging.refusals import since
 from devctl_observer.judging.timestamps import from_text, to_text
 from devctl_observer.servers.deadlines import expiry
-from devctl_observer.servers.drift import drift_condition
-from devctl_observer.servers.made_from import made_from, recorded
+from devctl_observer.servers.drift import Recorded, drift_condition, recorded
 from devctl_observer.servers.phase import judge_server
 from devctl_observer.servers.refusal import obstacle
 from devctl_observer.servers.replicas import observe_replicas, to_statuses
@@ -27,9 +29,9 @@ if TYPE_CHECKING:
 
     from lightkube.models.core_v1 import Pod
 
+    from devctl.api.made_from import MadeFrom
     from devctl_observer.flavors.model import Flavor
-    from devctl_observer.servers.made_from import MadeFrom, Recorded
-    from devctl_observer.servers.model import Server, ServerSpec
+    from devctl_observer.servers.model import Server
     from devctl_observer.servers.replicas import Replica
 
 OWN = (
@@ -58,31 +60,31 @@ class Observed:
     @cached_property
     def record(self) -> MadeFrom | None:
         """What its pods are made from, read once however often it is asked for."""
-        metadata = self.server.metadata
-        return made_from(self.annotations, f"{metadata.namespace}/{metadata.name}")
+        return read_record(self.annotations.get(MADE_FROM))
 
     @property
-    def layout(self) -> ServerSpec:
+    def layout(self) -> Mapping[str, Any]:
         """What decides how many pods there should be: what the server runs on, while it runs.
 
         A change of the spec does not touch it. Once nothing runs the role takes up the spec.
         """
         runs = bool(self.pods) or self.scale > 0
-        return self.record.layout if self.record and runs else self.server.spec
+        return self.record.spec if self.record and runs else self.server.pod_spec
 
 
 def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
     """What status should say; a key without a value is left out."""
     server = seen.server
     made, layout = seen.record, seen.layout
-    size = 0 if server.ends else layout.size
+    size = 0 if server.ends else shape(layout)[0]
     flavor, problem = wanted_flavor(server.spec.flavor, seen.flavors)
     ready_since = from_text(find(server.status, Condition.READY).get("lastTransitionTime"))
     around = replace(seen.around, warnings=since(seen.around.warnings, ready_since))
     replicas = observe_replicas(size, seen.pods, around)
     verdict = judge_server(server, replicas, size, made=seen.made, flavor_problem=problem)
     runs_on = [
-        recorded(pod.metadata.annotations if pod.metadata else None) or (made and made.flavor)
+        recorded(pod.metadata.annotations if pod.metadata else None)
+        or (made and Recorded(made.flavor, made.generation))
         for pod in seen.pods
     ]
     # As the role judges it: what nobody works in, it makes anew from the spec.
@@ -118,14 +120,14 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
     return {key: value for key, value in status.items() if value is not None}
 
 
-def _endpoints(server: Server, layout: ServerSpec, size: int) -> dict[str, Any] | None:
+def _endpoints(server: Server, layout: Mapping[str, Any], size: int) -> dict[str, Any] | None:
     """Where the server's replicas answer, from inside the cluster and through devctl."""
     name, namespace = server.metadata.name, server.metadata.namespace
     if not size:
         return None
     hosts = [f"{name}-{number}.{name}.{namespace}.svc" for number in range(size)]
     endpoints: dict[str, Any] = {"hosts": hosts, "master": f"{hosts[0]}:{MASTER_PORT}"}
-    if layout.enable_ssh:
+    if layout.get("enableSSH", True):
         endpoints["ssh"] = f"devctl ssh {name} --namespace {namespace}"
     return endpoints
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from devctl.api.applied import Reason
 from devctl.api.devserver import home_names
+from devctl.api.pod_spec import shape
 from devctl_observer.flavors.choice import wanted_flavor
 from devctl_observer.judging.applied import failure, role_said
 from devctl_observer.judging.conditions import TRUE
@@ -29,7 +31,7 @@ def wake_value(server: Server, flavors: Mapping[str, Flavor]) -> str | None:
 
     The times of conditions are no part of it: a role that fails again would be woken for that.
     """
-    if server.metadata.deletion_timestamp or failure(server).get("reason") != "Invalid":
+    if server.metadata.deletion_timestamp or failure(server).get("reason") != Reason.INVALID:
         return None
     flavor, _ = wanted_flavor(server.spec.flavor, flavors)
     if flavor is None:
@@ -46,7 +48,7 @@ def missing(seen: Observed) -> list[str]:
     server = seen.server
     if server.metadata.deletion_timestamp or role_said(server).get("status") != TRUE:
         return []
-    homes = home_names(server.metadata.name, seen.layout.size)
+    homes = home_names(server.metadata.name, shape(seen.layout)[0])
     lost = [home for home in homes if home not in seen.around.claims]
     return lost if seen.made else [*lost, "the StatefulSet"]
 

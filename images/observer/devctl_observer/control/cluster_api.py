@@ -103,10 +103,10 @@ class ClusterApi:
         return applied
 
     async def tell(self, kind: Kind[Any], meta: Meta, version: str, said: Transition) -> None:
-        """Post an Event about an object; the same transition gives the same Event."""
+        """Post an Event about an object; the same transition gives the same Event, posted once."""
         self._check()
         now = utc_now()
-        parts = f"{meta.uid}\n{version}\n{said.reason}\n{said.message}"
+        parts = f"{meta.uid}\n{said.of or version}\n{said.reason}\n{said.message}"
         digest = hashlib.sha256(parts.encode()).hexdigest()[:16]
         event = Event(
             metadata=ObjectMeta(name=f"{meta.name}.{digest}", namespace=meta.namespace),

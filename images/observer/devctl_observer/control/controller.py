@@ -84,15 +84,13 @@ class Controller(ABC, Generic[T]):
     async def _look(self, key: Key, item: T) -> float | None:
         """The same for an object that is there."""
 
-    def _transitions(self, item: T, wanted: Mapping[str, Any]) -> Iterable[Transition]:  # noqa: ARG002 - for kinds that tell something
-        """What is worth an Event where an object's status becomes another one."""
-        return ()
-
     def _forget(self, key: Key) -> None:
         """Nothing is to be remembered of what is gone."""
         self._losses.forget(key)
 
-    async def _write(self, key: Key, item: T, wanted: dict[str, Any]) -> T:
+    async def _write(
+        self, key: Key, item: T, wanted: dict[str, Any], events: Iterable[Transition] = ()
+    ) -> T:
         """Write a status if it differs, and tell what is new in it; returns the object with it."""
         if own_part(item.status, self.own) == wanted:
             return item
@@ -100,7 +98,7 @@ class Controller(ABC, Generic[T]):
         self.writes += 1
         written = self._keep(key, applied)
         version = written.metadata.resource_version
-        for said in self._transitions(item, wanted):
+        for said in events:
             await self._api.tell(self.kind, item.metadata, version, said)
         return written
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lightkube.resources.core_v1 import Node, Pod
 
@@ -22,14 +22,11 @@ from devctl_observer.judging.clocks import Clocks
 from devctl_observer.watching.kept import node_facts, small_pod
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from devctl_observer.artifacts.removal import Remover
     from devctl_observer.control.clock import Clock
     from devctl_observer.control.cluster_api import ClusterApi
     from devctl_observer.jobs.caches import JobCaches
     from devctl_observer.jobs.observed import Observed
-    from devctl_observer.judging.transition import Transition
     from devctl_observer.watching.store import Key
 
 
@@ -69,7 +66,8 @@ class JobController(Controller[Job]):
             if volume_is_due(seen, clocks) and seen.claim:
                 removed, users = await self._remover.remove(seen.claim)
                 seen = replace(seen, claim=None) if removed else seen
-        job = await self._write(key, seen.job, job_status(seen, clocks, users))
+        wanted = job_status(seen, clocks, users)
+        job = await self._write(key, seen.job, wanted, transitions(seen.job.status, wanted))
         seen = replace(seen, job=job)
         again = await self._wake_if(key, seen)
         if again is not None:
@@ -123,9 +121,6 @@ class JobController(Controller[Job]):
         if unsure:
             return GRACE
         return IN_USE if blocked else None
-
-    def _transitions(self, item: Job, wanted: Mapping[str, Any]) -> Iterable[Transition]:
-        return transitions(item.status, wanted)
 
     def _forget(self, key: Key) -> None:
         super()._forget(key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -25,9 +24,6 @@ DELETED = "its pod was deleted while its program ran; to run it again, make a jo
 LOST = "node `{}`, on which its program ran, went away; to run it again, make a job of another name"
 NEVER_HEARD = "node `{}` went away before it said whether the program has started; to run it, make \
 a job of another name"
-RUNS_ON = "its program runs on node `{}`"
-"""What the status of a running job says; so it is known where it ran when its pod is gone."""
-_RAN_ON = re.compile(r"on node `([^`]*)`|node `([^`]*)` does not answer")
 _NODE_GONE = {"DeletionByTaintManager", "DeletionByPodGC"}
 _START_FAILED = {"StartError", "ContainerCannotRun"}
 _UNKNOWN = "ContainerStatusUnknown"
@@ -78,8 +74,7 @@ def judge_absence(seen: Observed) -> Outcome:
     if seen.last and (told := judge_end(seen.last, seen)):
         return replace(told, absence=True)
     status = seen.job.status
-    found = _RAN_ON.search(str(status.get("message", "")))
-    node = (found[1] or found[2]) if found else ""
+    node = str(status.get("nodeName", ""))
     if node and (node not in seen.nodes or status.get("reason") == "NodeNotReady"):
         return _gone(node)
     return Outcome(Phase.FAILED, "PodDeleted", DELETED, absence=True)

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from devctl_observer.judging.clocks import Clocks
 
 OWN = (Condition.SUCCEEDED, Condition.POD_EXPIRED, Condition.ARTIFACTS_EXPIRED)
-_KEPT = ("phase", "reason", "message", "startedAt", "finishedAt", "podName", "artifactPath")
+_KEPT = (
+    *("phase", "reason", "message", "startedAt", "finishedAt", "podName", "nodeName"),
+    *("artifactPath", "exitCode"),
+)
 _WORDS = {Phase.SUCCEEDED: TRUE, Phase.FAILED: FALSE}
 
 
@@ -71,7 +74,7 @@ def job_status(seen: Observed, clocks: Clocks, users: Sequence[str] = ()) -> dic
     job = seen.job
     if job.finished:
         # For ever: nothing that happens now changes how it ended.
-        kept = {name: job.status[name] for name in (*_KEPT, "exitCode") if name in job.status}
+        kept = {name: job.status[name] for name in _KEPT if name in job.status}
         return _whole(seen, kept, finished_at(job), clocks, users)
     outcome = judge(seen, clocks)
     if outcome.ended and not (clocks.agree and (seen.listed or not outcome.absence)):
@@ -85,6 +88,7 @@ def job_status(seen: Observed, clocks: Clocks, users: Sequence[str] = ()) -> dic
         "startedAt": _text(_started(outcome, seen, clocks)),
         "finishedAt": _text(finished),
         "podName": seen.pod_name if made else None,
+        "nodeName": _node(seen),
         "artifactPath": job.spec.output.path if outcome.phase is Phase.SUCCEEDED else None,
         "exitCode": outcome.exit_code if outcome.ended else None,
     }
@@ -139,6 +143,12 @@ def _finished(outcome: Outcome, seen: Observed, clocks: Clocks) -> datetime:
     """When it ended: not before its start, and not in the future; now where nobody knows."""
     first = [_started(outcome, seen, clocks), _made(seen), outcome.finished or clocks.latest]
     return min(max(known for known in first if known), clocks.latest)
+
+
+def _node(seen: Observed) -> str | None:
+    """Where it runs; it is remembered, since a pod that has gone does not tell any more."""
+    spec = seen.pod.spec if seen.pod else None
+    return (spec.nodeName if spec else None) or seen.job.status.get("nodeName")
 
 
 def _made(seen: Observed) -> datetime | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devctl.api.ephemeral_acceleration_job import Phase
-from devctl_observer.jobs.endings import RUNS_ON, started_at
+from devctl_observer.jobs.endings import started_at
 from devctl_observer.jobs.last_words import shown
 from devctl_observer.jobs.outcome import Outcome, pending
 from devctl_observer.judging.applied import failure
@@ -75,7 +75,7 @@ def _running(pod: Pod, seen: Observed, started: datetime | None) -> Outcome:
     if pod.metadata and pod.metadata.deletionTimestamp:
         message = f"its pod is being deleted on node `{node}`"
         return Outcome(Phase.RUNNING, "Ending", message, started)
-    return Outcome(Phase.RUNNING, "Running", RUNS_ON.format(node), started)
+    return Outcome(Phase.RUNNING, "Running", f"its program runs on node `{node}`", started)
 
 
 def _lost(pod: Pod, seen: Observed) -> str:

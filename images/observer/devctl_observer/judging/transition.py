@@ -11,3 +11,5 @@ class Transition(NamedTuple):
     type: str
     reason: str
     message: str
+    of: str = ""
+    """What it belongs to, if it is to be told once for that, however often the status changes."""

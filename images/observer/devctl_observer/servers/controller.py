@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from devctl_observer.control.controller import Controller
 from devctl_observer.control.losses import GRACE
@@ -16,11 +16,8 @@ from devctl_observer.servers.transitions import transitions
 from devctl_observer.servers.wake import digest, missing, wake_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from devctl_observer.control.clock import Clock
     from devctl_observer.control.cluster_api import ClusterApi
-    from devctl_observer.judging.transition import Transition
     from devctl_observer.servers.caches import Caches
     from devctl_observer.servers.status import Observed
     from devctl_observer.watching.store import Key
@@ -50,7 +47,11 @@ class ServerController(Controller[Server]):
         if await expire(self._api, item, now):
             return None
         seen = self._caches.observe(key, item)
-        server = await self._write(key, item, server_status(seen, now))
+        wanted = server_status(seen, now)
+        # Without pods it is the reason of all the rest, and told as such.
+        unapplied = addition(item) if seen.pods else ""
+        events = transitions(item.status, wanted, unapplied)
+        server = await self._write(key, item, wanted, events)
         lost = missing(seen)
         unsure = self._losses.is_unsure(key, lost=bool(lost))
         await self._wake_if(key, replace(seen, server=server), [] if unsure else lost)
@@ -70,6 +71,3 @@ class ServerController(Controller[Server]):
             value, why = digest(server, *lost, self._caches.gone.get(key, "")), "it lost a part"
         if value is not None and value != server.wake:
             await self._wake(key, server, value, why)
-
-    def _transitions(self, item: Server, wanted: Mapping[str, Any]) -> Iterable[Transition]:
-        return transitions(item.status, wanted, addition(item))

@@ -23,9 +23,9 @@ def transitions(
         not_applied: What is added to the Ready message where a change could not be made.
     """
     ready = find(after, Condition.READY)
-    said = str(find(before, Condition.READY).get("message", ""))
-    if not_applied and not_applied not in said and not_applied in str(ready.get("message", "")):
-        yield Transition("Warning", "NotApplied", not_applied.removeprefix("; but "))
+    if not_applied:
+        generation = f"generation {ready.get('observedGeneration')}"
+        yield Transition("Warning", "NotApplied", not_applied.removeprefix("; but "), generation)
     phase = after.get("phase")
     changed = phase != before.get("phase")
     if changed or ready.get("reason") != find(before, Condition.READY).get("reason"):

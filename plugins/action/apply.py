@@ -10,15 +10,17 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
-from ansible.template import trust_as_template
 from apply.client import Cluster
 from apply.condition import tell, told
 from apply.connection import connect
 from apply.converge import Goal, converge
 from apply.errors import ApplyError
-from apply.manifests import Key, Manifest, kind_of, parse, stamp, unique
+from apply.manifests import kind_of, parse, stamp, unique
+from apply.neighbours import neighbours
 from apply.ownership import Owner
 from apply.report import Report
+from apply.templates import render
+from apply.values import compute, load
 
 from devctl.api.applied import Reason
 
@@ -36,47 +38,38 @@ description:
     TemplateError), and `retryable` says whether the same run may succeed later.
 options:
   owner: {description: The whole custom resource, required: true, type: dict}
-  field_manager: {description: The name of its fields' manager, required: true, type: str}
-  identity: {description: Labels that say that an object is the owner's, required: true, type: dict}
+  values:
+    description:
+      - The folder in plugins/ of the owner's kind. Its values.py has the functions identity and
+        values. Templates have the names that the latter gives, and write each value as JSON.
+    required: true
+    type: str
+  neighbours:
+    description:
+      - What values is to know beside the owner, by the name of its argument. Objects with the
+        owner's identity; with `everywhere`, all of a kind that is in no namespace.
+    type: dict
+  files: {description: Files of the role whose texts values is to know, type: list, elements: str}
   templates: {description: Templates of the role, required: true, type: list, elements: str}
-  compute:
-    description: Names of variables that the templates use. Each is computed once.
-    type: list
-    elements: str
   condition:
     description: The type of the owner's status condition that says whether the run succeeded.
     type: str
   prune: {description: Kinds with apiVersion and kind, type: list, elements: dict}
-  remove:
-    description:
-      - An expression over the computed variables, for objects as they were read. They are deleted
-        before anything is applied. One that has changed since is left, and the run fails as
-        retryable.
-    type: str
-  update_only:
-    description:
-      - An expression over the computed variables, for a list of apiVersion, kind and name. Such an
-        object is applied if it exists, and not made.
-    type: str
+  field_manager: {description: The name of its fields' manager, type: str, default: devctl-operator}
 """
+_KIND = {
+    "apiVersion": {"type": "str", "required": True},
+    "kind": {"type": "str", "required": True},
+}
 _ARGUMENTS = {
     "owner": {"type": "dict", "required": True},
-    "field_manager": {"type": "str", "required": True},
-    "identity": {"type": "dict", "required": True},
+    "values": {"type": "str", "required": True},
+    "neighbours": {"type": "dict", "default": {}},
+    "files": {"type": "list", "elements": "str", "default": []},
     "templates": {"type": "list", "elements": "str", "required": True},
-    "compute": {"type": "list", "elements": "str", "default": []},
     "condition": {"type": "str"},
-    "remove": {"type": "str"},
-    "update_only": {"type": "str"},
-    "prune": {
-        "type": "list",
-        "elements": "dict",
-        "default": [],
-        "options": {
-            "apiVersion": {"type": "str", "required": True},
-            "kind": {"type": "str", "required": True},
-        },
-    },
+    "prune": {"type": "list", "elements": "dict", "default": [], "options": _KIND},
+    "field_manager": {"type": "str", "default": "devctl-operator"},
 }
 
 
@@ -95,7 +88,7 @@ class ActionModule(ActionBase):
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(argument_spec=_ARGUMENTS)
         report = Report()
-        failure = self._converge(arguments, task_vars or {}, report)
+        failure = self._converge(arguments, report)
         if failure:
             result.update(
                 failed=True,
@@ -108,9 +101,7 @@ class ActionModule(ActionBase):
             result["diff"] = report.differences
         return result
 
-    def _converge(
-        self, arguments: dict[str, Any], variables: dict[str, Any], report: Report
-    ) -> ApplyError | None:
+    def _converge(self, arguments: dict[str, Any], report: Report) -> ApplyError | None:
         """Do it, and tell the owner; why it failed, if it did."""
         try:
             owner = Owner.of(arguments["owner"])
@@ -123,7 +114,7 @@ class ActionModule(ActionBase):
                 )
                 failure: ApplyError | None = None
                 try:
-                    converge(cluster, self._goal(owner, arguments, variables), report)
+                    converge(cluster, self._goal(owner, cluster, arguments), report)
                 except ApplyError as error:
                     failure = error
                 if arguments["condition"]:
@@ -132,66 +123,37 @@ class ActionModule(ActionBase):
             return error
         return failure
 
-    def _goal(self, owner: Owner, arguments: dict[str, Any], variables: dict[str, Any]) -> Goal:
-        identity = {str(label): str(value) for label, value in arguments["identity"].items()}
+    def _goal(self, owner: Owner, cluster: Cluster, arguments: dict[str, Any]) -> Goal:
+        resource, name = arguments["owner"], arguments["values"]
+        identity = load(name).identity(resource)
         if not identity:
             raise ApplyError(Reason.INVALID, "identity is empty: nothing would tell whose is what")
-        computed = {name: _value(self._templar, name) for name in arguments["compute"]}
-        paths = [Path(self._find(template)) for template in arguments["templates"]]
-        # One for all of them: each looks its filters up anew.
-        templar = self._templar.copy_with_new_env(
-            searchpath=list({str(path.parent): None for path in paths}),
-            available_variables=variables | computed,
-        )
+        read: dict[str, Any] = {
+            argument: neighbours(cluster, asked, identity)
+            for argument, asked in arguments["neighbours"].items()
+        }
+        if files := arguments["files"]:
+            read["files"] = {file: self._find("files", file).read_text("utf-8") for file in files}
+        values = compute(name, resource, read)
+        paths = [self._find("templates", template) for template in arguments["templates"]]
         manifests = [
             stamp(manifest, owner, identity)
             for path in paths
-            for manifest in _render(templar, path)
+            for manifest in parse(path.name, render(path, values.names))
         ]
-        remove, update_only = (
-            _value(templar, arguments[name]) if arguments[name] else []
-            for name in ("remove", "update_only")
-        )
+        kind = arguments["condition"]
         return Goal(
             owner,
             identity,
             unique(manifests),
             prune=frozenset(map(kind_of, arguments["prune"])),
-            remove=remove,
-            update_only=frozenset(Key(kind_of(thing), str(thing["name"])) for thing in update_only),
-            first=bool(kind := arguments["condition"]) and not told(arguments["owner"], kind),
+            remove=values.remove,
+            update_only=values.update_only,
+            first=bool(kind) and not told(resource, kind),
         )
 
-    def _find(self, template: str) -> str:
+    def _find(self, folder: str, file: str) -> Path:
         try:
-            return str(self._find_needle("templates", template))
+            return Path(self._find_needle(folder, file))
         except AnsibleError as error:
-            raise ApplyError(Reason.TEMPLATE_ERROR, f"{template}: {error}") from error
-
-
-def _value(templar: Any, expression: str) -> Any:
-    """The value of an expression; a filter's or a lookup's own error, where there is one."""
-    try:
-        return templar.template(trust_as_template(f"{{{{ {expression} }}}}"))
-    except AnsibleError as error:
-        cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, ApplyError):
-            cause = cause.__cause__
-        raise cause or ApplyError(Reason.TEMPLATE_ERROR, f"{expression}: {error}") from error
-
-
-def _render(templar: Any, path: Path) -> list[Manifest]:
-    """The manifests of one template, as `ansible.builtin.template` would render it."""
-    try:
-        text = templar.template(
-            trust_as_template(path.read_text(encoding="utf-8")),
-            escape_backslashes=False,
-            overrides={"trim_blocks": True, "lstrip_blocks": False},
-        )
-    except AnsibleError as error:
-        raise ApplyError(Reason.TEMPLATE_ERROR, f"{path.name}: {error}") from error
-    if text is not None and not isinstance(text, str):
-        # A lone expression keeps its type; with `to_json` it is text.
-        message = f"{path.name} renders to a {type(text).__name__}, not to text: use to_json"
-        raise ApplyError(Reason.TEMPLATE_ERROR, message)
-    return parse(path.name, text or "")
+            raise ApplyError(Reason.TEMPLATE_ERROR, f"{file}: {error}") from error

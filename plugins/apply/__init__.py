@@ -3,6 +3,9 @@
 errors       why an apply failed, in words for a status condition
 manifests    rendered text to manifests, checked and marked as the owner's
 ownership    whose an existing object is
+values       what a kind's own module says
+neighbours   what a run reads beside its owner
+templates    templates to text
 yaml_text    JSON that is YAML too
 resources    where the API serves a kind
 api_errors   what the API server meant by an error

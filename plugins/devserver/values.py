@@ -1,54 +1,82 @@
-"""Everything that the templates of the role `devserver` print."""
+"""Whose an object of a server is, and everything that the role's templates print."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from apply.values import Values
+
 from devctl.api.devserver import PORTS
-from devctl.api.labels import FLAVOR, FLAVOR_GENERATION, MADE_FROM
+from devctl.api.labels import (
+    DEVSERVER,
+    FLAVOR,
+    FLAVOR_GENERATION,
+    MADE_FROM,
+    MANAGED_BY,
+    MANAGER,
+    OWNER,
+    owner_digest,
+)
 from devctl.api.pod_spec import shape
 from devserver.environment import environment
 from devserver.homes import claim_templates, homes
-from devserver.identity import identity
+from devserver.host_key import new_host_key
 from devserver.pods import made_from, update_strategy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-def devserver_values(
+def identity(server: Mapping[str, Any]) -> dict[str, str]:
+    """Who made it, for which server, of which owner.
+
+    Homes outlive their server. The owner is part of the identity, so that a server of the same name
+    that somebody else makes does not come up with another person's files, but with a conflict.
+    """
+    return {
+        MANAGED_BY: MANAGER,
+        DEVSERVER: str(server["metadata"]["name"]),
+        OWNER: owner_digest(str(server["spec"]["owner"])),
+    }
+
+
+def values(  # noqa: PLR0913 - all that its task reads
     server: Mapping[str, Any],
+    *,
     flavors: Sequence[Mapping[str, Any]],
-    statefulset: Mapping[str, Any] | None,
+    stateful_sets: Sequence[Mapping[str, Any]],
     claims: Sequence[Mapping[str, Any]],
-    running: Sequence[Mapping[str, Any]],
-) -> dict[str, Any]:
+    pods: Sequence[Mapping[str, Any]],
+    files: Mapping[str, str],
+) -> Values:
     """What the templates print.
 
     Args:
         server: The DevServer.
         flavors: Every DevServerFlavor.
-        statefulset: The server's StatefulSet as it is now; None where there is none yet.
+        stateful_sets: The server's, if it has one yet.
         claims: The homes that are there.
-        running: The pods that are there.
+        pods: Those that are there.
+        files: The scripts that every server gets.
 
     Raises:
         ApplyError: The flavor that it needs cannot be told.
     """
+    statefulset = next(iter(stateful_sets), None)
     name, labels, live = server["metadata"]["name"], identity(server), server["spec"]
-    pods = made_from(server, flavors, statefulset, running)
-    spec, flavor = pods.spec, pods.flavor_spec
+    made = made_from(server, flavors, statefulset, pods)
+    spec, flavor = made.spec, made.flavor_spec
     nodes, _ = shape(spec)
     resources = flavor["resources"]
     limits, requests = resources.get("limits", {}), resources["requests"]
     size = live["persistentHomeSize"]
-    return {
+    names = {
         "name": name,
         "labels": labels,
         "replicas": 0 if live.get("stopped", False) else nodes,
-        "update_strategy": update_strategy(server, statefulset, running, pods),
-        "made_from": {MADE_FROM: pods.to_text()},
-        "flavor": {FLAVOR: pods.flavor, FLAVOR_GENERATION: str(pods.generation)},
+        "update_strategy": update_strategy(server, statefulset, pods, made),
+        "made_from": {MADE_FROM: made.to_text()},
+        "flavor": {FLAVOR: made.flavor, FLAVOR_GENERATION: str(made.generation)},
         "image": spec["image"],
         "ports": list(PORTS),
         "environment": environment(name, spec),
@@ -61,7 +89,10 @@ def devserver_values(
         "ssh": spec.get("enableSSH", True),
         "homes": homes(name, nodes, size, claims),
         "claim_templates": claim_templates(statefulset, labels, size),
+        "host_key": new_host_key(name),
+        "scripts": files,
     }
+    return Values(names)
 
 
 def quantities(resources: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:

@@ -1,10 +1,14 @@
-"""Everything that the role `ephemeral_acceleration_job` prints and does."""
+"""Whose an object of a job is, and everything that its role prints and does."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from devctl.api.ephemeral_acceleration_job import claim_name
+from apply.manifests import Key, Kind
+from apply.values import Values
+
+from devctl.api.ephemeral_acceleration_job import JOB, claim_name
+from devctl.api.labels import MANAGED_BY, MANAGER
 from ephemeral_acceleration_job.claim import claim_values, is_rendered
 from ephemeral_acceleration_job.decision import Decision, decide
 from ephemeral_acceleration_job.pod import made_from, pod_of, pod_values
@@ -13,12 +17,21 @@ from ephemeral_acceleration_job.state import is_finished, is_started
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-CLAIM = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+CLAIM = Kind("v1", "PersistentVolumeClaim")
 
 
-def ephemeral_acceleration_job_values(
-    job: Mapping[str, Any], pods: list[dict[str, Any]], claims: list[dict[str, Any]]
-) -> dict[str, Any]:
+def identity(job: Mapping[str, Any]) -> dict[str, str]:
+    """Who made it, and for which job.
+
+    >>> identity({"metadata": {"name": "scan"}})["gpu.yourdomain.io/job"]
+    'scan'
+    """
+    return {MANAGED_BY: MANAGER, JOB: str(job["metadata"]["name"])}
+
+
+def values(
+    job: Mapping[str, Any], *, pods: list[dict[str, Any]], claims: list[dict[str, Any]]
+) -> Values:
     """What the templates print, and what goes.
 
     Args:
@@ -27,17 +40,18 @@ def ephemeral_acceleration_job_values(
         claims: The claims with its labels.
 
     Returns:
-        `claim` and `pod`, what their templates print, None where nothing is applied; and for the
-        action `apply`, `remove` and `update_only`.
+        `claim` and `pod`, what their templates print: None where nothing is applied.
     """
     name = claim_name(job["metadata"]["name"])
     claim = next((claim for claim in claims if claim["metadata"]["name"] == name), None)
     pod = pod_of(job, pods)
     decision = decide(job, pod, claim, made_from(job))
     begun = is_finished(job) or is_started(job, pod)
-    return {
-        "claim": claim_values(job, claim) if is_rendered(job, pod, claim) else None,
-        "pod": pod_values(job) if decision is Decision.MAKE else None,
-        "remove": [pod] if decision is Decision.REMOVE else [],
-        "update_only": [CLAIM | {"name": name}] if begun else [],
-    }
+    return Values(
+        {
+            "claim": claim_values(job, claim) if is_rendered(job, pod, claim) else None,
+            "pod": pod_values(job) if decision is Decision.MAKE else None,
+        },
+        remove=[pod] if pod and decision is Decision.REMOVE else [],
+        update_only=frozenset([Key(CLAIM, name)] if begun else []),
+    )

@@ -26,17 +26,16 @@ TASKS = """
 - name: Apply
   apply:
     owner: "{{ owner }}"
-    field_manager: devctl-operator
-    identity: "{{ identity }}"
+    values: support.given
     templates: ["{{ template | default('all.yaml.j2') }}"]
     prune: "{{ prune | default([]) }}"
   check_mode: "{{ check | default(false) }}"
   diff: "{{ check | default(false) }}"
 """
-ALL = "{% for one in manifests %}\n---\n{{ one | to_json }}\n{% endfor %}\n"
+ALL = "{% for one in manifests %}\n---\n{{ one }}\n{% endfor %}\n"
 TEXTS = {
     "templates/text.yaml.j2": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a},"
-    " data: {value: {{ value | to_json }} } }\n"
+    " data: {value: {{ value }} } }\n"
 }
 Manifest = dict[str, Any]
 
@@ -114,9 +113,10 @@ def apply(
     """Runs the role for manifests, in the name of an object `ada`; the task's result."""
     made = create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "ada"}})
 
-    def run(*manifests: Manifest, **variables: Any) -> dict[str, Any]:
-        given = {"owner": made, "identity": IDENTITY, "manifests": manifests, **variables}
-        done = runner.run("warm", runner.folder / "role", given)
+    def run(*manifests: Manifest, value: str = "", **variables: Any) -> dict[str, Any]:
+        names = {"manifests": manifests, "value": value}
+        owner = made | {"given": {"identity": IDENTITY, "names": names}}
+        done = runner.run("warm", runner.folder / "role", {"owner": owner, **variables})
         found = [event for event in done.events if "res" in event["event_data"]]
         assert found, done.output
         failed = found[-1]["event"] == "runner_on_failed"

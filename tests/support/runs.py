@@ -29,11 +29,8 @@ REQUIREMENTS = REPOSITORY / "images/operator/requirements.txt"
 PACKAGE = REPOSITORY / "images/operator"
 _PLUGINS = REPOSITORY / "plugins"
 OF_THE_CHECKOUT = {
-    **{
-        f"ANSIBLE_{kind.upper()}_PLUGINS": str(_PLUGINS / kind)
-        for kind in ("action", "filter", "lookup")
-    },
-    "PYTHONPATH": f"{_PLUGINS}:{REPOSITORY}",
+    "ANSIBLE_ACTION_PLUGINS": str(_PLUGINS / "action"),
+    "PYTHONPATH": f"{_PLUGINS}:{REPOSITORY}:{REPOSITORY / 'tests'}",
     "DEVCTL_RUNNER_IN_PROCESS": "apply",
 }
 """Settings with which runs find this checkout's plugins and do `apply` in their own process."""

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from devctl_runner.compiled import compile_role, remember_compiled
 from devctl_runner.in_process import actions, work_in_process
 from devctl_runner.protocol import INVENTORY
 
@@ -76,18 +75,18 @@ def warm_up(roles: Iterable[Path], folder: Path) -> Warm:
     from ansible.cli.playbook import PlaybookCLI  # noqa: PLC0415
 
     constants.DEFAULT_INTERNAL_POLL_INTERVAL = _POLL_SECONDS
-    for name in os.environ.get("DEVCTL_RUNNER_PRELOAD", "").split():
-        importlib.import_module(name)
+    modules = os.environ.get("DEVCTL_RUNNER_PRELOAD", "").split()
+    prepare = [getattr(importlib.import_module(name), "prepare", None) for name in modules]
     playbook = folder / "throwaway"
     cli = PlaybookCLI(["ansible-playbook", "-i", str(inventory_file), str(playbook)])
     CLI.run(cli)  # reads the command line and makes collections importable
     loader, inventory, variables = cli._play_prereqs()  # noqa: SLF001 - there is no public way
-    remember_compiled()
     work_in_process(actions())
     for role in roles:
         try:
             _throw_away((inventory, variables, loader), role, playbook)
-            compile_role(role, loader)
+            for compile_templates in filter(None, prepare):
+                compile_templates(role)
         except Exception as error:  # noqa: BLE001 - the run itself will say what is wrong
             print(f"devctl-runnerd: cannot warm {role.name} up: {error}", file=sys.stderr)  # noqa: T201
     # The last task's process, which would stay a zombie for as long as the daemon lives.

@@ -166,8 +166,6 @@ class OperatorProcess:
             "CONFIG": home / "none.cfg",
             "ROLES_PATH": REPOSITORY / "roles",
             "ACTION_PLUGINS": plugins / "action",
-            "FILTER_PLUGINS": plugins / "filter",
-            "LOOKUP_PLUGINS": plugins / "lookup",
             "GATHERING": "explicit",
         }
         return {

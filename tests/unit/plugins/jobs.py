@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ephemeral_acceleration_job.identity import identity
 from ephemeral_acceleration_job.pod import made_from
+from ephemeral_acceleration_job.values import identity, values
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from apply.values import Values
 
 Thing = dict[str, Any]
 OWNER = {
@@ -95,3 +100,13 @@ def claim(
         },
         "spec": {"storageClassName": storage_class, "resources": {"requests": {"storage": size}}},
     }
+
+
+def decided(wanted: Thing, pods: Sequence[Thing] = (), claims: Sequence[Thing] = ()) -> Values:
+    """What is to be done for a job."""
+    return values(wanted, pods=list(pods), claims=list(claims))
+
+
+def names(wanted: Thing, pods: Sequence[Thing] = (), claims: Sequence[Thing] = ()) -> Thing:
+    """What the templates of a job print."""
+    return dict(decided(wanted, pods, claims).names)

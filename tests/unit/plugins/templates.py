@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ansible.parsing.dataloader import DataLoader
-from ansible.plugins import loader
-from ansible.template import Templar, trust_as_template
 from apply.manifests import parse
+from apply.templates import render
 from hypothesis import strategies as st
 
 from devctl.local.paths import REPOSITORY
@@ -49,21 +47,10 @@ CONFINED_CONTAINER = {"allowPrivilegeEscalation": False, "capabilities": {"drop"
 """And of every container."""
 
 
-def rendered(role: str, variables: Mapping[str, Any]) -> list[Thing]:
+def rendered(role: str, names: Mapping[str, Any]) -> list[Thing]:
     """The manifests of all of a role's templates, in the order of their names."""
-    if not loader.AnsibleCollectionConfig.collection_finder:
-        loader.init_plugin_loader()
-    folder = REPOSITORY / "roles" / role
-    templar = Templar(
-        loader=DataLoader(), variables={**variables, "ansible_search_path": [str(folder)]}
-    )
-    made = []
-    for path in sorted((folder / "templates").iterdir()):
-        text = templar.template(
-            trust_as_template(path.read_text()), overrides={"trim_blocks": True}
-        )
-        made += parse(path.name, text or "")
-    return made
+    paths = sorted((REPOSITORY / "roles" / role / "templates").iterdir())
+    return [manifest for path in paths for manifest in parse(path.name, render(path, names))]
 
 
 def put(thing: Any, names: Mapping[str, str]) -> Any:

@@ -1,54 +1,112 @@
-"""Every value in every role's template is written by `to_json`, or it could change the manifest."""
+"""Whatever a template prints is a value, and can be nothing else."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from jinja2 import Environment, nodes
+from apply.errors import ApplyError
+from apply.manifests import parse
+from apply.templates import prepare, render
+from hypothesis import given
+from hypothesis import strategies as st
+from jinja2.environment import Environment
+from unit.plugins.templates import HOSTILE, TEXT
 
+from devctl.api.applied import Reason
 from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-TEMPLATES = sorted(REPOSITORY.glob("roles/*/templates/**/*.j2"))
+ROLES = sorted(path.parent.parent.name for path in REPOSITORY.glob("roles/*/tasks/main.yml"))
+ONE = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: {{ name }}}
+data:
+  {{ key }}: {{ value }}
+{% for one in several %}
+  {{ one }}: {{ one ~ '-more' }}
+{% endfor %}
+"""
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner),
+)
 
 
-def unsafe(text: str) -> list[int]:
-    """The lines of expressions whose value would be written as it is."""
-    # `{% break %}` and `{% do %}` are Ansible's defaults.
-    environment = Environment(  # noqa: S701 - nothing is rendered
-        extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"]
-    )
-    outputs = environment.parse(text).find_all(nodes.Output)
-    return [node.lineno for output in outputs for node in output.nodes if not _is_safe(node)]
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("t") / "t.yaml.j2"
+    path.write_text(ONE)
+    return path
 
 
-def _is_safe(node: nodes.Node | None) -> bool:
-    if isinstance(node, nodes.CondExpr):
-        return _is_safe(node.expr1) and _is_safe(node.expr2)
-    return isinstance(node, nodes.TemplateData) or (
-        isinstance(node, nodes.Filter) and node.name in {"to_json", "ansible.builtin.to_json"}
-    )
+def data(path: Path, **names: Any) -> Any:
+    (manifest,) = parse("t", render(path, {"name": "a", "key": "k", "several": []} | names))
+    return manifest["data"]
 
 
-@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(REPOSITORY)))
-def test_every_value_is_written_as_json(path: Path) -> None:
-    assert unsafe(path.read_text()) == []
+@given(value=JSON)
+def test_any_value_is_that_value(template: Path, value: Any) -> None:
+    assert data(template, value=value) == {"k": value}
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_hostile_text_is_a_text_wherever_it_stands(template: Path, text: str) -> None:
+    found = data(template, key=text, value=text, several=[f"1{text}", f"2{text}"])
+    more = {f"{number}{text}": f"{number}{text}-more" for number in (1, 2)}
+    assert found == {text: text} | more
 
 
 @pytest.mark.parametrize(
-    ("text", "lines"),
+    ("text", "message"),
     [
-        ("a: {{ b | to_json }}\nc: {{ d | default(1) | to_json }}", []),
-        ("{% for a in b %}\n- {{ a['x'] | ansible.builtin.to_json }}\n{% endfor %}", []),
-        ("a: {{ b }}", [1]),
-        ("a: 1\nb: {{ c | to_json | upper }}", [2]),
-        ('a: {{ "x" ~ (b | to_json) }}', [1]),
-        ("a: {{ b | to_json if c else d }}", [1]),
-        ("a: {{ b | to_json if c }}", [1]),
+        ("a: {{ missing }}", "t.yaml.j2: 'missing' is undefined"),
+        ("a: {{ known.missing }}", "t.yaml.j2: 'dict object' has no attribute 'missing'"),
+        ("a: {{ [missing] }}", "t.yaml.j2: 'missing' is undefined"),
+        ("a: b\n{% if %}", r"t.yaml.j2: .* in line 2"),
+        ("a: {{ known.keys }}", "t.yaml.j2: a template cannot print a builtin"),
+        ("a: {{ known['nan'] }}", "t.yaml.j2: Out of range float values"),
+        ("a: {{ 1 + 'a' }}", "t.yaml.j2: unsupported operand"),
     ],
 )
-def test_the_check_finds_values_written_as_they_are(text: str, lines: list[int]) -> None:
-    assert unsafe(text) == lines
+def test_a_bad_template_is_a_template_error(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "t.yaml.j2").write_text(text)
+    with pytest.raises(ApplyError, match=message) as refused:
+        render(tmp_path / "t.yaml.j2", {"known": {"nan": float("nan")}})
+    assert refused.value.reason is Reason.TEMPLATE_ERROR
+
+
+def test_a_text_joined_to_a_value_is_no_yaml(tmp_path: Path) -> None:
+    """It would be the one way in which a value could be more than that."""
+    (tmp_path / "t.yaml.j2").write_text("a: x-{{ name }}: 1")
+    with pytest.raises(ApplyError):
+        parse("t", render(tmp_path / "t.yaml.j2", {"name": "b"}))
+
+
+def test_a_hole_in_a_quoted_text_is_found() -> None:
+    """`"{{ name }}"` would close the quotes: no template has one."""
+    for path in REPOSITORY.glob("roles/*/templates/*.j2"):
+        assert not re.search(r"[\"'\w-]\{\{|\}\}[\"'\w-]", path.read_text()), path
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_no_template_of_ours_is_compiled_in_a_run(
+    role: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(REPOSITORY / "roles" / role)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("compiled anew")
+
+    monkeypatch.setattr(Environment, "parse", refuse)
+    for path in (REPOSITORY / "roles" / role / "templates").iterdir():
+        with pytest.raises(ApplyError, match="undefined"):
+            render(path, {})

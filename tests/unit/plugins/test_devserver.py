@@ -9,8 +9,8 @@ import pytest
 from apply.errors import ApplyError
 from devserver.homes import homes
 from devserver.host_key import new_host_key
-from devserver.identity import identity
-from devserver.values import devserver_values
+from devserver.values import identity
+from devserver.values import values as compute
 
 from devctl.api.applied import Reason
 from devctl.api.labels import FLAVOR, FLAVOR_GENERATION, MADE_FROM, OWNER
@@ -58,7 +58,16 @@ def values(
 ) -> Thing:
     """What is rendered; a StatefulSet has one pod, which serves, if nothing else is said."""
     there = ([pod()] if stateful_set else []) if pods is None else pods
-    return devserver_values(wanted, flavors or (SMALL, LARGE), stateful_set, claims, there)
+    found = compute(
+        wanted,
+        flavors=flavors or (SMALL, LARGE),
+        stateful_sets=[stateful_set] if stateful_set else [],
+        claims=claims,
+        pods=there,
+        files={},
+    )
+    # A new one each time, of which the first is kept.
+    return without(dict(found.names), "host_key")
 
 
 def stateful_set(made: Thing, uid: str = "u1") -> Thing:

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 import yaml
-from devserver.values import devserver_values
+from devserver.values import values as compute
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.plugins.templates import (
@@ -24,6 +24,7 @@ from devctl.api.labels import MADE_FROM
 from devctl.local.paths import REPOSITORY
 
 ROLE = REPOSITORY / "roles/devserver"
+FILES = {path.name: path.read_text() for path in (ROLE / "files").iterdir()}
 KEY = {"private": "private-text", "public": "public-text"}
 FIELDS = (
     "image",
@@ -57,8 +58,9 @@ def flavor(values: dict[str, str]) -> Thing:
 
 def render(values: dict[str, str]) -> list[Thing]:
     """The manifests of a server of these texts."""
-    wanted = devserver_values(server(values), [flavor(values)], None, [], [])
-    return rendered("devserver", {"__devserver_values": wanted, "__devserver_host_key": KEY})
+    read: Thing = {"stateful_sets": [], "claims": [], "pods": [], "files": FILES}
+    wanted = compute(server(values), flavors=[flavor(values)], **read)
+    return rendered("devserver", {**wanted.names, "host_key": KEY})
 
 
 def without_record(manifests: list[Thing]) -> list[Thing]:
@@ -98,10 +100,10 @@ def test_any_text_stays_text(values: dict[str, str]) -> None:
 
 def test_every_script_of_the_role_reaches_the_server() -> None:
     (utilities,) = (m for m in render(dict.fromkeys(FIELDS, "x")) if m["kind"] == "ConfigMap")
-    files = {path.name: path.read_text() for path in (ROLE / "files").iterdir()}
+    (task,) = yaml.safe_load((ROLE / "tasks/main.yml").read_text())
 
-    assert utilities["data"].keys() == files.keys()
-    assert all(files[name].startswith(text) for name, text in utilities["data"].items())
+    assert utilities["data"] == FILES
+    assert set(task["apply"]["files"]) == FILES.keys()
 
 
 def only(kind: str) -> Thing:

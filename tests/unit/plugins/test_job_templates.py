@@ -7,10 +7,9 @@ from functools import cache
 
 import pytest
 import yaml
-from ephemeral_acceleration_job.values import ephemeral_acceleration_job_values
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.plugins.jobs import job
+from unit.plugins.jobs import job, names
 from unit.plugins.templates import (
     CONFINED_CONTAINER,
     CONFINED_POD,
@@ -45,12 +44,12 @@ def hostile(values: dict[str, str]) -> Thing:
 
 def manifests(wanted: Thing) -> list[Thing]:
     """What is rendered from values."""
-    return rendered("ephemeral_acceleration_job", {"__ephemeral_acceleration_job_values": wanted})
+    return rendered("ephemeral_acceleration_job", wanted)
 
 
 def render(values: dict[str, str]) -> list[Thing]:
     """The manifests of a job of these texts, and of one whose time of finishing is a text."""
-    wanted = ephemeral_acceleration_job_values(hostile(values), [], [])
+    wanted = names(hostile(values))
     wanted["claim"]["annotations"]["gpu.yourdomain.io/finished-at"] = values["finishedAt"]
     # A digest of the texts, and as such different for each of them.
     wanted["pod"]["annotations"]["gpu.yourdomain.io/made-from"] = "digest"
@@ -92,7 +91,7 @@ def test_nothing_is_rendered_where_nothing_is_to_be_applied() -> None:
 
 
 def test_a_pod_is_confined_and_made_once() -> None:
-    _, pod = manifests(ephemeral_acceleration_job_values(job(), [], []))
+    _, pod = manifests(names(job()))
     spec, (container,) = pod["spec"], pod["spec"]["containers"]
 
     assert pod["metadata"]["labels"] == {"app": "gpu-job"}
@@ -113,7 +112,7 @@ def test_a_pod_is_confined_and_made_once() -> None:
 
 
 def test_what_the_image_decides_is_left_to_it() -> None:
-    _, pod = manifests(ephemeral_acceleration_job_values(job(), [], []))
+    _, pod = manifests(names(job()))
 
     assert not {"command", "args", "workingDir"} & pod["spec"]["containers"][0].keys()
     assert "activeDeadlineSeconds" not in pod["spec"]
@@ -121,7 +120,7 @@ def test_what_the_image_decides_is_left_to_it() -> None:
 
 def test_a_command_takes_the_programs_place_beside_the_files() -> None:
     wanted = job(command=["sh", "-c", "cat $(INPUT_PATH)"], activeDeadlineSeconds=9)
-    _, pod = manifests(ephemeral_acceleration_job_values(wanted, [], []))
+    _, pod = manifests(names(wanted))
     (container,) = pod["spec"]["containers"]
 
     # Here `$(NAME)` is meant: it stands for a variable of the job's environment.
@@ -131,7 +130,7 @@ def test_a_command_takes_the_programs_place_beside_the_files() -> None:
 
 
 def test_a_claim_without_a_class_leaves_it_to_the_cluster() -> None:
-    (claim,) = manifests(ephemeral_acceleration_job_values(job(suspend=True), [], []))
+    (claim,) = manifests(names(job(suspend=True)))
 
     assert claim["spec"] == {
         "accessModes": ["ReadWriteOnce"],

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import pytest
+from apply.manifests import Key, Kind
 from ephemeral_acceleration_job.environment import environment, literal
-from ephemeral_acceleration_job.identity import identity
 from ephemeral_acceleration_job.pod import made_from, pod_values
-from ephemeral_acceleration_job.values import ephemeral_acceleration_job_values as values
+from ephemeral_acceleration_job.values import identity
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.plugins.jobs import FINISHED, Thing, claim, expired, job, pod
+from unit.plugins.jobs import FINISHED, Thing, claim, decided, expired, job, names, pod
 
-VOLUME = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "name": "artifacts-scan"}
+VOLUME = Key(Kind("v1", "PersistentVolumeClaim"), "artifacts-scan")
 RUNNING = {"phase": "Running"}
 GOING = {"deletionTimestamp": "now"}
 
 
 def test_a_new_job_gets_its_claim_and_its_pod() -> None:
-    made = values(job(storageClass="longhorn"), [], [])
+    found = decided(job(storageClass="longhorn"))
+    made = found.names
 
     assert made["claim"] == {
         "name": "artifacts-scan",
@@ -30,39 +31,39 @@ def test_a_new_job_gets_its_claim_and_its_pod() -> None:
     }
     assert made["pod"]["name"] == "ephemeralaccelerationjob-scan"
     assert made["pod"]["claim"] == "artifacts-scan"
-    assert (made["remove"], made["update_only"]) == ([], [])
+    assert (found.remove, found.update_only) == ([], frozenset())
 
 
 def test_a_suspended_job_has_its_claim_and_no_pod() -> None:
-    made = values(job(suspend=True), [], [])
+    made = names(job(suspend=True), [], [])
 
     assert made["claim"]
     assert made["pod"] is None
 
 
 def test_a_pod_that_is_there_is_not_applied_again() -> None:
-    assert values(job(), [pod()], [claim()])["pod"] is None
+    assert names(job(), [pod()], [claim()])["pod"] is None
 
 
 def test_a_pod_is_removed_as_it_was_read() -> None:
     there = pod()
 
-    assert values(job(image="other"), [there], [claim()])["remove"] == [there]
+    assert decided(job(image="other"), [there], [claim()]).remove == [there]
 
 
 def test_a_pod_of_an_earlier_job_is_no_start_of_this_one() -> None:
     """It is rendered: the run then waits until the other one is gone."""
-    made = values(job(), [pod(RUNNING, uid="u0")], [claim()])
+    found = decided(job(), [pod(RUNNING, uid="u0")], [claim()])
 
-    assert made["pod"]
-    assert (made["remove"], made["update_only"]) == ([], [])
+    assert found.names["pod"]
+    assert (found.remove, found.update_only) == ([], frozenset())
 
 
 def test_only_the_pod_of_the_jobs_name_is_its_pod() -> None:
     loader = pod(RUNNING, name="load-scan")
 
-    assert values(job(), [loader], [claim()])["pod"]
-    assert values(job(expired("PodExpired")), [loader], [claim()])["remove"] == []
+    assert names(job(), [loader], [claim()])["pod"]
+    assert decided(job(expired("PodExpired")), [loader], [claim()]).remove == []
 
 
 @pytest.mark.parametrize(
@@ -88,13 +89,13 @@ def test_only_the_pod_of_the_jobs_name_is_its_pod() -> None:
 def test_when_a_claim_is_applied(
     wanted: Thing, there: Thing | None, volume: Thing | None, *, rendered: bool
 ) -> None:
-    made = values(wanted, [there] if there else [], [volume] if volume else [])
+    made = names(wanted, [there] if there else [], [volume] if volume else [])
 
     assert bool(made["claim"]) is rendered
 
 
 @pytest.mark.parametrize(
-    ("wanted", "pods", "names"),
+    ("wanted", "pods", "kept"),
     [
         (job(), [], []),
         (job(), [pod()], []),
@@ -104,13 +105,13 @@ def test_when_a_claim_is_applied(
     ],
 )
 def test_a_started_jobs_claim_is_updated_and_not_made(
-    wanted: Thing, pods: list[Thing], names: list[Thing]
+    wanted: Thing, pods: list[Thing], kept: list[Key]
 ) -> None:
-    assert values(wanted, pods, [claim()])["update_only"] == names
+    assert decided(wanted, pods, [claim()]).update_only == set(kept)
 
 
 def test_a_claim_says_when_its_job_finished_and_how_long_it_stays() -> None:
-    annotations = values(job(FINISHED, pvcTTLSecondsAfterFinished=0), [], [claim()])["claim"]
+    annotations = names(job(FINISHED, pvcTTLSecondsAfterFinished=0), [], [claim()])["claim"]
 
     assert annotations["annotations"] == {
         "gpu.yourdomain.io/job-uid": "u1",
@@ -130,7 +131,7 @@ def test_a_claim_says_when_its_job_finished_and_how_long_it_stays() -> None:
     ],
 )
 def test_a_claim_that_is_there_never_shrinks(there: str, wanted: str | int, size: str) -> None:
-    assert values(job(pvcSize=wanted), [], [claim(there)])["claim"]["size"] == size
+    assert names(job(pvcSize=wanted), [], [claim(there)])["claim"]["size"] == size
 
 
 @pytest.mark.parametrize("wanted", [{}, {"storageClass": "longhorn"}])
@@ -147,7 +148,7 @@ def test_a_claim_that_is_there_never_shrinks(there: str, wanted: str | int, size
 def test_a_claim_that_is_there_keeps_its_class(
     there: Thing, rendered: str | None, wanted: Thing
 ) -> None:
-    assert values(job(**wanted), [], [there])["claim"]["storage_class"] == rendered
+    assert names(job(**wanted), [], [there])["claim"]["storage_class"] == rendered
 
 
 def test_a_job_is_known_by_its_name() -> None:

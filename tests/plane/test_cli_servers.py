@@ -87,14 +87,17 @@ def test_create_on_a_terminal_waits_and_names_the_next_command(
 
 def test_a_wait_says_why_and_ctrl_c_ends_only_the_wait(place: UserPlace, huge: str) -> None:
     running = place.user.terminal("create", "huge", "--flavor", huge, columns=120)
-    running.expect(r"huge: Pending \(Unschedulable\): no node has enough free `memory`")
+    running.expect(r"huge: Pending \(Unschedulable\): flavor `.*` fits no node: none of")
     running.sendintr()
     running.expect("`huge` goes on starting: see `devctl status huge --watch`")
     running.expect(pexpect.EOF)
     running.close()
     assert running.exitstatus == 130
     said = place.user.fails(4, "start", "huge", "--wait", "--timeout", "1s")
-    assert "`huge` is not ready after 1 s (Pending): Unschedulable: no node has enough" in said
+    assert (
+        f"`huge` is not ready after 1 s (Pending): Unschedulable: flavor `{huge}` fits no node"
+        in said
+    )
     assert "  fix: it goes on: look with `devctl describe huge`" in said
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -142,6 +143,24 @@ def test_what_is_gone_is_remembered_and_a_clock_that_was_set_concerns_all(looked
 
     looked_at(lose)
     assert kept == [{MINE: "c-0"}]
+
+
+def test_whether_a_flavor_fits_concerns_its_servers(looked_at: Any) -> None:
+    """What waits for a place says so, and that changes with the flavor's own status."""
+
+    class Api:
+        async def apply_status(self, _kind: Any, meta: Any, status: Any) -> Any:
+            metadata = msgspec.to_builtins(meta) | {"resourceVersion": "9"}
+            return {"metadata": metadata, "spec": {}, "status": status}
+
+    def change(one: Observer) -> None:
+        one.flavors.controller._api = Api()  # type: ignore[assignment]  # noqa: SLF001
+        for version in (1, 2):
+            one.children.nodes.put(Key("", "node-a"), version, node_facts(node()))
+            with contextlib.suppress(StopIteration):
+                one.flavors.controller.look(Key("", "cpu-small")).send(None)
+
+    assert looked_at(change) == {"my-dev", "nameless"}
 
 
 def test_a_warning_about_nothing_of_ours_is_not_kept() -> None:

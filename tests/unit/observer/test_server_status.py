@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from devctl_observer.judging.conditions import MESSAGE_LIMIT, find, own_part
 from devctl_observer.judging.pods import Surroundings
@@ -24,6 +25,8 @@ from unit.observer.objects import (
 )
 
 FLAVORS = {"cpu-small": flavor()}
+BUSY = "0/2 nodes are available: 2 Insufficient cpu"
+UNFIT = "flavor `cpu-small` fits no node: none of 2 nodes fits: 2 x cpu; choose another one"
 
 
 def status(seen: Any = None, *pods: Any, made: bool = True, **more: Any) -> dict[str, Any]:
@@ -140,6 +143,33 @@ def test_what_passes_by_itself_is_no_failure(reason: str, phase: str) -> None:
     assert ready(status(failed, made=False))[:3] == (phase, "False", reason)
     told = "is not applied" in ready(status(failed, pod(ready=True)))[3]
     assert told is (reason not in {"Terminating", "Unavailable"})
+
+
+@pytest.mark.parametrize(
+    ("its_pod", "fits", "reason", "said"),
+    [
+        (unscheduled(BUSY), "False", "Unschedulable", UNFIT),
+        (
+            unscheduled("pod has unbound immediate PersistentVolumeClaims"),
+            "False",
+            "Unschedulable",
+            UNFIT,
+        ),
+        (unscheduled(BUSY), "True", "Unschedulable", "wait until others stop"),
+        (pod(ready=True), "False", "Ready", "the server is ready"),
+        (pod(), "False", "Creating", "its container is being made"),
+    ],
+)
+def test_what_fits_no_node_says_so_before_all_that_follows_from_it(
+    its_pod: Any, fits: str, reason: str, said: str
+) -> None:
+    why = {"type": "Schedulable", "status": fits, "message": "none of 2 nodes fits: 2 x cpu"}
+    runs = msgspec.structs.replace(flavor(), status={"conditions": [why]})
+    # What it asks for now is another one, that fits.
+    flavors = {"cpu-small": runs, "other": flavor("other")}
+    found = status(server(flavor="other"), its_pod, annotations=made_from(), flavors=flavors)
+    assert ready(found)[2] == reason
+    assert said in ready(found)[3]
 
 
 def test_a_stop_that_is_not_applied_is_not_silent() -> None:

@@ -11,6 +11,8 @@ from devctl_observer.flavors.status import flavor_status
 from devctl_observer.watching.store import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from devctl.api.placing import NodeFacts
     from devctl_observer.control.clock import Clock
     from devctl_observer.control.cluster_api import ClusterApi
@@ -36,8 +38,12 @@ class FlavorController(Controller[Flavor]):
         """Count from zero."""
         super().__init__(FLAVOR, Store(), api, clock)
         self._nodes, self._use = nodes, use
+        self.fits: Callable[[str], None] = lambda _: None
+        """Told the name of each flavor of which it changes whether any node fits it."""
 
     async def _look(self, key: Key, item: Flavor) -> None:
         by_name = {flavor.metadata.name: flavor for flavor in self.store}
         wanted = flavor_status(item, by_name, list(self._nodes), self._use, self._clock.now())
-        await self._write(key, item, wanted)
+        written = await self._write(key, item, wanted)
+        if written.status.get("schedulable") != item.status.get("schedulable"):
+            self.fits(key.name)

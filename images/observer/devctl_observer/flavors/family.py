@@ -40,12 +40,14 @@ class Flavors(Family[Flavor]):
         """Know nothing yet."""
         self.use = NodeUse()
         self.placed: Store[Asked] = Store()
-        super().__init__(FlavorController(children.nodes, self.use, api, clock), workers=1)
+        controller = FlavorController(children.nodes, self.use, api, clock)
+        super().__init__(controller, workers=1)
+        controller.fits = self._tell
         self._count = Pace(self.look_again, _COUNTED)
         self._listeners: list[Callable[[str], None]] = []
 
     def listen(self, changed: Callable[[str], None]) -> None:
-        """Have the name of each flavor told whose spec has changed."""
+        """Have the name of each flavor told that has changed for its servers."""
         self._listeners.append(changed)
 
     @property
@@ -59,8 +61,7 @@ class Flavors(Family[Flavor]):
         if flavor is None:
             return
         if old is None or new is None or _version(old) != _version(new):
-            for tell in self._listeners:
-                tell(flavor.metadata.name)
+            self._tell(flavor.metadata.name)
         if old is None or new is None or old.spec.default != new.spec.default:
             self.look_again()
         else:
@@ -74,6 +75,10 @@ class Flavors(Family[Flavor]):
         """What was done about flavors, and how much is counted for them."""
         yield from super().metrics()
         yield f"devctl_observer_placed_pods {len(self.placed)}"
+
+    def _tell(self, name: str) -> None:
+        for changed in self._listeners:
+            changed(name)
 
     def _placed(self, old: Asked | None, new: Asked | None) -> None:
         self.use.change(old, new)

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devctl.api.devserver import Phase
+from devctl.api.devserver import FlavorCondition, Phase
+from devctl_observer.judging.conditions import FALSE, find
 from devctl_observer.judging.model import Verdict
 from devctl_observer.servers.refusal import addition, refusal, with_addition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from devctl_observer.flavors.model import Flavor
     from devctl_observer.servers.model import Server
     from devctl_observer.servers.replicas import Replica
 
 # Of several replicas that do not run, the one that most needs somebody decides.
 _GRAVITY = [Phase.FAILED, Phase.PENDING, Phase.STARTING, Phase.STOPPING]
+_PLACING = {"Scheduling", "Unschedulable", "VolumePending"}
+"""Reasons of a pod that has no node."""
 
 
-def judge_server(
-    server: Server, replicas: Sequence[Replica], size: int, *, made: bool, flavor_problem: str
+def judge_server(  # noqa: PLR0913 - all that it follows from
+    server: Server,
+    replicas: Sequence[Replica],
+    size: int,
+    flavor: Flavor | None,
+    *,
+    made: bool,
+    flavor_problem: str,
 ) -> Verdict:
     """The server's phase and the reason of its Ready condition.
 
@@ -27,6 +37,7 @@ def judge_server(
         server: What is wanted.
         replicas: What there is.
         size: How many of them there should be.
+        flavor: What its pods are made from; None where that is not known, or gone.
         made: Whether its StatefulSet exists.
         flavor_problem: Why its flavor cannot be used; empty where it can.
     """
@@ -39,8 +50,21 @@ def judge_server(
     wanted = [replica for replica in replicas if replica.ordinal < size]
     if any(replica.pod is not None for replica in wanted):
         # An invalid change leaves what runs untouched, and so its state is the pods'.
-        return with_addition(_combine(wanted), addition(server))
+        return with_addition(_unless_unfit(_combine(wanted), flavor), addition(server))
     return _obstacle(server, made=made, flavor_problem=flavor_problem) or _combine(wanted)
+
+
+def _unless_unfit(verdict: Verdict, flavor: Flavor | None) -> Verdict:
+    """The same, but for what waits for a place that no node has: all else follows from that.
+
+    The scheduler may speak of the volume alone, and of room that others would have to leave.
+    """
+    said = find(flavor.status, FlavorCondition.SCHEDULABLE) if flavor else {}
+    if flavor is None or verdict.reason not in _PLACING or said.get("status") != FALSE:
+        return verdict
+    name, why = flavor.metadata.name, said.get("message")
+    message = f"flavor `{name}` fits no node: {why}; choose another one, or ask an administrator"
+    return Verdict(Phase.PENDING, "Unschedulable", message)
 
 
 def _obstacle(server: Server, *, made: bool, flavor_problem: str) -> Verdict | None:

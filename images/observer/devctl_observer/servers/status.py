@@ -81,7 +81,10 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
     ready_since = from_text(find(server.status, Condition.READY).get("lastTransitionTime"))
     around = replace(seen.around, warnings=since(seen.around.warnings, ready_since))
     replicas = observe_replicas(size, seen.pods, around)
-    verdict = judge_server(server, replicas, size, made=seen.made, flavor_problem=problem)
+    pods_flavor = seen.flavors.get(made.flavor) if made else None
+    verdict = judge_server(
+        *(server, replicas, size, pods_flavor), made=seen.made, flavor_problem=problem
+    )
     runs_on = [
         recorded(pod.metadata.annotations if pod.metadata else None)
         or (made and Recorded(made.flavor, made.generation))

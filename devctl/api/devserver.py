@@ -48,6 +48,8 @@ class Condition(StrEnum):
     RESTART_REQUIRED = "RestartRequired"
     """The spec has changed in a way that a running server takes up at its next start only."""
     EXPIRING = "Expiring"
+    IDLE = "Idle"
+    """Whether nobody has worked there for spec.lifecycle.idleTimeout."""
 
 
 class FlavorCondition(StrEnum):

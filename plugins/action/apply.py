@@ -31,9 +31,8 @@ description:
   - Server-side apply of every manifest in the owner's namespace, then deletion of the owner's
     objects of the prune kinds that are no longer rendered.
   - An object that is not the owner's is never touched; the run then fails before its first write.
-  - PersistentVolumeClaims, and manifests annotated devops.yourcompany.com/retain=true, get no owner
-    reference and are never deleted. Manifests annotated devops.yourcompany.com/create-only=true are
-    made if absent and never changed.
+  - PersistentVolumeClaims get no owner reference and are never deleted. Manifests annotated
+    devops.yourcompany.com/create-only=true are made if absent and never changed.
   - A failure has a `reason` (Conflict, Invalid, Forbidden, QuotaExceeded, Terminating, Unavailable,
     TemplateError), and `retryable` says whether the same run may succeed later.
 options:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 Manifest = dict[str, Any]
 
-# Data that outlives its owner: never owned, never pruned.
-RETAIN = f"{GROUP}/retain"
 # Made once if absent and never changed, as a generated key is.
 CREATE_ONLY = f"{GROUP}/create-only"
 
@@ -62,8 +60,8 @@ def is_marked(thing: Mapping[str, Any], annotation: str) -> bool:
 
 
 def is_retained(thing: Mapping[str, Any]) -> bool:
-    """Whether an object holds data that outlives its owner."""
-    return thing["kind"] == "PersistentVolumeClaim" or is_marked(thing, RETAIN)
+    """Whether an object holds data that outlives its owner: it is never owned, and never pruned."""
+    return bool(thing["kind"] == "PersistentVolumeClaim")
 
 
 def parse(template: str, text: str) -> list[Manifest]:

@@ -29,16 +29,7 @@ KNOWN = {
     Kind("v1", "Pod"): "pods",
     Kind("v1", "Secret"): "secrets",
     Kind("v1", "Service"): "services",
-    Kind("v1", "ServiceAccount"): "serviceaccounts",
-    Kind("apps/v1", "Deployment"): "deployments",
     Kind("apps/v1", "StatefulSet"): "statefulsets",
-    Kind("batch/v1", "CronJob"): "cronjobs",
-    Kind("batch/v1", "Job"): "jobs",
-    Kind("networking.k8s.io/v1", "Ingress"): "ingresses",
-    Kind("networking.k8s.io/v1", "NetworkPolicy"): "networkpolicies",
-    Kind("policy/v1", "PodDisruptionBudget"): "poddisruptionbudgets",
-    Kind("rbac.authorization.k8s.io/v1", "Role"): "roles",
-    Kind("rbac.authorization.k8s.io/v1", "RoleBinding"): "rolebindings",
 }
 
 

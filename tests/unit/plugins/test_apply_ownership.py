@@ -128,7 +128,6 @@ def test_only_what_is_surely_ours_and_no_data_is_pruned() -> None:
     assert is_prunable(thing(), OWNER, IDENTITY)
     for kept in (
         thing("PersistentVolumeClaim"),
-        thing(annotations={"devops.yourcompany.com/retain": "true"}),
         thing(labels={"server": "ada"}),
         thing(ownerReferences=[]),
         thing(controller={"uid": "u0"}),

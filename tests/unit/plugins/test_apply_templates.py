@@ -31,12 +31,9 @@ data:
   {{ one }}: {{ one ~ '-more' }}
 {% endfor %}
 """
+# No fractions: Kubernetes' own objects have none, and YAML 1.1 takes `1e-05` for a text.
 JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | TEXT,
+    st.none() | st.booleans() | st.integers() | TEXT,
     lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner),
 )
 

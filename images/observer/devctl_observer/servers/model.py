@@ -19,9 +19,10 @@ DevServer = create_namespaced_resource(GROUP, VERSION, "DevServer", "devservers"
 
 
 class Lifecycle(Base, frozen=True):
-    """When the server goes by itself."""
+    """When the server stops or goes by itself."""
 
     time_to_live: int | str | None = None
+    idle_timeout: int | str | None = None
 
 
 class ServerSpec(Base, frozen=True):

@@ -39,6 +39,7 @@ OWN = (
     Condition.FLAVOR_OUTDATED,
     Condition.RESTART_REQUIRED,
     Condition.EXPIRING,
+    Condition.IDLE,
 )
 
 
@@ -100,6 +101,7 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
     wanted = [
         _expiring(server, now),
         drift_condition(lasting, made, flavor or problem, then),
+        _idle(server),
         ready,
         restart_condition(server, made, then, running=bool(lasting)),
     ]
@@ -164,3 +166,11 @@ def _expiring(server: Server, now: datetime) -> dict[str, Any] | None:
     message = f"the server is deleted at {to_text(deadline.at)}, its files stay; {keep}"
     soon = now >= deadline.notice
     return condition(Condition.EXPIRING, word(soon), "Soon" if soon else "TimeToLive", message)
+
+
+def _idle(server: Server) -> dict[str, Any] | None:
+    """A field that is accepted and does nothing must not pass for one that works."""
+    if server.spec.lifecycle is None or server.spec.lifecycle.idle_timeout is None:
+        return None
+    message = "idle time is not measured yet: spec.lifecycle.idleTimeout stops nothing"
+    return condition(Condition.IDLE, UNKNOWN, "NotMeasured", message)

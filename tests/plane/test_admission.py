@@ -26,7 +26,7 @@ from support.tenants import (
     workload,
 )
 
-from devctl.api.labels import DEVSERVER, GROUP, VERSION
+from devctl.api.labels import DEVSERVER, GROUP, VERSION, WAKE
 from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
@@ -117,6 +117,17 @@ def test_only_devctl_writes_its_metadata_of_a_server(tenants: Tenants, field: st
     tenants.run(ALICE, "delete", "devserver/box", "--wait=false")
     nothing = '{"metadata": {"finalizers": null}}'
     tenants.run(ALICE, "patch", "devserver/box", "--type=merge", "-p", nothing)
+
+
+def test_a_woken_server_can_be_replaced_by_its_owners_manifest(tenants: Tenants) -> None:
+    woken = {WAKE: "why"}
+    tenants.create(ADMINISTRATOR, server(annotations=woken), keep=True)
+    for change in (f"{WAKE}=other", f"{GROUP}/other=x"):
+        said = tenants.refusal(ALICE, "annotate", "--overwrite", "devserver/box", change)
+        assert "is written by devctl only" in said
+    replaced = server(enableSSH=False)
+    tenants.run(ALICE, "replace", "-f", "-", manifest=replaced)
+    assert tenants.refusal(ALICE, "annotate", "devserver/box", f"{WAKE}=why")
 
 
 # What marks an object as part of a DevServer.

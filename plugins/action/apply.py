@@ -124,7 +124,8 @@ class ActionModule(ActionBase):
 
     def _goal(self, owner: Owner, cluster: Cluster, arguments: dict[str, Any]) -> Goal:
         resource, name = arguments["owner"], arguments["values"]
-        identity = load(name).identity(resource)
+        # Without Ansible's tags, by which a text is not what the server has.
+        identity = {str(k): str(v) for k, v in load(name).identity(resource).items()}
         if not identity:
             raise ApplyError(Reason.INVALID, "identity is empty: nothing would tell whose is what")
         read: dict[str, Any] = {

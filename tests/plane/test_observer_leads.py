@@ -112,7 +112,9 @@ def test_one_that_may_not_read_is_alive_and_says_what_it_lacks(
     Process.start(without_rights)
     without_rights.await_so(lambda: "is forbidden" in problems(), "it says what it lacks")
     assert 'cannot list resource "devservers"' in problems()
-    assert "WARNING DevServer: ApiError('devservers" in without_rights.tail()
+    without_rights.await_so(
+        lambda: "WARNING DevServer: ApiError('devservers" in without_rights.tail(), "it warns"
+    )
 
 
 def problems() -> str:

@@ -143,7 +143,7 @@ def told(job: Job) -> Any:
     times = {"startedAt", "finishedAt", "podExpiresAt", "artifactsExpireAt"}
     rest = {name: value for name, value in status.items() if name not in {"conditions", *times}}
     text = json.dumps([conditions, rest])
-    for name in sorted(times):
+    for name in sorted({*times, "nodeName"}):
         text = text.replace(status.get(name, "-"), name.upper())
     return json.loads(text.replace(job.name, "NAME"))
 

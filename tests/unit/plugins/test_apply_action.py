@@ -11,7 +11,8 @@ import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.playbook.task import Task
 from ansible.plugins import loader
-from ansible.template import Templar
+from ansible.template import Templar, trust_as_template
+from apply import converge
 from apply.errors import ApplyError
 from apply.manifests import Key, Kind
 from apply.values import Values
@@ -288,6 +289,20 @@ def test_what_a_task_asks_for_has_to_be_there(
     assert result["reason"] == "TemplateError"
     assert result["msg"].startswith(message)
     assert api.requests == []
+
+
+def test_an_identity_from_ansibles_own_texts_is_a_plain_one(
+    apply: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text with its tags is of another type, and each run would write it again."""
+    labels = {"server": trust_as_template("ada")}
+    monkeypatch.setattr(sys.modules["made_up.values"], "identity", lambda _: labels)
+    apply()
+    manifests: list[Any] = []
+    monkeypatch.setattr(converge, "is_settled", lambda manifest, *_: manifests.append(manifest))
+    apply()
+    (labels,) = [manifest["metadata"]["labels"] for manifest in manifests]
+    assert [type(text) for text in labels.values()] == [str]
 
 
 def test_without_an_identity_nothing_is_done(

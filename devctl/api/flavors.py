@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from devctl.api.defaults import FLAVOR, filled
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -48,6 +50,16 @@ def pod_part(spec: Mapping[str, Any]) -> dict[str, Any]:
     {'resources': {}}
     """
     return {field: value for field, value in spec.items() if field != "default"}
+
+
+def gives_the_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether pods would be made from two of these parts alike.
+
+    >>> now = [{"key": "gpu", "operator": "Equal"}]
+    >>> gives_the_same({"tolerations": [{"key": "gpu"}]}, {"tolerations": now})
+    True
+    """
+    return bool(filled(then, FLAVOR) == filled(now, FLAVOR))
 
 
 def listed(names: Sequence[str]) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from devctl.api.defaults import SERVER, filled
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -51,8 +53,8 @@ def shape(spec: Mapping[str, Any]) -> tuple[int, int]:
 def changes(spec: Mapping[str, Any], made_from: Mapping[str, Any]) -> list[str]:
     """The fields in which a spec differs from what the pods were made from, as people write them.
 
-    >>> changes({"image": "b", "mode": "standalone"}, {"image": "a", "mode": "standalone"})
+    >>> changes({"image": "b", "mode": "standalone"}, {"image": "a"})
     ['spec.image']
     """
-    wanted = pod_spec(spec)
-    return [f"spec.{name}" for name in FIELDS if wanted.get(name) != made_from.get(name)]
+    wanted, made = filled(pod_spec(spec), SERVER), filled(made_from, SERVER)
+    return [f"spec.{name}" for name in FIELDS if wanted.get(name) != made.get(name)]

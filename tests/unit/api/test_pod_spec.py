@@ -46,6 +46,13 @@ def test_what_shapes_no_pod_changes_nothing() -> None:
         assert changes({**spec, **more}, spec) == []
 
 
+def test_a_default_that_a_release_brings_is_no_change() -> None:
+    spec = {"image": "a", "mode": "distributed", "distributed": {"worldSize": 2}, "enableSSH": True}
+    assert changes(spec | {"distributed": {"worldSize": 2, "backend": "nccl"}}, spec) == []
+    assert changes(spec, {name: value for name, value in spec.items() if name != "enableSSH"}) == []
+    assert changes(spec | {"enableSSH": False}, {"image": "a"}) != []
+
+
 def test_a_field_that_is_gone_or_new_is_a_change() -> None:
     spec = {"image": "a", "flavor": "small"}
     assert changes({"image": "a"}, spec) == ["spec.flavor"]

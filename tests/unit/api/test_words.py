@@ -23,6 +23,7 @@ def test_the_words_of_a_status() -> None:
         "Applied",
         "Expiring",
         "FlavorOutdated",
+        "Idle",
         "Ready",
         "RestartRequired",
     ]

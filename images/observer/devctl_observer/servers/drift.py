@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from devctl.api.devserver import Condition
+from devctl.api.flavors import gives_the_same
 from devctl.api.labels import FLAVOR, FLAVOR_GENERATION
 from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition
 
@@ -66,5 +67,5 @@ def drift_condition(
 def _has_changed(entry: Recorded, made: MadeFrom | None, flavor: Flavor) -> bool:
     """Whether pods would be made otherwise now; a change of what is the default changes none."""
     if made is not None and (made.flavor, made.generation) == entry:
-        return made.flavor_spec != flavor.pod_spec
+        return not gives_the_same(made.flavor_spec, flavor.pod_spec)
     return entry.generation != flavor.metadata.generation

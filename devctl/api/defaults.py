@@ -1,0 +1,37 @@
+"""What the schemas of our kinds fill in.
+
+A record holds what was stored at the time. A field that a later release adds, with a default, is
+then missing there, and no change of anything.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+SERVER: dict[str, Any] = {
+    "mode": "standalone",
+    "distributed": {"nprocsPerNode": 1, "backend": "nccl"},
+    "enableSSH": True,
+}
+"""Of the fields of a DevServer that shape pods."""
+
+FLAVOR: dict[str, Any] = {"tolerations": [{"operator": "Equal"}]}
+"""Of the fields of a DevServerFlavor that do; a list has the defaults of its items."""
+
+
+def filled(value: Any, defaults: Any) -> Any:
+    """A value with what the schema fills in; what is not there as a whole stays so.
+
+    >>> filled({"distributed": {"worldSize": 2}}, {"distributed": {"backend": "nccl"}})
+    {'distributed': {'backend': 'nccl', 'worldSize': 2}}
+    >>> filled([{"key": "gpu"}], [{"operator": "Equal"}])
+    [{'operator': 'Equal', 'key': 'gpu'}]
+    >>> filled({}, {"mode": "standalone", "distributed": {"backend": "nccl"}})
+    {'mode': 'standalone'}
+    """
+    if isinstance(value, dict) and isinstance(defaults, dict):
+        plain = {name: v for name, v in defaults.items() if not isinstance(v, (dict, list))}
+        return {name: filled(v, defaults.get(name)) for name, v in (plain | value).items()}
+    if isinstance(value, list) and isinstance(defaults, list):
+        return [filled(item, defaults[0]) for item in value]
+    return value

@@ -15,6 +15,7 @@ from devctl.api.labels import (
     MANAGED_BY,
     MANAGER,
     OWNER,
+    WAKE,
     owner_digest,
 )
 from devctl.api.pod_spec import shape
@@ -75,7 +76,7 @@ def values(  # noqa: PLR0913 - all that its task reads
         "labels": labels,
         "replicas": 0 if live.get("stopped", False) else nodes,
         "update_strategy": update_strategy(server, statefulset, pods, made),
-        "made_from": {MADE_FROM: made.to_text()},
+        "annotations": {MADE_FROM: made.to_text(), **_wake(server)},
         "flavor": {FLAVOR: made.flavor, FLAVOR_GENERATION: str(made.generation)},
         "image": spec["image"],
         "ports": list(PORTS),
@@ -93,6 +94,16 @@ def values(  # noqa: PLR0913 - all that its task reads
         "scripts": files,
     }
     return Values(names)
+
+
+def _wake(server: Mapping[str, Any]) -> dict[str, str]:
+    """Why the role was woken, for whom it wakes in turn.
+
+    The StatefulSet's controller waits longer and longer after each pod that a quota refuses, up to
+    a quarter of an hour. A change of any kind has it try at once.
+    """
+    value = server["metadata"].get("annotations", {}).get(WAKE)
+    return {WAKE: str(value)} if value else {}
 
 
 def quantities(resources: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:

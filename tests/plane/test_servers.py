@@ -182,6 +182,37 @@ def test_a_server_is_woken_once_its_flavor_is_there(
     server.wait("Ready")
 
 
+def test_a_server_that_waits_for_a_quota_starts_when_there_is_room(
+    server: DevServer, kubectl: Kubectl, plane: Plane
+) -> None:
+    """Kubernetes tries again after a quarter of an hour at last."""
+    kubectl("create", "quota", "team", "-n", server.namespace, "--hard=pods=0")
+    taken_in = "--for=jsonpath={.status.hard.pods}=0"
+    kubectl("wait", "quota/team", "-n", server.namespace, taken_in, "--timeout=60s")
+    server.apply()
+    server.follow(
+        lambda found: (
+            found.get("status", {}).get("phase") == "Pending"
+            and server.condition("Ready")["reason"] == "QuotaExceeded"
+        ),
+        "it waits for a quota",
+    )
+    wait_until(lambda: bool(woken(server)), "its first wake has reached its StatefulSet")
+    before = woken(server)
+    wakes = plane.observer.figures()[WAKES]
+
+    kubectl.api.patch("resourcequota", "team", {"spec": {"hard": {"pods": "5"}}}, server.namespace)
+    server.wait("Ready")
+    assert plane.observer.figures()[WAKES] > wakes
+    assert woken(server) not in {before, ""}
+
+
+def woken(server: DevServer) -> str:
+    """The wake that a server's StatefulSet has from its role; empty where there is none."""
+    found = server.get("statefulset", "lab")
+    return str(found[0]["metadata"].get("annotations", {}).get(WAKE, "")) if found else ""
+
+
 def test_homes_grow_and_a_smaller_server_gets_the_home_that_is_there(server: DevServer) -> None:
     def size() -> str:
         return str(home(server)["spec"]["resources"]["requests"]["storage"])

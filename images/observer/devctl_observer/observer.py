@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from lightkube.operators import not_equal
-from lightkube.resources.core_v1 import Event, Node, PersistentVolumeClaim, Pod
+from lightkube.resources.core_v1 import Event, Node, PersistentVolumeClaim, Pod, ResourceQuota
 
 from devctl_observer.control.family import Followed
 from devctl_observer.flavors.family import Flavors
@@ -16,8 +16,10 @@ from devctl_observer.servers.family import Servers
 from devctl_observer.watching.children import OURS, Children
 from devctl_observer.watching.clock_watch import ClockWatch
 from devctl_observer.watching.kept import node_facts, small_pod, without_history
+from devctl_observer.watching.quotas import Quotas, room
 from devctl_observer.watching.reflector import Reflector
 from devctl_observer.watching.source import Source
+from devctl_observer.watching.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +57,8 @@ class Observer:
         self.jobs = Jobs(self.children, api, clock)
         self.families: Sequence[Family[Any]] = [self.flavors, self.servers, self.jobs]
         self._by_label = {family.label: family for family in self.families if family.label}
+        self.quotas = Quotas(self._look_in)
+        self.children.grew = self.quotas.grew
         self._clock = ClockWatch(self.look_again)
         self._reflectors: list[Reflector[Any]] = []
         self._filled = False
@@ -116,6 +120,13 @@ class Observer:
             for owner in self.children.owners_on(name):
                 self._by_label[owner.label].queue.add(owner.key)
 
+    def _look_in(self, namespace: str) -> None:
+        """Look at everything of a namespace."""
+        for family in self.families:
+            for key in family.store.keys():  # noqa: SIM118 - a Store is no dict
+                if key.namespace == namespace:
+                    family.queue.add(key)
+
     def _warned(self, about: ObjectReference) -> list[tuple[Family[Any], Key]]:
         """The objects that a warning concerns."""
         named = [(family, family.of_warning(about)) for family in self.families]
@@ -134,6 +145,7 @@ class Observer:
             Followed(Node, known.nodes, node_facts, self.node, everywhere=False),
             Followed(Pod, known.pods, small_pod, self.child, OURS),
             Followed(PersistentVolumeClaim, known.claims, without_history, self.child, OURS),
+            Followed(ResourceQuota, Store(), room, self.quotas.changed),
             Followed(
                 *(Event, known.warnings, without_history, self.warning, _WARNINGS),
                 # A cluster that is ill tells of everybody's pods, for an hour.

@@ -33,6 +33,10 @@ def remade(uid: str, **of: Any) -> Any:
     return msgspec.structs.replace(found, metadata=msgspec.structs.replace(found.metadata, uid=uid))
 
 
+def value_of(found: Any, flavors: dict[str, Any], grew: str = "never") -> str | None:
+    return wake_value(found, flavors, grew)
+
+
 HERE = known(flavor())
 
 
@@ -50,20 +54,20 @@ HERE = known(flavor())
     ],
 )
 def test_who_is_not_woken(asleep: Any) -> None:
-    assert wake_value(asleep, HERE) is None
+    assert value_of(asleep, HERE) is None
 
 
 def test_the_value_is_the_cause_and_nothing_else() -> None:
-    value = wake_value(failed(), HERE)
+    value = value_of(failed(), HERE)
     assert value
     # A role that failed again, for whatever reason, is not woken again.
-    assert wake_value(failed(since=ago(seconds=1)), HERE) == value
+    assert value_of(failed(since=ago(seconds=1)), HERE) == value
     # Neither for another flavor, while it names one.
-    assert wake_value(failed(), known(flavor(), flavor("gpu", 7))) == value
+    assert value_of(failed(), known(flavor(), flavor("gpu", 7))) == value
     others = [
-        wake_value(failed(), known(flavor(generation=2))),
-        wake_value(failed(), known(remade("f-2"))),
-        wake_value(failed(4, 4), HERE),
+        value_of(failed(), known(flavor(generation=2))),
+        value_of(failed(), known(remade("f-2"))),
+        value_of(failed(4, 4), HERE),
     ]
     assert len({value, *others}) == 4
 
@@ -71,16 +75,31 @@ def test_the_value_is_the_cause_and_nothing_else() -> None:
 def test_the_choice_of_the_default_depends_on_every_flavor() -> None:
     unnamed = failed(flavor=None)
     one, two = flavor("a", default=True), flavor("b", default=True)
-    assert wake_value(unnamed, known(one, two)) is None
-    assert wake_value(unnamed, known(flavor("a"), flavor("b"))) is None
-    alone = wake_value(unnamed, known(one))
-    settled = wake_value(unnamed, known(one, flavor("b", 2)))
+    assert value_of(unnamed, known(one, two)) is None
+    assert value_of(unnamed, known(flavor("a"), flavor("b"))) is None
+    alone = value_of(unnamed, known(one))
+    settled = value_of(unnamed, known(one, flavor("b", 2)))
     assert alone
     assert settled
     assert alone != settled
-    assert wake_value(unnamed, known(flavor("b", 2), one)) == settled
+    assert value_of(unnamed, known(flavor("b", 2), one)) == settled
 
 
 @pytest.mark.parametrize("annotations", [{}, {"annotations": None}, {"annotations": {"a": "b"}}])
 def test_a_server_that_was_never_woken(annotations: dict[str, Any]) -> None:
     assert parse_server({"metadata": {"name": "a", **annotations}, "spec": {}}).wake == ""
+
+
+@pytest.mark.parametrize(
+    "full",
+    [
+        failed(reason="QuotaExceeded"),
+        server({"conditions": [{"type": "Ready", "status": "False", "reason": "QuotaExceeded"}]}),
+    ],
+    ids=["the role was refused", "its pod was"],
+)
+def test_who_waits_for_a_quota_is_woken_whenever_there_is_more_room(full: Any) -> None:
+    values = [value_of(full, HERE, grew) for grew in ("never", "7", "7", "9")]
+    assert all(values)
+    assert values[1] == values[2]
+    assert len(set(values)) == 3

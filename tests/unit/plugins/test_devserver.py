@@ -79,7 +79,7 @@ def stateful_set(made: Thing, uid: str = "u1") -> Thing:
         "status": {"phase": "Pending"},
     }
     return {
-        "metadata": {"annotations": made["made_from"], "ownerReferences": [{"uid": uid}]},
+        "metadata": {"annotations": made["annotations"], "ownerReferences": [{"uid": uid}]},
         "spec": {
             "replicas": made["replicas"],
             "updateStrategy": {"type": made["update_strategy"]},
@@ -284,8 +284,8 @@ def test_the_record_is_the_same_text_whatever_the_order_of_its_keys() -> None:
 
     one, two = values(server()), values(server(), None, turned)
 
-    assert one["made_from"] == two["made_from"]
-    assert json.loads(one["made_from"][MADE_FROM])["flavor"]["spec"] == SMALL["spec"]
+    assert one["annotations"] == two["annotations"]
+    assert json.loads(one["annotations"][MADE_FROM])["flavor"]["spec"] == SMALL["spec"]
 
 
 def test_the_claim_template_keeps_the_size_it_was_made_with_and_homes_grow() -> None:

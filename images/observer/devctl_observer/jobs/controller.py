@@ -114,7 +114,8 @@ class JobController(Controller[Job]):
         lost = missing(seen)
         unsure = self._losses.is_unsure(key, lost=bool(lost))
         gone = self._caches.gone.get(key, "")
-        value = wake_value(seen.job, [] if unsure else lost, gone, self._caches.born)
+        grew = self._caches.children.grew(key.namespace)
+        value = wake_value(seen.job, [] if unsure else lost, gone, self._caches.born, grew)
         if value is not None and value != seen.job.wake:
             why = "it has ended" if seen.job.finished else "something of it went"
             await self._wake(key, seen.job, value, why)

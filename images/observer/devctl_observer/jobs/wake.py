@@ -28,7 +28,7 @@ _IN_THE_WAY = {Reason.CONFLICT, Reason.TERMINATING}
 """Why a role cannot, where an earlier job's pod or claim is still there."""
 
 
-def wake_value(job: Job, lost: Sequence[str], gone: str, born: str) -> str | None:
+def wake_value(job: Job, lost: Sequence[str], gone: str, born: str, grew: str) -> str | None:
     """What the annotation should say; None where nobody needs to be woken.
 
     Args:
@@ -36,13 +36,17 @@ def wake_value(job: Job, lost: Sequence[str], gone: str, born: str) -> str | Non
         lost: What of it is gone, and is to be made again.
         gone: What went last, as far as this process saw it: tells a loss from every other one.
         born: Stands for that where this process saw nothing go.
+        grew: Stands for the last time that there was more room in the quotas of its namespace.
     """
     if job.going:
         return None
     if job.finished:
         step = "expired" if pod_expired(job) else "finished"
         return _digest(job.metadata.uid, step, str(job.status.get("finishedAt", "")))
-    if gone and failure(job).get("reason") in _IN_THE_WAY:
+    reason = failure(job).get("reason")
+    if reason == Reason.QUOTA_EXCEEDED:
+        return _digest(job.metadata.uid, "room", grew)
+    if gone and reason in _IN_THE_WAY:
         return _digest(job.metadata.uid, "freed", gone)
     return _digest(job.metadata.uid, "lost", *lost, gone or born) if lost else None
 

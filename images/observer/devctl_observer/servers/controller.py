@@ -65,8 +65,8 @@ class ServerController(Controller[Server]):
 
     async def _wake_if(self, key: Key, seen: Observed, lost: list[str]) -> None:
         """Have the role run again if what it failed for is there now, or what it made is not."""
-        server, why = seen.server, "its flavor can be used now"
-        value = wake_value(server, seen.flavors)
+        server, why = seen.server, "what it waited for is there"
+        value = wake_value(server, seen.flavors, self._caches.children.grew(key.namespace))
         if lost:
             value, why = digest(server, *lost, self._caches.gone.get(key, "")), "it lost a part"
         if value is not None and value != server.wake:

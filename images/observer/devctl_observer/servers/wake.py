@@ -12,11 +12,11 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from devctl.api.applied import Reason
-from devctl.api.devserver import home_names
+from devctl.api.devserver import Condition, home_names
 from devctl.api.pod_spec import shape
 from devctl_observer.flavors.choice import wanted_flavor
 from devctl_observer.judging.applied import failure, role_said
-from devctl_observer.judging.conditions import TRUE
+from devctl_observer.judging.conditions import TRUE, find
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,12 +26,23 @@ if TYPE_CHECKING:
     from devctl_observer.servers.status import Observed
 
 
-def wake_value(server: Server, flavors: Mapping[str, Flavor]) -> str | None:
+def wake_value(server: Server, flavors: Mapping[str, Flavor], grew: str) -> str | None:
     """What the annotation should say; None where nobody needs to be woken.
 
     The times of conditions are no part of it: a role that fails again would be woken for that.
+
+    Args:
+        server: As it is stored.
+        flavors: Every flavor.
+        grew: Stands for the last time that there was more room in the quotas of its namespace.
     """
-    if server.metadata.deletion_timestamp or failure(server).get("reason") != Reason.INVALID:
+    reason = failure(server).get("reason")
+    if server.metadata.deletion_timestamp:
+        return None
+    # Of a pod, its StatefulSet's controller tries again: sooner if the role changes something.
+    if Reason.QUOTA_EXCEEDED in {reason, find(server.status, Condition.READY).get("reason")}:
+        return digest(server, "room", grew)
+    if reason != Reason.INVALID:
         return None
     flavor, _ = wanted_flavor(server.spec.flavor, flavors)
     if flavor is None:

@@ -8,7 +8,7 @@ from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl_observer.watching.store import Key, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from lightkube.models.core_v1 import ObjectReference
     from lightkube.models.meta_v1 import ObjectMeta
@@ -63,6 +63,8 @@ class Children:
         self.claims: Store[PersistentVolumeClaim] = Store(lambda claim: self.owner(claim.metadata))
         self.warnings: Store[Event] = Store(lambda event: subject(event.involvedObject))
         self.nodes: Store[NodeFacts] = Store()
+        self.grew: Callable[[str], str] = lambda _: ""
+        """Stands for the last time that a namespace's quotas left more room."""
 
     def owner(self, metadata: ObjectMeta | None) -> Owner | None:
         """The object that a child belongs to."""

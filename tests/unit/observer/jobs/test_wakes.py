@@ -6,6 +6,8 @@ import pytest
 from devctl_observer.watching.store import Key
 
 from unit.observer.jobs.cluster import LATE, POD, VOLUME, Cluster
+from unit.observer.jobs.things import NAMESPACE
+from unit.observer.test_quotas import quota
 
 
 def test_each_loss_wakes_the_role_once_also_after_a_restart() -> None:
@@ -55,6 +57,22 @@ def test_a_role_that_met_an_earlier_jobs_pod_is_woken_once_that_is_gone() -> Non
     assert cluster.pods[POD]["metadata"]["uid"] != old["metadata"]["uid"]
     cluster.wait(60)
     assert len(cluster.woken) == 1
+
+
+def test_a_job_that_waits_for_a_quota_is_woken_when_there_is_more_room() -> None:
+    cluster = Cluster()
+    cluster.create(suspend=True)
+    said = {"type": "Applied", "status": "False", "reason": "QuotaExceeded", "message": "full"}
+    job = cluster.jobs["my-job"]
+    status = job["status"] | {"conditions": [said | {"observedGeneration": 1}]}
+    cluster.role_works = False
+    cluster.store("jobs", job | {"status": status})
+    cluster.wait(60)
+    # Once, as there may have been more room before this process looked.
+    assert len(cluster.woken) == 1
+    cluster.observer.quotas.changed(quota(1, NAMESPACE, pods="5"), quota(2, NAMESPACE, pods="6"))
+    cluster.wait(60)
+    assert len(set(cluster.woken)) == len(cluster.woken) == 2
 
 
 def foreign_claim(cluster: Cluster, uid: str) -> None:

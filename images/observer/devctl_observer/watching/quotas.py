@@ -1,0 +1,66 @@
+"""The room that a namespace's quotas leave, and when it grew last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import uuid4
+
+from devctl.api.quantities import parse_quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from decimal import Decimal
+
+    from lightkube.resources.core_v1 import ResourceQuota
+
+
+class Room(NamedTuple):
+    """What is kept of a quota."""
+
+    namespace: str
+    version: str
+    free: Mapping[str, Decimal]
+    """How much is left of each thing that it counts."""
+
+
+def room(quota: ResourceQuota) -> Room:
+    """What is kept of a quota."""
+    status, metadata = quota.status, quota.metadata
+    hard = (status.hard if status else None) or {}
+    used = (status.used if status else None) or {}
+    free = {n: parse_quantity(v) - parse_quantity(used.get(n, 0)) for n, v in hard.items()}
+    return Room(
+        namespace=(metadata.namespace if metadata else None) or "",
+        version=(metadata.resourceVersion if metadata else None) or "",
+        free=free,
+    )
+
+
+class Quotas:
+    """Remembers when there was more room.
+
+    Args:
+        tell: Told each namespace whose quotas leave more room than before.
+    """
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        """Begin with nothing known."""
+        self._tell = tell
+        self._grew: dict[str, str] = {}
+        self._born = uuid4().hex
+
+    def grew(self, namespace: str) -> str:
+        """Stands for the last time that there was more room, or for this process' own begin."""
+        return self._grew.get(namespace, self._born)
+
+    def changed(self, old: Room | None, new: Room | None) -> None:
+        """Compare a quota with what it was."""
+        if old is None:
+            return
+        if new is None:
+            self._grew[old.namespace] = f"without {old.version}"
+        elif any(name not in new.free or new.free[name] > free for name, free in old.free.items()):
+            self._grew[new.namespace] = new.version
+        else:
+            return
+        self._tell(old.namespace)

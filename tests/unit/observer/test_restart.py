@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -184,6 +185,33 @@ def test_what_is_taken_up_at_once_is_no_event() -> None:
     assert list(transitions(before, broken)) == []
     ready = seen(server(image="torch:2"), made_from(), pod(ready=True))
     assert [t.reason for t in transitions(broken, ready)] == ["Running", "RestartRequired"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "revision", "expected"),
+    [
+        ({"controller-revision-hash": "a"}, "b", ("True", "TemplateChanged")),
+        ({"controller-revision-hash": "b"}, "b", ("False", "UpToDate")),
+        ({"controller-revision-hash": "a"}, "", ("False", "UpToDate")),
+        (None, "b", ("False", "UpToDate")),
+    ],
+)
+def test_a_release_that_makes_other_pods_waits_for_the_next_start(
+    labels: Any, revision: str, expected: tuple[str, str]
+) -> None:
+    made = pod(ready=True, meta={"labels": labels})
+    observed = Observed(
+        server=server(),
+        made=True,
+        annotations=made_from(),
+        revision=revision,
+        pods=(made,),
+        flavors={"cpu-small": flavor()},
+    )
+    assert said(server_status(observed, NOW))[:2] == expected
+    # A change of its owner's comes first.
+    changed = replace(observed, server=server(image="torch:2"))
+    assert said(server_status(changed, NOW))[:2] == ("True", "SpecChanged")
 
 
 def test_a_node_that_is_silent_does_not_say_that_nobody_works_there() -> None:

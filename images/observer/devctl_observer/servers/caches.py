@@ -67,6 +67,7 @@ class Caches:
             made=own is not None,
             scale=(own.spec.replicas if own and own.spec else None) or 0,
             annotations=(own.metadata.annotations if own and own.metadata else None) or {},
+            revision=(own.status.updateRevision if own and own.status else None) or "",
             pods=pods,
             around=Surroundings(claims, children.warnings_about(about), children.lost_nodes()),
             flavors={flavor.metadata.name: flavor for flavor in self.flavors},

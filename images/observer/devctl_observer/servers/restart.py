@@ -28,7 +28,7 @@ def advice(server: Server, obstacle: str) -> str:
 
 
 def restart_condition(
-    server: Server, made: MadeFrom | None, then: str, *, running: bool
+    server: Server, made: MadeFrom | None, then: str, *, running: bool, revised: bool
 ) -> dict[str, Any]:
     """The RestartRequired condition.
 
@@ -37,6 +37,7 @@ def restart_condition(
         made: What the pods are made from; None where that is not known.
         then: What to do about a change.
         running: Whether it has pods that are to stay.
+        revised: Whether some of these are of an earlier revision of its StatefulSet.
     """
     kind = Condition.RESTART_REQUIRED
     if not running:
@@ -45,6 +46,10 @@ def restart_condition(
         message = "it is not recorded what the pods were made from; the next start uses the spec"
         return condition(kind, UNKNOWN, "NotRecorded", message)
     changed = changes(server.pod_spec, made.spec)
+    if not changed and revised:
+        # A release of ours has changed what it makes from the same spec.
+        message = f"devctl makes servers in another way since this one started; {then}"
+        return condition(kind, TRUE, "TemplateChanged", message)
     if not changed:
         return condition(kind, FALSE, "UpToDate", "the server runs on its spec as it is")
     have = "has" if len(changed) == 1 else "have"

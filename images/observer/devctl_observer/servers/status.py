@@ -54,6 +54,8 @@ class Observed:
     """How many pods its StatefulSet is to have."""
     annotations: Mapping[str, str] = field(default_factory=dict)
     """Those of its StatefulSet: what its pods are made from."""
+    revision: str = ""
+    """The revision that its StatefulSet would make pods from now; empty where that is not known."""
     pods: Sequence[Pod] = ()
     around: Surroundings = field(default_factory=Surroundings)
     flavors: Mapping[str, Flavor] = field(default_factory=dict)
@@ -92,8 +94,9 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
         for pod in seen.pods
     ]
     # As the role judges it: what nobody works in, it makes anew from the spec.
-    occupied = any(is_occupied(pod.to_dict()) for pod in seen.pods)
+    occupied = [pod for pod in seen.pods if is_occupied(pod.to_dict())]
     lasting = runs_on if occupied and not server.ends else []
+    revised = any(_revision(pod) not in {"", seen.revision} for pod in occupied if seen.revision)
     then = advice(server, problem or obstacle(server))
     ready = condition(
         Condition.READY, word(verdict.phase is Phase.RUNNING), verdict.reason, verdict.message
@@ -103,7 +106,7 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
         drift_condition(lasting, made, flavor or problem, then),
         _idle(server),
         ready,
-        restart_condition(server, made, then, running=bool(lasting)),
+        restart_condition(server, made, then, running=bool(lasting), revised=revised),
     ]
     running = [r for r in replicas if r.verdict.phase is Phase.RUNNING and r.ordinal < size]
     status: dict[str, Any] = {
@@ -142,6 +145,12 @@ def _started(replicas: Sequence[Replica]) -> str | None:
     starts = [r.pod.status.startTime for r in replicas if r.pod and r.pod.status]
     known = [start for start in starts if start is not None]
     return to_text(min(known)) if known else None
+
+
+def _revision(pod: Pod) -> str:
+    """The revision of the StatefulSet that a pod was made from."""
+    labels = (pod.metadata.labels if pod.metadata else None) or {}
+    return str(labels.get("controller-revision-hash", ""))
 
 
 def _expires(server: Server, now: datetime) -> str | None:

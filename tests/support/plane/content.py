@@ -79,10 +79,12 @@ def administrators() -> Thing:
     }
 
 
-def configuration(kubectl: Path, overlay: str = "local") -> list[Thing]:
+def configuration(
+    kubectl: Path, overlay: str = "local", checkout: Path = REPOSITORY
+) -> list[Thing]:
     """An overlay of config/ less what would be a pod: those programs are processes here."""
     text = subprocess.run(
-        [kubectl, "kustomize", REPOSITORY / "config" / overlay],
+        [kubectl, "kustomize", checkout / "config" / overlay],
         check=True,
         capture_output=True,
         text=True,
@@ -91,7 +93,8 @@ def configuration(kubectl: Path, overlay: str = "local") -> list[Thing]:
     return sorted(found, key=lambda thing: thing["kind"] not in _FIRST)
 
 
-def everything(kubectl: Path) -> str:
+def everything(kubectl: Path, checkout: Path = REPOSITORY) -> str:
     """All of it as one list."""
-    items = [administrators(), *map(storage_class, CLASSES), *configuration(kubectl)]
+    found = configuration(kubectl, checkout=checkout)
+    items = [administrators(), *map(storage_class, CLASSES), *found]
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})

@@ -22,7 +22,6 @@ from devctl.local.paths import REPOSITORY
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-PACKAGE = REPOSITORY / "images/operator"
 OPERATOR_PORT, RUNNER_PORT, OBSERVER_PORT = 6789, 8082, 6790
 # A process that is alone has nobody to wait for: a dead one's lease would keep it for 15 s.
 _ELECTION = "--leader-elect"
@@ -73,9 +72,10 @@ class OperatorProcess:
         folder: Where its files and logs go.
         modules: Folders of Python modules that come before all others.
         place: Where it runs, and whether with others.
+        checkout: Of which release its roles and plugins are.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what makes one differ from another
         self,
         program: Path,
         python: Path,
@@ -83,15 +83,17 @@ class OperatorProcess:
         folder: Path,
         *modules: Path,
         place: Place = ALONE,
+        checkout: Path = REPOSITORY,
     ) -> None:
         """Write what it reads, and start nothing yet."""
+        self._checkout = checkout
         folder.mkdir(exist_ok=True)
         self._folder, self._python, self._modules = folder, python, modules
         self._address = place.address
         self._programs()
-        watches = yaml.safe_load((REPOSITORY / "watches.yaml").read_text())
+        watches = yaml.safe_load((checkout / "watches.yaml").read_text())
         for watch in watches:
-            watch["role"] = watch["role"].replace("/opt/operator", str(REPOSITORY))
+            watch["role"] = watch["role"].replace("/opt/operator", str(checkout))
         file = folder / "watches.yaml"
         file.write_text(yaml.safe_dump(watches))
         environment = self._environment(kubeconfig, file)
@@ -150,42 +152,46 @@ class OperatorProcess:
         for name, module in _BIN.items():
             # As the image starts them: without the site module.
             options = "-SP" if module == "client" else "-P"
-            text = f'#!{self._python} {options}\nimport sys\n\nsys.path.insert(0, "{PACKAGE}")\n'
+            package = self._checkout / "images/operator"
+            text = f'#!{self._python} {options}\nimport sys\n\nsys.path.insert(0, "{package}")\n'
             text += f"from devctl_runner.{module} import main\n\nsys.exit(main())\n"
             program = folder / name
             program.write_text(text)
             program.chmod(0o755)
 
     def _environment(self, kubeconfig: Path, watches: Path) -> Mapping[str, str]:
-        plugins, home = REPOSITORY / "plugins", self._folder / "home"
+        plugins, home = self._checkout / "plugins", self._folder / "home"
+        package = self._checkout / "images/operator"
         home.mkdir(exist_ok=True)
         ansible = {
             "HOME": home,
             "LOCAL_TEMP": home / "tmp",
             "REMOTE_TEMP": home / "tmp",
             "CONFIG": home / "none.cfg",
-            "ROLES_PATH": REPOSITORY / "roles",
-            "ACTION_PLUGINS": plugins / "action",
+            "ROLES_PATH": self._checkout / "roles",
             "GATHERING": "explicit",
         }
+        for kind in ("action", "filter", "lookup"):
+            if (plugins / kind).exists():
+                ansible[f"{kind.upper()}_PLUGINS"] = plugins / kind
         return {
             "PATH": f"{self._folder / 'bin'}:{self._python.parent}:{os.environ['PATH']}",
             "HOME": str(home),
             "LC_ALL": "C.UTF-8",
             "KUBECONFIG": str(kubeconfig),
-            "PYTHONPATH": ":".join(map(str, (*self._modules, PACKAGE, plugins, REPOSITORY))),
+            "PYTHONPATH": ":".join(map(str, (*self._modules, package, plugins, self._checkout))),
             "PYTHONDONTWRITEBYTECODE": "1",
             "DEVCTL_RUNNER_DIR": str(self._folder / "daemon"),
             "DEVCTL_RUNNER_WATCHES": str(watches),
             "DEVCTL_RUNNER_METRICS_PORT": str(RUNNER_PORT),
-            **image_settings(),
+            **image_settings(self._checkout),
             **{f"ANSIBLE_{name}": str(value) for name, value in ansible.items()},
         }
 
 
-def image_settings() -> dict[str, str]:
+def image_settings(checkout: Path = REPOSITORY) -> dict[str, str]:
     """What the operator's image says of the warm runner."""
-    text = (PACKAGE / "Containerfile").read_text()
+    text = (checkout / "images/operator/Containerfile").read_text()
     names = ("DEVCTL_RUNNER_PRELOAD", "DEVCTL_RUNNER_IN_PROCESS")
     return {name: text.partition(f'{name}="')[2].partition('"')[0] for name in names}
 
@@ -198,17 +204,24 @@ class ObserverProcess(Process):
         folder: Where its files and logs go.
         name: Apart from others that run beside it.
         port: Of its probes.
+        checkout: Of which release it is.
     """
 
     def __init__(
-        self, kubeconfig: Path, folder: Path, name: str = "observer", port: int = OBSERVER_PORT
+        self,
+        kubeconfig: Path,
+        folder: Path,
+        name: str = "observer",
+        port: int = OBSERVER_PORT,
+        checkout: Path = REPOSITORY,
     ) -> None:
         """Start nothing yet; its clocks are right."""
         self.clocks = folder / f"{name}.clocks"
         self._own = 0.0
         self._port = port
-        program = REPOSITORY / "tests/support/stepped_observer.py"
+        program = checkout / "tests/support/stepped_observer.py"
         settings = {
+            "PYTHONPATH": f"{checkout / 'images/observer'}:{checkout}",
             "KUBECONFIG": str(kubeconfig),
             "DEVCTL_PROBES_PORT": str(port),
             # As in a pod whose container the kubelet starts again: the next one is the heir.

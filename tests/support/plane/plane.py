@@ -14,6 +14,8 @@ from support.plane.namespaces import ADDRESS
 from support.plane.parts import ObserverProcess, OperatorProcess
 from support.plane.process import Process
 
+from devctl.local.paths import REPOSITORY
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -48,13 +50,28 @@ class Plane:
         namespaces.enter(self.folder / "runs")
         self.control.start()
         self.kwok.start()
-        super_admin = Kubectl(self.kubectl.program, self.pki.kubeconfig("super-admin"))
         nodes = [content.node(name, n) for n, name in enumerate(content.NODES)]
         listed = {"apiVersion": "v1", "kind": "List", "items": nodes}
-        super_admin("create", "-f", "-", input=json.dumps(listed))
+        self._super_admin("create", "-f", "-", input=json.dumps(listed))
+        self.install()
+
+    def install(self, checkout: Path = REPOSITORY) -> None:
+        """Apply all of config/ but its pods, of this or of another release."""
         apply = ("apply", "--server-side", "--force-conflicts", "--field-manager=devctl-deploy")
-        everything = content.everything(self.kubectl.program)
-        super_admin(*apply, "-f", "-", input=everything)
+        everything = content.everything(self.kubectl.program, checkout)
+        self._super_admin(*apply, "-f", "-", input=everything)
+
+    def release(self, checkout: Path) -> tuple[OperatorProcess, ObserverProcess]:
+        """Operator and observer of another release, for when the plane's own are away."""
+        operator, observer = (self.account(f"devctl-{part}") for part in ("operator", "observer"))
+        program = self._programs["ansible-operator"] / "ansible-operator"
+        folder = self.folder / checkout.name
+        folder.mkdir()
+        return (
+            OperatorProcess(program, self._python, operator, folder, checkout=checkout),
+            # Of the same name, and so each other's heir.
+            ObserverProcess(observer, folder, checkout=checkout),
+        )
 
     def stop(self) -> None:
         """End everything."""
@@ -104,6 +121,10 @@ class Plane:
         file = self.folder / f"{namespace}-{name}.conf"
         file.write_text(json.dumps(config))
         return file
+
+    @property
+    def _super_admin(self) -> Kubectl:
+        return Kubectl(self.kubectl.program, self.pki.kubeconfig("super-admin"))
 
     def _kwok(self) -> list[str | Path]:
         file = self.folder / "stages.yaml"

@@ -29,7 +29,8 @@ name: apply
 short_description: Make the cluster hold what the role's templates render
 description:
   - Server-side apply of every manifest in the owner's namespace, then deletion of the owner's
-    objects of the prune kinds that are no longer rendered.
+    objects of the prune kinds that are no longer rendered. Where the owner is in no namespace, each
+    manifest says where it belongs.
   - An object that is not the owner's is never touched; the run then fails before its first write.
   - PersistentVolumeClaims get no owner reference and are never deleted. Manifests annotated
     devops.yourcompany.com/create-only=true are made if absent and never changed.

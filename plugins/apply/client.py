@@ -35,11 +35,11 @@ _NO_OBJECTS = "1"
 
 @dataclass
 class Cluster:
-    """One namespace of a cluster, seen by one field manager.
+    """A cluster, seen from one namespace by one field manager.
 
     Attributes:
         client: The official dynamic client, from `apply.connection`.
-        namespace: Where everything is read and written; empty to read what is in none.
+        namespace: Where lists look; empty for everywhere.
         field_manager: The name under which the server records what is ours.
         dry_run: Ask the server what it would do, and write nothing.
         retry: The pauses that the whole run may make.
@@ -66,7 +66,10 @@ class Cluster:
         """Every object of a kind that carries all the labels."""
         # Equality only: the operator's proxy answers those from its cache.
         selector = ",".join(f"{label}={value}" for label, value in labels.items()) or None
-        found = self._ask(f"{kind.kind} list", self._handle(kind).get, label_selector=selector)
+        handle = self._handle(kind)
+        found = self._ask(
+            f"{kind.kind} list", handle.get, label_selector=selector, namespace=self.namespace
+        )
         # Items of a list come without what the list says once.
         heading = {"apiVersion": kind.api_version, "kind": kind.kind}
         return [item | heading for item in found.get("items") or []]
@@ -74,7 +77,7 @@ class Cluster:
     def get(self, key: Key) -> Manifest | None:
         """One object, if it exists."""
         try:
-            return self._ask(str(key), self._handle(key.kind).get, name=key.name)
+            return self._ask(str(key), self._at(key).get, name=key.name, namespace=key.namespace)
         except NotFoundError:
             return None
 
@@ -86,7 +89,7 @@ class Cluster:
         try:
             answer = self._handle(key.kind).get(
                 name=key.name,
-                namespace=self.namespace,
+                namespace=key.namespace,
                 serialize=False,
                 _request_timeout=_TIMEOUT,
             )
@@ -119,12 +122,14 @@ class Cluster:
             StaleReadError: The object is no longer what was read.
             ApplyError: The server refused it, or cannot be reached.
         """
+        key = key_of(manifest)
         return self._ask(
-            self._describe(key_of(manifest)),
+            str(key),
             # Not `server_side_apply`, whose JSON is no YAML (yaml_text says why). The parameter in
             # the type makes the client send the text as it is; the server does not look at it.
-            self._handle(key_of(manifest).kind).patch,
-            name=manifest["metadata"]["name"],
+            self._at(key).patch,
+            name=key.name,
+            namespace=key.namespace,
             body=yaml_text.dump(manifest),
             content_type="application/apply-patch+yaml; charset=utf-8",
             field_manager=self.field_manager,
@@ -146,9 +151,9 @@ class Cluster:
             ApplyError: The server refused it, or cannot be reached.
         """
         key = key_of(status)
-        path = self._handle(key.kind).path(key.name, self.namespace)
+        path = self._at(key).path(key.name, key.namespace)
         self._request(
-            self._describe(key),
+            str(key),
             lambda **options: self.client.request("patch", f"{path}/status", **options),
             body=yaml_text.dump(status),
             content_type="application/apply-patch+yaml; charset=utf-8",
@@ -179,11 +184,24 @@ class Cluster:
             # In here: with a body, the server does not look at the query.
             options["dryRun"] = ["All"]
         try:
-            handle = self._handle(key.kind)
-            describe = self._describe(key)
-            self._ask(describe, handle.delete, name=key.name, body=options)
+            handle = self._at(key)
+            self._ask(str(key), handle.delete, name=key.name, namespace=key.namespace, body=options)
         except NotFoundError:
             return
+
+    def _at(self, key: Key) -> Resource:
+        """The handle of an object's kind.
+
+        Raises:
+            ApplyError: It has a namespace and its kind has none, or the other way round.
+        """
+        handle = self._handle(key.kind)
+        if handle.namespaced and not key.namespace:
+            raise ApplyError(Reason.INVALID, f"{key} lacks a namespace, and so does its owner")
+        if key.namespace and not handle.namespaced:
+            message = f"{key} is of a kind without namespaces, which no object in one can own"
+            raise ApplyError(Reason.INVALID, message)
+        return handle
 
     def _handle(self, kind: Kind) -> Resource:
         if kind not in self._handles:
@@ -193,11 +211,8 @@ class Cluster:
     def _read_path(self, path: str) -> Manifest:
         return self._request(path, lambda **options: self.client.request("get", path, **options))
 
-    def _describe(self, key: Key) -> str:
-        return f"{key.kind.kind} {self.namespace}/{key.name}"
-
     def _ask(self, subject: str, call: Callable[..., Any], **options: Any) -> Manifest:
-        return self._request(subject, call, namespace=self.namespace, **options)
+        return self._request(subject, call, **options)
 
     def _request(self, subject: str, call: Callable[..., Any], **options: Any) -> Manifest:
         """One request, again while the fault is a passing one and the run has time left.

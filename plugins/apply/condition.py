@@ -62,7 +62,9 @@ def status_manifest(
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],
         # The UID: an object of that name that was made since is another one.
-        "metadata": {name: metadata[name] for name in ("name", "namespace", "uid")},
+        "metadata": {
+            name: metadata[name] for name in ("name", "namespace", "uid") if name in metadata
+        },
         "status": {"conditions": [wanted | {"lastTransitionTime": since}]},
     }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from apply.errors import ApplyError, FieldConflictError, StaleReadError
 from apply.manifests import CREATE_ONLY, Key, Kind, Manifest, is_marked, key_of
-from apply.ownership import Owner, is_prunable, place, refuse_foreign, refuse_going
+from apply.ownership import Owner, is_prunable, refuse_foreign, refuse_going
 from apply.settled import is_settled
 from devctl.api.applied import Reason
 
@@ -88,13 +88,14 @@ def _pass(cluster: Cluster, goal: Goal, remove: list[Manifest], report: Report) 
 def _remove(cluster: Cluster, goal: Goal, thing: Manifest, report: Report) -> None:
     """Delete an object exactly as it was when that was decided."""
     if not is_prunable(thing, goal.owner, goal.identity):
-        message = f"{place(thing)} is not {goal.owner}'s to remove"
+        message = f"{key_of(thing)} is not {goal.owner}'s to remove"
         raise ApplyError(Reason.CONFLICT, message)
     try:
         cluster.delete(thing)
     except StaleReadError as error:
         # Not read again here: what has changed may be what it was decided by.
-        message = f"{place(thing)} was to be removed and has changed meanwhile; it is left: {error}"
+        what = f"{key_of(thing)} was to be removed and has changed meanwhile"
+        message = f"{what}; it is left: {error}"
         raise ApplyError(Reason.UNAVAILABLE, message) from error
     report.deleted(thing)
 

@@ -33,14 +33,21 @@ class Kind(NamedTuple):
 
 
 class Key(NamedTuple):
-    """What names an object inside the owner's namespace."""
+    """What names an object."""
 
     kind: Kind
     name: str
+    namespace: str = ""
+    """Empty for one that is in none."""
 
     def __str__(self) -> str:
         """As people name it."""
-        return f"{self.kind.kind} {self.name}"
+        return f"{self.kind.kind} {place(self.namespace, self.name)}"
+
+
+def place(namespace: str, name: str) -> str:
+    """A name and where that is, as people write it."""
+    return f"{namespace}/{name}" if namespace else name
 
 
 def kind_of(thing: Mapping[str, Any]) -> Kind:
@@ -50,7 +57,8 @@ def kind_of(thing: Mapping[str, Any]) -> Kind:
 
 def key_of(thing: Mapping[str, Any]) -> Key:
     """What names an object."""
-    return Key(kind_of(thing), str(thing["metadata"]["name"]))
+    metadata = thing["metadata"]
+    return Key(kind_of(thing), str(metadata["name"]), str(metadata.get("namespace", "")))
 
 
 def is_marked(thing: Mapping[str, Any], annotation: str) -> bool:
@@ -104,15 +112,19 @@ def _check(template: str, manifest: object) -> None:
 
 
 def stamp(manifest: Manifest, owner: Owner, identity: Mapping[str, str]) -> Manifest:
-    """The manifest in the owner's namespace, with the identity labels and, unless data, its owner.
+    """The manifest with the identity labels and, unless it is data, its owner.
+
+    It is put into the owner's namespace. Where the owner is in none, the manifest says itself where
+    it belongs: Kubernetes lets such an owner have objects anywhere.
 
     Raises:
         ApplyError: The manifest names another namespace, or gives an identity label another value.
     """
     metadata = manifest["metadata"]
     where = key_of(manifest)
-    if metadata.get("namespace", owner.namespace) != owner.namespace:
-        message = f"{where} is meant for namespace {metadata['namespace']}, not {owner.namespace}"
+    namespace = owner.namespace or where.namespace
+    if where.namespace not in {"", namespace}:
+        message = f"{where} is not meant for the owner's namespace, {namespace}"
         raise ApplyError(Reason.INVALID, message)
     labels = dict(metadata.get("labels") or {})
     for label, value in identity.items():
@@ -121,7 +133,9 @@ def stamp(manifest: Manifest, owner: Owner, identity: Mapping[str, str]) -> Mani
                 f"{where} sets the label {label}, by which its owner is known, to another value"
             )
             raise ApplyError(Reason.INVALID, message)
-    stamped = metadata | {"namespace": owner.namespace, "labels": {**labels, **identity}}
+    stamped = metadata | {"labels": {**labels, **identity}}
+    if namespace:
+        stamped["namespace"] = namespace
     if not is_retained(manifest):
         stamped["ownerReferences"] = [owner.reference()]
     return manifest | {"metadata": stamped}

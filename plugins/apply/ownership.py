@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from apply.errors import ApplyError
-from apply.manifests import is_retained, key_of
+from apply.manifests import is_retained, key_of, place
 from devctl.api.applied import Reason
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ class Owner:
     kind: str
     name: str
     namespace: str
+    """Empty for one that is in none."""
     uid: str
 
     @classmethod
@@ -36,7 +37,7 @@ class Owner:
                 str(resource["apiVersion"]),
                 str(resource["kind"]),
                 str(metadata["name"]),
-                str(metadata["namespace"]),
+                str(metadata.get("namespace", "")),
                 str(metadata["uid"]),
             )
         except (KeyError, TypeError) as error:
@@ -47,7 +48,7 @@ class Owner:
 
     def __str__(self) -> str:
         """As people name it."""
-        return f"{self.kind} {self.namespace}/{self.name}"
+        return f"{self.kind} {place(self.namespace, self.name)}"
 
     def reference(self) -> dict[str, Any]:
         """The owner reference that its objects carry."""
@@ -105,9 +106,9 @@ def refuse_going(existing: Iterable[Mapping[str, Any]], owner: Owner) -> None:
     for thing in existing:
         reference = controller_of(thing)
         if thing["metadata"].get("deletionTimestamp"):
-            raise ApplyError(Reason.TERMINATING, f"{place(thing)} is still being deleted")
+            raise ApplyError(Reason.TERMINATING, f"{key_of(thing)} is still being deleted")
         if reference and owner.was(reference):
-            message = f"{place(thing)} belongs to a deleted {owner} and has yet to go"
+            message = f"{key_of(thing)} belongs to a deleted {owner} and has yet to go"
             raise ApplyError(Reason.TERMINATING, message)
 
 
@@ -116,12 +117,12 @@ def _refuse_foreign(thing: Mapping[str, Any], owner: Owner, identity: Mapping[st
     if reference and reference["uid"] == owner.uid:
         return
     if reference and not owner.was(reference):
-        holder = f"{reference['kind']} {owner.namespace}/{reference['name']}"
-        message = f"{place(thing)} exists and belongs to {holder}, not to {owner}"
+        holder = f"{reference['kind']} {place(owner.namespace, reference['name'])}"
+        message = f"{key_of(thing)} exists and belongs to {holder}, not to {owner}"
         raise ApplyError(Reason.CONFLICT, message)
     if not has_identity(thing, identity):
         labels = ", ".join(f"{label}={value}" for label, value in identity.items())
-        message = f"{place(thing)} exists and is not known as {owner}'s: it lacks {labels}"
+        message = f"{key_of(thing)} exists and is not known as {owner}'s: it lacks {labels}"
         raise ApplyError(Reason.CONFLICT, message)
 
 
@@ -135,9 +136,3 @@ def is_prunable(thing: Mapping[str, Any], owner: Owner, identity: Mapping[str, s
         and not is_retained(thing)
         and not thing["metadata"].get("deletionTimestamp")
     )
-
-
-def place(thing: Mapping[str, Any]) -> str:
-    """An object and where it is, as people name it."""
-    key = key_of(thing)
-    return f"{key.kind.kind} {thing['metadata']['namespace']}/{key.name}"

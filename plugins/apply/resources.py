@@ -19,10 +19,9 @@ from devctl.api.labels import GROUP, VERSION
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# Kinds and the name of their collection.
+# Kinds in namespaces, and the name of their collection.
 KNOWN = {
     Kind(f"{GROUP}/{VERSION}", "DevServer"): "devservers",
-    Kind(f"{GROUP}/{VERSION}", "DevServerFlavor"): "devserverflavors",
     Kind(f"{job.GROUP}/{job.VERSION}", job.KIND): job.PLURAL,
     Kind("v1", "ConfigMap"): "configmaps",
     Kind("v1", "PersistentVolumeClaim"): "persistentvolumeclaims",
@@ -31,6 +30,10 @@ KNOWN = {
     Kind("v1", "Service"): "services",
     Kind("apps/v1", "StatefulSet"): "statefulsets",
 }
+
+
+# Those that are in none.
+KNOWN_EVERYWHERE = {Kind(f"{GROUP}/{VERSION}", "DevServerFlavor"): "devserverflavors"}
 
 
 def find(kind: Kind, ask: Callable[[str], Mapping[str, Any]], client: Any) -> Resource:
@@ -42,22 +45,25 @@ def find(kind: Kind, ask: Callable[[str], Mapping[str, Any]], client: Any) -> Re
         client: The dynamic client that the handle is to use.
 
     Raises:
-        ApplyError: The API does not serve the kind, or not inside namespaces.
+        ApplyError: The API does not serve the kind.
     """
     group, _, version = kind.api_version.rpartition("/")
-    plural = KNOWN.get(kind) or _discover(kind, ask)
+    namespaced = kind not in KNOWN_EVERYWHERE
+    plural = KNOWN.get(kind) or KNOWN_EVERYWHERE.get(kind)
+    if plural is None:
+        plural, namespaced = _discover(kind, ask)
     return Resource(
         prefix="apis" if group else "api",
         group=group,
         api_version=version,
         kind=kind.kind,
-        namespaced=True,
+        namespaced=namespaced,
         name=plural,
         client=client,
     )
 
 
-def _discover(kind: Kind, ask: Callable[[str], Mapping[str, Any]]) -> str:
+def _discover(kind: Kind, ask: Callable[[str], Mapping[str, Any]]) -> tuple[str, bool]:
     prefix = "apis" if "/" in kind.api_version else "api"
     try:
         served = ask(f"/{prefix}/{kind.api_version}")["resources"]
@@ -65,8 +71,5 @@ def _discover(kind: Kind, ask: Callable[[str], Mapping[str, Any]]) -> str:
         served = []
     for resource in served:
         if resource["kind"] == kind.kind and "/" not in resource["name"]:
-            if resource["namespaced"]:
-                return str(resource["name"])
-            message = f"{kind.kind} is not namespaced; an owner's objects are in its own namespace"
-            raise ApplyError(Reason.INVALID, message)
+            return str(resource["name"]), bool(resource["namespaced"])
     raise ApplyError(Reason.INVALID, f"the API serves no {kind.kind} in {kind.api_version}")

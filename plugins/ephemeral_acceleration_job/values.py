@@ -53,5 +53,5 @@ def values(
             "pod": pod_values(job) if decision is Decision.MAKE else None,
         },
         remove=[pod] if pod and decision is Decision.REMOVE else [],
-        update_only=frozenset([Key(CLAIM, name)] if begun else []),
+        update_only=frozenset([Key(CLAIM, name, job["metadata"]["namespace"])] if begun else []),
     )

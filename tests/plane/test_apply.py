@@ -113,9 +113,11 @@ def apply(
     """Runs the role for manifests, in the name of an object `ada`; the task's result."""
     made = create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "ada"}})
 
-    def run(*manifests: Manifest, value: str = "", **variables: Any) -> dict[str, Any]:
+    def run(
+        *manifests: Manifest, value: str = "", of: Manifest = made, **variables: Any
+    ) -> dict[str, Any]:
         names = {"manifests": manifests, "value": value}
-        owner = made | {"given": {"identity": IDENTITY, "names": names}}
+        owner = of | {"given": {"identity": IDENTITY, "names": names}}
         done = runner.run("warm", runner.folder / "role", {"owner": owner, **variables})
         found = [event for event in done.events if "res" in event["event_data"]]
         assert found, done.output
@@ -124,6 +126,14 @@ def apply(
         return result
 
     return run
+
+
+@pytest.fixture
+def user(kubectl: Kubectl, namespace: str) -> Iterator[Manifest]:
+    """An object that is in no namespace, called as the test's."""
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "rules": []}
+    yield kubectl.api.create(role | {"metadata": {"name": namespace}})
+    kubectl.api.delete("clusterrole", namespace)
 
 
 def actions(result: dict[str, Any]) -> dict[str, str]:
@@ -451,3 +461,27 @@ def test_what_is_there_by_now_is_not_taken_for_what_was_to_be_made(
             cluster.delete(made)
 
     assert [get(name) for name in there] == before
+
+
+def test_an_owner_without_a_namespace_has_objects_anywhere_and_they_go_with_it(
+    apply: Callable[..., dict[str, Any]], user: Manifest, kubectl: Kubectl, namespace: str
+) -> None:
+    everywhere = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
+    other = f"{namespace}-other"
+    everything = (
+        config("a", namespace=namespace),
+        config("a", namespace="default"),
+        everywhere | {"metadata": {"name": other}, "rules": []},
+    )
+    result = apply(*everything, of=user)
+    assert not result["failed"], result.get("msg")
+    assert not apply(*everything, of=user)["changed"]
+
+    pruned = apply(everything[0], of=user, prune=CONFIG_MAPS)["pruned"]
+    assert [gone["name"] for gone in pruned] == ["a"]
+    assert kubectl.api.get("configmap", "a", "default") is None
+    assert kubectl.api.get("configmap", "a", namespace)
+
+    kubectl.api.delete("clusterrole", namespace)
+    for where in (("configmap", "a", namespace), ("clusterrole", other, None)):
+        wait_until(lambda at=where: kubectl.api.get(*at) is None, f"{where} goes")  # type: ignore[misc]

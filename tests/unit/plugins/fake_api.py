@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,11 @@ def failure(
     error.body = json.dumps({"kind": "Status", "message": message, "details": {"causes": causes}})
     error.headers = headers
     return error
+
+
+def _anywhere(path: str) -> str:
+    """The path of an object in a list of all namespaces."""
+    return re.sub("/namespaces/[^/]+", "", path)
 
 
 @dataclass
@@ -98,7 +104,7 @@ class FakeApi:
             found = [
                 {k: v for k, v in thing.items() if k not in {"apiVersion", "kind"}}
                 for at, thing in self.objects.items()
-                if at.startswith(path + "/")
+                if (at.startswith(path + "/") or _anywhere(at).startswith(path + "/"))
                 and wanted.items() <= (thing["metadata"].get("labels") or {}).items()
             ]
             return {"kind": "List", "items": found}

@@ -207,7 +207,7 @@ def test_what_goes_and_what_is_not_made_is_decided_with_the_values(
 ) -> None:
     apply()
     found = [api.objects[f"{CONFIG}/cfg"]]
-    other = Key(Kind("v1", "ConfigMap"), "other")
+    other = Key(Kind("v1", "ConfigMap"), "other", "team")
     names = {"wanted": True, "name": "other", "value": "x"}
 
     result = apply(values=lambda _: Values(names, found, frozenset([other])))

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CONFIG = "/api/v1/namespaces/team/configmaps"
-MANIFEST = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {}}
+METADATA = {"name": "a", "namespace": "team"}
+MANIFEST = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": METADATA, "data": {}}
 
 
 class Time:
@@ -126,7 +127,7 @@ def test_a_message_is_one_line() -> None:
 def test_what_does_not_exist_is_none() -> None:
     cluster = Cluster(FakeApi().client(), "team", "devctl-operator")
 
-    assert cluster.get(Key(Kind("v1", "ConfigMap"), "a")) is None
+    assert cluster.get(Key(Kind("v1", "ConfigMap"), "a", "team")) is None
 
 
 def test_the_environment_names_the_cluster(tmp_path: Path) -> None:

@@ -33,16 +33,18 @@ def run(
     *manifests: dict[str, Any],
     prune: frozenset[Kind] = frozenset(),
     dry_run: bool = False,
+    owner: Owner = OWNER,
     **goal: Any,
 ) -> dict[str, Any]:
     """One run; the result that its task would have."""
     api.requests.clear()
-    stamped = unique(stamp(manifest, OWNER, IDENTITY) for manifest in manifests)
+    stamped = unique(stamp(manifest, owner, IDENTITY) for manifest in manifests)
     report = Report()
     clock = iter(range(1000))
     retry = Retry(sleep=lambda _: None, clock=lambda: next(clock) / 10)
-    cluster = Cluster(api.client(), "team", "devctl-operator", dry_run=dry_run, retry=retry)
-    converge(cluster, Goal(OWNER, IDENTITY, stamped, prune, **goal), report)
+    where = owner.namespace
+    cluster = Cluster(api.client(), where, "devctl-operator", dry_run=dry_run, retry=retry)
+    converge(cluster, Goal(owner, IDENTITY, stamped, prune, **goal), report)
     return report.result()
 
 
@@ -350,7 +352,7 @@ def test_check_mode_removes_nothing() -> None:
 
 def test_what_is_only_updated_is_never_made() -> None:
     api = FakeApi()
-    only = frozenset({Key(Kind("v1", "ConfigMap"), "a")})
+    only = frozenset({Key(Kind("v1", "ConfigMap"), "a", "team")})
     assert not run(api, config("a"), update_only=only)["changed"]
     assert api.objects == {}
 
@@ -377,6 +379,48 @@ def test_check_mode_writes_nothing() -> None:
     assert api.objects == before
 
 
+EVERYWHERE = Owner("devops.yourcompany.com/v1", "DevServerUser", "ada", "", "u1")
+"""An owner that is in no namespace."""
+
+
+def test_an_owner_without_a_namespace_has_objects_anywhere() -> None:
+    api = FakeApi()
+    flavor = {"apiVersion": "devops.yourcompany.com/v1", "kind": "DevServerFlavor"}
+    everything = (
+        config("a", namespace="one"),
+        config("a", namespace="two"),
+        flavor | {"metadata": {"name": "a"}},
+    )
+    assert actions(run(api, *everything, owner=EVERYWHERE)) == ["created"] * 3
+    assert {path.replace("/apis/devops.yourcompany.com", "") for path in api.objects} == {
+        "/api/v1/namespaces/one/configmaps/a",
+        "/api/v1/namespaces/two/configmaps/a",
+        "/v1/devserverflavors/a",
+    }
+    for thing in api.objects.values():
+        (owner,) = thing["metadata"]["ownerReferences"]
+        assert (owner["kind"], owner["name"]) == ("DevServerUser", "ada")
+    assert not run(api, *everything, owner=EVERYWHERE)["changed"]
+
+    result = run(api, everything[0], owner=EVERYWHERE, prune=PRUNE)
+    assert [gone["name"] for gone in result["pruned"]] == ["a"]
+    assert "/api/v1/namespaces/two/configmaps/a" not in api.objects
+    said = str(refusal(api, config("b"), owner=EVERYWHERE))
+    assert said == "ConfigMap b lacks a namespace, and so does its owner"
+
+
+def test_what_another_has_in_one_of_its_namespaces_is_left_alone() -> None:
+    api = FakeApi()
+    api.put("/api/v1/namespaces/two/configmaps/a", config("a", namespace="two"))
+    error = refusal(
+        api, config("a", namespace="one"), config("a", namespace="two"), owner=EVERYWHERE
+    )
+    assert error.reason is Reason.CONFLICT
+    said = "ConfigMap two/a exists and is not known as DevServerUser ada's: it lacks managed-by="
+    assert str(error).startswith(said)
+    assert writes(api) == []
+
+
 def test_an_unknown_kind_is_asked_for() -> None:
     api = FakeApi()
     api.served["/apis/kueue.x-k8s.io/v1beta1"] = [
@@ -388,7 +432,8 @@ def test_an_unknown_kind_is_asked_for() -> None:
 
     assert actions(run(api, workload)) == ["created"]
     assert "/apis/kueue.x-k8s.io/v1beta1/namespaces/team/workloads/a" in api.objects
-    assert "is not namespaced" in str(refusal(api, workload | {"kind": "ClusterQueue"}))
+    said = str(refusal(api, workload | {"kind": "ClusterQueue"}))
+    assert said.startswith("ClusterQueue team/a is of a kind without namespaces")
     assert "serves no Cohort" in str(refusal(api, workload | {"kind": "Cohort"}))
 
 

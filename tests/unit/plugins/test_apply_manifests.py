@@ -94,7 +94,7 @@ def test_data_gets_labels_but_no_owner() -> None:
 
 
 def test_another_namespace_is_refused() -> None:
-    with pytest.raises(ApplyError, match="meant for namespace other, not team"):
+    with pytest.raises(ApplyError, match="other/ada is not meant for the owner's namespace, team"):
         stamp(manifest(namespace="other"), OWNER, IDENTITY)
     assert stamp(manifest(namespace="team"), OWNER, IDENTITY)
 

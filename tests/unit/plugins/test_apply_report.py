@@ -64,7 +64,7 @@ def test_a_difference_shows_values_but_no_secret() -> None:
 
     plain, secret = report.differences
     assert (plain["before"]["data"], plain["after"]["data"]) == ({"a": "old"}, {"a": "new"})
-    assert plain["before_header"] == "ConfigMap cfg"
+    assert plain["before_header"] == "ConfigMap team/cfg"
     assert secret["before"]["data"] == {"a": "(hidden)", "b": "(hidden)"}
     assert secret["after"]["data"] == {"a": "(hidden), changed", "b": "(hidden)"}
     assert not any(value in json.dumps(secret) for value in ("b2xk", "bmV3", "c2FtZQ=="))

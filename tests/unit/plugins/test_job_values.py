@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.plugins.jobs import FINISHED, Thing, claim, decided, expired, job, names, pod
 
-VOLUME = Key(Kind("v1", "PersistentVolumeClaim"), "artifacts-scan")
+VOLUME = Key(Kind("v1", "PersistentVolumeClaim"), "artifacts-scan", "team")
 RUNNING = {"phase": "Running"}
 GOING = {"deletionTimestamp": "now"}
 

@@ -289,9 +289,8 @@ def test_time_to_live_deletes_the_server_and_not_its_home(
     assert datetime.fromisoformat(status["expiresAt"]) - created == timedelta(days=1)
     home = kubectl.api.get("pvc", "home-box-0", namespace)
 
-    looks = plane.observer.figures()[LOOKS]
     clocks(DAY - 3500)
-    wait_until(lambda: plane.observer.figures()[LOOKS] > looks, "it looks again")
+    wait_until(lambda: condition(make.status(), "Expiring")["reason"] == "Soon", "notice is given")
     assert make.status()["phase"] == "Running"
     clocks(DAY)
     for kind, name in (("devserver", "box"), ("statefulset", "box"), ("pod", "box-0")):

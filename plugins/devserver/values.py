@@ -71,12 +71,15 @@ def values(  # noqa: PLR0913 - all that its task reads
     resources = flavor["resources"]
     limits, requests = resources.get("limits", {}), resources["requests"]
     size = live["persistentHomeSize"]
+    replicas = 0 if live.get("stopped", False) else nodes
+    # Where no pod is missing, no wake is for the StatefulSet's controller: it keeps what it has.
+    woken = server if len(pods) < replicas else statefulset
     names = {
         "name": name,
         "labels": labels,
-        "replicas": 0 if live.get("stopped", False) else nodes,
+        "replicas": replicas,
         "update_strategy": update_strategy(server, statefulset, pods, made),
-        "annotations": {MADE_FROM: made.to_text(), **_wake(server)},
+        "annotations": {MADE_FROM: made.to_text(), **_wake(woken)},
         "flavor": {FLAVOR: made.flavor, FLAVOR_GENERATION: str(made.generation)},
         "image": spec["image"],
         "ports": list(PORTS),
@@ -96,13 +99,13 @@ def values(  # noqa: PLR0913 - all that its task reads
     return Values(names)
 
 
-def _wake(server: Mapping[str, Any]) -> dict[str, str]:
-    """Why the role was woken, for whom it wakes in turn.
+def _wake(woken: Mapping[str, Any] | None) -> dict[str, str]:
+    """Why something was woken, for whom it wakes in turn.
 
     The StatefulSet's controller waits longer and longer after each pod that a quota refuses, up to
     a quarter of an hour. A change of any kind has it try at once.
     """
-    value = server["metadata"].get("annotations", {}).get(WAKE)
+    value = (woken or {}).get("metadata", {}).get("annotations", {}).get(WAKE)
     return {WAKE: str(value)} if value else {}
 
 

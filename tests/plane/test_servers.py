@@ -183,9 +183,9 @@ def test_a_server_is_woken_once_its_flavor_is_there(
 
 
 def test_a_server_that_waits_for_a_quota_starts_when_there_is_room(
-    server: DevServer, kubectl: Kubectl, plane: Plane
+    server: DevServer, kubectl: Kubectl
 ) -> None:
-    """Kubernetes tries again after a quarter of an hour at last."""
+    """Kubernetes tries again a quarter of an hour later at last, or when something changes."""
     kubectl("create", "quota", "team", "-n", server.namespace, "--hard=pods=0")
     taken_in = "--for=jsonpath={.status.hard.pods}=0"
     kubectl("wait", "quota/team", "-n", server.namespace, taken_in, "--timeout=60s")
@@ -197,14 +197,9 @@ def test_a_server_that_waits_for_a_quota_starts_when_there_is_room(
         ),
         "it waits for a quota",
     )
-    wait_until(lambda: bool(woken(server)), "its first wake has reached its StatefulSet")
-    before = woken(server)
-    wakes = plane.observer.figures()[WAKES]
-
+    wait_until(lambda: bool(woken(server)), "a wake has reached its StatefulSet")
     kubectl.api.patch("resourcequota", "team", {"spec": {"hard": {"pods": "5"}}}, server.namespace)
     server.wait("Ready")
-    assert plane.observer.figures()[WAKES] > wakes
-    assert woken(server) not in {before, ""}
 
 
 def woken(server: DevServer) -> str:

@@ -13,7 +13,7 @@ from devserver.values import identity
 from devserver.values import values as compute
 
 from devctl.api.applied import Reason
-from devctl.api.labels import FLAVOR, FLAVOR_GENERATION, MADE_FROM, OWNER
+from devctl.api.labels import FLAVOR, FLAVOR_GENERATION, MADE_FROM, OWNER, WAKE
 
 Thing = dict[str, Any]
 SMALL: Thing = {
@@ -329,3 +329,18 @@ def test_a_host_key_is_new_each_time_and_says_whose_it_is() -> None:
     assert one["private"].startswith("-----BEGIN OPENSSH PRIVATE KEY-----\n")
     assert one["public"].startswith("ssh-ed25519 ")
     assert one["public"].endswith(" lab\n")
+
+
+def test_a_wake_is_handed_on_while_a_pod_is_missing() -> None:
+    woken = server()
+    woken["metadata"]["annotations"] = {WAKE: "why"}
+    assert WAKE not in values(server())["annotations"]
+    handed = values(woken, stateful_set(values(server())), pods=[])
+    assert handed["annotations"][WAKE] == "why"
+
+    # It is kept, so that no run writes for nothing, and a later wake is not for the StatefulSet.
+    woken["metadata"]["annotations"] = {WAKE: "another"}
+    assert values(woken, stateful_set(handed), pods=[pod()])["annotations"][WAKE] == "why"
+    stopped = server(stopped=True)
+    stopped["metadata"]["annotations"] = {WAKE: "another"}
+    assert values(stopped, stateful_set(handed), pods=[])["annotations"][WAKE] == "why"

@@ -357,9 +357,9 @@ def test_what_is_about_to_go_is_waited_for(
         (config("a") | {"dta": {}}, "Invalid", ".dta: field not declared in schema"),
         (config("A_B"), "Invalid", 'ConfigMap "A_B" is invalid: metadata.name'),
         (config("a") | {"data": {"v": 5}}, "Invalid", "data"),
-        (config("a", namespace="default"), "Invalid", "meant for namespace default"),
+        (config("a", namespace="default"), "Invalid", "default/a is not meant for the owner"),
         (config("a", kind="Nothing"), "Invalid", "the API serves no Nothing in v1"),
-        (config("a", kind="Namespace"), "Invalid", "Namespace is not namespaced"),
+        (config("a", kind="Namespace"), "Invalid", "of a kind without namespaces"),
         (
             config("a") | {"apiVersion": "example.com/v1"},
             "Invalid",
@@ -426,7 +426,8 @@ def test_an_outdated_read_never_hits_its_successor(
 ) -> None:
     outdated = create(config("a", "first"))
     kubectl("delete", "configmap/a", "-n", namespace)
-    manifest = config("a", uid=outdated["metadata"]["uid"]) | {"data": {"other": "ours"}}
+    uid = outdated["metadata"]["uid"]
+    manifest = config("a", uid=uid, namespace=namespace) | {"data": {"other": "ours"}}
 
     with connect({"KUBECONFIG": str(kubeconfig)}) as client:
         cluster = Cluster(client, namespace, "devctl-operator")
@@ -454,9 +455,10 @@ def test_what_is_there_by_now_is_not_taken_for_what_was_to_be_made(
     with connect({"KUBECONFIG": str(kubeconfig)}) as client:
         cluster = Cluster(client, namespace, "devctl-operator")
         for manifest in (config("a"), config("b"), claim("c")):
+            manifest["metadata"]["namespace"] = namespace
             with pytest.raises(StaleReadError, match=manifest["kind"]):
                 cluster.make(manifest)
-            made = cluster.make(manifest | {"metadata": {"name": "new"}})
+            made = cluster.make(manifest | {"metadata": {"name": "new", "namespace": namespace}})
             assert made["metadata"]["resourceVersion"] != "1"
             cluster.delete(made)
 

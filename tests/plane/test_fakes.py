@@ -197,63 +197,68 @@ def test_only_what_was_read_is_deleted(client: Any) -> None:
 # What roles rely on.
 
 
+def placed(roles: ApplyCluster, name: str = "a", value: str = "x", **metadata: Any) -> Thing:
+    """The same with its namespace, as a role's manifests have it."""
+    return config(name, value, namespace=roles.namespace, **metadata)
+
+
 def test_what_is_made_is_made_once(roles: ApplyCluster) -> None:
-    made = roles.make(config())
+    made = roles.make(placed(roles))
     assert made["data"] == {"v": "x"}
     assert made["metadata"]["resourceVersion"] != "1"
     with pytest.raises(StaleReadError):
-        roles.make(config())
-    assert roles.get(Key(CONFIG, "a")) is not None
-    assert roles.get(Key(CONFIG, "b")) is None
+        roles.make(placed(roles))
+    assert roles.get(Key(CONFIG, "a", roles.namespace)) is not None
+    assert roles.get(Key(CONFIG, "b", roles.namespace)) is None
 
 
 def test_an_apply_changes_the_object_that_was_read(roles: ApplyCluster) -> None:
-    uid = roles.make(config())["metadata"]["uid"]
-    assert roles.apply(config("a", "y", uid=uid))["data"] == {"v": "y"}
+    uid = roles.make(placed(roles))["metadata"]["uid"]
+    assert roles.apply(placed(roles, "a", "y", uid=uid))["data"] == {"v": "y"}
     other = "00000000-0000-4000-8000-000000000000"
     for name in ("a", "none"):
         with pytest.raises(StaleReadError):
-            roles.apply(config(name, "z", uid=other))
-    same = roles.apply(config("a", "y", uid=uid))
-    assert roles.apply(config("a", "y", uid=uid)) == same, "nothing is written"
+            roles.apply(placed(roles, name, "z", uid=other))
+    same = roles.apply(placed(roles, "a", "y", uid=uid))
+    assert roles.apply(placed(roles, "a", "y", uid=uid)) == same, "nothing is written"
 
 
 def test_fields_of_others_are_theirs_until_they_are_taken(roles: ApplyCluster) -> None:
-    ApplyCluster(roles.client, roles.namespace, "others").make(config("a", "theirs"))
+    ApplyCluster(roles.client, roles.namespace, "others").make(placed(roles, "a", "theirs"))
     with pytest.raises(FieldConflictError) as conflict:
-        roles.apply(config("a", "ours"))
+        roles.apply(placed(roles, "a", "ours"))
     assert conflict.value.managers == {"others"}
-    assert roles.apply(config("a", "ours"), force=True)["data"] == {"v": "ours"}
+    assert roles.apply(placed(roles, "a", "ours"), force=True)["data"] == {"v": "ours"}
 
 
 def test_a_list_has_what_carries_all_labels(roles: ApplyCluster) -> None:
-    roles.make(config("a", labels={"x": "1", "y": "1"}))
-    roles.make(config("b", labels={"x": "1"}))
+    roles.make(placed(roles, "a", labels={"x": "1", "y": "1"}))
+    roles.make(placed(roles, "b", labels={"x": "1"}))
     names = [t["metadata"]["name"] for t in roles.list(CONFIG, {"x": "1", "y": "1"})]
     assert names == ["a"]
 
 
 def test_a_deletion_is_of_what_was_read(roles: ApplyCluster) -> None:
-    first = roles.make(config())
-    second = roles.apply(config("a", "y"))
+    first = roles.make(placed(roles))
+    second = roles.apply(placed(roles, "a", "y"))
     with pytest.raises(StaleReadError):
         roles.delete(first)
     roles.delete(second)
     roles.delete(second)
-    assert roles.get(Key(CONFIG, "a")) is None
+    assert roles.get(Key(CONFIG, "a", roles.namespace)) is None
 
 
 def test_a_dry_run_writes_nothing(roles: ApplyCluster) -> None:
-    made = roles.make(config())
+    made = roles.make(placed(roles))
     dry = ApplyCluster(roles.client, roles.namespace, "devctl-operator", dry_run=True)
-    assert dry.apply(config("a", "y"))["data"] == {"v": "y"}
-    dry.make(config("b"))
+    assert dry.apply(placed(roles, "a", "y"))["data"] == {"v": "y"}
+    dry.make(placed(roles, "b"))
     dry.delete(made)
-    found = roles.get(Key(CONFIG, "a"))
+    found = roles.get(Key(CONFIG, "a", roles.namespace))
     assert found
     assert found["data"] == {"v": "x"}
     with pytest.raises((ApplyError, StaleReadError)):
-        dry.make(config("a"))
+        dry.make(placed(roles, "a"))
 
 
 # What the observer relies on.

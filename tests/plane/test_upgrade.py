@@ -144,5 +144,6 @@ def test_up_and_down_again_restarts_nothing_and_leaves_nothing_stuck(
         pair.stop()
         running.end("succeed")
         running.wait("Succeeded")
-        server.delete()
-    assert "StatefulSet/changed" in made(server)
+        server.kubectl.api.delete("devserver", server.name, server.namespace)
+        wait_until(lambda: "Pod/lab-0" not in made(server), "it goes")
+    assert {"PersistentVolumeClaim/home-lab-0", "Pod/changed-0"} <= made(server).keys()

@@ -27,12 +27,10 @@ def ssh_proxy(client: Client, name: str, replica: int) -> int:
 
     # Ctrl-C is for ssh, which ends this with itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    ssh = ssh_of(client)
-    destination = ssh.destination(name, replica)
+    destination = ssh_of(client).destination(name, replica)
     try:
         return connect(
             client.cluster,
-            ssh,
             destination,
             source=0,
             output=1,

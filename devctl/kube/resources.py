@@ -41,7 +41,6 @@ def _global(group: str, version: str, kind: str, plural: str) -> Any:
 
 Pod = _namespaced("", "v1", "Pod", "pods")
 PersistentVolumeClaim = _namespaced("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
-Secret = _namespaced("", "v1", "Secret", "secrets")
 ConfigMap = _namespaced("", "v1", "ConfigMap", "configmaps")
 Event = _namespaced("", "v1", "Event", "events")
 Service = _namespaced("", "v1", "Service", "services")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from apply.errors import ApplyError, FieldConflictError, StaleReadError
-from apply.manifests import CREATE_ONLY, Key, Kind, Manifest, is_marked, key_of
-from apply.ownership import Owner, is_prunable, refuse_foreign, refuse_going
+from apply.manifests import CREATE_ONLY, SHARED, Key, Kind, Manifest, is_marked, key_of
+from apply.ownership import Owner, is_prunable, refuse_foreign, refuse_going, refuse_unshared
 from apply.settled import is_settled
 from devctl.api.applied import Reason
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 _LOOKS, _LOOK_SECONDS = 10, 0.02
 # Other controllers write into these, and the operator takes what one writes first for a change that
-# the role is to answer: a run for nothing, for each. That one is gone, the observer tells.
-_WITH_STATUS = {"PersistentVolumeClaim", "StatefulSet", "Deployment", "Job", "Pod"}
+# the role is to answer: a run for nothing, for each. That one is gone, the observer tells. Of
+# ConfigMaps a cluster may have thousands of others': watches.yaml blacklists them.
+_UNWATCHED = {"PersistentVolumeClaim", "StatefulSet", "Deployment", "Job", "Pod", "ConfigMap"}
 # Where, for whose owners and what the operator is known to watch. A process ends with its operator.
 _watched: set[tuple[str, str, Kind]] = set()
 
@@ -62,13 +63,16 @@ def converge(cluster: Cluster, goal: Goal, report: Report) -> None:
 
 def _pass(cluster: Cluster, goal: Goal, remove: list[Manifest], report: Report) -> None:
     existing = read(cluster, goal)
-    touched = [thing for key, thing in existing.items() if key in goal.manifests]
-    refuse_foreign(touched, goal.owner, goal.identity)
+    touched = {key: thing for key, thing in existing.items() if key in goal.manifests}
+    shared = {key for key in touched if is_marked(goal.manifests[key], SHARED)}
+    refuse_unshared((touched[key] for key in shared), goal.owner)
+    own = (thing for key, thing in touched.items() if key not in shared)
+    refuse_foreign(own, goal.owner, goal.identity)
     # Before what is going is refused: a claim may be waiting for the very pod that is removed.
     while remove:
         _remove(cluster, goal, remove[0], report)
         del remove[0]
-    refuse_going(touched, goal.owner)
+    refuse_going(touched.values(), goal.owner)
     for key, manifest in goal.manifests.items():
         before = existing.get(key)
         if before or key not in goal.update_only:
@@ -109,7 +113,7 @@ def have_watched(cluster: Cluster, owner: Owner, keys: Iterable[Key]) -> None:
     """
     for key in {key.kind: key for key in keys}.values():
         watch = (cluster.host, f"{owner.api_version} {owner.kind}", key.kind)
-        if key.kind.kind in _WITH_STATUS or watch in _watched:
+        if key.kind.kind in _UNWATCHED or watch in _watched:
             continue
         for _ in range(_LOOKS):
             if cluster.is_cached(key):

@@ -9,7 +9,7 @@ import yaml
 from apply.errors import ApplyError
 from apply.yaml_text import join_escapes
 from devctl.api.applied import Reason
-from devctl.api.labels import GROUP
+from devctl.api.labels import GROUP, MANAGED_BY, MANAGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,6 +20,11 @@ Manifest = dict[str, Any]
 
 # Made once if absent and never changed, as a generated key is.
 CREATE_ONLY = f"{GROUP}/create-only"
+
+# Of no owner: one for all of a namespace, and kept when the last of them goes.
+SHARED = f"{GROUP}/shared"
+# By which what is shared is known. Only we can write an annotation of ours (config/admission).
+SHARED_IDENTITY = {MANAGED_BY: MANAGER}
 
 # libyaml's parser is ten times faster, but not in every build of PyYAML.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -112,7 +117,7 @@ def _check(template: str, manifest: object) -> None:
 
 
 def stamp(manifest: Manifest, owner: Owner, identity: Mapping[str, str]) -> Manifest:
-    """The manifest with the identity labels and, unless it is data, its owner.
+    """The manifest with the identity labels and, unless it is data or shared, its owner.
 
     It is put into the owner's namespace. Where the owner is in none, the manifest says itself where
     it belongs: Kubernetes lets such an owner have objects anywhere.
@@ -126,6 +131,9 @@ def stamp(manifest: Manifest, owner: Owner, identity: Mapping[str, str]) -> Mani
     if where.namespace not in {"", namespace}:
         message = f"{where} is not meant for the owner's namespace, {namespace}"
         raise ApplyError(Reason.INVALID, message)
+    shared = is_marked(manifest, SHARED)
+    if shared:
+        identity = SHARED_IDENTITY
     labels = dict(metadata.get("labels") or {})
     for label, value in identity.items():
         if labels.get(label, value) != value:
@@ -136,7 +144,7 @@ def stamp(manifest: Manifest, owner: Owner, identity: Mapping[str, str]) -> Mani
     stamped = metadata | {"labels": {**labels, **identity}}
     if namespace:
         stamped["namespace"] = namespace
-    if not is_retained(manifest):
+    if not shared and not is_retained(manifest):
         stamped["ownerReferences"] = [owner.reference()]
     return manifest | {"metadata": stamped}
 

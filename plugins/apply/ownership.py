@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from apply.errors import ApplyError
-from apply.manifests import is_retained, key_of, place
+from apply.manifests import SHARED, is_marked, is_retained, key_of, place
 from devctl.api.applied import Reason
 
 if TYPE_CHECKING:
@@ -95,6 +95,18 @@ def refuse_foreign(
     """
     for thing in existing:
         _refuse_foreign(thing, owner, identity)
+
+
+def refuse_unshared(existing: Iterable[Mapping[str, Any]], owner: Owner) -> None:
+    """Stop a run before its first write if what is to be shared is somebody's own.
+
+    Raises:
+        ApplyError: With reason Conflict.
+    """
+    for thing in existing:
+        if controller_of(thing) or not is_marked(thing, SHARED):
+            message = f"{key_of(thing)} exists and is not what {owner} is to share with others"
+            raise ApplyError(Reason.CONFLICT, message)
 
 
 def refuse_going(existing: Iterable[Mapping[str, Any]], owner: Owner) -> None:

@@ -31,6 +31,7 @@ def environment(name: str, spec: Mapping[str, Any]) -> list[dict[str, Any]]:
         "MASTER_ADDR": f"{name}-0.{name}",
         "MASTER_PORT": str(MASTER_PORT),
         "DEVCTL_BACKEND": str(distributed.get("backend", "gloo")),
+        **({} if spec.get("enableSSH", True) else {"DEVCTL_SSH": "off"}),
         **{key: str(value) for key, value in distributed.get("ncclSettings", {}).items()},
     }
     return [

@@ -21,8 +21,8 @@ from devctl.api.labels import (
 from devctl.api.pod_spec import shape
 from devserver.environment import environment
 from devserver.homes import claim_templates, homes
-from devserver.host_key import new_host_key
 from devserver.pods import made_from, update_strategy
+from devserver.utilities import utilities_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,10 +90,9 @@ def values(  # noqa: PLR0913 - all that its task reads
         # Shared memory counts against the container's memory: its limit bounds both.
         "shared_memory": str(limits.get("memory", requests.get("memory", "64Mi"))),
         "shared_claim": spec.get("sharedVolumeClaimName"),
-        "ssh": spec.get("enableSSH", True),
         "homes": homes(name, nodes, size, claims),
         "claim_templates": claim_templates(statefulset, labels, size),
-        "host_key": new_host_key(name),
+        "utilities": utilities_name(files),
         "scripts": files,
     }
     return Values(names)

@@ -17,7 +17,6 @@ from support.plane.beside import FIRST
 from support.plane.plane import SYSTEM
 from support.rights import own_rules
 from support.servers import SMALL, TWO_RANKS, DevServer, apply_flavor, small_server, wait_until
-from support.tenants import child
 
 from devctl.api.ephemeral_acceleration_job import RELEASED_AT
 
@@ -95,23 +94,6 @@ def all_that_servers_cause(server: DevServer, clocks: Callable[[int, int], None]
     clocks(0, 0)
 
 
-def prune(server: DevServer) -> None:
-    """Have a server with children that an earlier release has left."""
-    server.apply(stopped=True, lifecycle=None)
-    server.wait("Applied")
-    kubectl = server.kubectl
-    (own,) = server.get("service", server.name)
-    marks = {name: own["metadata"][name] for name in ("labels", "ownerReferences")}
-    old = [child(kind, "old") for kind in ("ConfigMap", "Secret", "Service", "StatefulSet")]
-    for thing in old:
-        thing["metadata"] |= {**marks, "namespace": server.namespace}
-        kubectl.api.create(thing)
-    server.apply(image="localhost/other:1")
-    for thing in old:
-        where = (thing["kind"].lower(), "old", server.namespace)
-        wait_until(lambda at=where: kubectl.api.get(*at) is None, f"{where} goes")  # type: ignore[misc]
-
-
 def scrape(plane: Plane) -> None:
     """Ask for the operator's metrics, so that it asks who that is and whether they may."""
     request = urllib.request.Request("https://127.0.0.1:8443/metrics")
@@ -149,7 +131,6 @@ def test_each_right_is_used_and_nothing_is_denied(
     # An API server that has just started, as other tests have it do, denies what it has not read.
     before = {account: len(asked(electing, account)) for account in accounts}
     all_that_servers_cause(server, electing.observer.set_clocks)
-    prune(server)
     scrape(electing)
     all_that_jobs_cause(
         Job(kubectl, server.namespace, images["base"].reference), electing.observer.set_clocks

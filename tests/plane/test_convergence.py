@@ -125,11 +125,9 @@ class Subject:
         own, found = self.read()["metadata"]["uid"], {}
         for thing in self.children():
             metadata = thing["metadata"]
-            # A key is made anew with each server; that it is there is what counts.
-            data = sorted(thing.get("data", {})) if thing["kind"] == "Secret" else thing.get("data")
             owners = [owner["uid"] for owner in metadata.get("ownerReferences", [])]
             told = [metadata["labels"], metadata.get("annotations"), owners, thing.get("spec")]
-            found[f"{thing['kind']}/{metadata['name']}"] = [*told, data]
+            found[f"{thing['kind']}/{metadata['name']}"] = [*told, thing.get("data")]
         return json.loads(json.dumps(found).replace(own, "UID").replace(self.name, "NAME"))
 
 

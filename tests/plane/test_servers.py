@@ -43,10 +43,8 @@ def test_it_becomes_ready_with_all_of_its_parts(server: DevServer) -> None:
     server.apply()
     server.wait("Ready")
     assert set(server.uids()) == {
-        "ConfigMap/lab-utilities",
         "PersistentVolumeClaim/home-lab-0",
         "Pod/lab-0",
-        "Secret/lab-host-key",
         "Service/lab",
         "StatefulSet/lab",
     }
@@ -59,17 +57,15 @@ def test_ranks_are_on_different_nodes(server: DevServer) -> None:
     assert len({pod["spec"]["nodeName"] for pod in server.get("pods")}) == 2
 
 
-def test_a_server_made_anew_has_its_homes_and_another_key(server: DevServer) -> None:
+def test_a_server_made_anew_has_its_homes(server: DevServer) -> None:
     server.apply()
     server.wait("Ready")
-    homes, (key,) = server.uids("pvc"), server.get("secret", "lab-host-key")
+    homes = server.uids("pvc")
     server.delete()
     wait_until(lambda: server.uids() == homes, "nothing else is left")
     server.apply(**TWO_RANKS)
     server.wait("Ready")
     assert server.uids("pvc").items() > homes.items()
-    (other,) = server.get("secret", "lab-host-key")
-    assert other["data"] != key["data"]
 
 
 def test_a_change_waits_for_the_next_start_and_status_says_so(server: DevServer) -> None:
@@ -239,8 +235,6 @@ def test_another_owner_does_not_get_the_home(server: DevServer) -> None:
 # Somebody's objects that have the name of a server's.
 THEIRS: dict[str, Thing] = {
     "service/lab": {"spec": {"clusterIP": "None"}},
-    "configmap/lab-utilities": {"data": {"theirs": "yes"}},
-    "secret/lab-host-key": {"stringData": {"theirs": "yes"}},
     "persistentvolumeclaim/home-lab-0": {
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}
     },
@@ -299,7 +293,7 @@ def test_a_child_deleted_by_hand_comes_back(server: DevServer, kubectl: Kubectl)
             lambda: f"{children} come back: {server.uids()}",
         )
 
-    delete_and_await("Service/lab", "ConfigMap/lab-utilities", "Secret/lab-host-key")
+    delete_and_await("Service/lab")
     # Its pods go with it.
     delete_and_await("StatefulSet/lab", "Pod/lab-0")
     server.wait("Ready")

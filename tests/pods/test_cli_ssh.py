@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 import re
 import subprocess
@@ -138,24 +136,19 @@ def test_a_port_is_forwarded_as_long_as_the_session_lasts(command_line: CommandL
         urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5)
 
 
-def test_another_host_key_is_refused(command_line: CommandLine, lab: DevServer) -> None:
-    secret = ("-n", lab.namespace, "patch", "secret", "lab-host-key", "--type=merge", "-p")
-    held = lab.get("secret", "lab-host-key")[0]["data"]["ssh_host_ed25519_key.pub"]
-    kind, key, *_ = base64.b64decode(held).decode().split()
-    other = f"{kind} {key[:-4]}{'AAAA' if key[-4:] != 'AAAA' else 'BBBB'}\n".encode()
-
-    def patch(text: str) -> None:
-        lab.kubectl(*secret, json.dumps({"data": {"ssh_host_ed25519_key.pub": text}}))
-
-    patch(base64.b64encode(other).decode())
-    try:
-        refused = command_line("ssh", "lab", "--", "touch let-in")
-    finally:
-        patch(held)
-    assert refused.returncode == 255
-    assert b"Host key verification failed" in refused.stderr
+def test_a_replica_is_known_by_the_key_of_its_home_alone(
+    configured: CommandLine, lab: DevServer
+) -> None:
+    configured.must("ssh", "lab", "--", "true")
+    keys, config = configured.home / ".ssh/devctl", configured.home / "other-config"
+    (known,) = (keys / "known_hosts").glob("0.lab.*")
+    alias, *key = known.read_text().split()
+    assert lab.run("ssh-keygen -y -f .devctl/ssh_host_ed25519_key").split()[:2] == key
+    written = (keys / "config").read_text()
+    config.write_text(written.replace(f"HostKeyAlias {alias}", "HostKeyAlias somebody-else"))
+    done = run(configured, "ssh", "-F", str(config), "lab.devctl", "touch let-in")
+    assert (done.returncode, b"Host key verification failed" in done.stderr) == (255, True)
     assert lab.run("ls let-in 2>/dev/null || true") == ""
-    assert command_line.must("ssh", "lab", "--", "hostname").strip() == "lab-0"
 
 
 def test_silence_is_filled_with_pings(

@@ -232,14 +232,12 @@ def content(server: DevServer, selector: str = "") -> Thing:
         if metadata["name"] == "kube-root-ca.crt":
             continue
         owners = [owner["name"] for owner in metadata.get("ownerReferences", [])]
-        # A key is made anew with each server; that it is there is what counts.
-        data = sorted(thing.get("data", {})) if thing["kind"] == "Secret" else thing.get("data")
         found[f"{thing['kind']}/{metadata['name']}"] = [
             metadata["labels"],
             metadata.get("annotations"),
             owners,
             thing.get("spec"),
-            data,
+            thing.get("data"),
         ]
     text = json.dumps(found).replace(server.namespace, "NAMESPACE")
     return json.loads(text)  # type: ignore[no-any-return]

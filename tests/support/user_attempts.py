@@ -109,7 +109,7 @@ REVIEW = {"spec": {"user": "x", "nonResourceAttributes": {"path": "/", "verb": "
 # To another user, in whose namespace nothing is bound to them.
 OTHERS = (
     attempt(f"GET {OTHER}/secrets"),
-    attempt(f"GET {OTHER}/secrets/lab-host-key"),
+    attempt(f"GET {OTHER}/secrets/token"),
     attempt(f"GET {OTHER}/configmaps"),
     attempt(f"GET {OTHER}/pods"),
     attempt(f"GET {OTHER}/pods/lab-0/log"),
@@ -208,7 +208,7 @@ INSIDE = (
     attempt(f"POST {OWN}/configmaps", named()),
     attempt(f"POST {OWN}/secrets", named()),
     attempt(f"GET {OWN}/secrets"),
-    attempt(f"PATCH {OWN}/secrets/lab-host-key", {"data": {"ssh_host_ed25519_key.pub": "eA=="}}),
+    attempt(f"GET {OWN}/secrets/token"),
     attempt(
         f"POST {OWN}/services", named(spec={"externalIPs": ["192.0.2.1"], "ports": [{"port": 1}]})
     ),
@@ -255,7 +255,6 @@ INSIDE = (
 FORBIDDEN = (*OTHERS, *PLATFORM, *RIGHTS, *INSIDE)
 # What one of the two roles gives and the other one does not.
 OF_SERVERS = (
-    attempt(f"GET {OWN}/secrets/lab-host-key"),
     attempt(f"GET {OWN}/pods/lab-0/portforward?ports=22"),
     attempt(f"POST {OWN}/pods/lab-0/portforward?ports=22"),
     attempt(f"GET {OWN_SERVERS}"),

@@ -55,7 +55,6 @@ RIGHTS = (
     Right("create", "", "pods", "exec", "ssh, exec, run, sync, cp"),
     Right("get", "", "pods", "portforward", "port-forward, jupyter"),
     Right("create", "", "pods", "portforward", "port-forward, jupyter"),
-    Right("get", "", "secrets", "", "ssh"),
     Right("list", "", "persistentvolumeclaims", "", "homes list"),
     Right("get", "", "persistentvolumeclaims", "", "homes delete"),
     Right("delete", "", "persistentvolumeclaims", "", "homes delete"),

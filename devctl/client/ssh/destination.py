@@ -79,20 +79,20 @@ class Destination:
 
     @property
     def alias(self) -> str:
-        """Under which name the server's key is known: servers of other clusters have others."""
+        """Under which name the replica's key is known: those of other clusters have others."""
         cluster = sha256(self.server.encode()).hexdigest()[:8]
-        return f"{self.name}.{self.namespace}.{cluster}"
+        return f"{self.replica}.{self.name}.{self.namespace}.{cluster}"
 
     @property
     def known_hosts(self) -> Path:
-        """The file that holds this server's key alone."""
+        """The file that holds this replica's key alone."""
         return paths.folder() / "known_hosts" / self.alias
 
     def options(self) -> list[tuple[str, str]]:
         """What ssh is told, as lines of its configuration."""
         return [
             # Connections that are shared are told apart by it.
-            ("HostName", f"{self.replica}.{self.alias}"),
+            ("HostName", self.alias),
             ("User", self.user),
             ("ProxyCommand", _shell_line(self.proxy())),
             ("HostKeyAlias", self.alias),

@@ -1,9 +1,7 @@
-"""Keys: the person's own, made once, and that by which a server is known."""
+"""The person's own key, made once."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import fcntl
 import re
 import socket
@@ -13,16 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.client.ssh import paths
-from devctl.errors import DeniedError, DevctlError, HostError, NotFoundError
-from devctl.kube import resources
+from devctl.errors import HostError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from devctl.kube.cluster import Cluster
-
 _PUBLIC = re.compile(r"(ssh-ed25519) ([A-Za-z0-9+/]{60,200}={0,2})(?: [^\r\n]*)?\n?", re.ASCII)
-_HOST_KEY = "ssh_host_ed25519_key.pub"
 _NAME = "id_ed25519"
 
 
@@ -105,36 +99,3 @@ def no_client(program: str) -> HostError:
         f"this machine has no `{program}`",
         "install OpenSSH's client, or use `devctl exec`, which needs none",
     )
-
-
-def host_key(cluster: Cluster, server: str, namespace: str) -> str:
-    """The key by which a server is known, as the API server has it: its kind and the key itself.
-
-    Raises:
-        NotFoundError: It has none.
-        DeniedError: The user may not see it.
-    """
-    name = f"{server}-host-key"
-    try:
-        secret = cluster.get(resources.Secret, name, namespace)
-    except NotFoundError as error:
-        raise NotFoundError(
-            f"server `{server}` has no SSH host key",
-            "set spec.enableSSH to true and restart it, or use `devctl exec`, which needs none",
-        ) from error
-    except DeniedError as error:
-        raise DeniedError(
-            f"you may not read the SSH host key of `{server}`: {error.message}",
-            f"have an administrator give you `get` on the Secret `{name}`",
-        ) from error
-    try:
-        text = base64.b64decode(secret["data"][_HOST_KEY], validate=True).decode("ascii")
-    except (KeyError, TypeError, binascii.Error, UnicodeDecodeError):
-        text = ""
-    match = _PUBLIC.fullmatch(text)
-    if match is None:
-        raise DevctlError(
-            f"the Secret `{name}` holds no SSH host key",
-            "delete it and restart the server: a new one is made then",
-        )
-    return f"{match[1]} {match[2]}"

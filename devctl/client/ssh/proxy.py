@@ -8,6 +8,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from devctl.client.ssh import keys
+from devctl.client.ssh.introduction import IntroducedStream
 from devctl.client.ssh.pod_life import PodLife
 from devctl.client.streams import exec_pump
 from devctl.client.streams.exec_pod import running_pod
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from devctl.client.ssh.destination import Destination
-    from devctl.client.ssh.ssh import Ssh
     from devctl.kube.cluster import Cluster
-    from devctl.kube.exec_stream import ExecStream
 
-SSHD = ("/bin/sh", "/opt/devctl/sshd")
+_MOUNTED_KEY = "/etc/devctl/ssh/ssh_host_ed25519_key.pub"
+"""Where pods that a release before 0.2 has made have their key; their `sshd` does not tell it."""
+_SCRIPT = f'[ ! -r {_MOUNTED_KEY} ] || cat {_MOUNTED_KEY}; exec /bin/sh /opt/devctl/sshd "$1"'
+SSHD = ("/bin/sh", "-c", _SCRIPT, "sshd")
 """One session over its standard input and output, for the one key that it is called with."""
 _SETTLE = 2.0
 """Seconds that the last words of a pod that goes may take."""
@@ -30,9 +32,8 @@ _KILLED = range(128, 255)
 """Exit codes of who was ended by a signal; 255 is sshd's own for a client that has left."""
 
 
-def connect(  # noqa: PLR0913 - where, and with which descriptors
+def connect(
     cluster: Cluster,
-    ssh: Ssh,
     destination: Destination,
     *,
     source: int,
@@ -43,7 +44,6 @@ def connect(  # noqa: PLR0913 - where, and with which descriptors
 
     Args:
         cluster: Where the server is.
-        ssh: What makes the server's key known.
         destination: The replica.
         source: Where ssh's bytes come from.
         output: Where they go to.
@@ -56,8 +56,6 @@ def connect(  # noqa: PLR0913 - where, and with which descriptors
         DevctlError: There can be no session, or the pod has gone.
     """
     pod = running_pod(cluster, destination.name, destination.replica)
-    # ssh looks at what it knows once the server has introduced itself.
-    ssh.know(destination)
     public = keys.own_key().public
     meta = pod["metadata"]
     argv = [*SSHD, public]
@@ -65,11 +63,11 @@ def connect(  # noqa: PLR0913 - where, and with which descriptors
     # What is still going on when the process ends is in threads that nobody waits for.
     with open_exec(cluster, meta["name"], argv, meta["namespace"], stdin=True) as stream:
         exec_pump.feed(stream, source)
-        return _outcome(stream, life, output, tell)
+        return _outcome(IntroducedStream(stream, destination), life, output, tell)
 
 
 def _outcome(
-    stream: ExecStream, life: PodLife, output: int, tell: Callable[[bytes], object]
+    stream: IntroducedStream, life: PodLife, output: int, tell: Callable[[bytes], object]
 ) -> int:
     ended: SimpleQueue[int | DevctlError | OSError] = SimpleQueue()
     gone: SimpleQueue[DevctlError] = SimpleQueue()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from devctl.client.servers import Servers
-from devctl.client.ssh import keys, paths
+from devctl.client.ssh import keys
 from devctl.client.ssh.destination import USER, Destination
 from devctl.client.streams.exec_pod import running_pod
 from devctl.kube.kubeconfig import find_access
@@ -96,18 +96,10 @@ class Ssh:
         ]
 
     def check(self, destination: Destination) -> None:
-        """See that a replica runs, and have ssh know its key.
+        """See that a replica runs.
 
         Raises:
-            NotFoundError: There is no such server or replica, or it lets no ssh in.
+            NotFoundError: There is no such server or replica.
             DevctlError: It does not run.
         """
         running_pod(self._cluster, destination.name, destination.replica)
-        self.know(destination)
-
-    def know(self, destination: Destination) -> None:
-        """Have ssh know the server's key, as the API server has it, and no other."""
-        key = keys.host_key(self._cluster, destination.name, destination.namespace)
-        line = f"{destination.alias} {key}\n"
-        if paths.read(destination.known_hosts) != line:
-            paths.replace(destination.known_hosts, line)

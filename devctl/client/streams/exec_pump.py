@@ -6,13 +6,13 @@ import os
 import select
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from devctl.errors import DevctlError
 from devctl.kube.exec_stream import STDERR, STDOUT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from devctl.client.streams.whole import WholeStream
     from devctl.kube.exec_stream import ExecStream
@@ -20,6 +20,17 @@ if TYPE_CHECKING:
     Stream = ExecStream | WholeStream
 
 _SIZE = 1 << 16
+
+
+class Command(Protocol):
+    """What a command prints, and how it ends."""
+
+    @property
+    def exit_code(self) -> int:
+        """Once all has been read."""
+
+    def read(self) -> Iterator[tuple[int, bytes]]:
+        """What arrives, by channel, until it ends."""
 
 
 def feed(stream: Stream, source: int) -> threading.Thread:
@@ -44,7 +55,7 @@ def feed_bytes(stream: Stream, data: bytes) -> threading.Thread:
     return thread
 
 
-def drain(stream: Stream, output: int, errors: Callable[[bytes], object]) -> int:
+def drain(stream: Command, output: int, errors: Callable[[bytes], object]) -> int:
     """Write what a command prints until it ends.
 
     Args:

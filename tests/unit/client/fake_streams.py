@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import threading
 from dataclasses import dataclass, field
 from queue import SimpleQueue
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from devctl.client.streams.whole import SCRIPT
 from devctl.errors import DevctlError
 from devctl.kube.exec_stream import STDERR, STDOUT
-from unit.client.objects import NAMESPACE, PODS, SERVERS, Thing, pod, server
+from unit.client.objects import PODS, SERVERS, Thing, pod, server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,17 +98,10 @@ def runs(name: str = "lab", ordinal: int = 0, container: str = "c1", **state: An
     return thing
 
 
-def host_key(of: str = "lab", text: str = f"{HOST_KEY} lab\n") -> Thing:
-    """The Secret by which a server is known."""
-    data = {"ssh_host_ed25519_key.pub": base64.b64encode(text.encode()).decode()}
-    return {"metadata": {"name": f"{of}-host-key", "namespace": NAMESPACE}, "data": data}
-
-
 def there(api: FakeApi, name: str = "lab", replicas: int = 1) -> None:
-    """A server that runs, with pods and a host key."""
+    """A server that runs, with pods."""
     api.add(SERVERS, server(name, replicas=replicas))
     api.add(PODS, *(runs(name, ordinal) for ordinal in range(replicas)))
-    api.add("secrets", host_key(name))
 
 
-__all__ = ["HOST_KEY", "STDERR", "STDOUT", "FakeStream", "host_key", "runs", "there"]
+__all__ = ["HOST_KEY", "STDERR", "STDOUT", "FakeStream", "runs", "there"]

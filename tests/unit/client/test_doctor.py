@@ -189,7 +189,7 @@ NOT_READY = deployment(
         (timeless, "clock", State.WARNING, "does not say what time", "proxy"),
         (no_kinds, "kinds", State.FAILED, "`devserverflavors.devops", "make deploy"),
         (no_jobs, "kinds", State.WARNING, "`egpu` cannot work", "make deploy"),
-        (no_exec, "rights", State.WARNING, "create pods/exec, get secrets", "`devctl-user`"),
+        (no_exec, "rights", State.WARNING, "create pods/exec", "`devctl-user`"),
         (no_list, "rights", State.FAILED, "list devservers", "-n"),
         (no_rights, "rights", State.FAILED, "you have no rights", "`devctl-user`"),
         (drop("namespaces", NAMESPACE), "rights", State.FAILED, "there is no namespace", "-n"),

@@ -19,9 +19,8 @@ from hypothesis import strategies as st
 from devctl.client.ssh import config, destination, keys, paths, session
 from devctl.client.ssh.destination import Destination, program
 from devctl.client.ssh.ssh import Ssh
-from devctl.errors import DeniedError, DevctlError, HostError, NotFoundError, UsageError
+from devctl.errors import HostError, UsageError
 from unit.client.fake_cluster import SERVER
-from unit.client.fake_streams import HOST_KEY, host_key, there
 from unit.client.objects import NAMESPACE, SERVERS, server
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def test_the_systems_ssh_understands_it(ssh: Ssh, home: Path) -> None:
             "identitiesonly": "yes",
             "serveraliveinterval": "15",
             "serveralivecountmax": "4",
-            "hostname": f"1.{alias}",
+            "hostname": alias,
         }
         == found
     )
@@ -157,7 +156,7 @@ def test_names_are_apart_from_those_of_other_servers() -> None:
     assert made(name="lab-1").host != made(replica=1).host
     others = [made(), made(namespace="team"), made(server="https://other"), made(name="lab2")]
     assert len({each.alias for each in others}) == 4
-    assert made().alias == made(replica=1).alias
+    assert made().alias != made(replica=1).alias
     hosts = {dict(each.options())["HostName"] for each in [*others, made(replica=1)]}
     assert len(hosts) == 5
 
@@ -240,51 +239,6 @@ def test_this_process_becomes_ssh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.execvp", lambda *words: seen.append(words))
     session.become(("ssh", "lab"))
     assert seen == [("ssh", ["ssh", "lab"])]
-
-
-def test_the_servers_key_is_the_one_of_the_secret(api: FakeApi, ssh: Ssh) -> None:
-    there(api)
-    chosen = ssh.destination("lab")
-    ssh.check(chosen)
-    assert chosen.known_hosts.read_text() == f"{chosen.alias} {HOST_KEY}\n"
-    before = chosen.known_hosts.stat()
-    ssh.know(chosen)
-    assert chosen.known_hosts.stat() == before
-    other = "ssh-ed25519 " + "B" * 68
-    api.add("secrets", host_key(text=other))
-    ssh.know(chosen)
-    assert chosen.known_hosts.read_text() == f"{chosen.alias} {other}\n"
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "x", f"{HOST_KEY}\nevil {HOST_KEY}\n", "ssh-rsa AAAA", "* ssh-ed25519 AAAA", "\u00e9"],
-)
-def test_a_secret_that_holds_no_key(api: FakeApi, ssh: Ssh, text: str) -> None:
-    there(api)
-    api.add("secrets", host_key(text=text))
-    with pytest.raises(DevctlError, match="holds no SSH host key"):
-        ssh.know(ssh.destination("lab"))
-
-
-def test_a_secret_of_something_else(api: FakeApi, ssh: Ssh) -> None:
-    for data in ({}, {"ssh_host_ed25519_key.pub": "?"}):
-        secret = host_key() | {"data": data}
-        api.add("secrets", secret)
-        with pytest.raises(DevctlError, match="holds no SSH host key"):
-            ssh.know(ssh.destination("lab"))
-
-
-def test_a_server_without_ssh_and_a_user_without_the_right(api: FakeApi, ssh: Ssh) -> None:
-    there(api)
-    api.drop("secrets", "lab-host-key")
-    with pytest.raises(NotFoundError, match="no SSH host key") as raised:
-        ssh.check(ssh.destination("lab"))
-    assert "spec.enableSSH" in raised.value.fix
-    api.refusals["GET", "secrets"] = (403, "secrets is forbidden")
-    with pytest.raises(DeniedError, match="may not read the SSH host key") as denied:
-        ssh.check(ssh.destination("lab"))
-    assert "lab-host-key" in denied.value.fix
 
 
 def test_every_replica_that_lets_ssh_in_is_in_the_configuration(api: FakeApi, ssh: Ssh) -> None:

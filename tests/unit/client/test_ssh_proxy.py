@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from unit.client.fake_cluster import FakeApi
 
 EVICTED = {"phase": "Failed", "reason": "Evicted", "message": "low on memory"}
+INTRODUCTION = f"{HOST_KEY} lab\n".encode()
 KILLED: dict[str, Any] = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
 
 
@@ -49,14 +50,12 @@ def session(
     tell: Callable[[bytes], object] = bytes,
 ) -> int:
     monkeypatch.setattr(proxy, "open_exec", stream.open)
-    ssh = Ssh(api.cluster())
+    destination = Ssh(api.cluster()).destination("lab")
     source, feeder = os.pipe()
     os.write(feeder, b"SSH-2.0-client\r\n")
     os.close(feeder)
     try:
-        return proxy.connect(
-            api.cluster(), ssh, ssh.destination("lab"), source=source, output=output, tell=tell
-        )
+        return proxy.connect(api.cluster(), destination, source=source, output=output, tell=tell)
     finally:
         os.close(source)
 
@@ -65,24 +64,15 @@ def test_sshd_gets_the_persons_key_and_ssh_the_servers(
     api: FakeApi, monkeypatch: pytest.MonkeyPatch, pipe: tuple[int, int]
 ) -> None:
     there(api)
-    stream = FakeStream(says=[(STDERR, b"hint")], echoes=True)
+    stream = FakeStream(says=[(STDERR, b"hint"), (STDOUT, INTRODUCTION)], echoes=True)
     told: list[bytes] = []
-    known: list[str] = []
-
-    def opened(*arguments: Any, **how: Any) -> FakeStream:
-        # ssh looks at its file once sshd has introduced itself.
-        known.append(chosen.known_hosts.read_text())
-        return stream.open(*arguments, **how)
-
-    looks = FakeStream()
-    monkeypatch.setattr(looks, "open", opened)
     chosen = Ssh(api.cluster()).destination("lab")
-    assert session(api, looks, monkeypatch, pipe[1], told.append) == 0
+    assert session(api, stream, monkeypatch, pipe[1], told.append) == 0
     [(pod, argv, namespace, how)] = stream.opened
     assert (pod, namespace, how) == ("lab-0", "dev-alice", {"stdin": True})
     public = chosen.identity.with_suffix(".pub").read_text().strip()
-    assert argv == ["/bin/sh", "/opt/devctl/sshd", public]
-    assert known == [f"{chosen.alias} {HOST_KEY}\n"]
+    assert argv == [*proxy.SSHD, public]
+    assert chosen.known_hosts.read_text() == f"{chosen.alias} {HOST_KEY}\n"
     assert os.read(pipe[0], 100) == b"SSH-2.0-client\r\n"
     assert told == [b"hint"]
 
@@ -173,7 +163,9 @@ def test_what_the_pod_said_last_still_arrives(
 
     def dies(*arguments: Any, **how: Any) -> FakeStream:
         api.drop(PODS, "lab-0")
-        return FakeStream(says=[(STDOUT, b"last words")], code=137).open(*arguments, **how)
+        return FakeStream(says=[(STDOUT, INTRODUCTION + b"last words")], code=137).open(
+            *arguments, **how
+        )
 
     stream = FakeStream()
     monkeypatch.setattr(stream, "open", dies)

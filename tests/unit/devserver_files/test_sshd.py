@@ -24,18 +24,22 @@ NAMES = st.from_regex(r"(NCCL_|TORCH_NCCL_|[A-Z])[A-Z0-9_]{1,8}", fullmatch=True
 )
 
 
+def programs(container: Container) -> dict[str, str]:
+    """The container's own programs in the place of the system's."""
+    return {SYSTEM: str(container.root / "programs")}
+
+
 def session(
     container: Container, key: str = KEY, env: Mapping[str, str] | None = None
 ) -> tuple[str, str]:
     """What sshd is given: its configuration and the keys that it lets in."""
-    program = (
-        f'cp "$4" "{container.root}/config"; cp "${{4%/*}}/authorized_keys" "{container.root}"'
-    )
+    program = f'cp "$4" "${{4%/*}}/authorized_keys" "${{4%/*}}/host_key" "{container.root}"'
     path = container.program_on_path("sshd", f'[ "$1 $2 $3" = "-i -e -f" ]; {program}')
-    (container.root / "etc/devctl/ssh/ssh_host_ed25519_key").touch()
-    programs = {SYSTEM: str(container.root / "programs")}
-    assert container.run("sshd", key, env={**path, **(env or {})}, more=programs) == (0, "", "")
-    assert not list((container.root / "run/devctl").iterdir())
+    env = {**path, **(env or {})}
+    code, said, errors = container.run("sshd", key, env=env, more=programs(container))
+    assert (code, errors) == (0, "")
+    assert said.startswith("ssh-ed25519 AAAA")
+    assert not list((container.root / "run/devctl").glob("ssh.*"))
     config = (container.root / "config").read_text()
     return config, (container.root / "authorized_keys").read_text()
 
@@ -143,12 +147,62 @@ def test_a_wrong_call_is_told(container: Container, arguments: list[str]) -> Non
 
 
 def test_a_server_without_ssh_is_told(container: Container) -> None:
-    tells(container.run("sshd", KEY), 127, "no SSH host key", "spec.enableSSH")
+    off = container.run("sshd", KEY, env={"DEVCTL_SSH": "off"})
+    tells(off, 127, "lets no SSH in", "spec.enableSSH")
+
+
+def introduced(container: Container) -> str:
+    """The key by which a session introduces itself."""
+    env = container.program_on_path("sshd", "exit 0")
+    code, said, errors = container.run("sshd", KEY, env=env, more=programs(container))
+    assert (code, errors) == (0, "")
+    return said
+
+
+def test_a_server_keeps_its_key_in_the_home(container: Container) -> None:
+    first = introduced(container)
+    kept = container.root / "home/dev/.devctl/ssh_host_ed25519_key"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    # A volume with an fsGroup may be read by its group, and sshd takes no such key.
+    kept.chmod(0o660)
+    session(container)
+    assert (container.root / "host_key").read_text() == kept.read_text()
+    assert (container.root / "host_key").stat().st_mode & 0o77 == 0
+    assert introduced(container) == first
+    kept.unlink()
+    assert introduced(container) != first
+
+
+def test_first_sessions_at_once_agree_on_a_key(container: Container) -> None:
+    env = container.program_on_path("sshd", "exit 0")
+    more = programs(container)
+    started = [container.start("sshd", KEY, env=env, more=more) for _ in range(5)]
+    assert len({process.communicate(timeout=30)[0] for process in started}) == 1
+
+
+@pytest.mark.parametrize("content", [None, "", "not a key"])
+def test_a_home_that_cannot_hold_a_key_lets_in_all_the_same(
+    container: Container, content: str | None
+) -> None:
+    folder = container.root / "home/dev/.devctl"
+    if content is None:
+        folder.touch()
+    else:
+        folder.mkdir()
+        (folder / "ssh_host_ed25519_key").write_text(content)
+    first = introduced(container)
+    assert first.startswith("ssh-ed25519 ")
+    assert introduced(container) == first
+
+
+def test_an_image_without_ssh_keygen_is_told(container: Container) -> None:
+    env = container.program_on_path("sshd", "exit 0")
+    more = {**programs(container), "command -v ssh-keygen": "false"}
+    tells(container.run("sshd", KEY, env=env, more=more), 127, "no ssh-keygen", "openssh-client")
 
 
 @pytest.mark.parametrize("found", [True, False])
 def test_an_image_without_sshd_is_told(container: Container, *, found: bool) -> None:
-    (container.root / "etc/devctl/ssh/ssh_host_ed25519_key").touch()
     # Not even this script itself will do, where its folder is on PATH.
     text = "server=$(PATH=/usr/local/sbin:/usr/sbin:/sbin:$PATH && command -v sshd)"
     more = {text: f"server=$({'echo /opt/devctl/sshd' if found else 'false'})"}
@@ -157,21 +211,19 @@ def test_an_image_without_sshd_is_told(container: Container, *, found: bool) -> 
 
 
 def test_a_user_without_a_name_is_told(container: Container) -> None:
-    (container.root / "etc/devctl/ssh/ssh_host_ed25519_key").touch()
     container.program_on_path("sshd", "exit 1")
     env = container.program_on_path("id", '[ "$1" = -u ] && echo 1000')
-    more = {SYSTEM: str(container.root / "programs")}
+    more = programs(container)
 
     tells(container.run("sshd", KEY, env=env, more=more), 127, "user 1000", "useradd --uid 1000")
 
 
 def test_a_failed_session_leaves_nothing(container: Container) -> None:
     env = container.program_on_path("sshd", "exit 255")
-    (container.root / "etc/devctl/ssh/ssh_host_ed25519_key").touch()
-    more = {SYSTEM: str(container.root / "programs")}
+    more = programs(container)
 
     assert container.run("sshd", KEY, env=env, more=more)[0] == 255
-    assert not list((container.root / "run/devctl").iterdir())
+    assert not list((container.root / "run/devctl").glob("ssh.*"))
 
 
 def tells(result: tuple[int, str, str], status: int, error: str, fix: str) -> None:

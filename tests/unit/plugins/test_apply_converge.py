@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from devctl.api.applied import Reason
 OWNER = Owner("devops.yourcompany.com/v1", "DevServer", "ada", "team", "u1")
 IDENTITY = {"managed-by": "devctl", "server": "ada"}
 CONFIG = "/api/v1/namespaces/team/configmaps"
+SECRETS = "/api/v1/namespaces/team/secrets"
 CLAIMS = "/api/v1/namespaces/team/persistentvolumeclaims"
 PRUNE = frozenset({Kind("v1", "ConfigMap"), Kind("v1", "PersistentVolumeClaim")})
 
@@ -116,15 +118,15 @@ def test_a_single_object_is_read_by_name() -> None:
 def test_the_operators_proxy_gets_the_read_that_makes_it_watch() -> None:
     """Once the child is in its cache, which may take a moment."""
     api = FakeApi(host="http://localhost:1", uncached=2)
-    run(api, config("a"), config("b"))
+    run(api, config("a", kind="Secret"), config("b", kind="Secret"))
 
-    assert api.requests[-4:] == [f"PATCH {CONFIG}/b", *[f"GET {CONFIG}/b"] * 3]
+    assert api.requests[-4:] == [f"PATCH {SECRETS}/b", *[f"GET {SECRETS}/b"] * 3]
 
 
 def test_a_process_that_does_several_runs_has_a_kind_watched_once() -> None:
     apis = [FakeApi(host=f"http://localhost:{port}") for port in (2, 2, 3)]
     for api in apis:
-        run(api, config("a"))
+        run(api, config("a", kind="Secret"))
 
     assert [api.requests[-1].partition(" ")[0] for api in apis] == ["GET", "PATCH", "GET"]
 
@@ -439,3 +441,29 @@ def test_an_unknown_kind_is_asked_for() -> None:
 
 def void(_: object) -> None:
     """For what is done for its effect."""
+
+
+SHARED = {"devops.yourcompany.com/shared": "true"}
+
+
+def test_what_is_shared_is_of_no_owner_and_known_as_ours() -> None:
+    api, others = FakeApi(), replace(OWNER, name="other", uid="u2")
+    run(api, config("tools", annotations=SHARED))
+    before = dict(api.objects)
+
+    assert run(api, config("tools", annotations=SHARED), owner=others)["changed"] is False
+    assert api.objects == before
+    metadata = api.objects[f"{CONFIG}/tools"]["metadata"]
+    assert "ownerReferences" not in metadata
+    assert metadata["labels"] == {"app.kubernetes.io/managed-by": "devctl"}
+
+
+def test_somebodys_own_object_is_not_taken_for_what_is_shared() -> None:
+    api = FakeApi()
+    labels = {"app.kubernetes.io/managed-by": "devctl"}
+    api.put(f"{CONFIG}/tools", config("tools", "theirs", labels=labels))
+
+    with pytest.raises(ApplyError, match="is not what DevServer team/ada is to share") as raised:
+        run(api, config("tools", annotations=SHARED))
+    assert raised.value.reason is Reason.CONFLICT
+    assert f"PATCH {CONFIG}/tools" not in api.requests

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from apply.errors import ApplyError
 from devserver.homes import homes
-from devserver.host_key import new_host_key
+from devserver.utilities import utilities_name
 from devserver.values import identity
 from devserver.values import values as compute
 
@@ -66,8 +66,7 @@ def values(
         pods=there,
         files={},
     )
-    # A new one each time, of which the first is kept.
-    return without(dict(found.names), "host_key")
+    return dict(found.names)
 
 
 def stateful_set(made: Thing, uid: str = "u1") -> Thing:
@@ -322,13 +321,18 @@ def test_another_owner_has_another_identity() -> None:
     assert without(alice, OWNER) == without(bob, OWNER)
 
 
-def test_a_host_key_is_new_each_time_and_says_whose_it_is() -> None:
-    one, two = new_host_key("lab"), new_host_key("lab")
+def test_scripts_are_named_by_their_content() -> None:
+    one = utilities_name({"start": "a", "stop": "b"})
 
-    assert one["private"] != two["private"]
-    assert one["private"].startswith("-----BEGIN OPENSSH PRIVATE KEY-----\n")
-    assert one["public"].startswith("ssh-ed25519 ")
-    assert one["public"].endswith(" lab\n")
+    assert utilities_name({"stop": "b", "start": "a"}) == one
+    assert utilities_name({"start": "a", "stop": "c"}) != one
+
+
+def test_a_server_without_ssh_says_so_in_its_environment() -> None:
+    off = {"name": "DEVCTL_SSH", "value": "off"}
+
+    assert off in values(server(enableSSH=False))["environment"]
+    assert off not in values(server(enableSSH=True))["environment"]
 
 
 def test_a_wake_is_handed_on_while_a_pod_is_missing() -> None:

@@ -25,7 +25,6 @@ from devctl.local.paths import REPOSITORY
 
 ROLE = REPOSITORY / "roles/devserver"
 FILES = {path.name: path.read_text() for path in (ROLE / "files").iterdir()}
-KEY = {"private": "private-text", "public": "public-text"}
 FIELDS = (
     "image",
     "flavor",
@@ -60,7 +59,7 @@ def render(values: dict[str, str]) -> list[Thing]:
     """The manifests of a server of these texts."""
     read: Thing = {"stateful_sets": [], "claims": [], "pods": [], "files": FILES}
     wanted = compute(server(values), flavors=[flavor(values)], **read)
-    return rendered("devserver", {**wanted.names, "host_key": KEY})
+    return rendered("devserver", wanted.names)
 
 
 def without_record(manifests: list[Thing]) -> list[Thing]:
@@ -137,10 +136,13 @@ def test_ranks_start_at_once_and_find_each_other_before_they_are_ready() -> None
     assert service["selector"] == made["selector"]["matchLabels"]
 
 
-def test_a_servers_key_is_made_once() -> None:
-    annotations = only("Secret")["metadata"]["annotations"]
+def test_a_pod_keeps_the_scripts_that_it_started_with() -> None:
+    utilities, made = only("ConfigMap"), only("StatefulSet")["spec"]["template"]["spec"]
 
-    assert annotations == {"devops.yourcompany.com/create-only": "true"}
+    assert utilities["immutable"] is True
+    assert utilities["metadata"]["annotations"] == {"devops.yourcompany.com/shared": "true"}
+    (mounted,) = [volume["configMap"] for volume in made["volumes"] if "configMap" in volume]
+    assert mounted["name"] == utilities["metadata"]["name"]
 
 
 def test_no_value_is_rendered_as_a_template_again() -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Thing = dict[str, Any]
 TWO_RANKS = {"mode": "distributed", "distributed": {"worldSize": 2, "backend": "gloo"}}
+SHARED = "devops.yourcompany.com/shared"
 CHILDREN = "statefulset,service,configmap,secret,persistentvolumeclaim,pod"
 SMALL = {"requests": {"cpu": "20m", "memory": "32Mi"}, "limits": {"memory": "256Mi"}}
 KEEP = "echo kept > /home/dev/file"
@@ -176,11 +177,12 @@ class DevServer:
         return self.kubectl("-n", self.namespace, "exec", pod, "--", "sh", "-c", script).strip()
 
     def uids(self, kinds: str = CHILDREN) -> dict[str, str]:
-        """Its objects, `Kind/name`, and their UIDs."""
+        """Its objects, `Kind/name`, and their UIDs; none of what all servers share."""
         return {
             f"{thing['kind']}/{thing['metadata']['name']}": thing["metadata"]["uid"]
             for thing in self.get(kinds)
             if thing["metadata"]["name"] != "kube-root-ca.crt"
+            and SHARED not in thing["metadata"].get("annotations", {})
         }
 
     def versions(self, kinds: str = CHILDREN) -> dict[str, str]:

@@ -66,8 +66,8 @@ class Kind:
 
 
 KINDS = (
-    # Two homes, service, scripts, key, StatefulSet, condition.
-    Kind("devserver", "devserver", DEVSERVER, WAKE, 7, {"stopped": True, **TWO_RANKS}),
+    # Two homes, service, StatefulSet, condition; the scripts are shared, and not named after it.
+    Kind("devserver", "devserver", DEVSERVER, WAKE, 5, {"stopped": True, **TWO_RANKS}),
     # Claim, pod, condition. No node has so many GPUs.
     Kind(
         *("eaj", "ephemeral_acceleration_job", eaj.JOB, eaj.WAKE, 3),

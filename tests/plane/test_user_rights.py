@@ -70,6 +70,7 @@ def people(
         # With the limits of the samples.
         text = "".join(file.read_text() for file in SAMPLES)
         kubectl("apply", "-f", "-", input=text.replace("dev-alice", place))
+        kubectl("-n", place, "create", "secret", "generic", "token")
         spec = {"owner": "somebody", "flavor": own, "image": images["base"].reference}
         made.append((DevServer(kubectl, place, spec), Job(kubectl, place, "none:1", "box")))
         made[-1][0].apply(persistentHomeSize="10Mi")

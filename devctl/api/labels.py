@@ -30,6 +30,9 @@ WAKE = f"{GROUP}/wake"
 OWNER = f"{GROUP}/owner"
 """Label: a digest of spec.owner, so that nobody inherits the files of another owner's server."""
 
+OWNER_UID = f"{GROUP}/owner-uid"
+"""Label: metadata.uid of the custom resource that an object belongs to, in whatever namespace."""
+
 
 def owner_digest(owner: str) -> str:
     """An owner as a label may hold it: names of people hold characters that labels may not.

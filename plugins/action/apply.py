@@ -15,7 +15,8 @@ from apply.condition import tell, told
 from apply.connection import connect
 from apply.converge import Goal, converge
 from apply.errors import ApplyError
-from apply.manifests import kind_of, parse, stamp, unique
+from apply.finalize import finalize
+from apply.manifests import Kind, kind_of, parse, stamp, unique
 from apply.neighbours import neighbours
 from apply.ownership import Owner
 from apply.report import Report
@@ -55,6 +56,14 @@ options:
   condition:
     description: The type of the owner's status condition that says whether the run succeeded.
     type: str
+  finalize:
+    description:
+      - Kinds, as in prune, of which the owner has objects in other namespaces, where Kubernetes
+        removes none for it. They carry the label devops.yourcompany.com/owner-uid. A run for an
+        owner that is being deleted applies nothing, and succeeds when they are gone; watches.yaml
+        gives such a kind a finalizer.
+    type: list
+    elements: dict
   prune: {description: Kinds with apiVersion and kind, type: list, elements: dict}
   field_manager: {description: The name of its fields' manager, type: str, default: devctl-operator}
 """
@@ -69,6 +78,7 @@ _ARGUMENTS = {
     "files": {"type": "list", "elements": "str", "default": []},
     "templates": {"type": "list", "elements": "str", "required": True},
     "condition": {"type": "str"},
+    "finalize": {"type": "list", "elements": "dict", "default": [], "options": _KIND},
     "prune": {"type": "list", "elements": "dict", "default": [], "options": _KIND},
     "field_manager": {"type": "str", "default": "devctl-operator"},
 }
@@ -105,7 +115,8 @@ class ActionModule(ActionBase):
     def _converge(self, arguments: dict[str, Any], report: Report) -> ApplyError | None:
         """Do it, and tell the owner; why it failed, if it did."""
         try:
-            owner = Owner.of(arguments["owner"])
+            finalized = frozenset(map(kind_of, arguments["finalize"]))
+            owner = Owner.of(arguments["owner"], going=bool(finalized))
             with connect() as client:
                 cluster = Cluster(
                     client,
@@ -115,7 +126,10 @@ class ActionModule(ActionBase):
                 )
                 failure: ApplyError | None = None
                 try:
-                    converge(cluster, self._goal(owner, cluster, arguments), report)
+                    if arguments["owner"]["metadata"].get("deletionTimestamp"):
+                        finalize(cluster, owner, finalized, report)
+                        return None
+                    converge(cluster, self._goal(owner, cluster, arguments, finalized), report)
                 except ApplyError as error:
                     failure = error
                 if arguments["condition"]:
@@ -124,7 +138,9 @@ class ActionModule(ActionBase):
             return error
         return failure
 
-    def _goal(self, owner: Owner, cluster: Cluster, arguments: dict[str, Any]) -> Goal:
+    def _goal(
+        self, owner: Owner, cluster: Cluster, arguments: dict[str, Any], finalized: frozenset[Kind]
+    ) -> Goal:
         resource, name = arguments["owner"], arguments["values"]
         # Without Ansible's tags, by which a text is not what the server has.
         identity = {str(k): str(v) for k, v in load(name).identity(resource).items()}
@@ -139,7 +155,7 @@ class ActionModule(ActionBase):
         values = compute(name, resource, read)
         paths = [self._find("templates", template) for template in arguments["templates"]]
         manifests = [
-            stamp(manifest, owner, identity)
+            stamp(manifest, owner, identity, finalized)
             for path in paths
             for manifest in parse(path.name, render(path, values.names))
         ]
@@ -152,6 +168,7 @@ class ActionModule(ActionBase):
             remove=values.remove,
             update_only=values.update_only,
             first=bool(kind) and not told(resource, kind),
+            finalized=finalized,
         )
 
     def _find(self, folder: str, file: str) -> Path:

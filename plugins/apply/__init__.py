@@ -12,6 +12,8 @@ api_errors   what the API server meant by an error
 retry        how long and how often to try again
 connection   the client for the cluster that the environment names
 client       the requests
+finalize     what an owner that is being deleted has in other namespaces
+others_fields  fields that are set once, and another's afterwards
 settled      whether an apply would change nothing
 report       what was done, and the differences
 condition    the owner's condition about it

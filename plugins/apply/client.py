@@ -62,13 +62,29 @@ class Cluster:
         """Whether the operator's proxy answers: plain HTTP, to the same pod."""
         return self.host.startswith("http://")
 
-    def list(self, kind: Kind, labels: Mapping[str, str]) -> list[Manifest]:
-        """Every object of a kind that carries all the labels."""
-        # Equality only: the operator's proxy answers those from its cache.
-        selector = ",".join(f"{label}={value}" for label, value in labels.items()) or None
+    def list(
+        self,
+        kind: Kind,
+        labels: Mapping[str, str],
+        *,
+        everywhere: bool = False,
+        cached: bool = True,
+    ) -> list[Manifest]:
+        """Every object of a kind that carries all the labels.
+
+        Args:
+            kind: The kind.
+            labels: The labels.
+            everywhere: Look in all namespaces.
+            cached: Whether what was so a moment ago will do.
+        """
+        # The operator's proxy answers what asks for equality from its cache, and nothing else.
+        form = "{}={}" if cached else "{} in ({})"
+        selector = ",".join(form.format(*pair) for pair in labels.items()) or None
         handle = self._handle(kind)
+        namespace = "" if everywhere else self.namespace
         found = self._ask(
-            f"{kind.kind} list", handle.get, label_selector=selector, namespace=self.namespace
+            f"{kind.kind} list", handle.get, label_selector=selector, namespace=namespace
         )
         # Items of a list come without what the list says once.
         heading = {"apiVersion": kind.api_version, "kind": kind.kind}

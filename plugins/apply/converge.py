@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from apply.errors import ApplyError, FieldConflictError, StaleReadError
 from apply.manifests import CREATE_ONLY, SHARED, Key, Kind, Manifest, is_marked, key_of
+from apply.others_fields import leave_to_others
 from apply.ownership import Owner, is_prunable, refuse_foreign, refuse_going, refuse_unshared
 from apply.settled import is_settled
 from devctl.api.applied import Reason
+from devctl.api.labels import OWNER_UID
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,6 +41,8 @@ class Goal:
         remove: Objects that are to go, as they were read when that was decided.
         update_only: What is left out where it does not exist.
         first: No run for this owner has come to its end yet.
+        finalized: Kinds of which it may have objects in any namespace; what is no longer rendered
+            goes, too.
     """
 
     owner: Owner
@@ -48,6 +52,7 @@ class Goal:
     remove: Sequence[Manifest] = ()
     update_only: frozenset[Key] = frozenset()
     first: bool = False
+    finalized: frozenset[Kind] = frozenset()
 
 
 def converge(cluster: Cluster, goal: Goal, report: Report) -> None:
@@ -79,7 +84,7 @@ def _pass(cluster: Cluster, goal: Goal, remove: list[Manifest], report: Report) 
             report.applied(before, _apply(cluster, manifest, before))
     for key, thing in existing.items():
         if (
-            key.kind in goal.prune
+            key.kind in goal.prune | goal.finalized
             and key not in goal.manifests
             and is_prunable(thing, goal.owner, goal.identity)
         ):
@@ -132,8 +137,11 @@ def read(cluster: Cluster, goal: Goal) -> dict[Key, Manifest]:
     """
     rendered = Counter(key.kind for key in goal.manifests)
     existing: dict[Key, Manifest] = {}
-    if goal.first and not (existing := _named(cluster, goal.manifests)):
+    if goal.first and not goal.finalized and not (existing := _named(cluster, goal.manifests)):
         return existing
+    for kind in sorted(goal.finalized):
+        labels = {**goal.identity, OWNER_UID: goal.owner.uid}
+        existing |= {key_of(thing): thing for thing in cluster.list(kind, labels, everywhere=True)}
     for kind in {**dict.fromkeys(rendered), **dict.fromkeys(sorted(goal.prune))}:
         if kind in goal.prune or rendered[kind] > 1:
             found = {key_of(thing): thing for thing in cluster.list(kind, goal.identity)}
@@ -148,6 +156,7 @@ def _named(cluster: Cluster, keys: Iterable[Key]) -> dict[Key, Manifest]:
 def _apply(cluster: Cluster, manifest: Manifest, before: Manifest | None) -> Manifest:
     if before is None:
         return cluster.make(manifest)
+    manifest = leave_to_others(manifest, before, cluster.field_manager)
     if is_marked(manifest, CREATE_ONLY) or is_settled(manifest, before, cluster.field_manager):
         return before
     # The server refuses if the object of that name is another one by now.

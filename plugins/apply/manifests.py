@@ -9,10 +9,10 @@ import yaml
 from apply.errors import ApplyError
 from apply.yaml_text import join_escapes
 from devctl.api.applied import Reason
-from devctl.api.labels import GROUP, MANAGED_BY, MANAGER
+from devctl.api.labels import GROUP, MANAGED_BY, MANAGER, OWNER_UID
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from apply.ownership import Owner
 
@@ -116,20 +116,28 @@ def _check(template: str, manifest: object) -> None:
             raise ApplyError(Reason.TEMPLATE_ERROR, message)
 
 
-def stamp(manifest: Manifest, owner: Owner, identity: Mapping[str, str]) -> Manifest:
+def stamp(
+    manifest: Manifest,
+    owner: Owner,
+    identity: Mapping[str, str],
+    finalized: Collection[Kind] = frozenset(),
+) -> Manifest:
     """The manifest with the identity labels and, unless it is data or shared, its owner.
 
     It is put into the owner's namespace. Where the owner is in none, the manifest says itself where
-    it belongs: Kubernetes lets such an owner have objects anywhere.
+    it belongs: Kubernetes lets such an owner have objects anywhere. So it may where its kind is
+    finalized: those are known by the owner's UID, and removed by us.
 
     Raises:
         ApplyError: The manifest names another namespace, or gives an identity label another value.
     """
     metadata = manifest["metadata"]
     where = key_of(manifest)
-    namespace = owner.namespace or where.namespace
-    if where.namespace not in {"", namespace}:
-        message = f"{where} is not meant for the owner's namespace, {namespace}"
+    namespace = where.namespace or owner.namespace
+    apart = bool(owner.namespace) and namespace != owner.namespace
+    is_finalized = where.kind in finalized
+    if apart and not is_finalized:
+        message = f"{where} is not meant for the owner's namespace, {owner.namespace}"
         raise ApplyError(Reason.INVALID, message)
     shared = is_marked(manifest, SHARED)
     if shared:
@@ -141,10 +149,11 @@ def stamp(manifest: Manifest, owner: Owner, identity: Mapping[str, str]) -> Mani
                 f"{where} sets the label {label}, by which its owner is known, to another value"
             )
             raise ApplyError(Reason.INVALID, message)
-    stamped = metadata | {"labels": {**labels, **identity}}
+    known = {OWNER_UID: owner.uid} if is_finalized else {}
+    stamped = metadata | {"labels": {**labels, **identity, **known}}
     if namespace:
         stamped["namespace"] = namespace
-    if not shared and not is_retained(manifest):
+    if not apart and not shared and not is_retained(manifest):
         stamped["ownerReferences"] = [owner.reference()]
     return manifest | {"metadata": stamped}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from apply.errors import ApplyError
@@ -36,5 +35,5 @@ def neighbours(
     except KeyError as error:
         raise ApplyError(Reason.TEMPLATE_ERROR, f"a neighbour lacks {error}") from error
     if asked.get("everywhere"):
-        return replace(cluster, namespace="").list(kind, {})
+        return cluster.list(kind, {}, everywhere=True)
     return cluster.list(kind, identity)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from apply.errors import ApplyError
 from apply.manifests import SHARED, is_marked, is_retained, key_of, place
 from devctl.api.applied import Reason
+from devctl.api.labels import OWNER_UID
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,8 +26,8 @@ class Owner:
     uid: str
 
     @classmethod
-    def of(cls, resource: Mapping[str, Any]) -> Owner:
-        """The owner that a custom resource is.
+    def of(cls, resource: Mapping[str, Any], *, going: bool = False) -> Owner:
+        """The owner that a custom resource is; `going` lets in one that is being deleted.
 
         Raises:
             ApplyError: A field is missing, or the resource is being deleted.
@@ -42,7 +43,7 @@ class Owner:
             )
         except (KeyError, TypeError) as error:
             raise ApplyError(Reason.INVALID, f"the owner lacks {error}") from error
-        if metadata.get("deletionTimestamp"):
+        if metadata.get("deletionTimestamp") and not going:
             raise ApplyError(Reason.TERMINATING, f"{owner} is being deleted; nothing is applied")
         return owner
 
@@ -124,13 +125,25 @@ def refuse_going(existing: Iterable[Mapping[str, Any]], owner: Owner) -> None:
             raise ApplyError(Reason.TERMINATING, message)
 
 
+def belongs_to(thing: Mapping[str, Any], owner: Owner) -> bool:
+    """Whether an object says of itself that it is an owner's: by reference, or by the UID."""
+    reference = controller_of(thing)
+    if reference is not None:
+        return bool(reference["uid"] == owner.uid)
+    return has_identity(thing, {OWNER_UID: owner.uid})
+
+
 def _refuse_foreign(thing: Mapping[str, Any], owner: Owner, identity: Mapping[str, str]) -> None:
     reference = controller_of(thing)
-    if reference and reference["uid"] == owner.uid:
+    if belongs_to(thing, owner):
         return
     if reference and not owner.was(reference):
         holder = f"{reference['kind']} {place(owner.namespace, reference['name'])}"
         message = f"{key_of(thing)} exists and belongs to {holder}, not to {owner}"
+        raise ApplyError(Reason.CONFLICT, message)
+    holder_uid = (thing["metadata"].get("labels") or {}).get(OWNER_UID)
+    if holder_uid:
+        message = f"{key_of(thing)} exists and belongs to UID {holder_uid}, not to {owner}"
         raise ApplyError(Reason.CONFLICT, message)
     if not has_identity(thing, identity):
         labels = ", ".join(f"{label}={value}" for label, value in identity.items())
@@ -140,10 +153,8 @@ def _refuse_foreign(thing: Mapping[str, Any], owner: Owner, identity: Mapping[st
 
 def is_prunable(thing: Mapping[str, Any], owner: Owner, identity: Mapping[str, str]) -> bool:
     """Whether an object may be deleted: surely ours, no data, and not being deleted already."""
-    reference = controller_of(thing)
     return (
-        reference is not None
-        and reference["uid"] == owner.uid
+        belongs_to(thing, owner)
         and has_identity(thing, identity)
         and not is_retained(thing)
         and not thing["metadata"].get("deletionTimestamp")

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from kubernetes.dynamic.resource import Resource
 
-from apply.errors import ApplyError, NotFoundError
+from apply.errors import NotFoundError
 from apply.manifests import Kind
 from devctl.api import ephemeral_acceleration_job as job
-from devctl.api.applied import Reason
 from devctl.api.labels import GROUP, VERSION
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def find(kind: Kind, ask: Callable[[str], Mapping[str, Any]], client: Any) -> Re
         client: The dynamic client that the handle is to use.
 
     Raises:
-        ApplyError: The API does not serve the kind.
+        NotFoundError: The API does not serve the kind.
     """
     group, _, version = kind.api_version.rpartition("/")
     namespaced = kind not in KNOWN_EVERYWHERE
@@ -72,4 +71,4 @@ def _discover(kind: Kind, ask: Callable[[str], Mapping[str, Any]]) -> tuple[str,
     for resource in served:
         if resource["kind"] == kind.kind and "/" not in resource["name"]:
             return str(resource["name"]), bool(resource["namespaced"])
-    raise ApplyError(Reason.INVALID, f"the API serves no {kind.kind} in {kind.api_version}")
+    raise NotFoundError(f"the API serves no {kind.kind} in {kind.api_version}")

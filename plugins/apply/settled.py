@@ -20,13 +20,13 @@ _NAMES = ("name", "namespace", "uid")
 
 def is_settled(manifest: Mapping[str, Any], live: Mapping[str, Any], manager: str) -> bool:
     """Whether an object already is what a manager's manifest makes of it."""
-    fields = _fields_of(live, manager, manifest["apiVersion"])
+    fields = fields_of(live, manager, manifest["apiVersion"])
     metadata = {k: v for k, v in manifest["metadata"].items() if k not in _NAMES}
     wanted = {k: v for k, v in manifest.items() if k not in {"apiVersion", "kind"}}
     return fields is not None and _equal(wanted | {"metadata": metadata}, live, fields)
 
 
-def _fields_of(live: Mapping[str, Any], manager: str, version: str) -> dict[str, Any] | None:
+def fields_of(live: Mapping[str, Any], manager: str, version: str) -> dict[str, Any] | None:
     """The server's record of the fields that a manager applied."""
     for entry in live["metadata"].get("managedFields") or []:
         if (

@@ -279,6 +279,26 @@ def test_what_is_no_longer_rendered_is_pruned(
     assert names("secret") == {"c"}
 
 
+def test_a_field_that_is_set_once_is_anothers_afterwards(
+    apply: Callable[..., dict[str, Any]],
+    get: Callable[[str], Manifest],
+    kubectl: Kubectl,
+    namespace: str,
+) -> None:
+    once = {"devops.yourcompany.com/create-only-fields": "spec.suspend"}
+    pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "none:1"}]}
+    spec = {"suspend": True, "parallelism": 1, "template": {"spec": pod}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a", "annotations": once}}
+    for parallelism, action in ((1, "created"), (1, "unchanged"), (2, "configured")):
+        assert actions(apply(job | {"spec": spec | {"parallelism": parallelism}})) == {"a": action}
+        assert get("job/a")["spec"]["suspend"] is True
+    # As a queue does.
+    kubectl.api.patch("job", "a", {"spec": {"suspend": False}}, namespace)
+    for parallelism, action in ((2, "unchanged"), (3, "configured")):
+        assert actions(apply(job | {"spec": spec | {"parallelism": parallelism}})) == {"a": action}
+        assert get("job/a")["spec"]["suspend"] is False
+
+
 def test_what_is_made_once_stays(
     apply: Callable[..., dict[str, Any]], get: Callable[[str], Manifest]
 ) -> None:

@@ -231,7 +231,7 @@ def content(server: DevServer, selector: str = "") -> Thing:
     found = {}
     for thing in server.get(kinds, labels=selector):
         metadata = thing["metadata"]
-        if metadata["name"] == "kube-root-ca.crt":
+        if metadata["name"] == "kube-root-ca.crt" or SHARED in metadata.get("annotations", {}):
             continue
         owners = [owner["name"] for owner in metadata.get("ownerReferences", [])]
         found[f"{thing['kind']}/{metadata['name']}"] = [

@@ -89,7 +89,12 @@ class Plane:
         return self._operator
 
     def operator_with(
-        self, kubeconfig: Path, name: str, *modules: Path, place: Place = ALONE
+        self,
+        kubeconfig: Path,
+        name: str,
+        *modules: Path,
+        place: Place = ALONE,
+        checkout: Path = REPOSITORY,
     ) -> OperatorProcess:
         """Another operator, for when the plane's own is away: their ports are the same.
 
@@ -98,12 +103,14 @@ class Plane:
             name: Of its folder.
             modules: Folders of Python modules that come before all others.
             place: Where it runs, and whether with others.
+            checkout: Whose watches, roles and plugins it has.
         """
-        program, folder = (
-            self._programs["ansible-operator"] / "ansible-operator",
-            self.folder / name,
+        program = self._programs["ansible-operator"] / "ansible-operator"
+        folder = self.folder / name
+        python = self._python
+        return OperatorProcess(
+            program, python, kubeconfig, folder, *modules, place=place, checkout=checkout
         )
-        return OperatorProcess(program, self._python, kubeconfig, folder, *modules, place=place)
 
     @property
     def observer(self) -> ObserverProcess:

@@ -100,7 +100,9 @@ class FakeApi:
         if path in self.served:
             return {"resources": self.served[path]}
         if "labelSelector" in query:
-            wanted = dict(pair.split("=") for pair in query["labelSelector"].split(","))
+            # `a=b`, or `a in (b)`.
+            pairs = re.findall(r"([^,=\s]+)(?:=| in \()([^,)]*)", query["labelSelector"])
+            wanted = dict(pairs)
             found = [
                 {k: v for k, v in thing.items() if k not in {"apiVersion", "kind"}}
                 for at, thing in self.objects.items()

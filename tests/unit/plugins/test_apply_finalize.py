@@ -1,0 +1,79 @@
+"""What an owner that is being deleted has elsewhere, against an API server in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from apply.client import Cluster
+from apply.errors import ApplyError
+from apply.finalize import finalize
+from apply.manifests import Kind, stamp
+from apply.ownership import Owner
+from apply.report import Report
+from apply.retry import Retry
+from unit.plugins.fake_api import FakeApi
+
+from devctl.api.applied import Reason
+from devctl.api.labels import OWNER_UID
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+OWNER = Owner("devops.yourcompany.com/v1", "CachePlan", "ada", "team", "u1")
+CONFIG = Kind("v1", "ConfigMap")
+
+
+def note(namespace: str, uid: str = "u1", **metadata: Any) -> dict[str, Any]:
+    told = {"name": "note", "namespace": namespace, "labels": {OWNER_UID: uid}, **metadata}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": told}
+
+
+def path(namespace: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/configmaps/note"
+
+
+def run(api: FakeApi, kinds: Iterable[Kind] = (CONFIG,)) -> list[str]:
+    """What it deleted."""
+    report, retry = Report(), Retry(sleep=lambda _: None)
+    cluster = Cluster(api.client(), OWNER.namespace, "devctl-operator", retry=retry)
+    finalize(cluster, OWNER, kinds, report)
+    return [entry["name"] for entry in report.pruned]
+
+
+def test_what_has_its_uid_goes_wherever_it_is() -> None:
+    api = FakeApi()
+    for namespace in ("team", "other"):
+        api.put(path(namespace), note(namespace))
+    api.put(path("third"), note("third", uid="u2"))
+    assert run(api) == ["note", "note"]
+    assert list(api.objects) == [path("third")]
+    assert run(api) == []
+
+
+def test_what_is_going_already_is_waited_for_by_name() -> None:
+    api = FakeApi()
+    for number in range(5):
+        going = note(f"n{number}", deletionTimestamp="2026-01-01T00:00:00Z")
+        api.put(path(f"n{number}"), going)
+    with pytest.raises(ApplyError, match=r"CachePlan team/ada goes when .* and 2 more") as raised:
+        run(api)
+    assert raised.value.reason is Reason.TERMINATING
+    assert "ConfigMap n0/note, ConfigMap n1/note, ConfigMap n2/note" in str(raised.value)
+    assert not [request for request in api.requests if request.startswith("DELETE")]
+
+
+def test_a_kind_that_is_not_served_any_more_holds_nothing_up() -> None:
+    assert run(FakeApi(), [Kind("gone.example/v1", "Thing")]) == []
+
+
+def test_only_finalized_kinds_may_be_in_another_namespace() -> None:
+    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    manifest["metadata"] = {"name": "a", "namespace": "other"}
+    with pytest.raises(ApplyError, match="not meant for the owner's namespace, team"):
+        stamp(manifest, OWNER, {"app": "x"})
+    metadata = stamp(manifest, OWNER, {"app": "x"}, {CONFIG})["metadata"]
+    assert metadata["labels"] == {"app": "x", OWNER_UID: "u1"}
+    assert "ownerReferences" not in metadata
+    at_home = stamp(manifest | {"metadata": {"name": "a"}}, OWNER, {}, {CONFIG})["metadata"]
+    assert (at_home["namespace"], len(at_home["ownerReferences"])) == ("team", 1)

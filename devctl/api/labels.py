@@ -33,6 +33,9 @@ OWNER = f"{GROUP}/owner"
 OWNER_UID = f"{GROUP}/owner-uid"
 """Label: metadata.uid of the custom resource that an object belongs to, in whatever namespace."""
 
+OWNER_NAME = f"{GROUP}/owner-name"
+"""Annotation of a home: spec.owner itself, who alone may delete it. Admission compares names."""
+
 
 def owner_digest(owner: str) -> str:
     """An owner as a label may hold it: names of people hold characters that labels may not.

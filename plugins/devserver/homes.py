@@ -43,7 +43,9 @@ def _larger(there: str | None, wanted: str) -> str:
 
 
 def claim_templates(
-    statefulset: Mapping[str, Any] | None, labels: Mapping[str, str], wanted: str | int
+    statefulset: Mapping[str, Any] | None,
+    metadata: Mapping[str, Mapping[str, str]],
+    wanted: str | int,
 ) -> list[dict[str, Any]]:
     """The StatefulSet's claim templates, of which nothing can ever change once they are made.
 
@@ -51,7 +53,7 @@ def claim_templates(
 
     Args:
         statefulset: As it is now; None where there is none yet.
-        labels: Of the homes of a new one.
+        metadata: Of the homes of a new one: the controller makes one that is missing, too.
         wanted: The size of the homes of a new one.
     """
     live = (statefulset or {}).get("spec", {}).get("volumeClaimTemplates", [])
@@ -59,7 +61,7 @@ def claim_templates(
         return [{part: _kept(template[part]) for part in ("metadata", "spec")} for template in live]
     return [
         {
-            "metadata": {"name": "home", "labels": dict(labels)},
+            "metadata": {"name": "home", **metadata},
             "spec": {
                 "accessModes": ["ReadWriteOnce"],
                 "storageClassName": "devctl-home",

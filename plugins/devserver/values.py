@@ -15,6 +15,7 @@ from devctl.api.labels import (
     MANAGED_BY,
     MANAGER,
     OWNER,
+    OWNER_NAME,
     WAKE,
     owner_digest,
 )
@@ -65,6 +66,7 @@ def values(  # noqa: PLR0913 - all that its task reads
     """
     statefulset = next(iter(stateful_sets), None)
     name, labels, live = server["metadata"]["name"], identity(server), server["spec"]
+    owner = {OWNER_NAME: str(live["owner"])}
     made = made_from(server, flavors, statefulset, pods)
     spec, flavor = made.spec, made.flavor_spec
     nodes, _ = shape(spec)
@@ -90,8 +92,11 @@ def values(  # noqa: PLR0913 - all that its task reads
         # Shared memory counts against the container's memory: its limit bounds both.
         "shared_memory": str(limits.get("memory", requests.get("memory", "64Mi"))),
         "shared_claim": spec.get("sharedVolumeClaimName"),
+        "home_annotations": owner,
         "homes": homes(name, nodes, size, claims),
-        "claim_templates": claim_templates(statefulset, labels, size),
+        "claim_templates": claim_templates(
+            statefulset, {"labels": labels, "annotations": owner}, size
+        ),
         "utilities": utilities_name(files),
         "scripts": files,
     }

@@ -11,6 +11,7 @@ from xdist.scheduler import LoadScopeScheduling
 SPREAD = {
     "test_admission",
     "test_devserver",
+    "test_homes",
     "test_job_admission",
     "test_kinds",
     "test_molecule",

@@ -32,7 +32,7 @@ RESOURCES = (
     f"devservers.{GROUP},"
     f"{ephemeral_acceleration_job.PLURAL}.{ephemeral_acceleration_job.GROUP}"
 )
-VERBS = "get,list,watch,create,update,patch,delete"
+VERBS = "get,list,watch,create,update,patch,delete,deletecollection"
 CONTAINER = {"name": "main", "image": "none:1"}
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}
 

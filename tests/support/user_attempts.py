@@ -282,7 +282,7 @@ OF_BOTH = (
     attempt(f"POST {OWN}/pods/lab-0/{EXEC}"),
     attempt(f"GET {OWN}/events"),
     attempt(f"GET {OWN}/persistentvolumeclaims"),
-    attempt(f"DELETE {OWN}/persistentvolumeclaims/home-lab-0"),
+    attempt(f"DELETE {OWN}/persistentvolumeclaims/artifacts-box"),
     attempt(f"GET {SERVERS}/devserverflavors"),
     attempt(f"GET {FLAVOR}"),
     attempt("GET /version"),
@@ -309,12 +309,16 @@ def loose(**spec: Any) -> Thing:
 FRAMEWORK = {"ansible.sdk.operatorframework.io/reconcile-period": "1ms"}
 HOST = [{"name": "host", "hostPath": {"path": "/"}}]
 OPEN = "violates PodSecurity"
+HOME = f"{OWN}/persistentvolumeclaims/home-lab-0"
+OTHERS_HOME = "home `home-lab-0` belongs to `somebody`"
 # What the role would let through, and a rule of the cluster's does not.
 AGAINST_RULES = (
     (USER, attempt(f"POST {OWN_SERVERS}", server(owner="bob")), "is not you"),
     (USER, attempt(f"PATCH {OWN_SERVERS}/lab", {"spec": {"owner": "bob"}}), "owner"),
     (USER, attempt(f"POST {OWN_SERVERS}", server({"labels": {f"{DEVOPS}/x": "y"}})), REFUSED),
     (USER, attempt(f"POST {OWN_SERVERS}", server({"annotations": FRAMEWORK})), "cannot be set"),
+    (USER, attempt(f"DELETE {HOME}"), OTHERS_HOME),
+    (JOB_USER, attempt(f"DELETE {HOME}"), OTHERS_HOME),
     (JOB_USER, attempt(f"POST {OWN_JOBS}", small_job({"annotations": FRAMEWORK})), "cannot be set"),
     (JOB_USER, attempt(f"POST {OWN_JOBS}", small_job({"labels": {f"{GPU}/x": "y"}})), REFUSED),
     (JOB_USER, attempt(f"POST {OWN}/pods", marked(HARDENED, labels={f"{GPU}/x": "y"})), REFUSED),

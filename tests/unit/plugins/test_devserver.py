@@ -13,7 +13,7 @@ from devserver.values import identity
 from devserver.values import values as compute
 
 from devctl.api.applied import Reason
-from devctl.api.labels import FLAVOR, FLAVOR_GENERATION, MADE_FROM, OWNER, WAKE
+from devctl.api.labels import FLAVOR, FLAVOR_GENERATION, MADE_FROM, OWNER, OWNER_NAME, WAKE
 
 Thing = dict[str, Any]
 SMALL: Thing = {
@@ -212,10 +212,18 @@ def test_a_program_that_has_not_come_up_is_nobodys_work() -> None:
     )
 
 
+def test_a_home_names_its_owner_whoever_makes_it() -> None:
+    made = values(server(owner="alice@company.com"))
+    (template,) = made["claim_templates"]
+
+    assert made["home_annotations"] == {OWNER_NAME: "alice@company.com"}
+    assert template["metadata"]["annotations"] == made["home_annotations"]
+
+
 def test_claim_templates_stay_as_they_are_whatever_a_release_renders() -> None:
     made = stateful_set(values(server()))
     template = made["spec"]["volumeClaimTemplates"][0]
-    template["metadata"]["labels"] = {"of": "an earlier release"}
+    template["metadata"] = {"name": "home", "labels": {"of": "an earlier release"}}
     template["spec"] |= {"storageClassName": "earlier", "accessModes": ["ReadWriteMany"]}
 
     (kept,) = values(server(persistentHomeSize="9Gi"), made)["claim_templates"]

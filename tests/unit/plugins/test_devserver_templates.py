@@ -20,7 +20,7 @@ from unit.plugins.templates import (
     rendered,
 )
 
-from devctl.api.labels import MADE_FROM
+from devctl.api.labels import MADE_FROM, OWNER_NAME
 from devctl.local.paths import REPOSITORY
 
 ROLE = REPOSITORY / "roles/devserver"
@@ -126,6 +126,14 @@ def test_homes_outlive_what_they_were_made_for() -> None:
     kept = only("StatefulSet")["spec"]["persistentVolumeClaimRetentionPolicy"]
 
     assert kept == {"whenDeleted": "Retain", "whenScaled": "Retain"}
+
+
+def test_each_home_names_its_owner() -> None:
+    manifests = render(dict.fromkeys(FIELDS, "1Gi"))
+    found = [m["metadata"] for m in manifests if m["kind"] == "PersistentVolumeClaim"]
+
+    assert [home["name"] for home in found] == ["home-lab-0", "home-lab-1"]
+    assert all(home["annotations"] == {OWNER_NAME: "alice"} for home in found)
 
 
 def test_ranks_start_at_once_and_find_each_other_before_they_are_ready() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.servers import succeeds, wait_until
-from support.tenants import ADMINISTRATOR, ALICE, BOB, OBSERVER, Tenants, child
+from support.tenants import ADMINISTRATOR, ALICE, BOB, OBSERVER, Tenants, child, managed
 
 from devctl.api.labels import GROUP, OWNER_NAME
 
@@ -17,7 +17,7 @@ DELETE = ("delete", "--dry-run=server")
 def home(tenants: Tenants) -> None:
     """A home of Alice's."""
     made = child("PersistentVolumeClaim", annotations={OWNER_NAME: ALICE})
-    tenants.create(ADMINISTRATOR, made, keep=True)
+    tenants.create(ADMINISTRATOR, managed(made), keep=True)
 
 
 def test_a_home_is_deleted_by_its_owner_or_an_administrator(tenants: Tenants) -> None:

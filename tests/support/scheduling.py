@@ -9,6 +9,7 @@ from xdist.scheduler import LoadScopeScheduling
 # Each of their tests has a namespace of its own and nothing else: no operator or runner of its
 # module's, which would have to be started for each.
 SPREAD = {
+    "test_accounts",
     "test_admission",
     "test_devserver",
     "test_homes",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from devctl.api import ephemeral_acceleration_job
-from devctl.api.labels import GROUP, VERSION
+from devctl.api.labels import GROUP, MANAGED_BY, MANAGER, VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,6 +130,13 @@ def child(kind: str, name: str = "child", **metadata: Any) -> Manifest:
     }
     version, rest = specs[kind]
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name, **metadata}, **rest}
+
+
+def managed(manifest: Manifest) -> Manifest:
+    """An object as a role stamps it, without which devctl's own accounts write nothing."""
+    metadata = manifest["metadata"]
+    labels = metadata.get("labels", {}) | {MANAGED_BY: MANAGER}
+    return manifest | {"metadata": metadata | {"labels": labels}}
 
 
 CHILDREN = ("Pod", "PersistentVolumeClaim", "Service", "ConfigMap", "Secret", "StatefulSet")

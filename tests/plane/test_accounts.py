@@ -1,0 +1,114 @@
+"""What devctl's own accounts cannot do, whatever RBAC lets them: config/admission/accounts.yaml."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.commands import Kubectl
+from support.tenants import (
+    ADMINISTRATOR,
+    CHILDREN,
+    OBSERVER,
+    OPERATOR,
+    Manifest,
+    Tenants,
+    child,
+    job,
+    managed,
+    server,
+)
+
+from devctl.api.labels import GROUP, MANAGED_BY, MANAGER, VERSION, WAKE
+
+if TYPE_CHECKING:
+    from support.plane.plane import Plane
+
+pytestmark = pytest.mark.usefixtures("enforced")
+
+SELF = ""
+UNMARKED = f"`child` is not devctl's: it lacks the label `{MANAGED_BY}={MANAGER}`"
+MARK = f"{MANAGED_BY}={MANAGER}"
+DRY = "--dry-run=server"
+ACCOUNTS = pytest.mark.parametrize("account", [OPERATOR, OBSERVER])
+
+
+@pytest.fixture
+def operator(plane: Plane, tenants: Tenants) -> Tenants:
+    """The operator with its own token, where it may write every kind of child."""
+    own = Kubectl(plane.kubectl.program, plane.account("devctl-operator"))
+    return Tenants(own, tenants.namespace)
+
+
+@pytest.mark.parametrize("kind", CHILDREN)
+def test_an_account_writes_what_is_marked_and_nothing_else(
+    tenants: Tenants, operator: Tenants, kind: str
+) -> None:
+    assert UNMARKED in operator.refused(SELF, child(kind))
+    operator.create(SELF, managed(child(kind)))
+    tenants.create(ADMINISTRATOR, child(kind), keep=True)
+    where, label = f"{kind.lower()}/child", ("label", DRY, "--overwrite")
+    # To mark it takes it over.
+    for tried in ((*label, where, MARK), (*label, where, "team=blue"), ("delete", DRY, where)):
+        assert UNMARKED in operator.refusal(SELF, *tried)
+    tenants.run(ADMINISTRATOR, "label", where, MARK)
+    assert UNMARKED in operator.refusal(SELF, *label, where, f"{MANAGED_BY}-")
+    for done in ((*label, where, "team=blue"), ("delete", DRY, where)):
+        operator.run(SELF, *done)
+
+
+@pytest.mark.parametrize(
+    "where", ["kube-system", "kube-public", "kube-node-lease", "devctl-system"]
+)
+def test_nothing_is_made_where_the_system_is(operator: Tenants, where: str) -> None:
+    there = Tenants(operator.kubectl, where)
+    said = there.refused(SELF, managed(child("ConfigMap")))
+    assert f"namespace `{where}` is the system's: devctl makes nothing there" in said
+
+
+def test_what_one_of_our_kinds_controls_gets_its_mark_back(
+    tenants: Tenants, operator: Tenants
+) -> None:
+    tenants.create(ADMINISTRATOR, server(), keep=True)
+    uid = tenants.read("devserver/box")["metadata"]["uid"]
+    owner = {"apiVersion": f"{GROUP}/{VERSION}", "kind": "DevServer", "name": "box", "uid": uid}
+    for name, controller in (("child", False), ("other", True)):
+        owners = [owner | {"controller": controller}]
+        tenants.create(ADMINISTRATOR, child("ConfigMap", name, ownerReferences=owners), keep=True)
+    assert UNMARKED in operator.refusal(SELF, "label", "configmap/child", MARK)
+    operator.run(SELF, "label", "configmap/other", MARK)
+
+
+@ACCOUNTS
+@pytest.mark.parametrize(("kind", "made"), [("devserver", server()), ("eaj", job())])
+def test_what_people_write_is_theirs(
+    tenants: Tenants, account: str, kind: str, made: Manifest
+) -> None:
+    spec = made["spec"] | {"owner": account} if kind == "devserver" else made["spec"]
+    said = "is its users': devctl only writes its status, wakes and deletes it"
+    assert said in tenants.refused(account, managed(made | {"spec": spec}))
+    tenants.create(ADMINISTRATOR, managed(made), keep=True)
+    where = f"{kind}/box"
+    patch = ("patch", where, "--type=merge", "-p")
+    for tried in (
+        ("label", where, "team=blue"),
+        ("annotate", where, "note=x"),
+        (*patch, '{"spec": {"image": "other:1"}}'),
+    ):
+        assert said in tenants.refusal(account, *tried)
+    for value in (f"{WAKE}=a", f"{WAKE}=b", f"{WAKE}-"):
+        tenants.run(account, "annotate", "--overwrite", where, value)
+    tenants.run(account, "delete", DRY, where)
+
+
+def test_events_are_about_our_kinds(tenants: Tenants) -> None:
+    about = {"namespace": tenants.namespace, "name": "box"}
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "child"},
+        "involvedObject": about | {"apiVersion": f"{GROUP}/{VERSION}", "kind": "DevServer"},
+    }
+    tenants.create(OBSERVER, event)
+    pod = about | {"apiVersion": "v1", "kind": "Pod"}
+    assert UNMARKED in tenants.refused(OBSERVER, event | {"involvedObject": pod})

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 CONFIG = REPOSITORY / "config"
 CRDS = sorted(p.name for p in (CONFIG / "crd").glob("*.yaml") if p.name != "kustomization.yaml")
 WATCHES = yaml.safe_load((REPOSITORY / "watches.yaml").read_text())
+HAS_CHILDREN = {"devops.yourcompany.com/has-children": "true"}
 POLICIES = sorted(
     p.name for p in (CONFIG / "admission").glob("*.yaml") if "Policy" in p.read_text()
 )
@@ -139,6 +140,26 @@ def test_a_policy_is_bound_and_fails_closed(name: str) -> None:
     assert binding["metadata"]["name"] == policy["metadata"]["name"]
     assert binding["spec"]["policyName"] == policy["metadata"]["name"]
     assert binding["spec"]["validationActions"] == ["Deny"]
+
+
+@pytest.mark.parametrize("name", ["children.yaml", "reserved.yaml", "templates.yaml"])
+def test_a_policy_on_marks_judges_every_kind_that_has_children(name: str) -> None:
+    policy, binding = documents("admission", name)
+    assert policy["spec"]["paramKind"]["kind"] == "CustomResourceDefinition"
+    reference = binding["spec"]["paramRef"]
+    assert reference["selector"] == {"matchLabels": HAS_CHILDREN}
+    # To deny would be to deny every pod of a cluster that our kinds have left.
+    assert reference["parameterNotFoundAction"] == "Allow"
+
+
+def test_the_kinds_that_a_role_answers_have_children() -> None:
+    found = {
+        crd["spec"]["names"]["kind"]
+        for name in CRDS
+        for crd in documents("crd", name)
+        if HAS_CHILDREN.items() <= crd["metadata"].get("labels", {}).items()
+    }
+    assert found == {watch["kind"] for watch in WATCHES}
 
 
 def test_the_policies_name_our_accounts_as_they_are() -> None:

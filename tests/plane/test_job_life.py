@@ -10,7 +10,7 @@ from support.jobs import EATS, FAILS, SMALL, SUCCEEDS, WAITS, Job, moment
 from support.plane.content import CAPACITY, GPUS, NODES
 from support.servers import wait_until
 
-from devctl.api.ephemeral_acceleration_job import PVC_TTL_SECONDS
+from devctl.api.ephemeral_acceleration_job import PVC_TTL_SECONDS, WAKE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,6 +108,10 @@ def test_a_foreign_claim_is_a_conflict(job: Job, kubectl: Kubectl) -> None:
     # Nobody tells the operator of it when it goes.
     job.apply(pvcTTLSecondsAfterFinished=600)
     job.wait("Pending", "Conflict")
+    wait_until(
+        lambda: WAKE in job.get("eaj", job.name)[0]["metadata"].get("annotations", {}),
+        "its role is run again",
+    )
     kubectl("-n", job.namespace, "delete", "pvc", job.claim)
     job.wait("Succeeded")
 

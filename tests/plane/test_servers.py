@@ -276,6 +276,20 @@ def test_a_foreign_object_is_a_conflict_and_stays_as_it_is(
     assert server.uids() == before
 
 
+def test_a_server_goes_on_by_itself_when_a_foreign_object_is_gone(
+    server: DevServer, kubectl: Kubectl
+) -> None:
+    """The operator's own attempts are further and further apart."""
+    metadata = {"name": "lab-utilities", "namespace": server.namespace}
+    kubectl.api.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    server.apply()
+    assert server.wait("Applied", "False")["reason"] == "Conflict"
+    server.follow(lambda found: WAKE in found["metadata"].get("annotations", {}), "it is woken")
+
+    kubectl.api.delete("configmap", "lab-utilities", server.namespace)
+    server.wait("Ready")
+
+
 def test_a_child_deleted_by_hand_comes_back(server: DevServer, kubectl: Kubectl) -> None:
     server.apply()
     server.wait("Ready")

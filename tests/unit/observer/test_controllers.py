@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 import pytest
 from devctl_observer.control.clock import Clock
-from devctl_observer.control.losses import GRACE
+from devctl_observer.control.role_controller import GRACE
 from devctl_observer.flavors.controller import FlavorController
 from devctl_observer.flavors.node_use import NodeUse
 from devctl_observer.servers.caches import Caches

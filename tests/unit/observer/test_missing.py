@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from devctl_observer.control.losses import GRACE, Losses
 from devctl_observer.judging.pods import Surroundings
 from devctl_observer.servers.status import Observed
-from devctl_observer.servers.wake import digest, missing
-from devctl_observer.watching.store import Key
+from devctl_observer.servers.wake import missing
 
 from unit.observer.objects import ago, claim, distributed, server
 
@@ -47,20 +45,3 @@ def test_a_role_that_is_not_done_lost_nothing(status: dict[str, Any]) -> None:
 def test_a_server_that_goes_lost_nothing() -> None:
     going = {"deletionTimestamp": ago(seconds=1)}
     assert missing(seen(made=False, meta=going)) == []
-
-
-def test_what_was_made_just_now_may_not_have_been_seen_yet() -> None:
-    now, key = [0.0], Key("dev-alice", "my-dev")
-    losses = Losses(lambda: now[0])
-    assert losses.is_unsure(key, lost=True)
-    now[0] = GRACE
-    assert not losses.is_unsure(key, lost=True)
-    # Once it is there again, the next loss is another one.
-    assert not losses.is_unsure(key, lost=False)
-    assert losses.is_unsure(key, lost=True)
-
-
-def test_each_loss_has_a_value_of_its_own() -> None:
-    values = [digest(server(), "the StatefulSet", uid) for uid in ("", "u-1", "u-2")]
-    values.append(digest(server(meta={"generation": 4}), "the StatefulSet", "u-1"))
-    assert len(set(values)) == 4

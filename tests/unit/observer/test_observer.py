@@ -139,10 +139,27 @@ def test_what_is_gone_is_remembered_and_a_clock_that_was_set_concerns_all(looked
     def lose(one: Observer) -> None:
         one.child(home(), None)
         one.child(labelled(), None)
-        kept.append(dict(one.servers.caches.gone))
+        kept.append(dict(one.servers.controller.gone))
 
     looked_at(lose)
     assert kept == [{MINE: "c-0"}]
+
+
+def test_nothing_is_remembered_of_a_server_that_is_gone(looked_at: Any) -> None:
+    """Its parts go after it."""
+    kept: list[dict[Key, str]] = []
+
+    def go(one: Observer) -> None:
+        one.child(home(), None)
+        one.servers.store.drop(MINE)
+        one.servers.changed(server(), None)
+        one.child(home(), None)
+        with contextlib.suppress(StopIteration):
+            one.servers.controller.look(MINE).send(None)
+        kept.append(one.servers.controller.gone)
+
+    assert looked_at(go) == {"my-dev"}
+    assert kept == [{}]
 
 
 def test_whether_a_flavor_fits_concerns_its_servers(looked_at: Any) -> None:

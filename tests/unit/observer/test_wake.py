@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from devctl_observer.control.role_controller import Known
 from devctl_observer.servers.model import parse_server
-from devctl_observer.servers.wake import wake_value
+from devctl_observer.servers.wake import cause
 
 from unit.observer.objects import ago, flavor, server
 
@@ -33,8 +34,8 @@ def remade(uid: str, **of: Any) -> Any:
     return msgspec.structs.replace(found, metadata=msgspec.structs.replace(found.metadata, uid=uid))
 
 
-def value_of(found: Any, flavors: dict[str, Any], grew: str = "never") -> str | None:
-    return wake_value(found, flavors, grew)
+def cause_of(found: Any, flavors: dict[str, Any], grew: str = "never", **known: Any) -> Any:
+    return cause(found, flavors, Known(grew=grew, born="now", **known))
 
 
 HERE = known(flavor())
@@ -54,20 +55,20 @@ HERE = known(flavor())
     ],
 )
 def test_who_is_not_woken(asleep: Any) -> None:
-    assert value_of(asleep, HERE) is None
+    assert not cause_of(asleep, HERE)
 
 
 def test_the_value_is_the_cause_and_nothing_else() -> None:
-    value = value_of(failed(), HERE)
+    value = cause_of(failed(), HERE)
     assert value
     # A role that failed again, for whatever reason, is not woken again.
-    assert value_of(failed(since=ago(seconds=1)), HERE) == value
+    assert cause_of(failed(since=ago(seconds=1)), HERE) == value
     # Neither for another flavor, while it names one.
-    assert value_of(failed(), known(flavor(), flavor("gpu", 7))) == value
+    assert cause_of(failed(), known(flavor(), flavor("gpu", 7))) == value
     others = [
-        value_of(failed(), known(flavor(generation=2))),
-        value_of(failed(), known(remade("f-2"))),
-        value_of(failed(4, 4), HERE),
+        cause_of(failed(), known(flavor(generation=2))),
+        cause_of(failed(), known(remade("f-2"))),
+        cause_of(failed(4, 4), HERE),
     ]
     assert len({value, *others}) == 4
 
@@ -75,14 +76,14 @@ def test_the_value_is_the_cause_and_nothing_else() -> None:
 def test_the_choice_of_the_default_depends_on_every_flavor() -> None:
     unnamed = failed(flavor=None)
     one, two = flavor("a", default=True), flavor("b", default=True)
-    assert value_of(unnamed, known(one, two)) is None
-    assert value_of(unnamed, known(flavor("a"), flavor("b"))) is None
-    alone = value_of(unnamed, known(one))
-    settled = value_of(unnamed, known(one, flavor("b", 2)))
+    assert not cause_of(unnamed, known(one, two))
+    assert not cause_of(unnamed, known(flavor("a"), flavor("b")))
+    alone = cause_of(unnamed, known(one))
+    settled = cause_of(unnamed, known(one, flavor("b", 2)))
     assert alone
     assert settled
     assert alone != settled
-    assert value_of(unnamed, known(flavor("b", 2), one)) == settled
+    assert cause_of(unnamed, known(flavor("b", 2), one)) == settled
 
 
 @pytest.mark.parametrize("annotations", [{}, {"annotations": None}, {"annotations": {"a": "b"}}])
@@ -99,7 +100,21 @@ def test_a_server_that_was_never_woken(annotations: dict[str, Any]) -> None:
     ids=["the role was refused", "its pod was"],
 )
 def test_who_waits_for_a_quota_is_woken_whenever_there_is_more_room(full: Any) -> None:
-    values = [value_of(full, HERE, grew) for grew in ("never", "7", "7", "9")]
+    values = [cause_of(full, HERE, grew) for grew in ("never", "7", "7", "9")]
     assert all(values)
     assert values[1] == values[2]
     assert len(set(values)) == 3
+
+
+@pytest.mark.parametrize("reason", ["Conflict", "Terminating"])
+def test_who_has_something_in_its_way_is_woken_when_a_part_of_it_goes(reason: str) -> None:
+    values = [cause_of(failed(reason=reason), HERE, gone=uid) for uid in ("", "old", "other")]
+    assert not values[0]
+    assert len(set(values)) == 3
+
+
+def test_each_loss_has_a_cause_of_its_own() -> None:
+    lost: dict[str, Any] = {"lost": ["the StatefulSet"]}
+    values = [cause_of(server(), HERE, gone=uid, **lost) for uid in ("", "u-1", "u-2")]
+    values.append(cause_of(server(meta={"generation": 4}), HERE, gone="u-1", **lost))
+    assert len({*values, ()}) == 5

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from lightkube import ApiError
 
-from devctl_observer.control.losses import Losses
 from devctl_observer.judging.conditions import own_part
+from devctl_observer.judging.model import Item
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,28 +17,13 @@ if TYPE_CHECKING:
     from devctl_observer.control.clock import Clock
     from devctl_observer.control.cluster_api import ClusterApi
     from devctl_observer.control.kind import Kind
-    from devctl_observer.judging.model import Meta
     from devctl_observer.judging.transition import Transition
     from devctl_observer.watching.store import Key, Store
-
-log = logging.getLogger(__name__)
 
 IN_USE = 15.0
 """Seconds until a name or a volume that somebody else has in use is looked at again."""
 DOUBT = 5.0
 """Seconds until something is looked at again that should have happened by now."""
-
-
-class Item(Protocol):
-    """An object of a kind of ours."""
-
-    @property
-    def metadata(self) -> Meta:
-        """What names it."""
-
-    @property
-    def status(self) -> Mapping[str, Any]:
-        """What was written about it."""
 
 
 T = TypeVar("T", bound=Item)
@@ -62,7 +46,6 @@ class Controller(ABC, Generic[T]):
         """Count from zero."""
         self.kind, self.store = kind, store
         self._api, self._clock = api, clock
-        self._losses = Losses(clock.steady)
         self.looks = self.writes = self.wakes = 0
 
     async def look(self, key: Key) -> float | None:
@@ -86,7 +69,6 @@ class Controller(ABC, Generic[T]):
 
     def _forget(self, key: Key) -> None:
         """Nothing is to be remembered of what is gone."""
-        self._losses.forget(key)
 
     async def _write(
         self, key: Key, item: T, wanted: dict[str, Any], events: Iterable[Transition] = ()
@@ -101,12 +83,6 @@ class Controller(ABC, Generic[T]):
         for said in events:
             await self._api.tell(self.kind, item.metadata, version, said)
         return written
-
-    async def _wake(self, key: Key, item: T, value: str, why: str) -> None:
-        """Have an object's role run again."""
-        self._keep(key, await self._api.wake(self.kind, item.metadata, value))
-        self.wakes += 1
-        log.info("%s/%s: %s, its role is run again", *key, why)
 
     def _keep(self, key: Key, applied: Mapping[str, Any]) -> T:
         """Know what was written before the watch tells of it."""

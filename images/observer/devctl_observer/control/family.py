@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from devctl_observer.control.controller import Item
 from devctl_observer.control.work_queue import WorkQueue
+from devctl_observer.judging.model import Item
 from devctl_observer.watching.store import Key
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from devctl.api.ephemeral_acceleration_job import claim_name, pod_name
 from devctl_observer.artifacts.claims import job_of, stays
@@ -53,12 +52,8 @@ class JobCaches:
         """Begin with nothing known."""
         self.jobs: Store[Job] = Store()
         self.children = children
-        self.gone: dict[Key, str] = {}
-        """The UID of what each job lost last."""
         self.last: dict[Key, Pod] = {}
         """The pod that each job lost before it was known how it ended, as it was seen last."""
-        self.born = uuid4().hex
-        """Stands for what was lost before this process looked."""
 
     def observe(self, key: Key, job: Job) -> Observed:
         """Everything that a job's status is derived from."""

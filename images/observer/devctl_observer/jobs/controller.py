@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING
 
 from lightkube.resources.core_v1 import Node, Pod
 
-from devctl.api.applied import Reason
-from devctl_observer.control.controller import DOUBT, IN_USE, Controller
-from devctl_observer.control.losses import GRACE
+from devctl_observer.control.controller import DOUBT, IN_USE
+from devctl_observer.control.role_controller import RoleController, soonest
 from devctl_observer.jobs.caches import with_pod
 from devctl_observer.jobs.deadlines import next_look
-from devctl_observer.jobs.foreign import find_foreign
 from devctl_observer.jobs.model import JOB, Job
 from devctl_observer.jobs.status import OWN, job_status, judge, volume_is_due, wants_proof
 from devctl_observer.jobs.transitions import transitions
-from devctl_observer.jobs.wake import missing, wake_value
-from devctl_observer.judging.applied import failure
+from devctl_observer.jobs.wake import cause, missing
 from devctl_observer.judging.clocks import Clocks
 from devctl_observer.watching.kept import node_facts, small_pod
 
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
     from devctl_observer.watching.store import Key
 
 
-class JobController(Controller[Job]):
+class JobController(RoleController[Job]):
     """Handler of the work queue of jobs.
 
     Args:
@@ -50,9 +47,8 @@ class JobController(Controller[Job]):
         clock: Clock,
     ) -> None:
         """Count from zero."""
-        super().__init__(JOB, caches.jobs, api, clock)
+        super().__init__(JOB, caches.jobs, caches.children, api, clock)
         self._caches, self._remover = caches, remover
-        self._foreign: dict[Key, str] = {}
 
     async def _look(self, key: Key, item: Job) -> float | None:
         seen, clocks = self._caches.observe(key, item), Clocks(self._clock.now())
@@ -69,14 +65,12 @@ class JobController(Controller[Job]):
         wanted = job_status(seen, clocks, users)
         job = await self._write(key, seen.job, wanted, transitions(seen.job.status, wanted))
         seen = replace(seen, job=job)
-        again = await self._wake_if(key, seen)
-        if again is not None:
-            return again
+        again = await self._wake_if(key, job, missing(seen), lambda known: cause(job, known))
         wait = next_look(seen, self._clock.now())
         if wait is None:
             # What seemed to be an end was none, or cannot be told yet.
-            return DOUBT if doubtful and not job.finished else None
-        return wait.total_seconds() or (IN_USE if users else DOUBT)
+            return soonest(again, DOUBT if doubtful and not job.finished else None)
+        return soonest(again, wait.total_seconds() or (IN_USE if users else DOUBT))
 
     async def _prove(self, key: Key, seen: Observed) -> tuple[Observed, Clocks] | None:
         """The same past the cache, with the API server's time; None where the job is gone."""
@@ -94,35 +88,3 @@ class JobController(Controller[Job]):
             nodes = [node_facts(node) for node in await self._api.list_now(Node)]
             seen = with_pod(seen, pod, nodes, listed=True)
         return seen, clocks
-
-    async def _is_blocked(self, key: Key, job: Job) -> bool:
-        """Whether another's object has the name of a part of a job; remembers which one went."""
-        if job.finished or job.going or failure(job).get("reason") != Reason.CONFLICT:
-            return False
-        found = await find_foreign(self._api, job.metadata)
-        if found is not None:
-            self._foreign[key] = found
-            return True
-        # It may have gone before this process looked.
-        gone = self._caches.gone
-        gone[key] = self._foreign.pop(key, "") or gone.get(key, self._caches.born)
-        return False
-
-    async def _wake_if(self, key: Key, seen: Observed) -> float | None:
-        """Have the role run again if there is a reason; returns the seconds until there may be."""
-        blocked = await self._is_blocked(key, seen.job)
-        lost = missing(seen)
-        unsure = self._losses.is_unsure(key, lost=bool(lost))
-        gone = self._caches.gone.get(key, "")
-        grew = self._caches.children.grew(key.namespace)
-        value = wake_value(seen.job, [] if unsure else lost, gone, self._caches.born, grew)
-        if value is not None and value != seen.job.wake:
-            why = "it has ended" if seen.job.finished else "something of it went"
-            await self._wake(key, seen.job, value, why)
-        if unsure:
-            return GRACE
-        return IN_USE if blocked else None
-
-    def _forget(self, key: Key) -> None:
-        super()._forget(key)
-        self._foreign.pop(key, None)

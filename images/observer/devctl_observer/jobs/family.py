@@ -17,6 +17,7 @@ from devctl_observer.control.work_queue import WorkQueue
 from devctl_observer.jobs.caches import JobCaches, job_of_warning
 from devctl_observer.jobs.controller import JobController
 from devctl_observer.jobs.model import Job
+from devctl_observer.judging.model import meta_of
 from devctl_observer.watching.store import Key
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Jobs(Family[Job]):
         clock: What time it is.
     """
 
+    controller: JobController
     label = LABEL
     word = "job"
 
@@ -66,8 +68,6 @@ class Jobs(Family[Job]):
         if job is None:
             return
         key = Key(job.metadata.namespace, job.metadata.name)
-        if new is None:
-            self.caches.gone.pop(key, None)
         if new is None or new.finished:
             self.caches.last.pop(key, None)
         if old is None or new is None:
@@ -104,15 +104,15 @@ class Jobs(Family[Job]):
         yield f"devctl_observer_claims_deleted_total {self.remover.removed}"
 
     def _pod(self, key: Key, old: Pod | None, new: Pod | None) -> None:
-        if new is None and old is not None and (job := self.store.get(key)):
-            self.caches.gone[key] = (old.metadata.uid if old.metadata else None) or ""
-            if not job.finished:
+        if new is None and old is not None:
+            self.controller.gone[key] = meta_of(old.metadata).uid
+            if (job := self.store.get(key)) and not job.finished:
                 self.caches.last[key] = old
         self.queue.add(key)
 
     def _volume(self, key: Key, claim: PersistentVolumeClaim, *, there: bool) -> None:
-        if not there and claim.metadata and self.store.get(key):
-            self.caches.gone[key] = claim.metadata.uid or ""
+        if not there:
+            self.controller.gone[key] = meta_of(claim.metadata).uid
         self.queue.add(key)
         self._claim(claim_key(claim), there=there)
 

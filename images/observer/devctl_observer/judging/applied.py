@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import Condition
 from devctl_observer.judging.conditions import FALSE, find
@@ -10,22 +10,10 @@ from devctl_observer.judging.conditions import FALSE, find
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from devctl_observer.judging.model import Meta
+    from devctl_observer.judging.model import Item
 
 
-class Ours(Protocol):
-    """An object of a kind of ours."""
-
-    @property
-    def metadata(self) -> Meta:
-        """Its generation is that of its spec."""
-
-    @property
-    def status(self) -> Mapping[str, Any]:
-        """What was written about it."""
-
-
-def role_said(item: Ours) -> Mapping[str, Any]:
+def role_said(item: Item) -> Mapping[str, Any]:
     """The condition Applied of the present generation; empty where there is none yet.
 
     The condition of an earlier generation speaks of a spec that is no longer there.
@@ -34,7 +22,7 @@ def role_said(item: Ours) -> Mapping[str, Any]:
     return said if said.get("observedGeneration") == item.metadata.generation else {}
 
 
-def failure(item: Ours) -> Mapping[str, Any]:
+def failure(item: Item) -> Mapping[str, Any]:
     """The condition Applied, if it says that the present generation was not; else empty."""
     said = role_said(item)
     return said if said.get("status") == FALSE else {}

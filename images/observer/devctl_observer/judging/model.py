@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime  # noqa: TC003 - msgspec reads the annotations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 from lightkube.models.meta_v1 import ObjectMeta
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from devctl.api.devserver import Phase
 
 
@@ -27,6 +29,18 @@ class Meta(Base, frozen=True):
     resource_version: str = ""
     creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
+
+
+class Item(Protocol):
+    """An object of a kind of ours."""
+
+    @property
+    def metadata(self) -> Meta:
+        """What names it; its generation is that of its spec."""
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """What was written about it."""
 
 
 def meta_of(metadata: ObjectMeta | None) -> Meta:

@@ -45,8 +45,6 @@ class Caches:
         self.children, self.flavors = children, flavors
         self.servers: Store[Server] = Store(lambda server: server.spec.flavor or "")
         self.stateful_sets: Store[StatefulSet] = Store()
-        self.gone: dict[Key, str] = {}
-        """The UID of what each server lost last."""
 
     def observe(self, key: Key, server: Server) -> Observed:
         """Everything that a server's status is derived from."""

@@ -37,6 +37,7 @@ class Servers(Family[Server]):
         clock: What time it is.
     """
 
+    controller: ServerController
     label = DEVSERVER
     word = "devserver"
 
@@ -52,16 +53,10 @@ class Servers(Family[Server]):
         sets = self.caches.stateful_sets
         return [Followed(StatefulSet, sets, small_stateful_set, self._stateful_set, selectors=OURS)]
 
-    def changed(self, old: Server | None, new: Server | None) -> None:
-        """Look at a server; forget what one lost that is gone itself."""
-        super().changed(old, new)
-        if old and new is None:
-            self.caches.gone.pop(Key(old.metadata.namespace, old.metadata.name), None)
-
     def child(self, key: Key, old: Any, new: Any) -> None:
         """Look at a server; remember what it lost, that the role has to make again."""
         if old is not None and new is None and not isinstance(old, Pod):
-            self.caches.gone[key] = old.metadata.uid
+            self.controller.gone[key] = old.metadata.uid
         self.queue.add(key)
 
     def of_warning(self, about: ObjectReference) -> Key | None:

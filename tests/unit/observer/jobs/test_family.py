@@ -56,14 +56,16 @@ def remake(kind: str, name: str) -> Any:
 def test_nothing_is_remembered_of_a_job_that_is_gone() -> None:
     def goes(one: Observer) -> None:
         one.child(pod(), None)
-        assert one.jobs.caches.gone.keys() == {MINE}
+        assert one.jobs.controller.gone.keys() == {MINE}
         one.jobs.store.drop(MINE)
         one.jobs.changed(job(), None)
         one.child(pod(), None)
         one.child(claim(), None)
 
-    _, one = looked_at(goes)
-    assert not one.jobs.caches.gone
+    looked, one = looked_at(goes)
+    assert looked >= JOB
+    asyncio.run(one.jobs.controller.look(MINE))
+    assert not one.jobs.controller.gone
     assert not one.jobs.caches.last
 
 
@@ -99,14 +101,12 @@ def test_whom_a_change_concerns(change: Callable[[Observer], None], expected: se
     assert looked_at(change)[0] == expected
 
 
-def test_what_is_lost_is_remembered_as_long_as_the_job_is_there() -> None:
+def test_the_last_of_what_is_lost_is_remembered() -> None:
     _, one = looked_at(lambda f: f.child(claim(), None))
-    gone = one.jobs.caches.gone
+    gone = one.jobs.controller.gone
     assert gone == {MINE: "c-1"}
     one.child(pod(), None)
     assert gone == {MINE: "p-1"}
-    one.jobs.changed(job(), None)
-    assert gone == {}
 
 
 def test_figures() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from devctl_observer.watching.store import Key
 
-from unit.observer.jobs.cluster import LATE, POD, VOLUME, Cluster
+from unit.observer.jobs.cluster import POD, VOLUME, Cluster
 from unit.observer.jobs.things import NAMESPACE
 from unit.observer.test_quotas import quota
 
@@ -47,12 +47,12 @@ def test_a_role_that_met_an_earlier_jobs_pod_is_woken_once_that_is_gone() -> Non
     said = {"type": "Applied", "status": "False", "reason": "Conflict", "message": "a pod is there"}
     status = job["status"] | {"conditions": [said | {"observedGeneration": 1}]}
     cluster.store("jobs", job | {"status": status})
-    cluster.wait(5)
+    cluster.wait(3)
     assert cluster.woken == []
     assert cluster.status()["reason"] == "Conflict"
     cluster.drop("pods", POD)
     cluster.role_works = True
-    cluster.wait(5)
+    cluster.settle()
     assert len(cluster.woken) == 1
     assert cluster.pods[POD]["metadata"]["uid"] != old["metadata"]["uid"]
     cluster.wait(60)
@@ -80,42 +80,32 @@ def foreign_claim(cluster: Cluster, uid: str) -> None:
 
 
 @pytest.mark.parametrize("restarted", [False, True])
-def test_a_role_that_met_a_foreign_claim_is_woken_once_that_is_gone(*, restarted: bool) -> None:
+def test_a_role_that_met_a_foreign_claim_goes_on_soon_after_that_is_gone(
+    *, restarted: bool
+) -> None:
     """No watch tells of it: it has none of our labels."""
     cluster = Cluster()
     foreign_claim(cluster, "first")
     cluster.create()
-    cluster.wait(60)
+    cluster.wait(600)
     assert cluster.status()["reason"] == "Conflict"
-    assert cluster.woken == []
+    # Less and less often; and never the same value, which would run no role.
+    assert len(cluster.woken) == len(set(cluster.woken)) == 12
     # Another one takes its place before the role has run, and is met in its turn.
     cluster.claims.pop(VOLUME)
     foreign_claim(cluster, "second")
     cluster.wait(60)
-    assert cluster.woken == []
+    assert cluster.status()["reason"] == "Conflict"
     cluster.claims.pop(VOLUME)
     if restarted:
         cluster.restart()
-    cluster.wait(LATE)
+        cluster.settle()
+    cluster.wait(60)
     assert POD in cluster.pods
     assert VOLUME in cluster.claims
-    cluster.wait(100)
-    assert len(cluster.woken) == 1
-
-
-def test_a_role_that_is_away_is_woken_once_for_each_foreign_claim() -> None:
-    cluster = Cluster()
-    foreign_claim(cluster, "first")
-    cluster.create()
-    cluster.role_works = False
-    for woken in (1, 2):
-        cluster.claims.pop(VOLUME)
-        cluster.wait(100)
-        assert len(cluster.woken) == woken
-        foreign_claim(cluster, "again")
-        cluster.process.look_again()
-        cluster.wait(20)
-        assert len(cluster.woken) == woken
+    woken = len(cluster.woken)
+    cluster.wait(600)
+    assert len(cluster.woken) == woken
 
 
 def test_a_watch_that_lags_ends_no_job() -> None:

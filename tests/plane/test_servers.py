@@ -95,7 +95,7 @@ def test_a_change_waits_for_the_next_start_and_status_says_so(server: DevServer)
     [
         ("flavor", "none-of-that-name", "InvalidFlavor"),
         ("image", "localhost/none:1", "ImagePullFailed"),
-        ("sharedVolumeClaimName", "none", "VolumePending"),
+        ("sharedVolumeClaimName", "none", "VolumeNotFound"),
     ],
 )
 def test_an_unsatisfiable_change_leaves_what_runs_alone(
@@ -202,6 +202,21 @@ def woken(server: DevServer) -> str:
     """The wake that a server's StatefulSet has from its role; empty where there is none."""
     found = server.get("statefulset", "lab")
     return str(found[0]["metadata"].get("annotations", {}).get(WAKE, "")) if found else ""
+
+
+def test_a_missing_shared_claim_is_named_and_waited_for(
+    server: DevServer, kubectl: Kubectl
+) -> None:
+    server.apply(sharedVolumeClaimName="data")
+    server.follow(
+        lambda _: server.condition("Ready").get("reason") == "VolumeNotFound",
+        "it says that a claim is not there",
+    )
+    assert "PersistentVolumeClaim `data` of spec.shared" in server.condition("Ready")["message"]
+    claim = {"metadata": {"name": "data", "namespace": server.namespace}}
+    kind = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    kubectl.api.create(kind | claim | THEIRS["persistentvolumeclaim/home-lab-0"])
+    server.wait("Ready")
 
 
 def test_homes_grow_and_a_smaller_server_gets_the_home_that_is_there(server: DevServer) -> None:

@@ -12,6 +12,7 @@ from devctl_observer.control.clock import Clock
 from devctl_observer.control.role_controller import GRACE
 from devctl_observer.flavors.controller import FlavorController
 from devctl_observer.flavors.node_use import NodeUse
+from devctl_observer.judging.conditions import find
 from devctl_observer.servers.caches import Caches
 from devctl_observer.servers.controller import ServerController
 from devctl_observer.watching.children import Children
@@ -21,7 +22,16 @@ from lightkube import ApiError
 from lightkube.resources.apps_v1 import StatefulSet
 
 from devctl.api.labels import DEVSERVER, WAKE
-from unit.observer.objects import ago, distributed, flavor, node, pod, server, warning
+from unit.observer.objects import (
+    ago,
+    distributed,
+    flavor,
+    node,
+    pod,
+    server,
+    unscheduled,
+    warning,
+)
 from unit.observer.running import api_error
 
 if TYPE_CHECKING:
@@ -42,6 +52,13 @@ class FakeCluster:
         self.told: list[str] = []
         self.woken: list[str] = []
         self.fails: ApiError | None = None
+        self.shared: list[str] = []
+        self.asked: list[str] = []
+
+    async def list_now(self, _resource: Any, namespace: str, name: str) -> list[str]:
+        assert namespace == KEY.namespace
+        self.asked.append(name)
+        return [claim for claim in self.shared if claim == name]
 
     async def apply_status(self, _kind: Any, meta: Any, status: dict[str, Any]) -> dict[str, Any]:
         if self.fails:
@@ -82,7 +99,7 @@ class FakeCluster:
         metadata = msgspec.to_builtins(meta) | {"resourceVersion": str(self.version)}
         wake = wake or (before.wake if before else "")
         annotations = {WAKE: wake} if wake else {}
-        spec = msgspec.to_builtins(before.spec) if before else RESOURCES
+        spec = msgspec.to_builtins(before.spec) | before.pod_spec if before else RESOURCES
         return {"metadata": metadata | {"annotations": annotations}, "spec": spec, "status": status}
 
 
@@ -163,6 +180,22 @@ def test_a_refused_write_is_a_failure() -> None:
         asyncio.run(controllers.server(KEY))
     with pytest.raises(ApiError):
         asyncio.run(controllers.flavor(Key("", "cpu-small")))
+
+
+def test_a_shared_claim_is_asked_for_while_the_scheduler_has_no_node() -> None:
+    caches, cluster, controllers = filled()
+    reasons, waits = [], unscheduled("0/1 nodes are available")
+    sharing = server(sharedVolumeClaimName="data", meta={"resourceVersion": "101"})
+    caches.servers.put(KEY, 101, sharing)
+    for cluster.shared, now in (([], pod(conditions=[])), ([], waits), (["data"], waits)):
+        labelled = now.metadata
+        assert labelled
+        labelled.labels = {DEVSERVER: "my-dev"}
+        caches.children.pods.put(Key("dev-alice", "my-dev-0"), 0, now)
+        asyncio.run(controllers.server(KEY))
+        reasons.append(find(cluster.written[-1], "Ready")["reason"])
+    assert reasons == ["Scheduling", "VolumeNotFound", "Unschedulable"]
+    assert cluster.asked == ["data"] * 2
 
 
 def test_an_expiring_server_is_looked_at_in_time() -> None:

@@ -153,9 +153,9 @@ def test_a_failing_init_container_is_seen() -> None:
             "no node can use its volumes",
         ),
         (
-            'persistentvolumeclaim "shared" not found',
+            'persistentvolumeclaim "home-my-dev-0" not found',
             "VolumePending",
-            "claim `shared` does not exist; make it, or correct spec.sharedVolumeClaimName",
+            "claim `home-my-dev-0` does not exist; it is about to be made",
         ),
         (
             (
@@ -193,6 +193,17 @@ def test_the_scheduler_says_why(message: str, reason: str, said: str) -> None:
     assert said in verdict.message
     assert "preemption" not in verdict.message
     assert "deallocate" not in verdict.message
+
+
+def test_a_shared_claim_that_is_not_there_is_named_before_all_that_follows_from_it() -> None:
+    said = warning("PersistentVolumeClaim", "home-my-dev-0", "ProvisioningFailed", "no space left")
+    around = Surroundings({"home-my-dev-0": claim("Pending")}, [said], absent="data")
+    verdict = judge_pod(unscheduled("0/2 nodes are available: 2 Insufficient cpu"), around)
+    assert (verdict.phase, verdict.reason) == (Phase.PENDING, "VolumeNotFound")
+    assert verdict.message == (
+        "the PersistentVolumeClaim `data` of spec.sharedVolumeClaimName does not exist: make it, "
+        "or name one that does"
+    )
 
 
 def test_a_gated_pod_waits_in_the_queue() -> None:

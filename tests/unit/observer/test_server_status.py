@@ -166,10 +166,16 @@ def test_what_fits_no_node_says_so_before_all_that_follows_from_it(
     why = {"type": "Schedulable", "status": fits, "message": "none of 2 nodes fits: 2 x cpu"}
     runs = msgspec.structs.replace(flavor(), status={"conditions": [why]})
     # What it asks for now is another one, that fits.
-    flavors = {"cpu-small": runs, "other": flavor("other")}
-    found = status(server(flavor="other"), its_pod, annotations=made_from(), flavors=flavors)
+    known: dict[str, Any] = {
+        "flavors": {"cpu-small": runs, "other": flavor("other")},
+        "annotations": made_from(),
+    }
+    found = status(server(flavor="other"), its_pod, **known)
     assert ready(found)[2] == reason
     assert said in ready(found)[3]
+    if fits == "False":
+        found = status(server(flavor="other"), its_pod, around=Surroundings(absent="x"), **known)
+        assert ready(found)[2] == reason
 
 
 def test_an_idle_timeout_says_that_it_does_nothing_yet() -> None:

@@ -34,6 +34,8 @@ class Surroundings:
     warnings: Sequence[Event] = ()
     lost_nodes: frozenset[str] = frozenset()
     """Nodes that do not answer."""
+    absent: str = ""
+    """The shared claim that its pods are to mount, if there is no such claim."""
 
 
 def judge_pod(pod: Pod, around: Surroundings) -> Verdict:
@@ -65,6 +67,10 @@ def judge_start(pod: Pod, around: Surroundings, words: Words) -> Verdict:
 def _unscheduled(
     pod: Pod, condition: PodCondition | None, around: Surroundings, words: Words
 ) -> Verdict:
+    if around.absent:
+        what = f"the PersistentVolumeClaim `{around.absent}` of spec.sharedVolumeClaimName"
+        message = f"{what} does not exist: make it, or name one that does"
+        return Verdict(Phase.PENDING, "VolumeNotFound", message)
     if claims := judge_claims(claim_names(pod), around.claims, around.warnings):
         return claims
     if condition is None:
@@ -97,6 +103,12 @@ def container_statuses(pod: Pod) -> list[ContainerStatus]:
         *((status.initContainerStatuses if status else None) or []),
         *((status.containerStatuses if status else None) or []),
     ]
+
+
+def is_refused(pod: Pod) -> bool:
+    """Whether the scheduler has looked for a node, and found none."""
+    conditions = (pod.status.conditions if pod.status else None) or []
+    return any((c.type, c.status) == ("PodScheduled", "False") for c in conditions)
 
 
 def lost_node(pod: Pod, around: Surroundings) -> str:

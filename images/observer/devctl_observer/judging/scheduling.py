@@ -27,21 +27,17 @@ class Words(NamedTuple):
     """How its owner asks for less."""
     other: str
     """What no node fits, and what its owner can do about that."""
-    absent: str
-    """What its owner can do about a claim that is not there."""
 
 
 SERVER_WORDS = Words(
     volume="its home",
     less="choose a smaller flavor",
     other="the flavor; choose another flavor",
-    absent="make it, or correct spec.sharedVolumeClaimName",
 )
 JOB_WORDS = Words(
     volume="its volume",
     less="ask for less in spec.resources",
     other="the job; ask for less in spec.resources",
-    absent="it is about to be made",
 )
 
 _HOME = re.compile(r"PersistentVolume's node affinity|volume node affinity")
@@ -63,7 +59,7 @@ def judge_scheduling(condition: PodCondition, words: Words) -> Verdict:
         message = f"no node has enough free {what}; {advice} ({detail})"
         return Verdict(Phase.PENDING, "Unschedulable", message)
     if absent := _ABSENT.search(detail):
-        message = f"claim `{absent[1]}` does not exist; {words.absent}"
+        message = f"claim `{absent[1]}` does not exist; it is about to be made"
         return Verdict(Phase.PENDING, "VolumePending", message)
     reason, meaning = _of_nodes(detail, words)
     if meaning:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from lightkube.resources.core_v1 import PersistentVolumeClaim
 
 from devctl_observer.control.role_controller import RoleController, soonest
 from devctl_observer.servers.deadlines import is_due, next_look
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from devctl_observer.control.clock import Clock
     from devctl_observer.control.cluster_api import ClusterApi
     from devctl_observer.servers.caches import Caches
+    from devctl_observer.servers.status import Observed
     from devctl_observer.watching.store import Key
 
 _DOUBT = 60.0
@@ -43,7 +47,7 @@ class ServerController(RoleController[Server]):
         now = self._clock.now()
         if await expire(self._api, item, now):
             return None
-        seen = self._caches.observe(key, item)
+        seen = await self._with_shared(self._caches.observe(key, item))
         wanted = server_status(seen, now)
         # Without pods it is the reason of all the rest, and told as such.
         unapplied = addition(item) if seen.pods else ""
@@ -57,3 +61,13 @@ class ServerController(RoleController[Server]):
         wait = next_look(server, now)
         # Timers may fire a moment early; a second later it is certainly time.
         return soonest(again, wait.total_seconds() + 1 if wait else None)
+
+    async def _with_shared(self, seen: Observed) -> Observed:
+        """The same, knowing whether the shared claim that its pods wait for is there.
+
+        It is not ours, so no watch tells. The scheduler looks for it again as soon as one is made.
+        """
+        name, meta = seen.awaited, seen.server.metadata
+        if not name or await self._api.list_now(PersistentVolumeClaim, meta.namespace, name):
+            return seen
+        return replace(seen, around=replace(seen.around, absent=name))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Of several replicas that do not run, the one that most needs somebody decides.
 _GRAVITY = [Phase.FAILED, Phase.PENDING, Phase.STARTING, Phase.STOPPING]
-_PLACING = {"Scheduling", "Unschedulable", "VolumePending"}
+_PLACING = {"Scheduling", "Unschedulable", "VolumeNotFound", "VolumePending"}
 """Reasons of a pod that has no node."""
 
 

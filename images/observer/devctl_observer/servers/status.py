@@ -13,7 +13,7 @@ from devctl.api.occupancy import is_occupied
 from devctl.api.pod_spec import shape
 from devctl_observer.flavors.choice import wanted_flavor
 from devctl_observer.judging.conditions import UNKNOWN, condition, find, merge, word
-from devctl_observer.judging.pods import Surroundings
+from devctl_observer.judging.pods import Surroundings, is_refused
 from devctl_observer.judging.refusals import since
 from devctl_observer.judging.timestamps import from_text, to_text
 from devctl_observer.servers.deadlines import expiry
@@ -73,6 +73,12 @@ class Observed:
         """
         runs = bool(self.pods) or self.scale > 0
         return self.record.spec if self.record and runs else self.server.pod_spec
+
+    @property
+    def awaited(self) -> str:
+        """The shared claim of pods that the scheduler has no node for; empty without such."""
+        waits = any(map(is_refused, self.pods))
+        return str(self.layout.get("sharedVolumeClaimName", "")) if waits else ""
 
 
 def server_status(seen: Observed, now: datetime) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,10 +15,14 @@ from support.tenants import (
     Tenants,
     flavor,
     server,
+    until,
 )
+
+from devctl.api.labels import GROUP
 
 if TYPE_CHECKING:
     from support.commands import Kubectl
+    from support.plane.plane import Plane
 
 pytestmark = pytest.mark.usefixtures("deployed")
 
@@ -46,6 +51,11 @@ pytestmark = pytest.mark.usefixtures("deployed")
         ),
         ({"sharedVolumeClaimName": "other/claim"}, "spec.sharedVolumeClaimName in body should"),
         ({"sharedVolumeClaimName": "home-bob-0"}, "a server's home (`home-...`) cannot be shared"),
+        ({"sharedVolumeClaimName": "artifacts-scan"}, "a job's volume (`artifacts-...`) cannot be"),
+        (
+            {"sharedVolumeClaimName": "artifacts-scan.2"},
+            "copy its files to a claim made for sharing",
+        ),
         ({"mode": "gang"}, 'supported values: "standalone", "distributed"'),
         ({"image": "a\nprivileged: true"}, "spec.image"),
         ({"hostNetwork": True}, 'unknown field "spec.hostNetwork"'),
@@ -69,6 +79,8 @@ def test_a_wrong_server_is_refused(kubectl: Kubectl, changes: dict[str, Any], sa
         {"persistentHomeSize": "1.5Ti"},
         {"persistentHomeSize": 1073741824},
         {"sharedVolumeClaimName": "home-data"},
+        {"sharedVolumeClaimName": "artifacts"},
+        {"sharedVolumeClaimName": "our-artifacts-1"},
     ],
 )
 def test_a_right_server_is_accepted(kubectl: Kubectl, changes: dict[str, Any]) -> None:
@@ -142,6 +154,32 @@ def test_an_owner_stays_and_a_home_only_grows(tenants: Tenants) -> None:
         assert "homes only grow: for a smaller one, create a server of another name" in said
     for size in ("1024Mi", "1025Mi", 1073741824, "2Gi"):
         tenants.run(ALICE, *change(persistentHomeSize=size))
+
+
+def test_a_server_from_before_a_rule_can_be_changed_in_all_else(
+    tenants: Tenants, plane: Plane
+) -> None:
+    """An earlier release let a server share the volume of a job."""
+    spec = "versions/0/schema/openAPIV3Schema/properties/spec/properties"
+    rules = f"/spec/{spec}/sharedVolumeClaimName/x-kubernetes-validations"
+
+    def accepted(name: str, *, keep: bool = False) -> bool:
+        manifest = server(name, sharedVolumeClaimName="artifacts-scan")
+        with suppress(pytest.fail.Exception):
+            return bool(tenants.create(ADMINISTRATOR, manifest, keep=keep))
+        return False
+
+    without = json.dumps([{"op": "remove", "path": rules}])
+    tenants.kubectl("patch", "crd", f"devservers.{GROUP}", "--type=json", "-p", without)
+    try:
+        until(lambda: accepted("box", keep=True))
+    finally:
+        plane.install()
+    until(lambda: not accepted("other"))
+    change = ("patch", "devserver/box", "--type=merge", "-p")
+    tenants.run(ALICE, *change, '{"spec": {"enableSSH": false}}')
+    other = '{"spec": {"sharedVolumeClaimName": "artifacts-other"}}'
+    assert "a job's volume" in tenants.refusal(ALICE, *change, other)
 
 
 def test_a_condition_says_why_and_since_when(tenants: Tenants) -> None:

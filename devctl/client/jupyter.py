@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from devctl.kube.exec_stream import ExecStream
 
 HOME = "/home/dev"
-PORT = 8888
-"""The one here, if it is free."""
 TIMEOUT = 120.0
 """Seconds in which it has to answer: what it imports may lie on a slow volume."""
 _POLL = 0.5

@@ -43,15 +43,11 @@ Pod = _namespaced("", "v1", "Pod", "pods")
 PersistentVolumeClaim = _namespaced("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 ConfigMap = _namespaced("", "v1", "ConfigMap", "configmaps")
 Event = _namespaced("", "v1", "Event", "events")
-Service = _namespaced("", "v1", "Service", "services")
 Namespace = _global("", "v1", "Namespace", "namespaces")
 
 Deployment = _namespaced("apps", "v1", "Deployment", "deployments")
 StatefulSet = _namespaced("apps", "v1", "StatefulSet", "statefulsets")
 StorageClass = _global("storage.k8s.io", "v1", "StorageClass", "storageclasses")
-CustomResourceDefinition = _global(
-    "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions"
-)
 SelfSubjectAccessReview = _global(
     "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews"
 )

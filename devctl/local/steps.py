@@ -28,7 +28,7 @@ from devctl.local.paths import (
     cluster_paths,
     host_settings_file,
 )
-from devctl.local.settings import ClusterSettings, Node, load_settings
+from devctl.local.settings import ClusterSettings, load_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -56,11 +56,6 @@ class Context:
             message = f"no cluster `{cluster}`: {paths.settings} is missing"
             raise ValueError(message)
         return cls(settings, paths, cache_paths(), report, node)
-
-    @property
-    def this_node(self) -> Node:
-        """The node that a per-node step is for."""
-        return next(n for n in self.settings.nodes if n.name == self.node)
 
 
 def host(context: Context) -> dict[str, Any]:

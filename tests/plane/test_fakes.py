@@ -13,7 +13,7 @@ from apply.client import Cluster as ApplyCluster
 from apply.connection import connect
 from apply.errors import ApplyError, FieldConflictError, StaleReadError
 from apply.manifests import Key, Kind
-from devctl_observer.artifacts.kind import CLAIM
+from devctl_observer.artifacts.claims import CLAIM
 from devctl_observer.control.cluster_api import ClusterApi
 from devctl_observer.jobs.model import JOB
 from devctl_observer.judging.model import Meta, meta_of

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from devctl_observer.control.clock import Clock
-from devctl_observer.control.retries import FIRST, LONGEST, attempts, blocked
-from devctl_observer.control.since import Since
+from devctl_observer.control.retries import FIRST, LONGEST, Since, attempts, blocked
 
 from unit.observer.objects import ago, server
 from unit.observer.test_controllers import KEY, Controllers, filled

@@ -1,10 +1,14 @@
-"""Claims of jobs: whose they are, and when one goes whose job is gone."""
+"""Claims of jobs: how requests name one, whose it is, and when it goes whose job is gone."""
 
 from __future__ import annotations
 
 import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+
+import msgspec
+from lightkube.generic_resource import create_namespaced_resource
+from lightkube.resources.core_v1 import PersistentVolumeClaim
 
 from devctl.api.ephemeral_acceleration_job import (
     FINISHED_AT,
@@ -16,19 +20,33 @@ from devctl.api.ephemeral_acceleration_job import (
     claim_name,
 )
 from devctl.api.labels import MANAGED_BY, MANAGER
+from devctl_observer.control.kind import Kind
 from devctl_observer.judging.timestamps import from_text, to_text
 from devctl_observer.judging.volumes import claim_names
+from devctl_observer.watching.kept import without_history
 from devctl_observer.watching.store import Key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
+    from lightkube.resources.core_v1 import Pod
 
 _SECONDS = re.compile(r"\d{1,10}", re.ASCII)
 BOUND = "Bound"
 """A condition of a claim, for `kubectl wait --for=condition=Bound`."""
+
+
+# lightkube's own class is typed, and takes no manifest that holds a part of an object only.
+_Claim = create_namespaced_resource("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
+
+
+def parse_claim(obj: Mapping[str, Any]) -> PersistentVolumeClaim:
+    """A claim from the API's JSON."""
+    return without_history(msgspec.convert(obj, PersistentVolumeClaim))
+
+
+CLAIM = Kind(_Claim, "v1", "persistentvolumeclaims", parse_claim)
 
 
 def job_of(claim: PersistentVolumeClaim) -> Key | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import httpx2
-from lightkube import ApiError
+from lightkube.resources.core_v1 import PersistentVolumeClaim
 
 from devctl.api.ephemeral_acceleration_job import RELEASED_AT
 from devctl_observer.artifacts.claims import (
+    CLAIM,
     bound_status,
     deadline,
     is_released,
@@ -19,20 +19,16 @@ from devctl_observer.artifacts.claims import (
     release,
     stays,
 )
-from devctl_observer.artifacts.kind import CLAIM
-from devctl_observer.control.controller import DOUBT, IN_USE
+from devctl_observer.control.controller import DOUBT, IN_USE, Controller
 from devctl_observer.judging.clocks import Clocks
 from devctl_observer.judging.model import Meta, meta_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lightkube.resources.core_v1 import PersistentVolumeClaim
-
     from devctl_observer.artifacts.removal import Remover
     from devctl_observer.control.clock import Clock
     from devctl_observer.control.cluster_api import ClusterApi
-    from devctl_observer.control.controller import Controller
     from devctl_observer.watching.store import Key, Store
 
 log = logging.getLogger(__name__)
@@ -40,7 +36,7 @@ log = logging.getLogger(__name__)
 _MARGIN = 1.0
 
 
-class ClaimController:
+class ClaimController(Controller[PersistentVolumeClaim]):
     """Handler of the work queue of claims.
 
     Args:
@@ -60,29 +56,19 @@ class ClaimController:
         clock: Clock,
     ) -> None:
         """Count from zero."""
-        self._claims, self._owners = claims, owners
-        self._api, self._remover = api, remover
-        self._clock = clock
-        self.looks = 0
+        super().__init__(CLAIM, claims, api, clock)
+        self._owners, self._remover = owners, remover
 
-    async def look(self, key: Key) -> float | None:
-        """Do what is to be done about a claim; returns the seconds until time changes it."""
-        claim = self._claims.get(key)
-        owner = job_of(claim) if claim else None
-        if claim is None or owner is None or not stays(claim):
+    async def _look(self, key: Key, item: PersistentVolumeClaim) -> float | None:
+        owner = job_of(item)
+        if owner is None or not stays(item):
             return None
-        self.looks += 1
-        try:
-            claim = await self._tell_bound(key, claim)
-            if self._owners.store.get(owner) is None:
-                return await self._released(key, claim, owner)
-            # A job has it again, which keeps its time.
-            if RELEASED_AT in notes_of(claim):
-                await self._note(key, claim, {})
-        except ApiError as error:
-            # It is gone, or another one has its name: the watch is about to say so.
-            if error.status.code not in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
-                raise
+        claim = await self._tell_bound(key, item)
+        if self._owners.store.get(owner) is None:
+            return await self._released(key, claim, owner)
+        # A job has it again, which keeps its time.
+        if RELEASED_AT in notes_of(claim):
+            await self._note(key, claim, {})
         return None
 
     async def _released(self, key: Key, claim: PersistentVolumeClaim, owner: Key) -> float | None:
@@ -126,10 +112,3 @@ class ClaimController:
             log.warning("%s/%s: its condition Bound was not written: %r", *key, error)
             return claim
         return self._keep(key, applied)
-
-    def _keep(self, key: Key, applied: Mapping[str, Any]) -> PersistentVolumeClaim:
-        """Know what was written before the watch tells of it."""
-        written = CLAIM.parse(applied)
-        version = meta_of(written.metadata).resource_version
-        self._claims.wrote(key, int(version or 0), written)
-        return written

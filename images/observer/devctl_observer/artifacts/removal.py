@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from lightkube.resources.core_v1 import Pod
 
-from devctl_observer.artifacts.claims import users_of
-from devctl_observer.artifacts.kind import CLAIM
+from devctl_observer.artifacts.claims import CLAIM, users_of
 from devctl_observer.judging.model import meta_of
 
 if TYPE_CHECKING:

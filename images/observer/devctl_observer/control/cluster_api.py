@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from lightkube import AsyncClient
 
     from devctl_observer.control.kind import Kind
-    from devctl_observer.judging.model import Meta
-    from devctl_observer.judging.transition import Transition
+    from devctl_observer.judging.model import Meta, Transition
 
 FIELD_MANAGER = "devctl-observer"
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from devctl_observer.control.clock import Clock
     from devctl_observer.control.cluster_api import ClusterApi
     from devctl_observer.control.kind import Kind
-    from devctl_observer.judging.transition import Transition
+    from devctl_observer.judging.model import Transition
     from devctl_observer.watching.store import Key, Store
 
 IN_USE = 15.0
@@ -26,7 +26,8 @@ DOUBT = 5.0
 """Seconds until something is looked at again that should have happened by now."""
 
 
-T = TypeVar("T", bound=Item)
+T = TypeVar("T")
+Ours = TypeVar("Ours", bound=Item)
 
 
 class Controller(ABC, Generic[T]):
@@ -71,21 +72,25 @@ class Controller(ABC, Generic[T]):
         """Nothing is to be remembered of what is gone."""
 
     async def _write(
-        self, key: Key, item: T, wanted: dict[str, Any], events: Iterable[Transition] = ()
-    ) -> T:
+        self: Controller[Ours],
+        key: Key,
+        item: Ours,
+        wanted: dict[str, Any],
+        events: Iterable[Transition] = (),
+    ) -> Ours:
         """Write a status if it differs, and tell what is new in it; returns the object with it."""
         if own_part(item.status, self.own) == wanted:
             return item
         applied = await self._api.apply_status(self.kind, item.metadata, wanted)
         self.writes += 1
         written = self._keep(key, applied)
-        version = written.metadata.resource_version
         for said in events:
+            version = written.metadata.resource_version
             await self._api.tell(self.kind, item.metadata, version, said)
         return written
 
     def _keep(self, key: Key, applied: Mapping[str, Any]) -> T:
         """Know what was written before the watch tells of it."""
         written = self.kind.parse(applied)
-        self.store.wrote(key, int(written.metadata.resource_version or 0), written)
+        self.store.wrote(key, int(applied["metadata"].get("resourceVersion") or 0), written)
         return written

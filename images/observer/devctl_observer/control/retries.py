@@ -9,10 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devctl.api.applied import Reason
-from devctl_observer.judging.applied import failure
+from devctl_observer.judging.conditions import failure
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from devctl_observer.judging.model import Item
+    from devctl_observer.watching.store import Key
 
 FIRST, LONGEST = 5.0, 60.0
 """Seconds until the first attempt, and between attempts once they are as rare as they get."""
@@ -44,3 +47,31 @@ def attempts(waited: float) -> tuple[int, float]:
         return number, pause - waited
     more, waited = divmod(waited, LONGEST)
     return number + int(more), LONGEST - waited
+
+
+class Since:
+    """What was found of objects, one thing of each, and when it was found first.
+
+    Args:
+        steady: Seconds of a clock that nobody sets.
+    """
+
+    def __init__(self, steady: Callable[[], float]) -> None:
+        """Nothing was found."""
+        self._steady = steady
+        self._found: dict[Key, tuple[str, float]] = {}
+
+    def seconds(self, key: Key, what: str) -> float:
+        """For how long this, and nothing else, has been true; an empty text stands for nothing."""
+        now = self._steady()
+        before, since = self._found.get(key, ("", now))
+        if before != what:
+            since = now
+            self._found[key] = what, since
+        if not what:
+            self.forget(key)
+        return now - since
+
+    def forget(self, key: Key) -> None:
+        """Nothing is true of an object that is gone."""
+        self._found.pop(key, None)

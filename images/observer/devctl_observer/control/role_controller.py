@@ -15,9 +15,8 @@ from uuid import uuid4
 
 from devctl.api.applied import Reason
 from devctl_observer.control.controller import Controller
-from devctl_observer.control.retries import attempts, blocked
-from devctl_observer.control.since import Since
-from devctl_observer.judging.applied import failure
+from devctl_observer.control.retries import Since, attempts, blocked
+from devctl_observer.judging.conditions import failure
 from devctl_observer.judging.model import Item
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from lightkube.generic_resource import create_global_resource
 
-from devctl.api.flavors import pod_part
+from devctl.api.flavors import choose, pod_part
 from devctl.api.labels import GROUP, VERSION
 from devctl_observer.control.kind import Kind
 from devctl_observer.judging.model import Base, Meta
@@ -62,3 +62,9 @@ def parse_flavor(obj: Mapping[str, Any]) -> Flavor:
 FLAVOR = Kind(
     DevServerFlavor, f"{GROUP}/{VERSION}", "devserverflavors", parse_flavor, namespaced=False
 )
+
+
+def wanted_flavor(name: str | None, flavors: Mapping[str, Flavor]) -> tuple[Flavor | None, str]:
+    """The flavor of that name, or the default one; else why there is none."""
+    choice = choose(name, {key: flavor.spec.default for key, flavor in flavors.items()})
+    return flavors.get(choice.name), choice.problem

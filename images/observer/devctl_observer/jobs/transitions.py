@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from devctl.api.ephemeral_acceleration_job import Condition, Phase
 from devctl_observer.judging.conditions import TRUE, find
-from devctl_observer.judging.transition import Transition
+from devctl_observer.judging.model import Transition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

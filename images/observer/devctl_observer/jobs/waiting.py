@@ -8,7 +8,7 @@ from devctl.api.ephemeral_acceleration_job import Phase
 from devctl_observer.jobs.endings import started_at
 from devctl_observer.jobs.last_words import shown
 from devctl_observer.jobs.outcome import Outcome, pending
-from devctl_observer.judging.applied import failure
+from devctl_observer.judging.conditions import failure
 from devctl_observer.judging.pods import judge_start
 from devctl_observer.judging.scheduling import JOB_WORDS
 

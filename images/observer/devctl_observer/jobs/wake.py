@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from devctl.api.ephemeral_acceleration_job import claim_name
 from devctl_observer.control.role_controller import waits_no_more
 from devctl_observer.jobs.deadlines import pod_expired
-from devctl_observer.judging.applied import role_said
-from devctl_observer.judging.conditions import TRUE
+from devctl_observer.judging.conditions import TRUE, role_said
 
 if TYPE_CHECKING:
     from devctl_observer.control.role_controller import Cause, Known

@@ -1,14 +1,17 @@
-"""Conditions as the API conventions want them: transition times move with the status only."""
+"""Conditions as the API conventions want them, and what the role says in its own, `Applied`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from devctl.api.devserver import Condition
 from devctl_observer.judging.timestamps import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
+
+    from devctl_observer.judging.model import Item
 
 MESSAGE_LIMIT = 4096
 
@@ -57,3 +60,18 @@ def find(status: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     """A status's condition of a type; empty where there is none."""
     found = (entry for entry in status.get("conditions", []) if entry.get("type") == kind)
     return next(found, {})
+
+
+def role_said(item: Item) -> Mapping[str, Any]:
+    """The condition Applied of the present generation; empty where there is none yet.
+
+    The condition of an earlier generation speaks of a spec that is no longer there.
+    """
+    said = find(item.status, Condition.APPLIED)
+    return said if said.get("observedGeneration") == item.metadata.generation else {}
+
+
+def failure(item: Item) -> Mapping[str, Any]:
+    """The condition Applied, if it says that the present generation was not; else empty."""
+    said = role_said(item)
+    return said if said.get("status") == FALSE else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime  # noqa: TC003 - msgspec reads the annotations
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 from lightkube.models.meta_v1 import ObjectMeta
@@ -61,3 +61,13 @@ class Verdict:
     phase: Phase
     reason: str
     message: str
+
+
+class Transition(NamedTuple):
+    """What an Event tells."""
+
+    type: str
+    reason: str
+    message: str
+    of: str = ""
+    """What it belongs to, if it is to be told once for that, however often the status changes."""

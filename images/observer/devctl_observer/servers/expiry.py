@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from devctl_observer.judging.model import Transition
 from devctl_observer.judging.timestamps import to_text
-from devctl_observer.judging.transition import Transition
 from devctl_observer.servers.deadlines import is_due
 from devctl_observer.servers.model import SERVER
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from devctl.api.applied import PASSING, Reason
 from devctl.api.devserver import Phase
-from devctl_observer.judging.applied import failure
-from devctl_observer.judging.conditions import MESSAGE_LIMIT
+from devctl_observer.judging.conditions import MESSAGE_LIMIT, failure
 from devctl_observer.judging.model import Verdict
 
 if TYPE_CHECKING:

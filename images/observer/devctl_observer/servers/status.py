@@ -11,7 +11,7 @@ from devctl.api.labels import MADE_FROM
 from devctl.api.made_from import read_record
 from devctl.api.occupancy import is_occupied
 from devctl.api.pod_spec import shape
-from devctl_observer.flavors.choice import wanted_flavor
+from devctl_observer.flavors.model import wanted_flavor
 from devctl_observer.judging.conditions import UNKNOWN, condition, find, merge, word
 from devctl_observer.judging.pods import Surroundings, is_refused
 from devctl_observer.judging.refusals import since

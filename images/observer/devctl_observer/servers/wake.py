@@ -8,9 +8,8 @@ from devctl.api.applied import Reason
 from devctl.api.devserver import Condition, home_names
 from devctl.api.pod_spec import shape
 from devctl_observer.control.role_controller import waits_no_more
-from devctl_observer.flavors.choice import wanted_flavor
-from devctl_observer.judging.applied import failure, role_said
-from devctl_observer.judging.conditions import TRUE, find
+from devctl_observer.flavors.model import wanted_flavor
+from devctl_observer.judging.conditions import TRUE, failure, find, role_said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

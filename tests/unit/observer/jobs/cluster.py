@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
-from devctl_observer.artifacts.kind import CLAIM, parse_claim
+from devctl_observer.artifacts.claims import CLAIM, parse_claim
 from devctl_observer.control.clock import Clock
 from devctl_observer.control.cluster_api import Fresh
 from devctl_observer.jobs.model import JOB, parse_job

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from lightkube.operators import not_equal
 from lightkube.resources.core_v1 import Event, Node, PersistentVolumeClaim, Pod, ResourceQuota
 
-from devctl_observer.control.family import Followed
 from devctl_observer.flavors.family import Flavors
 from devctl_observer.jobs.family import Jobs
 from devctl_observer.servers.family import Servers
@@ -17,7 +16,7 @@ from devctl_observer.watching.children import OURS, Children
 from devctl_observer.watching.clock_watch import ClockWatch
 from devctl_observer.watching.kept import node_facts, small_pod, without_history
 from devctl_observer.watching.quotas import Quotas, room
-from devctl_observer.watching.reflector import Reflector
+from devctl_observer.watching.reflector import Followed, Reflector
 from devctl_observer.watching.source import Source
 from devctl_observer.watching.store import Store
 
@@ -60,7 +59,7 @@ class Observer:
         self.quotas = Quotas(self._look_in)
         self.children.grew = self.quotas.grew
         self._clock = ClockWatch(self.look_again)
-        self._reflectors: list[Reflector[Any]] = []
+        self._reflectors: list[Reflector] = []
         self._filled = False
 
     async def run(self) -> None:
@@ -71,7 +70,7 @@ class Observer:
         async with asyncio.TaskGroup() as tasks:
             # Children are listed after what they are made for, so none of them seems to be missing.
             for group in (first, [*others, *self.shared]):
-                reflectors = [_reflector(source, followed) for followed in group]
+                reflectors = [Reflector(source, followed) for followed in group]
                 self._reflectors += reflectors
                 for reflector in reflectors:
                     tasks.create_task(reflector.run())
@@ -152,12 +151,3 @@ class Observer:
                 keep=lambda event: bool(self._warned(event.involvedObject)),
             ),
         ]
-
-
-def _reflector(source: Source, followed: Followed) -> Reflector[Any]:
-    return Reflector(
-        *(source, followed.kind, followed.store, followed.convert, followed.changed),
-        selectors=followed.selectors,
-        everywhere=followed.everywhere,
-        keep=followed.keep,
-    )

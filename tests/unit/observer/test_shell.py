@@ -14,7 +14,7 @@ from devctl_observer.servers.caches import server_of_warning
 from devctl_observer.servers.model import DevServer, parse_server
 from devctl_observer.watching import reflector
 from devctl_observer.watching.kept import small_pod
-from devctl_observer.watching.reflector import Reflector
+from devctl_observer.watching.reflector import Followed, Reflector
 from devctl_observer.watching.store import Key, Store
 from lightkube.models.core_v1 import ObjectReference
 from lightkube.models.meta_v1 import ObjectMeta
@@ -23,7 +23,7 @@ from lightkube.resources.core_v1 import Pod
 from unit.observer.running import api_error, for_a_while, until
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from devctl_observer.watching.source import Source
 
@@ -137,6 +137,17 @@ class FakeSource:
         raise api_error(HTTPStatus.GONE)
 
 
+def following(
+    source: FakeSource,
+    kind: Any,
+    convert: Callable[[Any], Any],
+    store: Store[Any] | None = None,
+    changed: Callable[[Any, Any], None] = lambda *_: None,
+) -> Reflector:
+    followed = Followed(kind, Store() if store is None else store, convert, changed)
+    return Reflector(cast("Source", source), followed)
+
+
 def versioned(name: str, version: int) -> Pod:
     return Pod(metadata=ObjectMeta(name=name, namespace="n", resourceVersion=str(version)))
 
@@ -158,10 +169,8 @@ def test_a_watch_that_ends_in_doubt_is_listed_again(monkeypatch: pytest.MonkeyPa
 
     async def play() -> list[str]:
         store: Store[Pod] = Store()
-        follower: Reflector[Pod] = Reflector(
-            *(cast("Source", source), Pod, store, small_pod),
-            lambda old, new: told.append((name(old), name(new))),
-        )
+        changed = lambda old, new: told.append((name(old), name(new)))  # noqa: E731 - it is short
+        follower = following(source, Pod, small_pod, store, changed)
         await until(follower.run(), lambda: len(told) > 5)
         assert follower.synced.is_set()
         return sorted(name(found) or "" for found in store)
@@ -181,9 +190,7 @@ def test_a_reflector_says_what_keeps_it_from_its_work(monkeypatch: pytest.Monkey
     async def play() -> list[str]:
         said = []
         for source in (Forbidden([], []), FakeSource([[]], [])):
-            follower: Reflector[Pod] = Reflector(
-                *(cast("Source", source), Pod, Store(), small_pod), lambda *_: None
-            )
+            follower = following(source, Pod, small_pod)
             said.append(follower.problem)
             done = follower.synced.is_set
             await until(follower.run(), lambda: done() or "Forbidden" in follower.problem)  # noqa: B023 - used at once
@@ -222,9 +229,7 @@ def test_a_watch_that_fails_now_and_then_is_no_problem(
 
     async def play() -> str:
         source = Failing([[]], [])
-        follower: Reflector[Pod] = Reflector(
-            *(cast("Source", source), Pod, Store(), small_pod), lambda *_: None
-        )
+        follower = following(source, Pod, small_pod)
         await until(follower.run(), lambda: source.lists > failures)
         return follower.problem
 
@@ -249,9 +254,7 @@ def test_an_object_that_is_not_understood_hides_no_other(drifted: dict[str, Any]
 
     async def play() -> int:
         store: Store[Any] = Store()
-        follower: Reflector[Any] = Reflector(
-            *(cast("Source", source), DevServer, store, parse_server), lambda *_: None
-        )
+        follower = following(source, DevServer, parse_server, store)
         await until(follower.run(), follower.synced.is_set)
         return len(store)
 

@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from devctl_observer.control.work_queue import WorkQueue
 from devctl_observer.judging.model import Item
+from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from lightkube.models.core_v1 import ObjectReference
 
     from devctl.api.placing import NodeFacts
     from devctl_observer.control.controller import Controller
-    from devctl_observer.watching.store import Store
 
 WORKERS = 8
 """Requests in flight at most: 100 servers at once stay under a second, and the API server calm."""
 
 T = TypeVar("T", bound=Item)
-
-
-class Followed(NamedTuple):
-    """A kind that is watched, as a Reflector takes it."""
-
-    kind: Any
-    store: Store[Any]
-    convert: Callable[[Any], Any]
-    changed: Callable[[Any, Any], None]
-    selectors: Mapping[str, Any] = {}
-    everywhere: bool = True
-    keep: Callable[[Any], bool] = lambda _: True
-    """Whether an object is of interest, for what no selector can say."""
 
 
 class Family(Generic[T]):
@@ -61,7 +48,7 @@ class Family(Generic[T]):
         """The kind itself: known before all else."""
         kind = self.kind
         return Followed(
-            *(kind.resource, self.store, kind.parse, self.changed), everywhere=kind.namespaced
+            kind.resource, self.store, kind.parse, self.changed, everywhere=kind.namespaced
         )
 
     @property

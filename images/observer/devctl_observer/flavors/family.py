@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devctl_observer.control.family import Family, Followed
+from devctl_observer.control.family import Family
 from devctl_observer.control.pace import Pace
 from devctl_observer.flavors.controller import FlavorController
 from devctl_observer.flavors.model import Flavor
 from devctl_observer.flavors.node_use import NodeUse
 from devctl_observer.flavors.placed_pods import PLACED, PlacedPod, asked
+from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key, Store
 
 if TYPE_CHECKING:

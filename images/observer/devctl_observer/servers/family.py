@@ -8,12 +8,13 @@ from lightkube.resources.apps_v1 import StatefulSet
 from lightkube.resources.core_v1 import Pod
 
 from devctl.api.labels import DEVSERVER
-from devctl_observer.control.family import Family, Followed
+from devctl_observer.control.family import Family
 from devctl_observer.servers.caches import Caches, server_of_warning
 from devctl_observer.servers.controller import ServerController
 from devctl_observer.servers.model import Server
 from devctl_observer.watching.children import OURS
 from devctl_observer.watching.kept import small_stateful_set
+from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import random
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx2
 import msgspec
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from devctl_observer.watching.source import Source
     from devctl_observer.watching.store import Store
 
-T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 _TROUBLE = 3
@@ -27,40 +26,31 @@ _TROUBLE = 3
 _LONGEST_PAUSE = 30.0
 
 
-class Reflector(Generic[T]):
-    """Follows one kind.
+class Followed(NamedTuple):
+    """One kind that is followed."""
 
-    Args:
-        source: Where the objects come from.
-        kind: lightkube's class of the objects.
-        store: Where they are kept.
-        convert: What is kept of an object.
-        changed: Called with the old and the new state of each object that changed.
-        selectors: `labels` and `fields`, as lightkube takes them.
-        everywhere: Whether the kind is in namespaces: then it is followed in all of them.
-        keep: Whether an object is of interest, for what no selector can say.
-    """
+    kind: Any
+    """lightkube's class of the objects."""
+    store: Store[Any]
+    convert: Callable[[Any], Any]
+    """What is kept of an object."""
+    changed: Callable[[Any, Any], None]
+    """Called with the old and the new state of each object that changed."""
+    selectors: Mapping[str, Any] = {}
+    """`labels` and `fields`, as lightkube takes them."""
+    everywhere: bool = True
+    """Whether the kind is in namespaces: then it is followed in all of them."""
+    keep: Callable[[Any], bool] = lambda _: True
+    """Whether an object is of interest, for what no selector can say."""
 
-    def __init__(  # noqa: PLR0913 - what makes one kind differ from another
-        self,
-        source: Source,
-        kind: Any,
-        store: Store[T],
-        convert: Callable[[Any], T],
-        changed: Callable[[T | None, T | None], None],
-        *,
-        selectors: Mapping[str, Any] | None = None,
-        everywhere: bool = True,
-        keep: Callable[[Any], bool] = lambda _: True,
-    ) -> None:
+
+class Reflector:
+    """Follows one kind."""
+
+    def __init__(self, source: Source, followed: Followed) -> None:
         """Connect nothing yet."""
-        self._source = source
-        self._kind = kind
-        self._store = store
-        self._convert = convert
-        self._changed = changed
-        self._keep = keep
-        self._selectors, self._everywhere = selectors or {}, everywhere
+        self._source, self._followed = source, followed
+        self._kind, self._store = followed.kind, followed.store
         self.synced = asyncio.Event()
         self._failures, self._error = 0, "not listed yet"
 
@@ -91,7 +81,8 @@ class Reflector(Generic[T]):
 
     async def _list(self) -> str:
         """Take over all objects and drop what is gone; returns where to watch from."""
-        objects = self._source.list(self._kind, self._selectors, everywhere=self._everywhere)
+        asked = self._followed
+        objects = self._source.list(self._kind, asked.selectors, everywhere=asked.everywhere)
         seen = set()
         async for obj in objects:
             seen.add(self._put(obj))
@@ -100,7 +91,7 @@ class Reflector(Generic[T]):
         return str(objects.resourceVersion)
 
     async def _watch(self, version: str) -> None:
-        stream: Any = self._source.watch(self._kind, version, self._selectors)
+        stream: Any = self._source.watch(self._kind, version, self._followed.selectors)
         async with aclosing(stream):
             async for operation, obj in stream:
                 if operation == "DELETED":
@@ -110,24 +101,24 @@ class Reflector(Generic[T]):
 
     def _put(self, obj: Any) -> Key:
         key = _key(obj)
-        if not self._keep(obj):
+        if not self._followed.keep(obj):
             self._drop(key)
             return key
         version = int(obj.metadata.resourceVersion or 0)
         try:
-            old, new = self._store.get(key), self._convert(obj)
+            old, new = self._store.get(key), self._followed.convert(obj)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it
             # One object that no schema should let pass must not hide all others.
             log.warning("%s %s/%s is not understood: %r", self._kind.__name__, *key, error)
             self._drop(key)
             return key
         if self._store.put(key, version, new) and old != new:
-            self._changed(old, new)
+            self._followed.changed(old, new)
         return key
 
     def _drop(self, key: Key) -> None:
         if (old := self._store.drop(key)) is not None:
-            self._changed(old, None)
+            self._followed.changed(old, None)
 
 
 def _key(obj: Any) -> Key:

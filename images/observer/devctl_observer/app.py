@@ -12,9 +12,9 @@ from uuid import uuid4
 import httpx2
 from lightkube import AsyncClient
 
-from devctl_observer.control.clock import Clock
 from devctl_observer.control.cluster_api import ClusterApi
 from devctl_observer.control.election import Election
+from devctl_observer.control.process import Clock
 from devctl_observer.observer import Observer
 from devctl_observer.probes import serve
 

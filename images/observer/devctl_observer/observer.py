@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lightkube.operators import not_equal
 from lightkube.resources.core_v1 import Event, Node, PersistentVolumeClaim, Pod, ResourceQuota
 
+from devctl_observer.control.process import Process
 from devctl_observer.flavors.family import Flavors
 from devctl_observer.jobs.family import Jobs
 from devctl_observer.servers.family import Servers
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from lightkube.models.core_v1 import ObjectReference
 
     from devctl.api.placing import NodeFacts
-    from devctl_observer.control.clock import Clock
     from devctl_observer.control.cluster_api import ClusterApi
     from devctl_observer.control.family import Family
+    from devctl_observer.control.process import Clock
     from devctl_observer.watching.store import Key
 
 log = logging.getLogger(__name__)
@@ -51,9 +52,10 @@ class Observer:
         """Watch nothing yet."""
         self._client, self._api = client, api
         self.children = Children([Servers.label, Jobs.label])
-        self.flavors = Flavors(self.children, api, clock)
-        self.servers = Servers(self.children, self.flavors, api, clock)
-        self.jobs = Jobs(self.children, api, clock)
+        process = Process(self.children, api, clock)
+        self.flavors = Flavors(process)
+        self.servers = Servers(self.flavors, process)
+        self.jobs = Jobs(process)
         self.families: Sequence[Family[Any]] = [self.flavors, self.servers, self.jobs]
         self._by_label = {family.label: family for family in self.families if family.label}
         self.quotas = Quotas(self._look_in)

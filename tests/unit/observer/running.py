@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from devctl_observer.control.clock import Clock
+from devctl_observer.control.process import Clock
 from devctl_observer.observer import Observer
 from lightkube import ApiError
 from lightkube.models.meta_v1 import Status

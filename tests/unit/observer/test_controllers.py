@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 import pytest
-from devctl_observer.control.clock import Clock
+from devctl_observer.control.process import Clock, Process
 from devctl_observer.control.role_controller import GRACE
 from devctl_observer.flavors.controller import FlavorController
 from devctl_observer.flavors.node_use import NodeUse
@@ -108,11 +108,12 @@ class Controllers:
 
     def __init__(self, caches: Caches, cluster: FakeCluster, clock: Clock | None = None) -> None:
         api, clock = cast("ClusterApi", cluster), clock or Clock()
-        self.of_flavors = FlavorController(caches.children.nodes, NodeUse(), api, clock)
+        process = Process(caches.children, api, clock)
+        self.of_flavors = FlavorController(NodeUse(), process)
         for known in caches.flavors:
             self.of_flavors.store.put(Key("", known.metadata.name), 1, known)
         caches.flavors = self.of_flavors.store
-        self.of_servers = ServerController(caches, api, clock)
+        self.of_servers = ServerController(caches, process)
         self.server, self.flavor = self.of_servers.look, self.of_flavors.look
 
     @property

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 from devctl_observer.artifacts.claims import CLAIM
-from devctl_observer.control.clock import Clock
 from devctl_observer.control.cluster_api import ClusterApi
 from devctl_observer.control.election import LeadershipLostError
+from devctl_observer.control.process import Clock
 from devctl_observer.flavors.model import FLAVOR
 from devctl_observer.jobs.model import JOB
 from devctl_observer.judging.model import Meta, Transition

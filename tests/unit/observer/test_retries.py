@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from devctl_observer.control.clock import Clock
+from devctl_observer.control.process import Clock
 from devctl_observer.control.retries import FIRST, LONGEST, Since, attempts, blocked
 
 from unit.observer.objects import ago, server

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from devctl_observer.artifacts.removal import Remover
-    from devctl_observer.control.clock import Clock
-    from devctl_observer.control.cluster_api import ClusterApi
-    from devctl_observer.watching.store import Key, Store
+    from devctl_observer.control.process import Process
+    from devctl_observer.watching.store import Key
 
 log = logging.getLogger(__name__)
 
@@ -37,26 +36,11 @@ _MARGIN = 1.0
 
 
 class ClaimController(Controller[PersistentVolumeClaim]):
-    """Handler of the work queue of claims.
+    """Handler of the work queue of claims."""
 
-    Args:
-        claims: Those that roles have made.
-        owners: Knows what they are made for.
-        api: What can be changed.
-        remover: Deletes claims.
-        clock: What time it is.
-    """
-
-    def __init__(
-        self,
-        claims: Store[PersistentVolumeClaim],
-        owners: Controller[Any],
-        api: ClusterApi,
-        remover: Remover,
-        clock: Clock,
-    ) -> None:
-        """Count from zero."""
-        super().__init__(CLAIM, claims, api, clock)
+    def __init__(self, owners: Controller[Any], remover: Remover, process: Process) -> None:
+        """`owners` knows what claims are made for."""
+        super().__init__(CLAIM, process.children.claims, process)
         self._owners, self._remover = owners, remover
 
     async def _look(self, key: Key, item: PersistentVolumeClaim) -> float | None:

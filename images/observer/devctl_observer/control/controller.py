@@ -14,9 +14,8 @@ from devctl_observer.judging.model import Item
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from devctl_observer.control.clock import Clock
-    from devctl_observer.control.cluster_api import ClusterApi
     from devctl_observer.control.kind import Kind
+    from devctl_observer.control.process import Process
     from devctl_observer.judging.model import Transition
     from devctl_observer.watching.store import Key, Store
 
@@ -36,17 +35,16 @@ class Controller(ABC, Generic[T]):
     Args:
         kind: What it works on.
         store: Objects of that kind, as they were observed.
-        api: What can be changed.
-        clock: What time it is.
+        process: What else it is made with.
     """
 
     own: ClassVar[Iterable[str]] = ()
     """The types of conditions that we write; a role writes the others."""
 
-    def __init__(self, kind: Kind[T], store: Store[T], api: ClusterApi, clock: Clock) -> None:
+    def __init__(self, kind: Kind[T], store: Store[T], process: Process) -> None:
         """Count from zero."""
         self.kind, self.store = kind, store
-        self._api, self._clock = api, clock
+        self._api, self._clock = process.api, process.clock
         self.looks = self.writes = self.wakes = 0
 
     async def look(self, key: Key) -> float | None:

@@ -22,10 +22,8 @@ from devctl_observer.judging.model import Item
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from devctl_observer.control.clock import Clock
-    from devctl_observer.control.cluster_api import ClusterApi
     from devctl_observer.control.kind import Kind
-    from devctl_observer.watching.children import Children
+    from devctl_observer.control.process import Process
     from devctl_observer.watching.store import Key, Store
 
 log = logging.getLogger(__name__)
@@ -62,23 +60,13 @@ T = TypeVar("T", bound=Woken)
 
 
 class RoleController(Controller[T]):
-    """Handler of the work queue of a kind that a role answers.
+    """Handler of the work queue of a kind that a role answers."""
 
-    Args:
-        kind: What it works on.
-        store: Objects of that kind, as they were observed.
-        children: What roles have made.
-        api: What can be changed.
-        clock: What time it is.
-    """
-
-    def __init__(
-        self, kind: Kind[T], store: Store[T], children: Children, api: ClusterApi, clock: Clock
-    ) -> None:
+    def __init__(self, kind: Kind[T], store: Store[T], process: Process) -> None:
         """Know nothing yet."""
-        super().__init__(kind, store, api, clock)
-        self._children = children
-        self._since = Since(clock.steady)
+        super().__init__(kind, store, process)
+        self._children = process.children
+        self._since = Since(process.clock.steady)
         self._born = uuid4().hex
         self.gone: dict[Key, str] = {}
         """The UID of what each object lost last."""

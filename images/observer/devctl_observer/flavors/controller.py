@@ -13,31 +13,20 @@ from devctl_observer.watching.store import Store
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from devctl.api.placing import NodeFacts
-    from devctl_observer.control.clock import Clock
-    from devctl_observer.control.cluster_api import ClusterApi
+    from devctl_observer.control.process import Process
     from devctl_observer.flavors.node_use import NodeUse
     from devctl_observer.watching.store import Key
 
 
 class FlavorController(Controller[Flavor]):
-    """Handler of the work queue of flavors.
-
-    Args:
-        nodes: What they may fit.
-        use: What is asked of each node.
-        api: What can be changed.
-        clock: What time it is.
-    """
+    """Handler of the work queue of flavors."""
 
     own = tuple(FlavorCondition)
 
-    def __init__(
-        self, nodes: Store[NodeFacts], use: NodeUse, api: ClusterApi, clock: Clock
-    ) -> None:
+    def __init__(self, use: NodeUse, process: Process) -> None:
         """Count from zero."""
-        super().__init__(FLAVOR, Store(), api, clock)
-        self._nodes, self._use = nodes, use
+        super().__init__(FLAVOR, Store(), process)
+        self._nodes, self._use = process.children.nodes, use
         self.fits: Callable[[str], None] = lambda _: None
         """Told the name of each flavor of which it changes whether any node fits it."""
 

@@ -17,31 +17,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from devctl.api.placing import NodeFacts
-    from devctl_observer.control.clock import Clock
-    from devctl_observer.control.cluster_api import ClusterApi
+    from devctl_observer.control.process import Process
     from devctl_observer.flavors.placed_pods import Asked
-    from devctl_observer.watching.children import Children
 
 _COUNTED = 5.0
 """Seconds between two counts of what is free while pods come and go: each may write all flavors."""
 
 
 class Flavors(Family[Flavor]):
-    """Whom a change concerns among flavors.
-
-    Args:
-        children: What is watched for every family.
-        api: What can be changed.
-        clock: What time it is.
-    """
+    """Whom a change concerns among flavors."""
 
     word = "flavor"
 
-    def __init__(self, children: Children, api: ClusterApi, clock: Clock) -> None:
+    def __init__(self, process: Process) -> None:
         """Know nothing yet."""
         self.use = NodeUse()
         self.placed: Store[Asked] = Store()
-        controller = FlavorController(children.nodes, self.use, api, clock)
+        controller = FlavorController(self.use, process)
         super().__init__(controller, workers=1)
         controller.fits = self._tell
         self._count = Pace(self.look_again, _COUNTED)

@@ -20,34 +20,20 @@ from devctl_observer.watching.kept import node_facts, small_pod
 
 if TYPE_CHECKING:
     from devctl_observer.artifacts.removal import Remover
-    from devctl_observer.control.clock import Clock
-    from devctl_observer.control.cluster_api import ClusterApi
+    from devctl_observer.control.process import Process
     from devctl_observer.jobs.caches import JobCaches
     from devctl_observer.jobs.observed import Observed
     from devctl_observer.watching.store import Key
 
 
 class JobController(RoleController[Job]):
-    """Handler of the work queue of jobs.
-
-    Args:
-        caches: What was observed.
-        api: What can be changed.
-        remover: Deletes claims.
-        clock: What time it is.
-    """
+    """Handler of the work queue of jobs."""
 
     own = OWN
 
-    def __init__(
-        self,
-        caches: JobCaches,
-        api: ClusterApi,
-        remover: Remover,
-        clock: Clock,
-    ) -> None:
+    def __init__(self, caches: JobCaches, remover: Remover, process: Process) -> None:
         """Count from zero."""
-        super().__init__(JOB, caches.jobs, caches.children, api, clock)
+        super().__init__(JOB, caches.jobs, process)
         self._caches, self._remover = caches, remover
 
     async def _look(self, key: Key, item: Job) -> float | None:

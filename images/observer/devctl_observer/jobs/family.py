@@ -26,34 +26,24 @@ if TYPE_CHECKING:
     from lightkube.models.core_v1 import ObjectReference
     from lightkube.resources.core_v1 import PersistentVolumeClaim
 
-    from devctl_observer.control.clock import Clock
-    from devctl_observer.control.cluster_api import ClusterApi
-    from devctl_observer.watching.children import Children
+    from devctl_observer.control.process import Process
 
 _CLAIM_WORKERS = 4
 
 
 class Jobs(Family[Job]):
-    """Whom a change concerns among jobs and their claims.
-
-    Args:
-        children: What is watched for every family.
-        api: What can be changed.
-        clock: What time it is.
-    """
+    """Whom a change concerns among jobs and their claims."""
 
     controller: JobController
     label = LABEL
     word = "job"
 
-    def __init__(self, children: Children, api: ClusterApi, clock: Clock) -> None:
+    def __init__(self, process: Process) -> None:
         """Know nothing yet."""
-        self.caches = JobCaches(children)
-        self.remover = Remover(api)
-        super().__init__(JobController(self.caches, api, self.remover, clock))
-        self.claim_controller = ClaimController(
-            children.claims, self.controller, api, self.remover, clock
-        )
+        self.caches = JobCaches(process.children)
+        self.remover = Remover(process.api)
+        super().__init__(JobController(self.caches, self.remover, process))
+        self.claim_controller = ClaimController(self.controller, self.remover, process)
         self.claims = WorkQueue(self.claim_controller.look)
 
     @property

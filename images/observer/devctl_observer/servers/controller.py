@@ -17,8 +17,7 @@ from devctl_observer.servers.transitions import transitions
 from devctl_observer.servers.wake import cause, missing
 
 if TYPE_CHECKING:
-    from devctl_observer.control.clock import Clock
-    from devctl_observer.control.cluster_api import ClusterApi
+    from devctl_observer.control.process import Process
     from devctl_observer.servers.caches import Caches
     from devctl_observer.servers.status import Observed
     from devctl_observer.watching.store import Key
@@ -28,19 +27,13 @@ _DOUBT = 60.0
 
 
 class ServerController(RoleController[Server]):
-    """Handler of the work queue of servers.
-
-    Args:
-        caches: What was observed.
-        api: What can be changed.
-        clock: What time it is.
-    """
+    """Handler of the work queue of servers."""
 
     own = OWN
 
-    def __init__(self, caches: Caches, api: ClusterApi, clock: Clock) -> None:
+    def __init__(self, caches: Caches, process: Process) -> None:
         """Count from zero."""
-        super().__init__(SERVER, caches.servers, caches.children, api, clock)
+        super().__init__(SERVER, caches.servers, process)
         self._caches = caches
 
     async def _look(self, key: Key, item: Server) -> float | None:

@@ -22,30 +22,21 @@ if TYPE_CHECKING:
 
     from lightkube.models.core_v1 import ObjectReference
 
-    from devctl_observer.control.clock import Clock
-    from devctl_observer.control.cluster_api import ClusterApi
+    from devctl_observer.control.process import Process
     from devctl_observer.flavors.family import Flavors
-    from devctl_observer.watching.children import Children
 
 
 class Servers(Family[Server]):
-    """Whom a change concerns among servers.
-
-    Args:
-        children: What is watched for every family.
-        flavors: What servers are made from.
-        api: What can be changed.
-        clock: What time it is.
-    """
+    """Whom a change concerns among servers."""
 
     controller: ServerController
     label = DEVSERVER
     word = "devserver"
 
-    def __init__(self, children: Children, flavors: Flavors, api: ClusterApi, clock: Clock) -> None:
+    def __init__(self, flavors: Flavors, process: Process) -> None:
         """Know nothing yet."""
-        self.caches = Caches(children, flavors.store)
-        super().__init__(ServerController(self.caches, api, clock))
+        self.caches = Caches(process.children, flavors.store)
+        super().__init__(ServerController(self.caches, process))
         flavors.listen(self._flavor)
 
     @property

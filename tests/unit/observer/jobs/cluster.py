@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from devctl_observer.artifacts.claims import CLAIM, parse_claim
-from devctl_observer.control.clock import Clock
 from devctl_observer.control.cluster_api import Fresh
+from devctl_observer.control.process import Clock
 from devctl_observer.jobs.model import JOB, parse_job
 from devctl_observer.jobs.status import OWN
 from devctl_observer.judging.timestamps import from_text, to_text

@@ -40,13 +40,7 @@ _WARNINGS = {"fields": {"type": "Warning", "reason": not_equal("FailedScheduling
 
 
 class Observer:
-    """One process's watches and families.
-
-    Args:
-        client: The cluster.
-        api: What can be changed.
-        clock: What time it is.
-    """
+    """One process's watches and families."""
 
     def __init__(self, client: AsyncClient, api: ClusterApi, clock: Clock) -> None:
         """Watch nothing yet."""

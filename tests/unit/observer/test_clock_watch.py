@@ -52,5 +52,5 @@ def test_an_observer_watches_the_clock_for_each_family(monkeypatch: pytest.Monke
     for family in one.families:
         monkeypatch.setattr(family, "look_again", partial(told.add, family.word))
     clock, ticks = one._clock, count(step=60.0)  # noqa: SLF001
-    monkeypatch.setattr(clock, "_wall", lambda: next(ticks))
+    monkeypatch.setattr(clock, "wall", lambda: next(ticks))
     asyncio.run(until(clock.run(), lambda: len(told) == len(one.families)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lightkube.resources.core_v1 import Pod
@@ -18,17 +19,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+@dataclass
 class Remover:
-    """Deletes claims that no pod uses.
+    """Deletes claims that no pod uses, and counts them."""
 
-    Args:
-        api: What can be changed.
-    """
-
-    def __init__(self, api: ClusterApi) -> None:
-        """Count from zero."""
-        self._api = api
-        self.removed = 0
+    api: ClusterApi
+    removed: int = 0
 
     async def remove(self, claim: PersistentVolumeClaim) -> tuple[bool, list[str]]:
         """Delete exactly this version of a claim unless a pod has it in use.
@@ -40,8 +36,8 @@ class Remover:
             Whether it was deleted, and who uses it.
         """
         meta = meta_of(claim.metadata)
-        users = users_of(await self._api.list_now(Pod, meta.namespace), meta.name)
-        if users or not await self._api.delete(CLAIM, meta):
+        users = users_of(await self.api.list_now(Pod, meta.namespace), meta.name)
+        if users or not await self.api.delete(CLAIM, meta):
             return False, users
         self.removed += 1
         log.info("%s/%s: deleted, its time is over", meta.namespace, meta.name)

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+@dataclass
 class Pace:
-    """Holds an action to a pace.
+    """Holds an action to a pace."""
 
-    Args:
-        action: What is done.
-        seconds: From one time to the next.
-    """
-
-    def __init__(self, action: Callable[[], None], seconds: float) -> None:
-        """Wish nothing yet."""
-        self._action = action
-        self._seconds = seconds
-        self._not_before = 0.0
-        self._waits = False
+    action: Callable[[], None]
+    seconds: float
+    """From one time to the next."""
+    _not_before: float = 0.0
+    _waits: bool = False
 
     def wish(self) -> None:
         """Have it done: at once after a quiet time, else when it is time."""
@@ -33,5 +29,5 @@ class Pace:
 
     def _act(self) -> None:
         self._waits = False
-        self._not_before = asyncio.get_running_loop().time() + self._seconds
-        self._action()
+        self._not_before = asyncio.get_running_loop().time() + self.seconds
+        self.action()

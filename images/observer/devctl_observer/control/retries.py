@@ -6,6 +6,7 @@ that ansible-operator makes by itself are further and further apart, up to a qua
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from devctl.api.applied import Reason
@@ -49,21 +50,17 @@ def attempts(waited: float) -> tuple[int, float]:
     return number + int(more), LONGEST - waited
 
 
+@dataclass
 class Since:
-    """What was found of objects, one thing of each, and when it was found first.
+    """What was found of objects, one thing of each, and when it was found first."""
 
-    Args:
-        steady: Seconds of a clock that nobody sets.
-    """
-
-    def __init__(self, steady: Callable[[], float]) -> None:
-        """Nothing was found."""
-        self._steady = steady
-        self._found: dict[Key, tuple[str, float]] = {}
+    steady: Callable[[], float]
+    """Seconds of a clock that nobody sets."""
+    _found: dict[Key, tuple[str, float]] = field(default_factory=dict)
 
     def seconds(self, key: Key, what: str) -> float:
         """For how long this, and nothing else, has been true; an empty text stands for nothing."""
-        now = self._steady()
+        now = self.steady()
         before, since = self._found.get(key, ("", now))
         if before != what:
             since = now

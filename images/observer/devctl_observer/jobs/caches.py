@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from devctl.api.ephemeral_acceleration_job import claim_name, pod_name
@@ -41,19 +41,15 @@ def job_of_warning(about: ObjectReference) -> Key | None:
     return None
 
 
+@dataclass
 class JobCaches:
-    """The stores of every kind that makes a job.
+    """The stores of every kind that makes a job."""
 
-    Args:
-        children: Those that are shared with other families.
-    """
-
-    def __init__(self, children: Children) -> None:
-        """Begin with nothing known."""
-        self.jobs: Store[Job] = Store()
-        self.children = children
-        self.last: dict[Key, Pod] = {}
-        """The pod that each job lost before it was known how it ended, as it was seen last."""
+    children: Children
+    """Those that are shared with other families."""
+    jobs: Store[Job] = field(default_factory=Store)
+    last: dict[Key, Pod] = field(default_factory=dict)
+    """The pod that each job lost before it was known how it ended, as it was seen last."""
 
     def observe(self, key: Key, job: Job) -> Observed:
         """Everything that a job's status is derived from."""

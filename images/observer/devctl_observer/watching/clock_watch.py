@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,26 +18,20 @@ _STEP = 1.0
 """Seconds by which the clock may move against the time that passes: it is tuned all the time."""
 
 
+@dataclass
 class ClockWatch:
-    """Has everything looked at anew after a step of the clock, or a sleep of the machine.
+    """Has everything looked at anew after a step of the clock, or a sleep of the machine."""
 
-    Args:
-        stepped: What is to be done then.
-        wall: The time of day in seconds.
-        steady: Seconds that pass, from whenever.
-    """
+    stepped: Callable[[], None]
+    """What is to be done then."""
+    wall: Callable[[], float] = time.time
+    """The time of day in seconds."""
+    steady: Callable[[], float] = time.monotonic
+    """Seconds that pass, from whenever."""
 
-    def __init__(
-        self,
-        stepped: Callable[[], None],
-        *,
-        wall: Callable[[], float] = time.time,
-        steady: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __post_init__(self) -> None:
         """Remember how the clocks stand to each other."""
-        self._stepped = stepped
-        self._wall, self._steady = wall, steady
-        self._apart = wall() - steady()
+        self._apart = self.wall() - self.steady()
 
     async def run(self) -> None:
         """Watch until cancelled."""
@@ -46,8 +41,8 @@ class ClockWatch:
 
     def look(self) -> None:
         """Compare the clocks once."""
-        apart = self._wall() - self._steady()
+        apart = self.wall() - self.steady()
         step, self._apart = apart - self._apart, apart
         if abs(step) >= _STEP:
             log.info("the clock was set by %.1f s: every deadline is looked at again", step)
-            self._stepped()
+            self.stepped()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
@@ -36,18 +37,14 @@ def room(quota: ResourceQuota) -> Room:
     )
 
 
+@dataclass
 class Quotas:
-    """Remembers when there was more room.
+    """Remembers when there was more room."""
 
-    Args:
-        tell: Told each namespace whose quotas leave more room than before.
-    """
-
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        """Begin with nothing known."""
-        self._tell = tell
-        self._grew: dict[str, str] = {}
-        self._born = uuid4().hex
+    tell: Callable[[str], None]
+    """Told each namespace whose quotas leave more room than before."""
+    _grew: dict[str, str] = field(default_factory=dict)
+    _born: str = field(default_factory=lambda: uuid4().hex)
 
     def grew(self, namespace: str) -> str:
         """Stands for the last time that there was more room, or for this process' own begin."""
@@ -63,4 +60,4 @@ class Quotas:
             self._grew[new.namespace] = new.version
         else:
             return
-        self._tell(old.namespace)
+        self.tell(old.namespace)

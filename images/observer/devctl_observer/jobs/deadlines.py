@@ -20,14 +20,23 @@ _MARGIN = timedelta(seconds=1)
 
 
 class Times(NamedTuple):
-    """When what goes."""
+    """When a job ended, and when what goes."""
 
+    finished: datetime
     pod: datetime
     artifacts: datetime
 
+    def trusted(self, clocks: Clocks) -> bool:
+        """Whether the end is over by every clock."""
+        return clocks.passed(self.finished - AGREE)
+
+    def due(self, at: datetime, clocks: Clocks) -> bool:
+        """Whether a time has come that counts from the end."""
+        return self.trusted(clocks) and clocks.passed(at)
+
 
 def times(job: Job, finished: datetime | None) -> Times | None:
-    """When a job's pod and volume go; None where that is not known.
+    """When what of a job that ended then goes; None where that is not known.
 
     A pod that was let go keeps its time, so that the status does not speak of the future. The
     volume's time moves with both fields: it never goes before the pod would.
@@ -42,7 +51,7 @@ def times(job: Job, finished: datetime | None) -> Times | None:
         return None
     stored = from_text(job.status.get("podExpiresAt"))
     gone = stored if stored and pod_expired(job) else pod
-    return Times(gone, max(volume, pod, gone))
+    return Times(finished, gone, max(volume, pod, gone))
 
 
 def pod_expired(job: Job) -> bool:
@@ -53,16 +62,6 @@ def pod_expired(job: Job) -> bool:
 def finished_at(job: Job) -> datetime | None:
     """When a job ended, as its status says."""
     return from_text(job.status.get("finishedAt")) if job.finished else None
-
-
-def trusted(finished: datetime | None, clocks: Clocks) -> bool:
-    """Whether an end is known, and over by every clock."""
-    return finished is not None and clocks.passed(finished - AGREE)
-
-
-def due(finished: datetime | None, at: datetime, clocks: Clocks) -> bool:
-    """Whether a time has come that counts from a job's end."""
-    return trusted(finished, clocks) and clocks.passed(at)
 
 
 def next_look(seen: Observed, now: datetime) -> timedelta | None:

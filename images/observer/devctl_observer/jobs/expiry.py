@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.ephemeral_acceleration_job import Condition, claim_name
-from devctl_observer.jobs.deadlines import due, pod_expired, trusted
+from devctl_observer.jobs.deadlines import pod_expired
 from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition, find
 from devctl_observer.judging.timestamps import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from devctl_observer.jobs.deadlines import Times
     from devctl_observer.jobs.model import Job
@@ -24,44 +23,37 @@ _NAMED = 5
 """How many pods a message lists."""
 
 
-def pod_condition(
-    job: Job, finished: datetime | None, at: Times | None, clocks: Clocks
-) -> dict[str, Any]:
+def pod_condition(job: Job, at: Times | None, clocks: Clocks) -> dict[str, Any]:
     """The PodExpired condition; it turns True only by both clocks, and then stays."""
     kind = Condition.POD_EXPIRED
     expired = "its time to stay is over: the operator removes the pod"
     if pod_expired(job):
         return condition(kind, TRUE, "Expired", expired)
-    if at is None or not trusted(finished, clocks):
+    if at is None or not at.trusted(clocks):
         return condition(kind, UNKNOWN, "ClockNotTrusted", _NOT_TRUSTED)
-    if clocks.theirs is not None and due(finished, at.pod, clocks):
+    if clocks.theirs is not None and at.due(at.pod, clocks):
         return condition(kind, TRUE, "Expired", expired)
     message = f"the pod stays until {to_text(at.pod)}; spec.ttlSecondsAfterFinished moves that"
     return condition(kind, FALSE, "Kept", message)
 
 
 def artifacts_condition(
-    seen: Observed,
-    finished: datetime | None,
-    at: Times | None,
-    clocks: Clocks,
-    users: Sequence[str] = (),
+    seen: Observed, at: Times | None, clocks: Clocks, users: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The ArtifactsExpired condition.
 
     Args:
         seen: The job, and its claim as long as that is to stay.
-        finished: When it ended.
         at: When what goes.
         clocks: What time it is.
         users: Pods that keep the volume from being deleted.
     """
     kind = Condition.ARTIFACTS_EXPIRED
     if seen.claim is None:
-        return _without_claim(seen.job, over=bool(at and due(finished, at.artifacts, clocks)))
-    if at is None or not trusted(finished, clocks):
+        return _without_claim(seen.job, over=bool(at and at.due(at.artifacts, clocks)))
+    if at is None or not at.trusted(clocks):
         return condition(kind, UNKNOWN, "ClockNotTrusted", _NOT_TRUSTED)
-    if users and due(finished, at.artifacts, clocks):
+    if users and at.due(at.artifacts, clocks):
         names = ", ".join(f"`{name}`" for name in users[:_NAMED])
         more = f" and {len(users) - _NAMED} more" if len(users) > _NAMED else ""
         message = f"its time is over, but pod {names}{more} uses it: it goes when they have ended"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.ephemeral_acceleration_job import Condition, Phase
-from devctl_observer.jobs.deadlines import due, finished_at, pod_expired, times
+from devctl_observer.jobs.deadlines import finished_at, pod_expired, times
 from devctl_observer.jobs.endings import judge_absence, judge_end, judge_lost
 from devctl_observer.jobs.expiry import artifacts_condition, pod_condition
 from devctl_observer.jobs.outcome import not_yet
@@ -46,21 +46,19 @@ def wants_proof(seen: Observed, clocks: Clocks) -> bool:
         return False
     if not job.finished:
         return judge(seen, clocks).ended
-    finished = finished_at(job)
-    at = times(job, finished)
+    at = times(job, finished_at(job))
     if at is None:
         return False
-    pod = not pod_expired(job) and due(finished, at.pod, clocks)
-    return pod or (seen.claim is not None and due(finished, at.artifacts, clocks))
+    pod = not pod_expired(job) and at.due(at.pod, clocks)
+    return pod or (seen.claim is not None and at.due(at.artifacts, clocks))
 
 
 def volume_is_due(seen: Observed, clocks: Clocks) -> bool:
     """Whether a job's claim is to be deleted, as far as its status and both clocks say."""
     if seen.claim is None or clocks.theirs is None or seen.job.going:
         return False
-    finished = finished_at(seen.job)
-    at = times(seen.job, finished)
-    return at is not None and due(finished, at.artifacts, clocks)
+    at = times(seen.job, finished_at(seen.job))
+    return at is not None and at.due(at.artifacts, clocks)
 
 
 def job_status(seen: Observed, clocks: Clocks, users: Sequence[str] = ()) -> dict[str, Any]:
@@ -110,8 +108,8 @@ def _whole(
     at = times(job, finished)
     if phase in _WORDS:
         wanted += [
-            artifacts_condition(seen, finished, at, clocks, users),
-            pod_condition(job, finished, at, clocks),
+            artifacts_condition(seen, at, clocks, users),
+            pod_condition(job, at, clocks),
         ]
     status = {
         **told,

@@ -45,7 +45,8 @@ EXPIRED: dict[str, Any] = {"conditions": [{"type": "PodExpired", "status": "True
 def test_when_what_goes(of: Any, pod_goes: int, volume_goes: int) -> None:
     found = times(of, finished_at(of))
     assert found
-    assert found == (NOW + timedelta(seconds=pod_goes), NOW + timedelta(seconds=volume_goes))
+    goes = (NOW + timedelta(seconds=pod_goes), NOW + timedelta(seconds=volume_goes))
+    assert (found.pod, found.artifacts) == goes
 
 
 @pytest.mark.parametrize("finished", [None, "", "soon", "2026-11-21T12:00:00", 5, "2026-11-21"])

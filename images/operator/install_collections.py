@@ -1,4 +1,4 @@
-"""Install the collections that requirements.yml pins from an ``ansible`` wheel or sdist.
+"""Install the collections that requirements.yml pins from an ``ansible`` wheel.
 
 For machines that can reach a Python package index but not Ansible Galaxy.
 TARGET/ansible_collections/<namespace>/<name> holds each collection afterwards, so TARGET is a
@@ -12,7 +12,6 @@ import argparse
 import json
 import shutil
 import sys
-import tarfile
 import tempfile
 import zipfile
 from pathlib import Path, PurePosixPath
@@ -21,10 +20,9 @@ from typing import TYPE_CHECKING
 import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 _ROOT = "ansible_collections"
-Files = dict[str, dict[PurePosixPath, bytes]]  # contents by collection and path inside it
 
 
 class CollectionError(Exception):
@@ -51,39 +49,34 @@ def read_pins(requirements: Path) -> dict[str, str]:
     return pins
 
 
-def read_files(archive: Path, names: Sequence[str]) -> Files:
-    """Every file of the named collections.
+def members(wheel: zipfile.ZipFile, name: str) -> list[str]:
+    """The files of a collection in a wheel.
 
     Raises:
-        CollectionError: The archive cannot be read, or a path leads outside its collection.
+        CollectionError: The path of one leads outside its collection.
     """
-    found: Files = {name: {} for name in names}
-    try:
-        for path, content in _members(archive, {tuple(name.split(".")) for name in names}):
-            if ".." in path.parts:
-                raise CollectionError(f"`{archive.name}` holds the unsafe path `{path}`")
-            namespace, name, *rest = path.parts
-            found[f"{namespace}.{name}"][PurePosixPath(*rest)] = content
-    except (OSError, tarfile.TarError, zipfile.BadZipFile) as error:
-        raise CollectionError(f"`{archive}` is no readable wheel or sdist") from error
+    folder = f"{_ROOT}/{name.replace('.', '/')}/"
+    found = [path for path in wheel.namelist() if path.startswith(folder)]
+    for path in found:
+        if ".." in PurePosixPath(path).parts:
+            raise CollectionError(f"`{wheel.filename}` holds the unsafe path `{path}`")
     return found
 
 
-def verify(archive: Path, pins: Mapping[str, str], files: Files) -> None:
-    """Compare what the archive carries with the pins.
+def verify(wheel: zipfile.ZipFile, pins: Mapping[str, str]) -> None:
+    """Compare what a wheel carries with the pins.
 
     Raises:
         CollectionError: A collection is missing or of another version; names both.
     """
     for name, pin in pins.items():
-        manifest = files[name].get(PurePosixPath("MANIFEST.json"))
-        if manifest is None:
-            raise CollectionError(f"`{archive.name}` does not carry `{name}`")
-        carried = json.loads(manifest)["collection_info"]["version"]
+        manifest = f"{_ROOT}/{name.replace('.', '/')}/MANIFEST.json"
+        if manifest not in members(wheel, name):
+            raise CollectionError(f"`{wheel.filename}` does not carry `{name}`")
+        carried = json.loads(wheel.read(manifest))["collection_info"]["version"]
         if carried != pin:
-            raise CollectionError(
-                f"`{archive.name}` carries `{name}` {carried}, not {pin} as pinned"
-            )
+            message = f"`{wheel.filename}` carries `{name}` {carried}, not {pin} as pinned"
+            raise CollectionError(message)
 
 
 def install(archive: Path, requirements: Path, target: Path) -> dict[str, str]:
@@ -93,45 +86,28 @@ def install(archive: Path, requirements: Path, target: Path) -> dict[str, str]:
         CollectionError: The archive does not carry exactly what is pinned.
     """
     pins = read_pins(requirements)
-    files = read_files(archive, list(pins))
-    verify(archive, pins, files)
-    target.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target, prefix=".partial-") as temporary:
-        for name, members in files.items():
-            staged = Path(temporary, name)
-            for path, content in members.items():
-                file = staged / path
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(content)
-            final = target.joinpath(_ROOT, *name.split("."))
-            shutil.rmtree(final, ignore_errors=True)
-            final.parent.mkdir(parents=True, exist_ok=True)
-            staged.rename(final)
+    try:
+        wheel = zipfile.ZipFile(archive)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise CollectionError(f"`{archive}` is no readable wheel") from error
+    with wheel:
+        verify(wheel, pins)
+        target.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target, prefix=".partial-") as temporary:
+            for name in pins:
+                wheel.extractall(temporary, members(wheel, name))
+            for name in pins:
+                final = target.joinpath(_ROOT, *name.split("."))
+                shutil.rmtree(final, ignore_errors=True)
+                final.parent.mkdir(parents=True, exist_ok=True)
+                Path(temporary, _ROOT, *name.split(".")).rename(final)
     return pins
-
-
-def _members(archive: Path, wanted: set[tuple[str, ...]]) -> Iterator[tuple[PurePosixPath, bytes]]:
-    """Files of the wanted collections; their paths start at the collection's namespace."""
-    if zipfile.is_zipfile(archive):
-        with zipfile.ZipFile(archive) as wheel:
-            for info in wheel.infolist():
-                path = PurePosixPath(info.filename)
-                if not info.is_dir() and path.parts[0] == _ROOT and path.parts[1:3] in wanted:
-                    yield path.relative_to(_ROOT), wheel.read(info)
-        return
-    with tarfile.open(archive) as sdist:
-        for member in sdist:
-            # An sdist has one folder more at its top: `ansible-<version>`.
-            path = PurePosixPath(*PurePosixPath(member.name).parts[1:])
-            if member.isfile() and path.parts[:1] == (_ROOT,) and path.parts[1:3] in wanted:
-                stream = sdist.extractfile(member)
-                yield path.relative_to(_ROOT), stream.read() if stream else b""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run as a command: 0 when everything pinned is installed, 1 with one line otherwise."""
     parser = argparse.ArgumentParser(description="Install the collections that are pinned.")
-    parser.add_argument("archive", type=Path, help="the ansible package, wheel or sdist")
+    parser.add_argument("archive", type=Path, help="the wheel of the ansible package")
     parser.add_argument("requirements", type=Path, help="the requirements.yml with the pins")
     parser.add_argument("target", type=Path, help="the collections path to install into")
     options = parser.parse_args(arguments)

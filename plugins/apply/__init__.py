@@ -6,6 +6,7 @@ ownership    whose an existing object is
 values       what a kind's own module says
 neighbours   what a run reads beside its owner
 templates    templates to text
+environment  a container's environment
 yaml_text    JSON that is YAML too
 resources    where the API serves a kind
 api_errors   what the API server meant by an error

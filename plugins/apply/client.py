@@ -168,7 +168,7 @@ class Cluster:
         """
         key = key_of(status)
         path = self._at(key).path(key.name, key.namespace)
-        self._request(
+        self._ask(
             str(key),
             lambda **options: self.client.request("patch", f"{path}/status", **options),
             body=yaml_text.dump(status),
@@ -225,12 +225,9 @@ class Cluster:
         return self._handles[kind]
 
     def _read_path(self, path: str) -> Manifest:
-        return self._request(path, lambda **options: self.client.request("get", path, **options))
+        return self._ask(path, lambda **options: self.client.request("get", path, **options))
 
     def _ask(self, subject: str, call: Callable[..., Any], **options: Any) -> Manifest:
-        return self._request(subject, call, **options)
-
-    def _request(self, subject: str, call: Callable[..., Any], **options: Any) -> Manifest:
         """One request, again while the fault is a passing one and the run has time left.
 
         Again is safe: an apply that got through changes nothing the second time, and a delete

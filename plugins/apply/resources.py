@@ -18,21 +18,18 @@ from devctl.api.labels import GROUP, VERSION
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# Kinds in namespaces, and the name of their collection.
+# The name of each kind's collection, and whether its objects are in namespaces.
 KNOWN = {
-    Kind(f"{GROUP}/{VERSION}", "DevServer"): "devservers",
-    Kind(f"{job.GROUP}/{job.VERSION}", job.KIND): job.PLURAL,
-    Kind("v1", "ConfigMap"): "configmaps",
-    Kind("v1", "PersistentVolumeClaim"): "persistentvolumeclaims",
-    Kind("v1", "Pod"): "pods",
-    Kind("v1", "Secret"): "secrets",
-    Kind("v1", "Service"): "services",
-    Kind("apps/v1", "StatefulSet"): "statefulsets",
+    Kind(f"{GROUP}/{VERSION}", "DevServer"): ("devservers", True),
+    Kind(f"{GROUP}/{VERSION}", "DevServerFlavor"): ("devserverflavors", False),
+    Kind(f"{job.GROUP}/{job.VERSION}", job.KIND): (job.PLURAL, True),
+    Kind("v1", "ConfigMap"): ("configmaps", True),
+    Kind("v1", "PersistentVolumeClaim"): ("persistentvolumeclaims", True),
+    Kind("v1", "Pod"): ("pods", True),
+    Kind("v1", "Secret"): ("secrets", True),
+    Kind("v1", "Service"): ("services", True),
+    Kind("apps/v1", "StatefulSet"): ("statefulsets", True),
 }
-
-
-# Those that are in none.
-KNOWN_EVERYWHERE = {Kind(f"{GROUP}/{VERSION}", "DevServerFlavor"): "devserverflavors"}
 
 
 def find(kind: Kind, ask: Callable[[str], Mapping[str, Any]], client: Any) -> Resource:
@@ -47,10 +44,7 @@ def find(kind: Kind, ask: Callable[[str], Mapping[str, Any]], client: Any) -> Re
         NotFoundError: The API does not serve the kind.
     """
     group, _, version = kind.api_version.rpartition("/")
-    namespaced = kind not in KNOWN_EVERYWHERE
-    plural = KNOWN.get(kind) or KNOWN_EVERYWHERE.get(kind)
-    if plural is None:
-        plural, namespaced = _discover(kind, ask)
+    plural, namespaced = KNOWN.get(kind) or _discover(kind, ask)
     return Resource(
         prefix="apis" if group else "api",
         group=group,

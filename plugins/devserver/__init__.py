@@ -1,7 +1,6 @@
 """What the role `devserver` computes, from a DevServer and its neighbours.
 
 pods         what the pods are made from: the spec as it is, or as it was when they started
-flavors      the flavor that a server gets
 environment  what torch.distributed and NCCL read
 homes        how large each home is
 utilities    the scripts that every server's container has

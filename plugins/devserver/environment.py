@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from apply.environment import entries
+
 from devctl.api.devserver import MASTER_PORT
 from devctl.api.pod_spec import shape
 
@@ -25,27 +27,18 @@ def environment(name: str, spec: Mapping[str, Any]) -> list[dict[str, Any]]:
     values = {
         # A user's image may lack our user, whose home it would be.
         "HOME": "/home/dev",
-        "WORLD_SIZE": str(nodes * per_node),
-        "LOCAL_WORLD_SIZE": str(per_node),
-        "NNODES": str(nodes),
+        "WORLD_SIZE": nodes * per_node,
+        "LOCAL_WORLD_SIZE": per_node,
+        "NNODES": nodes,
         "MASTER_ADDR": f"{name}-0.{name}",
-        "MASTER_PORT": str(MASTER_PORT),
-        "DEVCTL_BACKEND": str(distributed.get("backend", "gloo")),
+        "MASTER_PORT": MASTER_PORT,
+        "DEVCTL_BACKEND": distributed.get("backend", "gloo"),
         **({} if spec.get("enableSSH", True) else {"DEVCTL_SSH": "off"}),
-        **{key: str(value) for key, value in distributed.get("ncclSettings", {}).items()},
+        **distributed.get("ncclSettings", {}),
     }
     return [
         {"name": "NODE_RANK", "valueFrom": _ORDINAL},
         # The rank of the pod's first process where each pod has one; torchrun sets it otherwise.
         {"name": "RANK", "valueFrom": _ORDINAL},
-        *({"name": key, "value": _literal(value)} for key, value in sorted(values.items())),
+        *entries(dict(sorted(values.items()))),
     ]
-
-
-def _literal(value: str) -> str:
-    """The kubelet puts other variables in the place of `$(NAME)`; two dollars stand for one.
-
-    >>> _literal("$(HOME) $$")
-    '$$(HOME) $$$$'
-    """
-    return value.replace("$", "$$")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from apply.environment import entries
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -19,19 +21,4 @@ def environment(spec: Mapping[str, Any]) -> list[dict[str, str]]:
         "WEIGHTS_PATH": weights.get("path"),
         "LABELS_PATH": weights.get("labelsPath"),
     }
-    return [
-        {"name": name, "value": literal(str(value))}
-        for name, value in values.items()
-        if value is not None
-    ]
-
-
-def literal(value: str) -> str:
-    """A value that the kubelet hands on as it was: it reads two dollars as one.
-
-    It would put a variable in the place of `$(NAME)`.
-
-    >>> literal("/artifacts/$(MODEL).jpg")
-    '/artifacts/$$(MODEL).jpg'
-    """
-    return value.replace("$", "$$")
+    return entries({name: value for name, value in values.items() if value is not None})

@@ -137,7 +137,7 @@ class Observer:
         """What every family hears of."""
         known = self.children
         return [
-            Followed(Node, known.nodes, node_facts, self.node, everywhere=False),
+            Followed(Node, known.nodes, node_facts, self.node),
             Followed(Pod, known.pods, small_pod, self.child, OURS),
             Followed(PersistentVolumeClaim, known.claims, without_history, self.child, OURS),
             Followed(ResourceQuota, Store(), room, self.quotas.changed),

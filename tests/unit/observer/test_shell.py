@@ -10,7 +10,6 @@ import pytest
 from devctl_observer.control import work_queue
 from devctl_observer.control.work_queue import WorkQueue
 from devctl_observer.probes import respond
-from devctl_observer.servers.caches import server_of_warning
 from devctl_observer.servers.model import DevServer, parse_server
 from devctl_observer.watching import reflector
 from devctl_observer.watching.kept import small_pod
@@ -20,7 +19,7 @@ from lightkube.models.core_v1 import ObjectReference
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Pod
 
-from unit.observer.running import api_error, for_a_while, until
+from unit.observer.running import api_error, for_a_while, idle_observer, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -126,8 +125,7 @@ class FakeSource:
     def __init__(self, lists: list[list[Any]], events: list[tuple[str, Any]]) -> None:
         self._lists, self._events = lists, events
 
-    def list(self, _kind: Any, _selectors: Any, *, everywhere: bool) -> FakeList:
-        assert everywhere
+    def list(self, _kind: Any, _selectors: Any) -> FakeList:
         return FakeList(self._lists.pop(0) if len(self._lists) > 1 else self._lists[0])
 
     async def watch(self, _kind: Any, version: str, _: Any) -> AsyncIterator[tuple[str, Any]]:
@@ -289,6 +287,5 @@ def test_what_cannot_work_is_alive_and_not_ready() -> None:
     ],
 )
 def test_a_warning_finds_its_server(kind: str, name: str, expected: Key | None) -> None:
-    assert (
-        server_of_warning(ObjectReference(kind=kind, name=name, namespace="dev-alice")) == expected
-    )
+    about = ObjectReference(kind=kind, name=name, namespace="dev-alice")
+    assert idle_observer().servers.of_warning(about) == expected

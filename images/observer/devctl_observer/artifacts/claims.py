@@ -46,7 +46,7 @@ def parse_claim(obj: Mapping[str, Any]) -> PersistentVolumeClaim:
     return without_history(msgspec.convert(obj, PersistentVolumeClaim))
 
 
-CLAIM = Kind(_Claim, "v1", "persistentvolumeclaims", parse_claim)
+CLAIM = Kind(_Claim, parse_claim)
 
 
 def job_of(claim: PersistentVolumeClaim) -> Key | None:

@@ -46,10 +46,7 @@ class Family(Generic[T]):
     @property
     def first(self) -> Followed:
         """The kind itself: known before all else."""
-        kind = self.kind
-        return Followed(
-            kind.resource, self.store, kind.parse, self.changed, everywhere=kind.namespaced
-        )
+        return Followed(self.kind.resource, self.store, self.kind.parse, self.changed)
 
     @property
     def others(self) -> Sequence[Followed]:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from lightkube.core.resource import api_info
+
+from devctl_observer.watching.source import path_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -15,31 +19,25 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Kind(Generic[T]):
-    """What requests have to know of a kind.
-
-    Attributes:
-        resource: lightkube's class of it.
-        api_version: Its group and version.
-        plural: Its name in paths.
-        parse: What is kept of an object.
-        wake: The annotation that runs its role again; empty where it has none.
-        namespaced: Whether its objects are in namespaces.
-    """
+    """What requests have to know of a kind."""
 
     resource: Any
-    api_version: str
-    plural: str
+    """lightkube's class of it."""
     parse: Callable[[Mapping[str, Any]], T]
+    """What is kept of an object."""
     wake: str = ""
-    namespaced: bool = True
+    """The annotation that runs its role again; empty where it has none."""
 
     @property
     def name(self) -> str:
         """As manifests write it."""
-        return str(self.resource.__name__)
+        return str(api_info(self.resource).resource.kind)
+
+    @property
+    def api_version(self) -> str:
+        """Its group and version."""
+        return str(api_info(self.resource).resource.api_version)
 
     def path(self, meta: Meta) -> str:
         """Where an object of it is."""
-        root = "apis" if "/" in self.api_version else "api"
-        where = f"namespaces/{meta.namespace}/" if meta.namespace else ""
-        return f"{root}/{self.api_version}/{where}{self.plural}/{meta.name}"
+        return f"{path_of(self.resource, meta.namespace)}/{meta.name}"

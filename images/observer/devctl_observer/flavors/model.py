@@ -59,9 +59,7 @@ def parse_flavor(obj: Mapping[str, Any]) -> Flavor:
     return msgspec.structs.replace(flavor, pod_spec=pod_part(obj.get("spec", {})))
 
 
-FLAVOR = Kind(
-    DevServerFlavor, f"{GROUP}/{VERSION}", "devserverflavors", parse_flavor, namespaced=False
-)
+FLAVOR = Kind(DevServerFlavor, parse_flavor)
 
 
 def wanted_flavor(name: str | None, flavors: Mapping[str, Flavor]) -> tuple[Flavor | None, str]:

@@ -14,31 +14,11 @@ from devctl_observer.watching.store import Key, Store
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lightkube.models.core_v1 import ObjectReference
     from lightkube.resources.core_v1 import Pod
 
     from devctl.api.placing import NodeFacts
     from devctl_observer.jobs.model import Job
     from devctl_observer.watching.children import Children
-
-_POD, _CLAIM = pod_name(""), claim_name("")
-
-
-def job_of_pod(namespace: str | None, name: str | None) -> Key | None:
-    """The job whose pod has that name."""
-    if not name or not name.startswith(_POD):
-        return None
-    return Key(namespace or "", name.removeprefix(_POD))
-
-
-def job_of_warning(about: ObjectReference) -> Key | None:
-    """The job whose child a warning is about, by the child's name."""
-    name = about.name or ""
-    if about.kind == "Pod":
-        return job_of_pod(about.namespace, name)
-    if about.kind == "PersistentVolumeClaim" and name.startswith(_CLAIM):
-        return Key(about.namespace or "", name.removeprefix(_CLAIM))
-    return None
 
 
 @dataclass

@@ -14,7 +14,7 @@ from devctl_observer.artifacts.controller import ClaimController
 from devctl_observer.artifacts.removal import Remover
 from devctl_observer.control.family import Family
 from devctl_observer.control.work_queue import WorkQueue
-from devctl_observer.jobs.caches import JobCaches, job_of_warning
+from devctl_observer.jobs.caches import JobCaches
 from devctl_observer.jobs.controller import JobController
 from devctl_observer.jobs.model import Job
 from devctl_observer.judging.model import meta_of
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from devctl_observer.control.process import Process
 
 _CLAIM_WORKERS = 4
+_CHILDREN = {"Pod": pod_name(""), "PersistentVolumeClaim": claim_name("")}
+"""What the names of a job's children begin with; the rest is its own."""
 
 
 class Jobs(Family[Job]):
@@ -74,8 +76,11 @@ class Jobs(Family[Job]):
             self._volume(key, found, there=new is not None)
 
     def of_warning(self, about: ObjectReference) -> Key | None:
-        """The job whose child a warning would be about."""
-        return job_of_warning(about)
+        """The job whose child a warning would be about, by the child's name."""
+        stem, name = _CHILDREN.get(about.kind or "", ""), about.name or ""
+        if not stem or not name.startswith(stem):
+            return None
+        return Key(about.namespace or "", name.removeprefix(stem))
 
     def look_again(self) -> None:
         """Look at every job, and at every claim of one."""

@@ -69,4 +69,4 @@ def parse_job(obj: Mapping[str, Any]) -> Job:
     return msgspec.structs.replace(job, wake=wake)
 
 
-JOB = Kind(EphemeralAccelerationJob, f"{GROUP}/{VERSION}", PLURAL, parse_job, WAKE)
+JOB = Kind(EphemeralAccelerationJob, parse_job, WAKE)

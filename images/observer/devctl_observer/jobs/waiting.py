@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from lightkube.models.core_v1 import Pod
 
-    from devctl_observer.jobs.model import Job
     from devctl_observer.jobs.observed import Observed
 
 _STAYS = "its volume stays for its time"
@@ -30,7 +29,11 @@ def judge_waiting(seen: Observed) -> Outcome:
     job, pod = seen.job, seen.pod
     if job.going:
         message = f"the job is being deleted; {_STAYS}"
-        return Outcome(Phase.RUNNING, "Ending", message) if job.started else _deleting(message)
+        return (
+            Outcome(Phase.RUNNING, "Ending", message)
+            if job.started
+            else pending("Deleting", message)
+        )
     if pod is None:
         return _without_pod(seen)
     started = started_at(pod)
@@ -42,7 +45,7 @@ def judge_waiting(seen: Observed) -> Outcome:
         )
         return pending("NodeNotReady", message)
     if pod.metadata and pod.metadata.deletionTimestamp:
-        return _deleting("its pod is being deleted; the operator makes another one")
+        return pending("Deleting", "its pod is being deleted; the operator makes another one")
     verdict = judge_start(pod, seen.around, JOB_WORDS)
     reason = "Creating" if verdict.reason in _CREATING else verdict.reason
     return pending(reason, shown(verdict.message))
@@ -58,13 +61,9 @@ def _without_pod(seen: Observed) -> Outcome:
         message = f"pod `{seen.pod_name}` of an earlier job is still there; it waits for its end"
         return pending("Deleting", message)
     if job.spec.suspend:
-        return pending("Suspended", _suspended(job))
+        only = "it has only its volume, so that files can be copied there"
+        return pending("Suspended", f"{only}; then `egpu create {job.metadata.name}`")
     return pending("NotApplied", "the operator is about to make its pod")
-
-
-def _suspended(job: Job) -> str:
-    name = job.metadata.name
-    return f"it has only its volume, so that files can be copied there; then `egpu create {name}`"
 
 
 def _running(pod: Pod, seen: Observed, started: datetime | None) -> Outcome:
@@ -82,7 +81,3 @@ def _lost(pod: Pod, seen: Observed) -> str:
     """The node of a pod, if it has one that does not answer."""
     node = (pod.spec.nodeName if pod.spec else None) or ""
     return "" if node in seen.nodes else node
-
-
-def _deleting(message: str) -> Outcome:
-    return pending("Deleting", message)

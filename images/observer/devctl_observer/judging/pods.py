@@ -42,11 +42,10 @@ def judge_pod(pod: Pod, around: Surroundings) -> Verdict:
     """What a pod does and why it does not run."""
     if pod.metadata and pod.metadata.deletionTimestamp:
         return Verdict(Phase.STOPPING, "Terminating", "its pod is being ended")
-    conditions = {c.type: c for c in (pod.status.conditions if pod.status else None) or []}
     if node := lost_node(pod, around):
         message = f"node `{node}` does not answer; it starts elsewhere when the node is removed"
         return Verdict(Phase.PENDING, "NodeLost", message)
-    if _true(conditions.get("Ready")):
+    if (ready := _condition(pod, "Ready")) and ready.status == "True":
         return Verdict(Phase.RUNNING, "Ready", "")
     if pod.status and pod.status.phase in {"Failed", "Succeeded"}:
         detail = pod.status.message or f"its pod ended as {pod.status.phase}"
@@ -57,11 +56,10 @@ def judge_pod(pod: Pod, around: Surroundings) -> Verdict:
 
 def judge_start(pod: Pod, around: Surroundings, words: Words) -> Verdict:
     """Why a pod is not up yet, in the words of what it is for."""
-    conditions = {c.type: c for c in (pod.status.conditions if pod.status else None) or []}
-    scheduled = conditions.get("PodScheduled")
-    if not _true(scheduled):
-        return _unscheduled(pod, scheduled, around, words)
-    return _starting(pod, around)
+    scheduled = _condition(pod, "PodScheduled")
+    if scheduled and scheduled.status == "True":
+        return _starting(pod, around)
+    return _unscheduled(pod, scheduled, around, words)
 
 
 def _unscheduled(
@@ -107,8 +105,8 @@ def container_statuses(pod: Pod) -> list[ContainerStatus]:
 
 def is_refused(pod: Pod) -> bool:
     """Whether the scheduler has looked for a node, and found none."""
-    conditions = (pod.status.conditions if pod.status else None) or []
-    return any((c.type, c.status) == ("PodScheduled", "False") for c in conditions)
+    scheduled = _condition(pod, "PodScheduled")
+    return scheduled is not None and scheduled.status == "False"
 
 
 def lost_node(pod: Pod, around: Surroundings) -> str:
@@ -117,5 +115,6 @@ def lost_node(pod: Pod, around: Surroundings) -> str:
     return node if node in around.lost_nodes else ""
 
 
-def _true(condition: PodCondition | None) -> bool:
-    return condition is not None and condition.status == "True"
+def _condition(pod: Pod, kind: str) -> PodCondition | None:
+    conditions = (pod.status.conditions if pod.status else None) or []
+    return next((entry for entry in conditions if entry.type == kind), None)

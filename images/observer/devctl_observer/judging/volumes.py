@@ -31,7 +31,8 @@ def judge_claims(
     A claim that only waits is no verdict: most storage classes wait for the pod to have a node.
     A claim that is not known may be a shared one, which the scheduler tells about.
     """
-    said = {event.involvedObject.name: event for event in warnings if _is_about_claim(event)}
+    about = [(event.involvedObject, event) for event in warnings]
+    said = {thing.name: event for thing, event in about if thing.kind == "PersistentVolumeClaim"}
     for name in names:
         claim = claims.get(name)
         if claim is None or claim.status is None:
@@ -57,7 +58,3 @@ def waiting_claims(
         for name in names
         if (claim := claims.get(name)) and claim.status and claim.status.phase == "Pending"
     ]
-
-
-def _is_about_claim(event: Event) -> bool:
-    return event.involvedObject.kind == "PersistentVolumeClaim"

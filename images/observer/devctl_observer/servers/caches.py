@@ -1,4 +1,4 @@
-"""Everything that is watched for servers, and which of them a warning concerns."""
+"""Everything that is watched for servers."""
 
 from __future__ import annotations
 
@@ -11,25 +11,11 @@ from devctl_observer.watching.children import Owner, is_owned
 from devctl_observer.watching.store import Key, Store
 
 if TYPE_CHECKING:
-    from lightkube.models.core_v1 import ObjectReference
     from lightkube.resources.apps_v1 import StatefulSet
 
     from devctl_observer.flavors.model import Flavor
     from devctl_observer.servers.model import Server
     from devctl_observer.watching.children import Children
-
-
-def server_of_warning(about: ObjectReference) -> Key | None:
-    """The server whose child a warning is about, by the child's name."""
-    namespace, name = about.namespace or "", about.name or ""
-    if about.kind == "StatefulSet":
-        return Key(namespace, name)
-    stem, _, number = name.rpartition("-")
-    if about.kind == "PersistentVolumeClaim" and stem.startswith("home-"):
-        return Key(namespace, stem.removeprefix("home-")) if number.isdecimal() else None
-    if about.kind == "Pod" and number.isdecimal():
-        return Key(namespace, stem)
-    return None
 
 
 class Caches:

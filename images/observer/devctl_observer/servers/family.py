@@ -9,7 +9,7 @@ from lightkube.resources.core_v1 import Pod
 
 from devctl.api.labels import DEVSERVER
 from devctl_observer.control.family import Family
-from devctl_observer.servers.caches import Caches, server_of_warning
+from devctl_observer.servers.caches import Caches
 from devctl_observer.servers.controller import ServerController
 from devctl_observer.servers.model import Server
 from devctl_observer.watching.children import OURS
@@ -52,8 +52,16 @@ class Servers(Family[Server]):
         self.queue.add(key)
 
     def of_warning(self, about: ObjectReference) -> Key | None:
-        """The server whose child a warning would be about."""
-        return server_of_warning(about)
+        """The server whose child a warning would be about, by the child's name."""
+        namespace, name = about.namespace or "", about.name or ""
+        if about.kind == "StatefulSet":
+            return Key(namespace, name)
+        stem, _, number = name.rpartition("-")
+        if about.kind == "PersistentVolumeClaim" and stem.startswith("home-"):
+            return Key(namespace, stem.removeprefix("home-")) if number.isdecimal() else None
+        if about.kind == "Pod" and number.isdecimal():
+            return Key(namespace, stem)
+        return None
 
     def metrics(self) -> Iterator[str]:
         """How many servers there are, and what was done about them."""

@@ -61,4 +61,4 @@ def parse_server(obj: Mapping[str, Any]) -> Server:
     return msgspec.structs.replace(server, pod_spec=made_from, wake=wake)
 
 
-SERVER = Kind(DevServer, f"{GROUP}/{VERSION}", "devservers", parse_server, WAKE)
+SERVER = Kind(DevServer, parse_server, WAKE)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from devctl.api.made_from import MadeFrom
     from devctl_observer.flavors.model import Flavor
+    from devctl_observer.servers.deadlines import Expiry
     from devctl_observer.servers.model import Server
     from devctl_observer.servers.replicas import Replica
 
@@ -87,6 +88,7 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
     made, layout = seen.record, seen.layout
     size = 0 if server.ends else shape(layout)[0]
     flavor, problem = wanted_flavor(server.spec.flavor, seen.flavors)
+    deadline = expiry(server, now)
     ready_since = from_text(find(server.status, Condition.READY).get("lastTransitionTime"))
     around = replace(seen.around, warnings=since(seen.around.warnings, ready_since))
     replicas = observe_replicas(size, seen.pods, around)
@@ -108,7 +110,7 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
         Condition.READY, word(verdict.phase is Phase.RUNNING), verdict.reason, verdict.message
     )
     wanted = [
-        _expiring(server, now),
+        _expiring(server, deadline, now),
         drift_condition(lasting, made, flavor or problem, then),
         _idle(server),
         ready,
@@ -122,8 +124,9 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
         "replicaStatuses": to_statuses(replicas, server.metadata.name),
         "endpoints": _endpoints(server, layout, size),
         "startedAt": _started(replicas),
-        "expiresAt": _expires(server, now),
-        "flavorGeneration": _generation(runs_on),
+        "expiresAt": to_text(deadline.at) if deadline else None,
+        # The oldest that a pod runs on.
+        "flavorGeneration": min((entry.generation for entry in runs_on if entry), default=None),
         "conditions": merge(
             [entry for entry in wanted if entry],
             server.status.get("conditions", []),
@@ -159,21 +162,10 @@ def _revision(pod: Pod) -> str:
     return str(labels.get("controller-revision-hash", ""))
 
 
-def _expires(server: Server, now: datetime) -> str | None:
-    deadline = expiry(server, now)
-    return to_text(deadline.at) if deadline else None
-
-
-def _generation(runs_on: Sequence[Recorded | None]) -> int | None:
-    """The oldest generation of the flavor that a pod runs on."""
-    return min((entry.generation for entry in runs_on if entry), default=None)
-
-
-def _expiring(server: Server, now: datetime) -> dict[str, Any] | None:
+def _expiring(server: Server, deadline: Expiry | None, now: datetime) -> dict[str, Any] | None:
     lifecycle = server.spec.lifecycle
     if lifecycle is None or lifecycle.time_to_live is None:
         return None
-    deadline = expiry(server, now)
     if deadline is None:
         message = "its age is not known for certain, so it is not deleted; check the clocks"
         return condition(Condition.EXPIRING, UNKNOWN, "ClockNotTrusted", message)

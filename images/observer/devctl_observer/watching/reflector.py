@@ -38,8 +38,6 @@ class Followed(NamedTuple):
     """Called with the old and the new state of each object that changed."""
     selectors: Mapping[str, Any] = {}
     """`labels` and `fields`, as lightkube takes them."""
-    everywhere: bool = True
-    """Whether the kind is in namespaces: then it is followed in all of them."""
     keep: Callable[[Any], bool] = lambda _: True
     """Whether an object is of interest, for what no selector can say."""
 
@@ -81,8 +79,7 @@ class Reflector:
 
     async def _list(self) -> str:
         """Take over all objects and drop what is gone; returns where to watch from."""
-        asked = self._followed
-        objects = self._source.list(self._kind, asked.selectors, everywhere=asked.everywhere)
+        objects = self._source.list(self._kind, self._followed.selectors)
         seen = set()
         async for obj in objects:
             seen.add(self._put(obj))

@@ -9,7 +9,7 @@ import msgspec
 from lightkube import ApiError
 from lightkube.config import client_adapter
 from lightkube.core import decoders
-from lightkube.core.resource import api_info
+from lightkube.core.resource import NamespacedResource, api_info
 from lightkube.core.selector import build_selector
 
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ class Source:
             client.config, client_adapter.ConnectionParams(timeout=httpx2.Timeout(10, read=SILENCE))
         )
 
-    def list(self, kind: Any, selectors: Mapping[str, Any], *, everywhere: bool) -> Any:
+    def list(self, kind: Any, selectors: Mapping[str, Any]) -> Any:
         """All objects; the answer knows its `resourceVersion` once it was read."""
-        where: dict[str, Any] = {"namespace": "*"} if everywhere else {}
+        where: dict[str, Any] = {"namespace": "*"} if issubclass(kind, NamespacedResource) else {}
         return self._client.list(kind, chunk_size=500, **where, **selectors)
 
     async def watch(
@@ -69,7 +69,7 @@ class Source:
             params["fieldSelector"] = build_selector(fields, for_fields=True)
         while True:
             asked = params | {"resourceVersion": version}
-            async with self._http.stream("GET", _path(kind), params=asked) as answer:
+            async with self._http.stream("GET", path_of(kind), params=asked) as answer:
                 answer.raise_for_status()
                 async for line in answer.aiter_lines():
                     event = decoders.decode_watch_event(line.encode())
@@ -85,8 +85,9 @@ class Source:
                     yield event.type, obj
 
 
-def _path(kind: Any) -> str:
-    """Where all objects of a kind are, in whatever namespace."""
+def path_of(kind: Any, namespace: str = "") -> str:
+    """Where the objects of a kind are: all of them, or those of a namespace."""
     info = api_info(kind)
-    group, version = info.resource.group, info.resource.version
-    return f"apis/{group}/{version}/{info.plural}" if group else f"api/{version}/{info.plural}"
+    root = "apis" if info.resource.group else "api"
+    where = f"namespaces/{namespace}/" if namespace else ""
+    return f"{root}/{info.resource.api_version}/{where}{info.plural}"

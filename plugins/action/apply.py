@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import yaml
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from apply.client import Cluster
@@ -17,11 +18,10 @@ from apply.converge import Goal, converge
 from apply.errors import ApplyError
 from apply.finalize import finalize
 from apply.manifests import Kind, kind_of, parse, stamp, unique
-from apply.neighbours import neighbours
 from apply.ownership import Owner
 from apply.report import Report
 from apply.templates import render
-from apply.values import compute, load
+from apply.values import compute, load, neighbours
 
 from devctl.api.applied import Reason
 
@@ -51,37 +51,35 @@ options:
       - What values is to know beside the owner, by the name of its argument. Objects with the
         owner's identity; with `everywhere`, all of a kind that is in no namespace.
     type: dict
-  files: {description: Files of the role whose texts values is to know, type: list, elements: str}
+    default: {}
+  files:
+    description: Files of the role whose texts values is to know
+    type: list
+    elements: str
+    default: []
   templates: {description: Templates of the role, required: true, type: list, elements: str}
   condition:
     description: The type of the owner's status condition that says whether the run succeeded.
     type: str
   finalize:
     description:
-      - Kinds, as in prune, of which the owner has objects in other namespaces, where Kubernetes
-        removes none for it. They carry the label devops.yourcompany.com/owner-uid. A run for an
-        owner that is being deleted applies nothing, and succeeds when they are gone; watches.yaml
-        gives such a kind a finalizer.
+      - Kinds of which the owner has objects in other namespaces, where Kubernetes removes none for
+        it. They carry the label devops.yourcompany.com/owner-uid. A run for an owner that is being
+        deleted applies nothing, and succeeds when they are gone; watches.yaml gives such a kind a
+        finalizer.
     type: list
     elements: dict
-  prune: {description: Kinds with apiVersion and kind, type: list, elements: dict}
+    default: []
+    options: {apiVersion: {type: str, required: true}, kind: {type: str, required: true}}
+  prune:
+    description: Kinds of which what is no longer rendered goes
+    type: list
+    elements: dict
+    default: []
+    options: {apiVersion: {type: str, required: true}, kind: {type: str, required: true}}
   field_manager: {description: The name of its fields' manager, type: str, default: devctl-operator}
 """
-_KIND = {
-    "apiVersion": {"type": "str", "required": True},
-    "kind": {"type": "str", "required": True},
-}
-_ARGUMENTS = {
-    "owner": {"type": "dict", "required": True},
-    "values": {"type": "str", "required": True},
-    "neighbours": {"type": "dict", "default": {}},
-    "files": {"type": "list", "elements": "str", "default": []},
-    "templates": {"type": "list", "elements": "str", "required": True},
-    "condition": {"type": "str"},
-    "finalize": {"type": "list", "elements": "dict", "default": [], "options": _KIND},
-    "prune": {"type": "list", "elements": "dict", "default": [], "options": _KIND},
-    "field_manager": {"type": "str", "default": "devctl-operator"},
-}
+_ARGUMENTS: dict[str, Any] = yaml.safe_load(DOCUMENTATION)["options"]
 
 
 class ActionModule(ActionBase):

@@ -3,8 +3,7 @@
 errors       why an apply failed, in words for a status condition
 manifests    rendered text to manifests, checked and marked as the owner's
 ownership    whose an existing object is
-values       what a kind's own module says
-neighbours   what a run reads beside its owner
+values       what a kind's own module says, and what is read for it
 templates    templates to text
 environment  a container's environment
 yaml_text    JSON that is YAML too

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from apply.condition import told
+
 from devctl.api.ephemeral_acceleration_job import Condition, Phase
 
 if TYPE_CHECKING:
@@ -36,8 +38,7 @@ def is_started(job: Mapping[str, Any], pod: Mapping[str, Any] | None) -> bool:
 
 def is_true(job: Mapping[str, Any], kind: Condition) -> bool:
     """Whether a condition of the job's status is true."""
-    conditions = job.get("status", {}).get("conditions", [])
-    return any((c.get("type"), c.get("status")) == (kind, "True") for c in conditions)
+    return told(job, kind).get("status") == "True"
 
 
 def _has_begun(pod: Mapping[str, Any] | None) -> bool:

@@ -33,13 +33,7 @@ async def serve(
 
 
 def respond(request: Sequence[bytes], metrics: Callable[[], str], problems: Sequence[str]) -> bytes:
-    """The response to the words of a request's first line.
-
-    Args:
-        request: The words.
-        metrics: Figures in Prometheus' text format.
-        problems: Why the work cannot be done; empty where it can.
-    """
+    """The response to the words of a request's first line; problems are why nothing can be done."""
     path = request[1] if len(request) > 1 and request[0] == b"GET" else b""
     status, body = b"200 OK", b"ok\n"
     if path == b"/metrics":

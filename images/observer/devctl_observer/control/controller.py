@@ -30,13 +30,7 @@ Ours = TypeVar("Ours", bound=Item)
 
 
 class Controller(ABC, Generic[T]):
-    """Handler of a kind's work queue.
-
-    Args:
-        kind: What it works on.
-        store: Objects of that kind, as they were observed.
-        process: What else it is made with.
-    """
+    """Handler of a kind's work queue; `store` has its objects as they were observed."""
 
     own: ClassVar[Iterable[str]] = ()
     """The types of conditions that we write; a role writes the others."""

@@ -37,12 +37,7 @@ class LeadershipLostError(Exception):
 class Election:
     """A candidate for a lease.
 
-    Args:
-        client: Where the lease is.
-        name: The lease's name.
-        namespace: The lease's namespace.
-        identity: Who we are, different for each process; in a pod its name, `_` and a random part.
-        clock: Seconds that pass, from whenever.
+    Its identity is another one for each process: in a pod, the pod's name, `_` and a random part.
     """
 
     def __init__(

@@ -24,12 +24,7 @@ T = TypeVar("T", bound=Item)
 
 
 class Family(Generic[T]):
-    """One kind that users write, and all that is watched for it.
-
-    Args:
-        controller: Works on its objects.
-        workers: How many of them at once.
-    """
+    """One kind that users write, and all that is watched for it."""
 
     label: ClassVar[str] = ""
     """The label by which its children name it; empty where it has none."""
@@ -37,7 +32,7 @@ class Family(Generic[T]):
     """What its figures are labelled with."""
 
     def __init__(self, controller: Controller[T], workers: int = WORKERS) -> None:
-        """Know nothing yet."""
+        """Know nothing yet; of its objects, so many are worked on at once."""
         self.controller = controller
         self.kind, self.store = controller.kind, controller.store
         self.queue = WorkQueue(controller.look)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,22 +23,18 @@ _LONGEST_SLEEP = 3600.0
 """A timer counts the machine's running time; an hour later the deadline is computed anew."""
 
 
+@dataclass
 class WorkQueue:
-    """Hands keys to a handler.
+    """Hands keys to a handler."""
 
-    Args:
-        handle: Works on a key; returns after how many seconds to look again, None for never.
-    """
-
-    def __init__(self, handle: Callable[[Key], Awaitable[float | None]]) -> None:
-        """Begin with nothing to do."""
-        self._handle = handle
-        self._ready: asyncio.Queue[Key] = asyncio.Queue()
-        self._queued: set[Key] = set()
-        self._running: set[Key] = set()
-        self._again: set[Key] = set()
-        self._timers: dict[Key, asyncio.TimerHandle] = {}
-        self._failures: dict[Key, int] = {}
+    handle: Callable[[Key], Awaitable[float | None]]
+    """Works on a key; returns after how many seconds to look again, None for never."""
+    _ready: asyncio.Queue[Key] = field(default_factory=asyncio.Queue)
+    _queued: set[Key] = field(default_factory=set)
+    _running: set[Key] = field(default_factory=set)
+    _again: set[Key] = field(default_factory=set)
+    _timers: dict[Key, asyncio.TimerHandle] = field(default_factory=dict)
+    _failures: dict[Key, int] = field(default_factory=dict)
 
     def add(self, key: Key) -> None:
         """Work on a key soon."""
@@ -74,7 +71,7 @@ class WorkQueue:
 
     async def _work(self, key: Key) -> None:
         try:
-            seconds = await self._handle(key)
+            seconds = await self.handle(key)
         except Exception as error:  # noqa: BLE001 - one object's trouble must not stop the others
             failures = self._failures[key] = self._failures.get(key, 0) + 1
             pause = min(_LAST_RETRY, _FIRST_RETRY * 2.0 ** min(failures - 1, 10))

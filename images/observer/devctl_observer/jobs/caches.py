@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from devctl.api.ephemeral_acceleration_job import claim_name, pod_name
@@ -12,11 +12,8 @@ from devctl_observer.judging.pods import Surroundings
 from devctl_observer.watching.store import Key, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from lightkube.resources.core_v1 import Pod
 
-    from devctl.api.placing import NodeFacts
     from devctl_observer.jobs.model import Job
     from devctl_observer.watching.children import Children
 
@@ -47,18 +44,4 @@ class JobCaches:
             claim=claim,
             around=Surroundings(claims, children.warnings_about(about)),
         )
-        return with_pod(seen, pod, children.nodes)
-
-
-def with_pod(
-    seen: Observed, pod: Pod | None, nodes: Iterable[NodeFacts], *, listed: bool = False
-) -> Observed:
-    """The same with the pod of its name, whosever that is, and the nodes."""
-    own = pod is not None and is_own(pod, seen.job)
-    return replace(
-        seen,
-        pod=pod if own else None,
-        taken=pod is not None and not own,
-        nodes=frozenset(node.name for node in nodes if node.ready),
-        listed=listed,
-    )
+        return seen.with_pod(pod, children.nodes)

@@ -9,7 +9,6 @@ from lightkube.resources.core_v1 import Node, Pod
 
 from devctl_observer.control.controller import DOUBT, IN_USE
 from devctl_observer.control.role_controller import RoleController, soonest
-from devctl_observer.jobs.caches import with_pod
 from devctl_observer.jobs.deadlines import next_look
 from devctl_observer.jobs.model import JOB, Job
 from devctl_observer.jobs.status import OWN, job_status, judge, volume_is_due, wants_proof
@@ -72,5 +71,5 @@ class JobController(RoleController[Job]):
             found = (p for p in pods if p.metadata and p.metadata.name == seen.pod_name)
             pod = next(map(small_pod, found), None)
             nodes = [node_facts(node) for node in await self._api.list_now(Node)]
-            seen = with_pod(seen, pod, nodes, listed=True)
+            seen = seen.with_pod(pod, nodes, listed=True)
         return seen, clocks

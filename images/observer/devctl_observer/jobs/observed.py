@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from devctl.api.ephemeral_acceleration_job import pod_name
@@ -11,8 +11,11 @@ from devctl_observer.judging.timestamps import from_text
 from devctl_observer.watching.children import is_owned
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
 
+    from devctl.api.placing import NodeFacts
     from devctl_observer.jobs.model import Job
 
 
@@ -49,3 +52,16 @@ class Observed:
     def pod_name(self) -> str:
         """What its pod is called."""
         return pod_name(self.job.metadata.name)
+
+    def with_pod(
+        self, pod: Pod | None, nodes: Iterable[NodeFacts], *, listed: bool = False
+    ) -> Observed:
+        """The same with the pod of its name, whosever that is, and the nodes."""
+        own = pod is not None and is_own(pod, self.job)
+        return replace(
+            self,
+            pod=pod if own else None,
+            taken=pod is not None and not own,
+            nodes=frozenset(node.name for node in nodes if node.ready),
+            listed=listed,
+        )

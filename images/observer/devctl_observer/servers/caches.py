@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from devctl.api.labels import DEVSERVER
@@ -18,19 +19,19 @@ if TYPE_CHECKING:
     from devctl_observer.watching.children import Children
 
 
+def _by_flavor() -> Store[Server]:
+    return Store(lambda server: server.spec.flavor or "")
+
+
+@dataclass
 class Caches:
-    """The stores of every kind that makes a server.
+    """The stores of every kind that makes a server."""
 
-    Args:
-        children: Those that are shared with other families.
-        flavors: Every flavor.
-    """
-
-    def __init__(self, children: Children, flavors: Store[Flavor]) -> None:
-        """Begin with nothing known."""
-        self.children, self.flavors = children, flavors
-        self.servers: Store[Server] = Store(lambda server: server.spec.flavor or "")
-        self.stateful_sets: Store[StatefulSet] = Store()
+    children: Children
+    """Those that are shared with other families."""
+    flavors: Store[Flavor]
+    servers: Store[Server] = field(default_factory=_by_flavor)
+    stateful_sets: Store[StatefulSet] = field(default_factory=Store)
 
     def observe(self, key: Key, server: Server) -> Observed:
         """Everything that a server's status is derived from."""

@@ -36,9 +36,6 @@ class Source:
 
     lightkube's own watch asks for no bookmarks. Without them the version from which a quiet watch
     is taken up again grows old, until all has to be listed anew.
-
-    Args:
-        client: The cluster.
     """
 
     def __init__(self, client: AsyncClient) -> None:

@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from devctl_observer.jobs.caches import with_pod
 from devctl_observer.jobs.model import Job, parse_job
 from devctl_observer.jobs.observed import Observed
 from devctl_observer.judging.clocks import Clocks
@@ -147,4 +146,4 @@ def observed(  # noqa: PLR0913 - all that a status is derived from
 ) -> Observed:
     claims = {claim_name(NAME): its_claim} if its_claim else {}
     seen = Observed(found or job(), claim=its_claim, around=Surroundings(claims, warnings))
-    return with_pod(seen, its_pod, [node_facts(node(ready=ready))], listed=listed)
+    return seen.with_pod(its_pod, [node_facts(node(ready=ready))], listed=listed)

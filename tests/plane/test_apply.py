@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +13,7 @@ from support.runs import OF_THE_CHECKOUT, Operator
 from support.servers import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from support.commands import Kubectl
@@ -38,6 +39,8 @@ TEXTS = {
     " data: {value: {{ value }} } }\n"
 }
 Manifest = dict[str, Any]
+Apply = Callable[..., Manifest]
+Get = Callable[[str], Manifest]
 
 
 def config(name: str, value: str = "x", kind: str = "ConfigMap", **metadata: Any) -> Manifest:
@@ -57,7 +60,7 @@ def claim(name: str) -> Manifest:
 
 
 @pytest.fixture
-def get(kubectl: Kubectl, namespace: str) -> Callable[[str], Manifest]:
+def get(kubectl: Kubectl, namespace: str) -> Get:
     """An object of the test's namespace, by `kind/name`, with its field managers."""
 
     def ask(name: str) -> Manifest:
@@ -107,9 +110,7 @@ def runner(
 
 
 @pytest.fixture
-def apply(
-    create: Callable[[Manifest], Manifest], runner: Operator
-) -> Callable[..., dict[str, Any]]:
+def apply(create: Callable[[Manifest], Manifest], runner: Operator) -> Apply:
     """Runs the role for manifests, in the name of an object `ada`; the task's result."""
     made = create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "ada"}})
 
@@ -140,9 +141,7 @@ def actions(result: dict[str, Any]) -> dict[str, str]:
     return {entry["name"]: entry["action"] for entry in result["objects"]}
 
 
-def test_a_second_apply_writes_nothing(
-    apply: Callable[..., dict[str, Any]], get: Callable[[str], Manifest]
-) -> None:
+def test_a_second_apply_writes_nothing(apply: Apply, get: Get) -> None:
     service = {
         "apiVersion": "v1",
         "kind": "Service",
@@ -197,9 +196,7 @@ def test_a_second_apply_writes_nothing(
     assert [get(name) for name in stored] == before
 
 
-def test_every_object_but_a_claim_gets_its_owner(
-    apply: Callable[..., dict[str, Any]], get: Callable[[str], Manifest]
-) -> None:
+def test_every_object_but_a_claim_gets_its_owner(apply: Apply, get: Get) -> None:
     apply(config("a"), claim("home"))
 
     owned, data = get("configmap/a")["metadata"], get("pvc/home")["metadata"]
@@ -218,10 +215,7 @@ def test_every_object_but_a_claim_gets_its_owner(
 
 
 def test_a_claim_outlives_pruning_and_its_owner(
-    apply: Callable[..., dict[str, Any]],
-    kubectl: Kubectl,
-    namespace: str,
-    get: Callable[[str], Manifest],
+    apply: Apply, kubectl: Kubectl, namespace: str, get: Get
 ) -> None:
     apply(config("a"), claim("home"))
     before = get("pvc/home")["metadata"]
@@ -237,9 +231,9 @@ def test_a_claim_outlives_pruning_and_its_owner(
 
 @pytest.mark.parametrize("holder", ["nobody", "another owner"])
 def test_a_foreign_object_is_refused_and_nothing_written(
-    apply: Callable[..., dict[str, Any]],
+    apply: Apply,
     create: Callable[[Manifest], Manifest],
-    get: Callable[[str], Manifest],
+    get: Get,
     names: Callable[[str], set[str]],
     holder: str,
 ) -> None:
@@ -264,9 +258,7 @@ def test_a_foreign_object_is_refused_and_nothing_written(
 
 
 def test_what_is_no_longer_rendered_is_pruned(
-    apply: Callable[..., dict[str, Any]],
-    create: Callable[[Manifest], Manifest],
-    names: Callable[[str], set[str]],
+    apply: Apply, create: Callable[[Manifest], Manifest], names: Callable[[str], set[str]]
 ) -> None:
     apply(config("a"), config("b"), config("c", kind="Secret"))
     # Ours by label, but not by UID.
@@ -280,10 +272,7 @@ def test_what_is_no_longer_rendered_is_pruned(
 
 
 def test_a_field_that_is_set_once_is_anothers_afterwards(
-    apply: Callable[..., dict[str, Any]],
-    get: Callable[[str], Manifest],
-    kubectl: Kubectl,
-    namespace: str,
+    apply: Apply, get: Get, kubectl: Kubectl, namespace: str
 ) -> None:
     once = {"devops.yourcompany.com/create-only-fields": "spec.suspend"}
     pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "none:1"}]}
@@ -299,9 +288,7 @@ def test_a_field_that_is_set_once_is_anothers_afterwards(
         assert get("job/a")["spec"]["suspend"] is False
 
 
-def test_what_is_made_once_stays(
-    apply: Callable[..., dict[str, Any]], get: Callable[[str], Manifest]
-) -> None:
+def test_what_is_made_once_stays(apply: Apply, get: Get) -> None:
     assert actions(apply(config("key", "one", "Secret", annotations=ONCE))) == {"key": "created"}
     before = get("secret/key")
 
@@ -311,9 +298,7 @@ def test_what_is_made_once_stays(
 
 
 def test_check_mode_writes_nothing_and_shows_what_it_would(
-    apply: Callable[..., dict[str, Any]],
-    get: Callable[[str], Manifest],
-    names: Callable[[str], set[str]],
+    apply: Apply, get: Get, names: Callable[[str], set[str]]
 ) -> None:
     apply(config("a"), config("b"))
     before = get("configmap/a")
@@ -331,10 +316,7 @@ def test_check_mode_writes_nothing_and_shows_what_it_would(
 
 
 def test_another_managers_fields_are_reported_and_our_own_move(
-    apply: Callable[..., dict[str, Any]],
-    kubectl: Kubectl,
-    namespace: str,
-    get: Callable[[str], Manifest],
+    apply: Apply, kubectl: Kubectl, namespace: str, get: Get
 ) -> None:
     apply(config("a"))
     patch = ("patch", "configmap/a", "-n", namespace, "-p", '{"data": {"value": "edited"}}')
@@ -351,7 +333,7 @@ def test_another_managers_fields_are_reported_and_our_own_move(
 
 
 def test_what_is_about_to_go_is_waited_for(
-    apply: Callable[..., dict[str, Any]],
+    apply: Apply,
     create: Callable[[Manifest], Manifest],
     kubectl: Kubectl,
     namespace: str,
@@ -388,7 +370,7 @@ def test_what_is_about_to_go_is_waited_for(
     ],
 )
 def test_the_servers_own_words_are_quoted(
-    apply: Callable[..., dict[str, Any]], manifest: Manifest, reason: str, message: str
+    apply: Apply, manifest: Manifest, reason: str, message: str
 ) -> None:
     result = apply(manifest)
 
@@ -398,9 +380,7 @@ def test_the_servers_own_words_are_quoted(
     assert "\n" not in result["msg"]
 
 
-def test_a_quota_is_a_reason_of_its_own(
-    apply: Callable[..., dict[str, Any]], kubectl: Kubectl, namespace: str
-) -> None:
+def test_a_quota_is_a_reason_of_its_own(apply: Apply, kubectl: Kubectl, namespace: str) -> None:
     kubectl("create", "quota", "none", "-n", namespace, "--hard=count/secrets=0")
     path = "jsonpath={.status.hard}"
     kubectl("wait", "quota/none", "-n", namespace, f"--for={path}", "--timeout=30s")
@@ -412,9 +392,7 @@ def test_a_quota_is_a_reason_of_its_own(
     assert "exceeded quota: none" in result["msg"]
 
 
-def test_a_kind_that_is_not_built_in_is_found(
-    apply: Callable[..., dict[str, Any]], get: Callable[[str], Manifest]
-) -> None:
+def test_a_kind_that_is_not_built_in_is_found(apply: Apply, get: Get) -> None:
     lease = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
@@ -426,9 +404,7 @@ def test_a_kind_that_is_not_built_in_is_found(
     assert get("lease/found")["spec"]["holderIdentity"] == "ada"
 
 
-def test_values_keep_their_text(
-    apply: Callable[..., dict[str, Any]], get: Callable[[str], Manifest]
-) -> None:
+def test_values_keep_their_text(apply: Apply, get: Get) -> None:
     value = 'a: b\n---\n"c" \\ \u2028 😀'
 
     result = apply(template="text.yaml.j2", value=value)
@@ -442,7 +418,7 @@ def test_an_outdated_read_never_hits_its_successor(
     kubectl: Kubectl,
     namespace: str,
     kubeconfig: Path,
-    get: Callable[[str], Manifest],
+    get: Get,
 ) -> None:
     outdated = create(config("a", "first"))
     kubectl("delete", "configmap/a", "-n", namespace)
@@ -463,10 +439,7 @@ def test_an_outdated_read_never_hits_its_successor(
 
 
 def test_what_is_there_by_now_is_not_taken_for_what_was_to_be_made(
-    create: Callable[[Manifest], Manifest],
-    namespace: str,
-    kubeconfig: Path,
-    get: Callable[[str], Manifest],
+    create: Callable[[Manifest], Manifest], namespace: str, kubeconfig: Path, get: Get
 ) -> None:
     others = [config("a") | {"data": {"other": "theirs"}}, config("b", "theirs"), claim("c")]
     there = [f"{create(other)['kind']}/{other['metadata']['name']}" for other in others]
@@ -486,7 +459,7 @@ def test_what_is_there_by_now_is_not_taken_for_what_was_to_be_made(
 
 
 def test_an_owner_without_a_namespace_has_objects_anywhere_and_they_go_with_it(
-    apply: Callable[..., dict[str, Any]], user: Manifest, kubectl: Kubectl, namespace: str
+    apply: Apply, user: Manifest, kubectl: Kubectl, namespace: str
 ) -> None:
     everywhere = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
     other = f"{namespace}-other"

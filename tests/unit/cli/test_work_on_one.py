@@ -20,7 +20,7 @@ from devctl.client.doctor.finding import failed
 from devctl.client.ssh import paths, proxy
 from devctl.client.streams import execute, port_forwards, whole
 from devctl.errors import BusyError, DevctlError
-from unit.client.fake_streams import STDERR, STDOUT, FakeStream, there
+from unit.client.fake_streams import HOST_KEY, STDERR, STDOUT, FakeStream, there
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,7 +130,7 @@ def test_ssh_says_itself_what_is_wrong(
     assert devctl("ssh", "lab", "--replica", "1").code == 3
     assert devctl("ssh", "--", "-oProxyCommand=x").code == 2
     assert devctl("ssh", "lab", "--user", "-x").code == 2
-    api.refusals["GET", "secrets"] = (403, "secrets is forbidden")
+    api.refusals["GET", "pods"] = (403, "pods is forbidden")
     assert devctl("ssh", "lab").code == 5
     assert became == []
 
@@ -141,7 +141,8 @@ def test_the_proxy_carries_bytes_and_leaves_ctrl_c_to_ssh(
     there(api)
     ignored: list[Any] = []
     monkeypatch.setattr(signal, "signal", lambda *about: ignored.append(about))
-    stream.says = [(STDOUT, b"SSH-2.0-server\r\n"), (STDERR, b"hint\n")]
+    introduction = f"{HOST_KEY} lab-0\n".encode()
+    stream.says = [(STDOUT, introduction + b"SSH-2.0-server\r\n"), (STDERR, b"hint\n")]
     stream.code = 255
     found = devctl("ssh-proxy", "lab")
     assert found == (255, "SSH-2.0-server\r\n", "hint\n")

@@ -145,7 +145,7 @@ def test_a_kill_after_every_deletion_is_made_up_for(stage: Stage, errand: Errand
 
 
 def test_it_waits_for_what_takes_its_time_and_says_so(errand: Errand) -> None:
-    held, place = {"metadata": {"finalizers": ["test.devctl.dev/held"]}}, errand.places[0]
+    held, place = {"metadata": {"finalizers": ["devops.yourcompany.com/held"]}}, errand.places[0]
     errand.api.patch("configmap", errand.name, held, place)
     errand.delete()
 

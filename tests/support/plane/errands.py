@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from devctl.api.labels import GROUP
 from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 Thing = dict[str, Any]
 
-GROUP = "test.devctl.dev"
 LABEL = f"{GROUP}/errand"
 KINDS = {"Errand": "Cluster", "Chore": "Namespaced"}
 VALUES = f"""

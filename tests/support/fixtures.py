@@ -95,6 +95,9 @@ def tenants(kubectl: Kubectl, namespace: str) -> Tenants:
     # The API server goes by what it has seen of it.
     ask = ("auth", "can-i", "create", "pods", "-n", namespace, f"--as={OBSERVER}")
     wait_until(lambda: succeeds(lambda: kubectl(*ask)), "they may")
+    # Or a pod is refused for that, and not for what a policy says.
+    account = ("serviceaccount", "default", namespace)
+    wait_until(lambda: kubectl.api.get(*account) is not None, "pods have an account")
     return Tenants(kubectl, namespace)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from devctl_observer.watching.store import Key
 
-from unit.observer.jobs.cluster import POD, VOLUME, Cluster
+from unit.observer.jobs.cluster import POD, VOLUME, Cluster, finished
 from unit.observer.jobs.things import NAMESPACE
 from unit.observer.test_quotas import quota
 
@@ -106,6 +106,20 @@ def test_a_role_that_met_a_foreign_claim_goes_on_soon_after_that_is_gone(
     woken = len(cluster.woken)
     cluster.wait(600)
     assert len(cluster.woken) == woken
+
+
+def test_a_finished_job_whose_role_cannot_is_tried_again_until_it_goes() -> None:
+    cluster = Cluster()
+    finished(cluster, ttlSecondsAfterFinished=3600)
+    before = len(cluster.woken)
+    foreign_claim(cluster, "first")
+    cluster.edit(ttlSecondsAfterFinished=7200)
+    assert "Conflict" in str(cluster.status()["conditions"])
+    cluster.wait(75)
+    assert len(cluster.woken) == before + 4
+    cluster.delete_job()
+    cluster.wait(75)
+    assert len(cluster.woken) == before + 4
 
 
 def test_a_watch_that_lags_ends_no_job() -> None:

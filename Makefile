@@ -1,7 +1,7 @@
 # Thin on purpose: every target is one command that can also be typed.
 .DEFAULT_GOAL := help
 .PHONY: help up down demo build load deploy install cli example logs status artifacts clean
-.PHONY: test test-changed test-one test-unit test-plane test-pods test-host test-molecule test-faults molecule lint record bench bench-local bench-devservers bench-jobs bench-commands lock
+.PHONY: test test-changed test-one test-unit test-plane test-pods test-host test-molecule test-faults test-newest-ansible molecule lint record bench bench-local bench-devservers bench-jobs bench-commands lock
 
 VENV := .venv
 DEVCTL := $(VENV)/bin/devctl
@@ -52,6 +52,9 @@ test-one: $(VENV)/installed ## Some tests: make test-one T=tests/plane/test_kind
 
 test-unit test-plane test-pods test-host test-molecule test-faults: $(VENV)/installed ## One tier: make test-plane
 	$(TIERS) $(@:test-%=%)
+
+test-newest-ansible: $(VENV)/installed ## The warm runner's tests with the newest ansible-core that PYTHON can get
+	sh scripts/newest_ansible.sh $(VENV) $(or $(PYTHON),python3)
 
 record: $(VENV)/installed ## Record anew what pods go through, on KUBECONFIG's or the local cluster, for test-plane
 	PYTHONPATH=tests KUBECONFIG=$(or $(KUBECONFIG),$(LOCAL_KUBECONFIG)) $(VENV)/bin/python -m support.plane.record

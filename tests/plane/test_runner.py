@@ -132,7 +132,9 @@ def test_both_runners_post_the_same_events(operator: Operator) -> None:
         ]
         assert (warm.status != 0) == (stock.status != 0)
         assert [e["counter"] for e in warm.events] == list(range(1, len(warm.events) + 1))
-    assert "fallbacks_total" not in "".join(operator.metrics())
+    figures = operator.metrics()
+    assert "fallbacks_total" not in "".join(figures)
+    assert figures["warm"] == 1
 
 
 @pytest.mark.parametrize("kind", ["stock", "warm"])
@@ -316,6 +318,45 @@ def operator_runs(operator: Operator, say: Path) -> str:
         return str(int(operator.metrics().get('runs_total{role="say",result="ok"}', 0)))
     except OSError:
         return ""
+
+
+LACKS_RUN = """
+import sys
+
+if "devctl_runner.daemon" in sys.orig_argv:
+    from ansible.executor.process.worker import WorkerProcess
+
+    del WorkerProcess._run
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "settings", "why"),
+    [
+        (
+            {"sitecustomize.py": LACKS_RUN},
+            {},
+            " has no `ansible.executor.process.worker.WorkerProcess._run`",
+        ),
+        ({}, {"DEVCTL_RUNNER_PRELOAD": "none_such"}, "No module named 'none_such'"),
+    ],
+)
+def test_an_ansible_that_does_not_fit_leaves_all_runs_to_the_stock_runner(
+    operator: Operator, files: dict[str, str], settings: dict[str, str], why: str
+) -> None:
+    for name, text in files.items():
+        (operator.folder / name).write_text(text)
+    operator.settings = settings | {"PYTHONPATH": str(operator.folder)}
+    say = role(operator, "say", "- ansible.builtin.debug:\n    msg: hello\n")
+    operator.start(say, until="runs go to the stock ansible-runner: ")
+
+    assert operator.run("warm", say).messages("runner_on_ok") == ["hello"]
+
+    assert why in operator.log()
+    figures = operator.metrics()
+    assert figures["warm"] == 0
+    assert figures['fallbacks_total{reason="incompatible"}'] == 1
+    assert "warm_ups_total" not in figures
 
 
 def test_old_artifacts_go(operator: Operator) -> None:

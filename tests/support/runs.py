@@ -43,7 +43,10 @@ def operator_python() -> Path:
     """A Python with what the operator's image has but ours, made once for each requirements.txt.
 
     It outlives this checkout and serves others: Operator.environment says where our package is.
+    DEVCTL_OPERATOR_PYTHON names another one, with other versions.
     """
+    if other := os.environ.get("DEVCTL_OPERATOR_PYTHON"):
+        return Path(other)
     content = REQUIREMENTS.read_bytes() + sys.version.encode()
     folder = cache_paths().root / f"runner-tests-{hashlib.sha256(content).hexdigest()[:12]}"
     python = folder / "bin" / "python"
@@ -146,8 +149,8 @@ class Operator:
             "PYTHONPATH": os.pathsep.join(search),
         }
 
-    def start(self, *roles: Path) -> None:
-        """Start the daemon and wait until it is warm."""
+    def start(self, *roles: Path, until: str = "warm after") -> None:
+        """Start the daemon and wait until it is warm, or has said something else."""
         watches = [{"kind": role.name, "role": str(role)} for role in roles]
         (self.folder / "watches.yaml").write_text(json.dumps(watches))
         with (self.folder / "daemon.log").open("wb") as log:
@@ -158,7 +161,7 @@ class Operator:
                 stderr=log,
                 start_new_session=True,
             )
-        self.await_log("warm after")
+        self.await_log(until)
 
     def await_log(self, text: str, times: int = 1) -> None:
         """Wait until the daemon has said something."""

@@ -10,12 +10,17 @@ import socket
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from devctl_runner import paths
+from devctl_runner.ansible_internals import IncompatibleError
 from devctl_runner.files import Files, sources, watched_roles
 from devctl_runner.loop import Loop
 from devctl_runner.metrics import Metrics
 from devctl_runner.warm import warm_up
+
+if TYPE_CHECKING:
+    from devctl_runner.warm import Warm
 
 # How a daemon hands itself over to its next process.
 _LISTENERS = "DEVCTL_RUNNER_LISTENERS"
@@ -41,15 +46,29 @@ def main() -> int:
     # Clients may connect from here on; they wait until Ansible is warm.
     roles = watched_roles(paths.watches())
     files = Files(sources(paths.watches(), roles, own))
-    started = time.monotonic()
-    warm = warm_up([role for role in roles if role.is_dir()], folder)
-    metrics.add("warm_ups_total")
-    metrics.put("warm_up_seconds", time.monotonic() - started)
-    log(f"warm after {time.monotonic() - started:.1f} s: {', '.join(role.name for role in roles)}")
+    warm = try_to_warm_up(roles, folder, metrics)
     Loop(listeners, warm, metrics, own, files).serve()
     log("files have changed; warming up anew")
     hand_over([lock, *(listener.fileno() for listener in listeners)], own, metrics)
     return 1
+
+
+def try_to_warm_up(roles: list[Path], folder: Path, metrics: Metrics) -> Warm | None:
+    """Warm up; none where this Ansible does not let us, which log and metrics then say."""
+    started = time.monotonic()
+    warm = None
+    try:
+        warm = warm_up([role for role in roles if role.is_dir()], folder)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the stock runner may well work
+        what = str(error) if isinstance(error, IncompatibleError) else repr(error)
+        log(f"runs go to the stock ansible-runner: {what}")
+    else:
+        seconds = time.monotonic() - started
+        metrics.add("warm_ups_total")
+        metrics.put("warm_up_seconds", seconds)
+        log(f"warm after {seconds:.1f} s: {', '.join(role.name for role in roles)}")
+    metrics.put("warm", warm is not None)
+    return warm
 
 
 def log(message: str) -> None:

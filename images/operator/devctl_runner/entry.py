@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 UNABLE = 250
 """Exit status of a run that failed before its first event, through no fault of the role's."""
 
+INCOMPATIBLE = "incompatible"
+"""Why every run goes to the stock runner where Ansible could not be warmed up."""
+
 _OUTPUT_CHARACTERS = 20_000
 
 
@@ -38,15 +41,19 @@ class Job:
     status: int = 0
 
 
-def read(client: socket.socket, own: Mapping[str, str]) -> Job | None:
+def read(client: socket.socket, own: Mapping[str, str], *, warm: bool) -> Job | None:
     """The run that a client asks for; none if it is refused, which the client then knows.
 
     Args:
         client: Its message is there to be read.
         own: The environment that the daemon began with.
+        warm: Whether any run can be done.
     """
     try:
         message = client.recv(paths.MESSAGE_BYTES)
+        if not warm:
+            answer(client, f"fallback {INCOMPATIBLE}")
+            return None
         run, inputs = understand(message, own)
         client.send(paths.ACCEPTED)
     except UnsupportedError as error:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from devctl_runner import ansible_internals
+
 if TYPE_CHECKING:
     from collections.abc import Container
 
@@ -32,37 +34,4 @@ def is_unspoilt() -> bool:
 
 def work_in_process(known: Container[str]) -> None:
     """From now on, do the tasks of known actions in the process that would fork for them."""
-    from ansible._internal._task import TaskContext  # noqa: PLC0415 - by warm_up
-    from ansible.executor.process.worker import WorkerProcess  # noqa: PLC0415
-    from ansible.executor.task_executor import TaskExecutor  # noqa: PLC0415
-    from ansible.executor.task_result import _RawTaskResult  # noqa: PLC0415
-    from ansible.plugins import strategy  # noqa: PLC0415
-
-    class Worker(WorkerProcess):  # type: ignore[misc]
-        """Ansible's own, but that it may do its work where it is started."""
-
-        def start(self) -> None:
-            if self._task.action not in known:
-                _forked.append(self._task.action)
-                super().start()
-                return
-            # What follows changes its task; the strategy goes by the one that it has.
-            task = self._task.copy()
-            with TaskContext(task):
-                found = TaskExecutor(
-                    self._host,
-                    task,
-                    self._task_vars,
-                    self._play_context,
-                    self._loader,
-                    self._shared_loader_obj,
-                    self._final_q,
-                    self._variable_manager,
-                ).run()
-            fields = task.dump_attrs()
-            result = _RawTaskResult(
-                host=self._host, task=task, return_data=found, task_fields=fields
-            )
-            self._final_q.send_task_result(result)
-
-    strategy.WorkerProcess = Worker
+    ansible_internals.work_in_process(known, _forked.append)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from uuid import uuid4
 
-from devctl_runner import paths
+from devctl_runner import ansible_internals, paths
 from devctl_runner.entry import UNABLE, understand
 from devctl_runner.events import Recorder
 from devctl_runner.in_process import forget, is_unspoilt
@@ -69,9 +69,10 @@ def run(run: Run, inputs: Inputs, warm: Warm, progress: Progress) -> int:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
         variables = enter(run, inputs, warm)
+        encoder = ansible_internals.display_callback().AnsibleJSONEncoderLocal
         post = Poster(inputs.event_socket, inputs.event_path)
         with contextlib.closing(post):
-            status = play(run, warm, variables, Recorder(file, post, progress, _encoder()))
+            status = play(run, warm, variables, Recorder(file, post, progress, encoder))
     (folder / "rc").write_text(str(status), encoding="ascii")
     (folder / "status").write_text("failed" if status else "successful", encoding="ascii")
     return status
@@ -104,47 +105,26 @@ def prepare(run: Run) -> Path:
 
 def enter(run: Run, inputs: Inputs, warm: Warm) -> Any:
     """Take on the run's environment and folder; returns its variables, with nobody else's facts."""
-    from ansible import constants, context  # noqa: PLC0415 - imported by warm_up
-    from ansible.utils import vars as ansible_vars  # noqa: PLC0415
-    from ansible.utils.context_objects import CLIArgs  # noqa: PLC0415
-    from ansible.utils.display import Display  # noqa: PLC0415
-    from ansible.vars.manager import VariableManager  # noqa: PLC0415
-
     os.environ.clear()
     os.environ.update({**inputs.environment, **warm.settings})
     if run.role:
         os.environ["ANSIBLE_ROLES_PATH"] = run.roles_path
-        constants.DEFAULT_ROLES_PATH = [run.roles_path]
     project = run.directory / "project"
     project.mkdir(exist_ok=True)
     os.chdir(project)
-    display = Display()
-    display.verbosity = run.verbosity
-    # Each of these shows a text once; the throwaway run is not to use that up.
-    for shown in (display._warns, display._deprecations, display._errors):  # noqa: SLF001
-        shown.clear()
-    # Unique names for plays and tasks: a counter after a random part that was drawn at import.
-    ansible_vars.node_mac = uuid4().hex[:12]
-    # It keeps what it has read by path, and the last run of this object had the same path.
-    warm.loader._FILE_CACHE = dict(warm.files)  # noqa: SLF001
-    # Ansible's own loader: it alone knows unsafe marks and what may be a template.
-    file = run.directory / "env" / "extravars"
-    changed = {"extra_vars": (f"@{file}",) if file.exists() else (), "verbosity": run.verbosity}
-    context.CLIARGS = CLIArgs({**context.CLIARGS, **changed})
-    ansible_vars.load_extra_vars.extra_vars = None
-    variables = VariableManager(warm.loader, warm.inventory, warm.version)
-    variables._options_vars |= {"ansible_verbosity": run.verbosity}  # noqa: SLF001
-    return variables
+    extra = run.directory / "env" / "extravars"
+    return ansible_internals.new_variables(
+        warm.ansible,
+        warm.files,
+        extra=extra if extra.exists() else None,
+        roles_path=run.roles_path if run.role else "",
+        verbosity=run.verbosity,
+    )
 
 
 def play(run: Run, warm: Warm, variables: Any, recorder: Recorder) -> int:
     """Run the role or playbook; returns the exit status of ansible-playbook."""
-    from ansible.errors import AnsibleError  # noqa: PLC0415 - imported by warm_up
-    from ansible.executor.playbook_executor import PlaybookExecutor  # noqa: PLC0415
-    from ansible.plugins.loader import add_all_plugin_dirs  # noqa: PLC0415
-    from ansible.utils.display import Display  # noqa: PLC0415
-
-    events = sys.modules["ansible.plugins.callback.awx_display"].event_context
+    events = ansible_internals.display_callback().event_context
     events.dump_begin = lambda _: recorder.begin(events.get_begin_dict())
     events.dump_end = lambda _: recorder.end()
     sys.stdout = sys.stderr = recorder
@@ -153,22 +133,11 @@ def play(run: Run, warm: Warm, variables: Any, recorder: Recorder) -> int:
         playbook = run.directory / "project" / uuid4().hex
         playbook.write_text(json.dumps(run.play()), encoding="utf-8")
     else:
-        add_all_plugin_dirs(os.fsencode(playbook.resolve().parent))
+        ansible_internals.add_plugins_beside(playbook)
     try:
-        arguments: Any = (warm.inventory, variables, warm.loader, {})
-        return int(PlaybookExecutor([str(playbook)], *arguments).run())
-    except AnsibleError as error:
-        Display().error(error)
-        return int(error._exit_code)  # noqa: SLF001 - as in Ansible's own command line
+        return ansible_internals.run_playbook(playbook, warm.ansible, variables)
     finally:
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
         if run.role:
             with contextlib.suppress(OSError):
                 playbook.unlink()
-
-
-def _encoder() -> Any:
-    from ansible.plugins.loader import callback_loader  # noqa: PLC0415 - imported by warm_up
-
-    callback_loader.get("awx_display", class_only=True)
-    return sys.modules["ansible.plugins.callback.awx_display"].AnsibleJSONEncoderLocal

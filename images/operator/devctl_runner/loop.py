@@ -30,12 +30,20 @@ class Loop:
     def __init__(
         self,
         listeners: list[socket],
-        warm: Warm,
+        warm: Warm | None,
         figures: Metrics,
         own: dict[str, str],
         files: Files,
     ) -> None:
-        """`own` is the environment that the daemon began with, `files` what Ansible has read."""
+        """Begin with nothing to do.
+
+        Args:
+            listeners: For runs, and for metrics if there is one.
+            warm: What runs take over; without it, each is sent to the stock runner.
+            figures: What is counted.
+            own: The environment that the daemon began with.
+            files: What Ansible has read.
+        """
         self.listeners, self.warm, self.figures = listeners, warm, figures
         self.own, self.files, self.draining, self.scraper = own, files, False, Scraper()
         self.waiting: deque[Job] = deque()
@@ -74,18 +82,20 @@ class Loop:
     def hear(self, client: socket) -> None:
         """Read a client's one message."""
         self.selector.unregister(client)
-        if entry := read(client, self.own):
+        if entry := read(client, self.own, warm=self.warm is not None):
             self.selector.register(client, selectors.EVENT_READ, lambda: self.cancel(entry))
             self.waiting.append(entry)
 
     def start(self, entry: Job) -> None:
         """Have it done, by a process that is free or by a new one."""
+        warm = self.warm
+        assert warm is not None  # noqa: S101 - `hear` lets nothing wait without it
         now = time.monotonic()
         self.figures.observe("queue_seconds", now - entry.since)
         entry.since, entry.deadline = now, now + paths.timeout()
         self.running.add(entry)
         if not self.pool.hand_on(entry):
-            self.pool.fork(entry, lambda channel: job.serve(entry, self.warm, self.own, channel))
+            self.pool.fork(entry, lambda channel: job.serve(entry, warm, self.own, channel))
 
     def end_overdue(self) -> None:
         """Kill what takes too long; the operator has no limit of its own."""

@@ -26,6 +26,7 @@ _KINDS = {
     "fallbacks_total": ("counter", "Runs that went to the stock ansible-runner, by reason."),
     "warm_ups_total": ("counter", "Times that Ansible was imported and every role run once."),
     "warm_up_seconds": ("gauge", "How long the last warm-up took."),
+    "warm": ("gauge", "1 if runs are done here, 0 if all of them go to the stock ansible-runner."),
     "queue": ("gauge", "Runs that wait for others to end."),
     "running": ("gauge", "Runs that go on."),
     "max_runs": ("gauge", "How many runs may go on at once."),

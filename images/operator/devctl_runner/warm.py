@@ -19,11 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from devctl_runner import ansible_internals
 from devctl_runner.in_process import actions, work_in_process
 from devctl_runner.protocol import INVENTORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from devctl_runner.ansible_internals import Ansible
 
 # What ansible-runner sets for each run.
 _SETTINGS = {
@@ -36,16 +39,14 @@ _JOIN_SECONDS = 5.0
 # How often a run looks whether its task has ended. Ansible's own millisecond is a busy machine's
 # tenth: several runs at once, each a thousand looks a second.
 _POLL_SECONDS = 0.008
+_TRIAL = "ansible.builtin.debug"
 
 
 @dataclass(frozen=True)
 class Warm:
     """What a run takes over."""
 
-    loader: Any
-    inventory: Any
-    version: Mapping[str, Any]
-    """Ansible's, as its variables tell it."""
+    ansible: Ansible
     files: Mapping[str, Any]
     """What the loader has read."""
     settings: Mapping[str, str]
@@ -58,6 +59,10 @@ def warm_up(roles: Iterable[Path], folder: Path) -> Warm:
     Args:
         roles: The roles to run; one that is broken is reported and left out.
         folder: For the inventory and the playbook.
+
+    Raises:
+        IncompatibleError: Ansible has changed where we lean on it; says where.
+        Exception: Not even a playbook of one task works, or a module to preload.
     """
     package = importlib.util.find_spec("ansible_runner")
     if package is None or package.origin is None:
@@ -67,24 +72,21 @@ def warm_up(roles: Iterable[Path], folder: Path) -> Warm:
     plugins = ":".join(filter(None, (before, callbacks)))
     settings = _SETTINGS | {"ANSIBLE_CALLBACK_PLUGINS": plugins}
     os.environ.update(settings)
-    inventory_file = folder / "hosts"
-    inventory_file.write_text(INVENTORY, encoding="utf-8")
+    inventory = folder / "hosts"
+    inventory.write_text(INVENTORY, encoding="utf-8")
 
-    from ansible import constants  # noqa: PLC0415 - it reads the settings above
-    from ansible.cli import CLI  # noqa: PLC0415
-    from ansible.cli.playbook import PlaybookCLI  # noqa: PLC0415
-
-    constants.DEFAULT_INTERNAL_POLL_INTERVAL = _POLL_SECONDS
+    ansible_internals.check()  # imports Ansible, which reads the settings above
     modules = os.environ.get("DEVCTL_RUNNER_PRELOAD", "").split()
     prepare = [getattr(importlib.import_module(name), "prepare", None) for name in modules]
     playbook = folder / "throwaway"
-    cli = PlaybookCLI(["ansible-playbook", "-i", str(inventory_file), str(playbook)])
-    CLI.run(cli)  # reads the command line and makes collections importable
-    loader, inventory, variables = cli._play_prereqs()  # noqa: SLF001 - there is no public way
+    ansible = ansible_internals.begin(inventory, _POLL_SECONDS)
+    # A change that no look at names could tell fails here, and no run.
+    work_in_process({_TRIAL})
+    _throw_away(ansible, playbook, tasks=[{_TRIAL: {}}])
     work_in_process(actions())
     for role in roles:
         try:
-            _throw_away((inventory, variables, loader), role, playbook)
+            _throw_away(ansible, playbook, roles=[{"role": str(role), "when": False}])
             for compile_templates in filter(None, prepare):
                 compile_templates(role)
         except Exception as error:  # noqa: BLE001 - the run itself will say what is wrong
@@ -92,30 +94,29 @@ def warm_up(roles: Iterable[Path], folder: Path) -> Warm:
     # The last task's process, which would stay a zombie for as long as the daemon lives.
     for process in multiprocessing.active_children():
         process.join(_JOIN_SECONDS)
-    version = CLI.version_info(gitinfo=False)
-    warm = Warm(loader, inventory, version, dict(loader._FILE_CACHE), settings)  # noqa: SLF001
+    warm = Warm(ansible, ansible_internals.files_read(ansible), settings)
     gc.collect()
     gc.freeze()
     return warm
 
 
-def _throw_away(pieces: tuple[Any, Any, Any], role: Path, playbook: Path) -> None:
-    from ansible.executor.playbook_executor import PlaybookExecutor  # noqa: PLC0415
-    from ansible.plugins.loader import callback_loader  # noqa: PLC0415
+def _throw_away(ansible: Ansible, playbook: Path, **play: Any) -> None:
+    """Run one play.
 
-    callback_loader.get("awx_display", class_only=True)
-    context = sys.modules["ansible.plugins.callback.awx_display"].event_context
+    Raises:
+        RuntimeError: It failed, or complained.
+    """
+    context = ansible_internals.display_callback().event_context
     context.dump_begin = context.dump_end = lambda _: None
-    skipped = [{"role": str(role), "when": False}]
-    play = [{"hosts": "localhost", "gather_facts": False, "roles": skipped}]
-    playbook.write_text(json.dumps(play), encoding="utf-8")
+    plays = [{"hosts": "localhost", "gather_facts": False} | play]
+    playbook.write_text(json.dumps(plays), encoding="utf-8")
     streams = sys.stdout, sys.stderr
     sys.stdout = sys.stderr = io.StringIO()
     try:
-        PlaybookExecutor([str(playbook)], *pieces, {}).run()
+        status = ansible_internals.run_playbook(playbook, ansible, ansible.variables)
         output = sys.stdout.getvalue()
     finally:
         sys.stdout, sys.stderr = streams
-        pieces[-1]._FILE_CACHE.pop(str(playbook), None)  # noqa: SLF001 - each role has its own
-    if "fatal:" in output or "ERROR" in output:
-        raise RuntimeError(output.strip())
+        ansible_internals.forget_file(ansible, playbook)  # the next one has the same name
+    if status or "fatal:" in output or "ERROR" in output:
+        raise RuntimeError(output.strip() or f"exit status {status}")

@@ -197,8 +197,8 @@ def second_pass(servers: int, before: dict[str, str], namespace: str) -> None:
         pods = kubectl("get", "pod", *SYSTEM, "-l", component, "-o", "name").split()
         pod = pods[-1].partition("/")[2]
         path = f"/api/v1/namespaces/{SYSTEM[1]}/pods/{pod}:8082/proxy/metrics"
-        done = re.findall(r"runs_total\{.*\} (\d+)", kubectl("get", "--raw", path))
-        return sum(map(int, done))
+        done = re.findall(r"runs_total\{.*\} (\S+)", kubectl("get", "--raw", path))
+        return int(sum(map(float, done)))
 
     wait(lambda: runs() >= servers, pause=2)
     after = versions(namespace)

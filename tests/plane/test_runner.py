@@ -224,7 +224,7 @@ def test_a_run_that_takes_too_long_fails_and_leaves_nothing(operator: Operator) 
     assert result.events[-1]["event"] == "playbook_on_stats"
     assert message in (operator.folder / "runs/a/artifacts/1/stdout").read_text()
     assert not alive(seconds)
-    assert operator.metrics()['runs_total{role="hang",result="timeout"}'] == 1
+    assert operator.metrics()['runs_total{result="timeout",role="hang"}'] == 1
 
 
 def test_a_killed_run_is_reported(operator: Operator) -> None:
@@ -260,7 +260,7 @@ def test_a_run_ends_with_its_client(operator: Operator) -> None:
     while alive(seconds) or operator.metrics()["running"]:
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    assert operator.metrics()['runs_total{role="hang",result="cancelled"}'] == 1
+    assert operator.metrics()['runs_total{result="cancelled",role="hang"}'] == 1
 
 
 def test_runs_over_the_limit_wait_for_others(operator: Operator) -> None:
@@ -275,7 +275,7 @@ def test_runs_over_the_limit_wait_for_others(operator: Operator) -> None:
     times = sorted((one.events[0]["created"], one.events[-1]["created"]) for one in results)
     assert all(end <= start for (_, end), (start, _) in pairwise(times)), "one after the other"
     figures = operator.metrics()
-    assert figures['runs_total{role="nap",result="ok"}'] == 3
+    assert figures['runs_total{result="ok",role="nap"}'] == 3
     assert figures["queue_seconds_count"] == 3
     assert figures["running"] == figures["queue"] == 0
 
@@ -292,7 +292,7 @@ def test_a_changed_role_is_read_anew(operator: Operator) -> None:
     assert operator.run("warm", say).messages("runner_on_ok") == ["afterwards"]
     figures = operator.metrics()
     assert figures["warm_ups_total"] == 2
-    assert figures['runs_total{role="say",result="ok"}'] == 2
+    assert figures['runs_total{result="ok",role="say"}'] == 2
 
 
 def test_the_stock_runner_takes_what_the_daemon_cannot(operator: Operator) -> None:
@@ -315,7 +315,7 @@ def operator_runs(operator: Operator, say: Path) -> str:
     """How many runs the daemon has done, after one more."""
     operator.run("warm", say)
     try:
-        return str(int(operator.metrics().get('runs_total{role="say",result="ok"}', 0)))
+        return str(int(operator.metrics().get('runs_total{result="ok",role="say"}', 0)))
     except OSError:
         return ""
 
@@ -356,7 +356,7 @@ def test_an_ansible_that_does_not_fit_leaves_all_runs_to_the_stock_runner(
     figures = operator.metrics()
     assert figures["warm"] == 0
     assert figures['fallbacks_total{reason="incompatible"}'] == 1
-    assert "warm_ups_total" not in figures
+    assert figures["warm_ups_total"] == 0
 
 
 def test_old_artifacts_go(operator: Operator) -> None:

@@ -12,11 +12,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from devctl_runner import paths
+from devctl_runner import figures, paths
 from devctl_runner.ansible_internals import IncompatibleError
 from devctl_runner.files import Files, sources, watched_roles
 from devctl_runner.loop import Loop
-from devctl_runner.metrics import Metrics
 from devctl_runner.warm import warm_up
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 # How a daemon hands itself over to its next process.
 _LISTENERS = "DEVCTL_RUNNER_LISTENERS"
-_METRICS = "DEVCTL_RUNNER_METRICS"
+_FIGURES = "DEVCTL_RUNNER_FIGURES"
 
 
 def main() -> int:
@@ -32,7 +31,8 @@ def main() -> int:
     if not paths.enabled():
         return 0
     inherited = os.environ.pop(_LISTENERS, "")
-    metrics = Metrics(os.environ.pop(_METRICS, "{}"))
+    if saved := os.environ.pop(_FIGURES, ""):
+        figures.restore(saved)
     own = dict(os.environ)
     folder = private_folder()
     if inherited:
@@ -46,14 +46,14 @@ def main() -> int:
     # Clients may connect from here on; they wait until Ansible is warm.
     roles = watched_roles(paths.watches())
     files = Files(sources(paths.watches(), roles, own))
-    warm = try_to_warm_up(roles, folder, metrics)
-    Loop(listeners, warm, metrics, own, files).serve()
+    warm = try_to_warm_up(roles, folder)
+    Loop(listeners, warm, own, files).serve()
     log("files have changed; warming up anew")
-    hand_over([lock, *(listener.fileno() for listener in listeners)], own, metrics)
+    hand_over([lock, *(listener.fileno() for listener in listeners)], own)
     return 1
 
 
-def try_to_warm_up(roles: list[Path], folder: Path, metrics: Metrics) -> Warm | None:
+def try_to_warm_up(roles: list[Path], folder: Path) -> Warm | None:
     """Warm up; none where this Ansible does not let us, which log and metrics then say."""
     started = time.monotonic()
     warm = None
@@ -64,10 +64,10 @@ def try_to_warm_up(roles: list[Path], folder: Path, metrics: Metrics) -> Warm | 
         log(f"runs go to the stock ansible-runner: {what}")
     else:
         seconds = time.monotonic() - started
-        metrics.add("warm_ups_total")
-        metrics.put("warm_up_seconds", seconds)
+        figures.WARM_UPS.inc()
+        figures.WARM_UP_SECONDS.set(seconds)
         log(f"warm after {seconds:.1f} s: {', '.join(role.name for role in roles)}")
-    metrics.put("warm", warm is not None)
+    figures.WARM.set(warm is not None)
     return warm
 
 
@@ -117,14 +117,14 @@ def listen() -> list[socket.socket]:
     return listeners
 
 
-def hand_over(numbers: list[int], own: dict[str, str], metrics: Metrics) -> None:
+def hand_over(numbers: list[int], own: dict[str, str]) -> None:
     """Replace this process by a cold one that keeps the sockets, the lock and the figures."""
     # Ansible's hooks remove its folders; after exec nothing would.
     atexit._run_exitfuncs()  # noqa: SLF001 - there is no public way
     # The standard ones too: Ansible's task queue manager closes them for programs.
     for number in (0, 1, 2, *numbers):
         os.set_inheritable(number, True)  # noqa: FBT003 - its one argument
-    state = {_LISTENERS: ",".join(map(str, numbers)), _METRICS: metrics.save()}
+    state = {_LISTENERS: ",".join(map(str, numbers)), _FIGURES: figures.save()}
     arguments = [sys.executable, "-P", "-m", "devctl_runner.daemon"]
     os.execve(sys.executable, arguments, own | state)  # noqa: S606 - a shell is what must not be here
 

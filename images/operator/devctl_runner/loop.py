@@ -7,18 +7,17 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
-from devctl_runner import job, paths
+from devctl_runner import figures, job, paths
 from devctl_runner.entry import UNABLE, Job, answer, output, read
-from devctl_runner.metrics import Scraper
 from devctl_runner.pool import Pool
 from devctl_runner.processes import kill_tree
 from devctl_runner.report import TIMED_OUT, explain, report
+from devctl_runner.scraper import Scraper
 
 if TYPE_CHECKING:
     from socket import socket
 
     from devctl_runner.files import Files
-    from devctl_runner.metrics import Metrics
     from devctl_runner.warm import Warm
 
 _TICK_SECONDS = 1.0
@@ -31,7 +30,6 @@ class Loop:
         self,
         listeners: list[socket],
         warm: Warm | None,
-        figures: Metrics,
         own: dict[str, str],
         files: Files,
     ) -> None:
@@ -40,11 +38,10 @@ class Loop:
         Args:
             listeners: For runs, and for metrics if there is one.
             warm: What runs take over; without it, each is sent to the stock runner.
-            figures: What is counted.
             own: The environment that the daemon began with.
             files: What Ansible has read.
         """
-        self.listeners, self.warm, self.figures = listeners, warm, figures
+        self.listeners, self.warm = listeners, warm
         self.own, self.files, self.draining, self.scraper = own, files, False, Scraper()
         self.waiting: deque[Job] = deque()
         self.running: set[Job] = set()
@@ -91,7 +88,7 @@ class Loop:
         warm = self.warm
         assert warm is not None  # noqa: S101 - `hear` lets nothing wait without it
         now = time.monotonic()
-        self.figures.observe("queue_seconds", now - entry.since)
+        figures.QUEUE_SECONDS.observe(now - entry.since)
         entry.since, entry.deadline = now, now + paths.timeout()
         self.running.add(entry)
         if not self.pool.hand_on(entry):
@@ -135,11 +132,12 @@ class Loop:
             self.selector.unregister(entry.client)
         said = f"rc {abs(status)}\n{output(entry.run) if status else ''}"
         answer(entry.client, "fallback unable" if result == "unable" else said)
-        self.figures.add("runs_total", role=entry.run.label, result=result)
-        self.figures.observe("run_seconds", time.monotonic() - entry.since, role=entry.run.label)
+        figures.RUNS.labels(role=entry.run.label, result=result).inc()
+        seconds = time.monotonic() - entry.since
+        figures.RUN_SECONDS.labels(role=entry.run.label).observe(seconds)
 
     def scrape(self) -> None:
         """Answer Prometheus."""
-        self.figures.put("queue", len(self.waiting))
-        self.figures.put("running", len(self.running))
-        self.scraper.answer(self.listeners[1], self.figures)
+        figures.QUEUE.set(len(self.waiting))
+        figures.RUNNING.set(len(self.running))
+        self.scraper.answer(self.listeners[1])

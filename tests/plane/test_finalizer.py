@@ -12,6 +12,8 @@ from support.fault_proxy import FaultProxy, fault_proxy
 from support.plane import errands
 from support.servers import wait_until
 
+from devctl.api.labels import GROUP
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -40,7 +42,7 @@ class Errand:
         if self.kind == "Chore":
             metadata["namespace"] = self.home
         spec = {"places": list(places or self.places)}
-        version = f"{errands.GROUP}/v1"
+        version = f"{GROUP}/v1"
         made = {"apiVersion": version, "kind": self.kind, "metadata": metadata, "spec": spec}
         self.api.apply(made)
 

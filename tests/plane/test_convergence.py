@@ -172,7 +172,7 @@ class Stage:
 
     def ran(self, kind: Kind) -> float:
         """How many of a role's runs have succeeded."""
-        return self.operator.runs().get(f'runs_total{{role="{kind.role}",result="ok"}}', 0)
+        return self.operator.runs().get(f'runs_total{{result="ok",role="{kind.role}"}}', 0)
 
     def writes_nothing(self, made: Subject) -> bool:
         """Whether a further run finds nothing to do."""

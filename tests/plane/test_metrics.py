@@ -25,8 +25,16 @@ pytestmark = pytest.mark.usefixtures("deployed")
 OPERATOR = "https://127.0.0.1:8443/metrics"
 OBSERVER_NAMES = {
     *("pods", "devservers", "placed_pods", "jobs", "status_writes_total", "looks_total"),
-    *("wakes_total", "claims_deleted_total"),
+    *("wakes_total", "claims_deleted_total", "leader", "objects", "queue", "writes_total"),
 }
+TOTALS = [
+    'writes_total{result="ok"}',
+    *(
+        f'{of}{{kind="{kind}"}}'
+        for of in ("status_writes_total", "looks_total")
+        for kind in ("devserver", "job")
+    ),
+]
 RUNNER_NAMES = {
     *("runs_total", "run_seconds_bucket", "run_seconds_sum", "run_seconds_count"),
     *("warm", "warm_ups_total", "warm_up_seconds", "queue", "running", "max_runs"),
@@ -120,21 +128,17 @@ def test_the_observer_counts_what_there_is_and_what_it_did(
 
     assert names(plane.observer.figures()) == OBSERVER_NAMES
     job = Job(server.kubectl, server.namespace, images["base"].reference)
-    counts = ("devservers", "pods", "placed_pods", 'jobs{phase="Running"}')
-    totals = [
-        f'{of}{{kind="{kind}"}}'
-        for of in ("status_writes_total", "looks_total")
-        for kind in ("devserver", "job")
-    ]
+    counts = ("devservers", 'objects{kind="job"}', "pods", "placed_pods", 'jobs{phase="Running"}')
     before = plane.observer.figures()
     server.apply()
     job.apply(command=WAITS)
     server.wait("Ready")
     job.wait("Running")
-    for name, more in zip(counts, (1, 2, 2, 1), strict=True):
+    for name, more in zip(counts, (1, 1, 2, 2, 1), strict=True):
         wait_until(lambda n=name, m=more: now(n) == before[n] + m, f"{name} is right")  # type: ignore[misc]
-    assert all(now(name) > before[name] for name in totals)
+    assert all(now(name) > before[name] for name in TOTALS)
 
+    assert now("leader") == 1
     flavors = 'status_writes_total{kind="flavor"}'
     assert now(flavors) > 0
     job.delete()

@@ -348,7 +348,7 @@ def test_operator_and_observer_that_start_again_write_nothing(
     plane.operator.start()
 
     def both_looked() -> bool:
-        ran = plane.operator.runs().get('runs_total{role="devserver",result="ok"}', 0)
+        ran = plane.operator.runs().get('runs_total{result="ok",role="devserver"}', 0)
         seen = plane.observer.figures()
         return ran > 0 and 0 < seen["devservers"] <= seen['looks_total{kind="devserver"}']
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from devctl.local.images import Image
 
 MANY = 12
-OK = 'runs_total{role="devserver",result="ok"}'
+OK = 'runs_total{result="ok",role="devserver"}'
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def at_work(operator: OperatorProcess, observer: ObserverProcess, runs: int) -> 
     """Both run, and have looked at everything; they end in order."""
     observer.start()
     operator.start()
-    done = 'runs_total{role="'
+    done = "runs_total{"
 
     def ended() -> float:
         return sum(n for name, n in operator.runs().items() if name.startswith(done))

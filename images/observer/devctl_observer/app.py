@@ -14,6 +14,7 @@ from lightkube import AsyncClient
 
 from devctl_observer.control.cluster_api import ClusterApi
 from devctl_observer.control.election import Election
+from devctl_observer.control.figures import LEADER
 from devctl_observer.control.process import Clock
 from devctl_observer.observer import Observer
 from devctl_observer.probes import serve
@@ -47,6 +48,7 @@ async def run(settings: Settings) -> None:
     """Wait for the lease, then observe until cancelled or until the lease is lost."""
     client = AsyncClient(timeout=httpx2.Timeout(10))
     election = Election(client, LEASE, settings.namespace, settings.identity)
+    LEADER.set_function(election.leads)
     observer = Observer(client, ClusterApi(client, election.leads), Clock())
 
     def problems() -> list[str]:
@@ -55,7 +57,7 @@ async def run(settings: Settings) -> None:
 
     try:
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(serve(settings.port, observer.metrics, problems))
+            tasks.create_task(serve(settings.port, problems))
             await election.win()
             tasks.create_task(election.hold())
             tasks.create_task(observer.run())

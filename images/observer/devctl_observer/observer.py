@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lightkube.operators import not_equal
 from lightkube.resources.core_v1 import Event, Node, PersistentVolumeClaim, Pod, ResourceQuota
 
+from devctl_observer.control.figures import PODS
 from devctl_observer.control.process import Process
 from devctl_observer.flavors.family import Flavors
 from devctl_observer.jobs.family import Jobs
@@ -57,6 +58,7 @@ class Observer:
         self._clock = ClockWatch(self.look_again)
         self._reflectors: list[Reflector] = []
         self._filled = False
+        PODS.set_function(lambda: len(self.children.pods))
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -74,7 +76,8 @@ class Observer:
                     # A status from half of what there is would be wrong, and flap.
                     await reflector.synced.wait()
             self._filled = True
-            log.info("caches filled: %s", self.metrics().replace("\n", " "))
+            sizes = {family.controller.word: len(family.store) for family in self.families}
+            log.info("caches filled: %s, %d pods", sizes, len(self.children.pods))
             tasks.create_task(self._clock.run())
             for family in self.families:
                 for queue, workers in family.queues:
@@ -86,13 +89,6 @@ class Observer:
         found = [reflector.problem for reflector in self._reflectors]
         found += [*self._api.refused.values(), "" if self._filled else "caches are not filled yet"]
         return [problem for problem in found if problem]
-
-    def metrics(self) -> str:
-        """Figures in Prometheus' text format."""
-        lines = [f"devctl_observer_pods {len(self.children.pods)}"]
-        for family in self.families:
-            lines += family.metrics()
-        return "\n".join(lines) + "\n"
 
     def child(self, old: Any, new: Any) -> None:
         """A pod or a claim of ours has changed: it concerns the object that it belongs to."""

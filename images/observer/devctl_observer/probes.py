@@ -5,22 +5,24 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from prometheus_client import generate_latest
+
+from devctl_observer.control.figures import REGISTRY
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 PATIENCE = 5.0
 
 
-async def serve(
-    port: int, metrics: Callable[[], str], problems: Callable[[], Sequence[str]]
-) -> None:
+async def serve(port: int, problems: Callable[[], Sequence[str]]) -> None:
     """Answer `/healthz`, `/readyz` and `/metrics` until cancelled."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(PATIENCE):
                 request = (await reader.readline()).split()
-                writer.write(respond(request, metrics, problems()))
+                writer.write(respond(request, problems()))
                 await writer.drain()
         except (OSError, ValueError, TimeoutError):
             pass
@@ -32,12 +34,12 @@ async def serve(
         await server.serve_forever()
 
 
-def respond(request: Sequence[bytes], metrics: Callable[[], str], problems: Sequence[str]) -> bytes:
+def respond(request: Sequence[bytes], problems: Sequence[str]) -> bytes:
     """The response to the words of a request's first line; problems are why nothing can be done."""
     path = request[1] if len(request) > 1 and request[0] == b"GET" else b""
     status, body = b"200 OK", b"ok\n"
     if path == b"/metrics":
-        body = metrics().encode()
+        body = generate_latest(REGISTRY)
     elif path == b"/readyz" and problems:
         status, body = b"503 Service Unavailable", "".join(f"{p}\n" for p in problems).encode()
     elif path not in {b"/healthz", b"/readyz"}:

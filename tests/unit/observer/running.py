@@ -6,6 +6,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
+from devctl_observer.control.figures import REGISTRY
 from devctl_observer.control.process import Clock
 from devctl_observer.observer import Observer
 from lightkube import ApiError
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 def idle_observer(api: object = None, clock: Clock | None = None) -> Observer:
     """A process that watches nothing: what it would hear of is told to it."""
     return Observer(cast("Any", None), cast("Any", api), clock or Clock())
+
+
+def figure(name: str, **labels: str) -> float:
+    """What Prometheus would be told of this process, and so of all tests before."""
+    return REGISTRY.get_sample_value(f"devctl_observer_{name}", labels) or 0
 
 
 def api_error(code: HTTPStatus) -> ApiError:

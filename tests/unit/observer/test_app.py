@@ -79,7 +79,7 @@ def test_each_connection_is_answered_and_closed(monkeypatch: pytest.MonkeyPatch)
     line = b"GET /healthz HTTP/1.1\r\n"
     listener = FakeListener([(line, good), (b"x" * 1000, long), (line, gone)])
     monkeypatch.setattr(asyncio, "start_server", listener.start)
-    asyncio.run(probes.serve(0, str, list))
+    asyncio.run(probes.serve(0, list))
     assert good.written.startswith(b"HTTP/1.1 200 OK")
     assert long.written == b""
     assert good.closed
@@ -109,8 +109,6 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             return True
 
     class FakeObserver:
-        metrics = str
-
         def __init__(self, *_: object) -> None:
             pass
 

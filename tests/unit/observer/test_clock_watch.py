@@ -50,7 +50,7 @@ def test_an_observer_watches_the_clock_for_each_family(monkeypatch: pytest.Monke
     told: set[str] = set()
     one = idle_observer()
     for family in one.families:
-        monkeypatch.setattr(family, "look_again", partial(told.add, family.word))
+        monkeypatch.setattr(family, "look_again", partial(told.add, family.controller.word))
     clock, ticks = one._clock, count(step=60.0)  # noqa: SLF001
     monkeypatch.setattr(clock, "wall", lambda: next(ticks))
     asyncio.run(until(clock.run(), lambda: len(told) == len(one.families)))

@@ -32,7 +32,7 @@ from unit.observer.objects import (
     unscheduled,
     warning,
 )
-from unit.observer.running import api_error
+from unit.observer.running import api_error, figure
 
 if TYPE_CHECKING:
     from devctl_observer.control.cluster_api import ClusterApi
@@ -116,14 +116,6 @@ class Controllers:
         self.of_servers = ServerController(caches, process)
         self.server, self.flavor = self.of_servers.look, self.of_flavors.look
 
-    @property
-    def wakes(self) -> int:
-        return self.of_servers.wakes
-
-    @property
-    def writes(self) -> tuple[int, int]:
-        return self.of_servers.writes, self.of_flavors.writes
-
 
 def filled() -> tuple[Caches, FakeCluster, Controllers]:
     children = Children([DEVSERVER])
@@ -152,6 +144,8 @@ def filled() -> tuple[Caches, FakeCluster, Controllers]:
 
 def test_a_status_is_written_once() -> None:
     caches, cluster, controllers = filled()
+    of_kind = {"kind": "devserver"}
+    counted = figure("status_writes_total", **of_kind), figure("looks_total", **of_kind)
     observed = caches.observe(KEY, server())
     assert observed.made
     assert observed.around.warnings == ()
@@ -160,7 +154,8 @@ def test_a_status_is_written_once() -> None:
         assert asyncio.run(controllers.flavor(Key("", "cpu-small"))) is None
     assert [status.get("phase") for status in cluster.written] == ["Running", None]
     assert cluster.told == ["Running"]
-    assert controllers.writes == (1, 1)
+    assert figure("status_writes_total", **of_kind) == counted[0] + 1
+    assert figure("looks_total", **of_kind) == counted[1] + 3
     assert asyncio.run(controllers.server(Key("dev-alice", "gone"))) is None
     assert asyncio.run(controllers.flavor(Key("", "gone"))) is None
 
@@ -171,7 +166,7 @@ def test_what_is_gone_meanwhile_is_no_failure(code: HTTPStatus) -> None:
     cluster.fails = api_error(code)
     assert asyncio.run(controllers.server(KEY)) is None
     assert asyncio.run(controllers.flavor(Key("", "cpu-small"))) is None
-    assert controllers.writes == (0, 0)
+    assert cluster.written == []
 
 
 def test_a_refused_write_is_a_failure() -> None:
@@ -215,13 +210,15 @@ def invalid(generation: int) -> dict[str, Any]:
 def test_a_role_is_woken_once_for_each_cause() -> None:
     caches, cluster, controllers = filled()
     caches.servers.put(KEY, 100, server(invalid(3)))
+    wakes = figure("wakes_total", kind="devserver")
     for _ in range(3):
         asyncio.run(controllers.server(KEY))
-    assert len(cluster.woken) == controllers.wakes == 1
+    assert len(cluster.woken) == 1
+    assert figure("wakes_total", kind="devserver") == wakes + 1
     # Another process that knows nothing of this one finds the annotation.
     again = Controllers(caches, cluster)
     asyncio.run(again.server(KEY))
-    assert again.wakes == 0
+    assert len(cluster.woken) == 1
     caches.flavors.put(Key("", "cpu-small"), 2, flavor(generation=2))
     asyncio.run(again.server(KEY))
     assert len(set(cluster.woken)) == 2
@@ -239,7 +236,7 @@ def test_what_a_new_spec_asks_for_is_given_time_to_be_seen() -> None:
         meta = {"resourceVersion": str(version)}
         caches.servers.put(KEY, version, server(applied, meta, **distributed()))
         asyncio.run(controllers.server(KEY))
-        assert controllers.wakes == wakes
+        assert len(cluster.woken) == wakes
 
 
 def test_who_has_failed_for_nothing_that_is_known_is_not_woken() -> None:
@@ -259,7 +256,7 @@ def test_a_server_that_goes_while_it_is_woken_is_no_failure() -> None:
     caches.servers.put(KEY, 90_000, server(status, {"resourceVersion": "90000"}))
     cluster.fails = api_error(HTTPStatus.CONFLICT)
     assert asyncio.run(controllers.server(KEY)) is None
-    assert controllers.wakes == 0
+    assert cluster.woken == []
 
 
 def test_what_goes_while_its_status_is_written_stays_away(monkeypatch: pytest.MonkeyPatch) -> None:

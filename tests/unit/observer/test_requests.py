@@ -25,6 +25,7 @@ from lightkube.config.models import Cluster, User
 from lightkube.resources.core_v1 import Node, Pod
 
 from unit.observer.objects import asks, server
+from unit.observer.running import figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -224,6 +225,45 @@ def test_what_is_gone_or_another_is_not_deleted(
     asyncio.run(play())
 
 
+@pytest.mark.parametrize(
+    ("code", "result"),
+    [(200, "ok"), (403, "forbidden"), (404, "gone"), (409, "conflict"), (422, "failed")],
+)
+def test_what_comes_of_a_write_is_counted(
+    connect: Callable[[Answer], AsyncClient], code: int, result: str
+) -> None:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        made = json.loads(request.content) if request.method == "POST" else STORED
+        return httpx2.Response(200, json=made) if code == 200 else refusal(code)
+
+    async def play() -> None:
+        api, meta = ClusterApi(connect(answer), leads), server().metadata
+        said = Transition("Normal", "Running", "it runs")
+        told = api.tell(SERVER, meta, "7", said)
+        for write in (api.apply_status(SERVER, meta, {}), api.delete(SERVER, meta), told):
+            with suppress(httpx2.HTTPError):
+                await write
+
+    before = figure("writes_total", result=result)
+    asyncio.run(play())
+    assert figure("writes_total", result=result) == before + 3
+
+
+def test_a_write_that_is_not_answered_has_failed(
+    connect: Callable[[Answer], AsyncClient],
+) -> None:
+    def answer(_: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ConnectError("away")
+
+    async def play() -> None:
+        with pytest.raises(httpx2.ConnectError):
+            await ClusterApi(connect(answer), leads).delete(SERVER, server().metadata)
+
+    before = figure("writes_total", result="failed")
+    asyncio.run(play())
+    assert figure("writes_total", result="failed") == before + 1
+
+
 def test_the_same_transition_is_the_same_event(connect: Callable[[Answer], AsyncClient]) -> None:
     names: list[str] = []
     code = 201
@@ -359,7 +399,7 @@ def test_the_whole_observer_writes_each_status_once(
             found = [foreign]
         return httpx2.Response(200, json={"metadata": {"resourceVersion": "8"}, "items": found})
 
-    async def play() -> str:
+    async def play() -> None:
         client = connect(answer)
         observer = Observer(client, ClusterApi(client, leads), Clock())
         task = asyncio.ensure_future(observer.run())
@@ -371,16 +411,17 @@ def test_the_whole_observer_writes_each_status_once(
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
-        return observer.metrics()
 
-    metrics = asyncio.run(play())
+    kinds = ("devserver", "job")
+    before = [figure("status_writes_total", kind=kind) for kind in kinds]
+    asyncio.run(play())
     assert written["devservers"]["phase"] == "Pending"
     counted = {name: written["devserverflavors"][name] for name in ("total", "free")}
     assert counted == {"total": 4, "free": 2}
     assert written["devserverflavors"]["schedulable"] is True
-    assert "devctl_observer_placed_pods 1\n" in metrics
+    assert figure("placed_pods") == 1
     assert written["ephemeralaccelerationjobs"]["reason"] == "NotApplied"
     assert sorted(told) == ["NotApplied", "Pending"]
-    assert 'devctl_observer_status_writes_total{kind="job"} 1\n' in metrics
-    assert 'devctl_observer_jobs{phase="Pending"} 1\n' in metrics
-    assert 'devctl_observer_status_writes_total{kind="devserver"} 1\n' in metrics
+    after = [figure("status_writes_total", kind=kind) for kind in kinds]
+    assert after == [count + 1 for count in before]
+    assert figure("jobs", phase="Pending") == 1

@@ -38,6 +38,8 @@ _MARGIN = 1.0
 class ClaimController(Controller[PersistentVolumeClaim]):
     """Handler of the work queue of claims."""
 
+    word = "claim"
+
     def __init__(self, owners: Controller[Any], remover: Remover, process: Process) -> None:
         """`owners` knows what claims are made for."""
         super().__init__(CLAIM, process.children.claims, process)

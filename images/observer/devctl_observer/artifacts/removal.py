@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lightkube.resources.core_v1 import Pod
+from prometheus_client import Counter
 
 from devctl_observer.artifacts.claims import CLAIM, users_of
+from devctl_observer.control.figures import COMMON
 from devctl_observer.judging.model import meta_of
 
 if TYPE_CHECKING:
@@ -18,13 +20,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_REMOVED = Counter("claims_deleted", "Volumes of jobs that were deleted in their time.", **COMMON)
+
 
 @dataclass
 class Remover:
     """Deletes claims that no pod uses, and counts them."""
 
     api: ClusterApi
-    removed: int = 0
 
     async def remove(self, claim: PersistentVolumeClaim) -> tuple[bool, list[str]]:
         """Delete exactly this version of a claim unless a pod has it in use.
@@ -39,6 +42,6 @@ class Remover:
         users = users_of(await self.api.list_now(Pod, meta.namespace), meta.name)
         if users or not await self.api.delete(CLAIM, meta):
             return False, users
-        self.removed += 1
+        _REMOVED.inc()
         log.info("%s/%s: deleted, its time is over", meta.namespace, meta.name)
         return True, []

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import httpx2
 from lightkube import ApiError
 from lightkube.config import client_adapter
 from lightkube.models.core_v1 import EventSource, ObjectReference
@@ -15,10 +17,11 @@ from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Event
 
 from devctl_observer.control.election import LeadershipLostError
+from devctl_observer.control.figures import WRITES
 from devctl_observer.judging.timestamps import utc_now
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
     from lightkube import AsyncClient
@@ -27,6 +30,12 @@ if TYPE_CHECKING:
     from devctl_observer.judging.model import Meta, Transition
 
 FIELD_MANAGER = "devctl-observer"
+
+_RESULTS = {
+    int(HTTPStatus.CONFLICT): "conflict",
+    int(HTTPStatus.FORBIDDEN): "forbidden",
+    int(HTTPStatus.NOT_FOUND): "gone",
+}
 
 T = TypeVar("T")
 
@@ -91,9 +100,10 @@ class ClusterApi:
         read = {"name": meta.name, "uid": meta.uid, "resourceVersion": meta.resource_version}
         body["metadata"] = read | where | metadata
         try:
-            applied: dict[str, Any] = await self._client.apply(
-                body, meta.name, field_manager=FIELD_MANAGER, force=True, **where
-            )
+            with _counted():
+                applied: dict[str, Any] = await self._client.apply(
+                    body, meta.name, field_manager=FIELD_MANAGER, force=True, **where
+                )
         except ApiError as error:
             if error.status.code == HTTPStatus.FORBIDDEN:
                 self.refused[kind.name] = str(error)
@@ -126,7 +136,8 @@ class ClusterApi:
             lastTimestamp=now,
         )
         try:
-            await self._client.create(event)
+            with _counted():
+                await self._client.create(event)
         except ApiError as error:
             # It is there already, or its namespace goes: in neither case is anything to be done.
             if error.status.code not in {HTTPStatus.CONFLICT, HTTPStatus.FORBIDDEN}:
@@ -167,15 +178,36 @@ class ClusterApi:
             "propagationPolicy": "Background",
             "preconditions": {"uid": meta.uid, "resourceVersion": meta.resource_version},
         }
-        answer = await self._http.request("DELETE", kind.path(meta), json=body)
-        if answer.status_code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
-            return False
-        answer.raise_for_status()
+        try:
+            with _counted():
+                answer = await self._http.request("DELETE", kind.path(meta), json=body)
+                answer.raise_for_status()
+        except httpx2.HTTPStatusError as error:
+            if error.response.status_code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
+                return False
+            raise
         return True
 
     def _check(self) -> None:
         if not self._leads():
             raise LeadershipLostError("the lease was not renewed in time: nothing is written")
+
+
+@contextmanager
+def _counted() -> Iterator[None]:
+    """Count a request by what comes of it."""
+    result = "failed"
+    try:
+        yield
+        result = "ok"
+    except ApiError as error:
+        result = _RESULTS.get(error.status.code or 0, result)
+        raise
+    except httpx2.HTTPStatusError as error:
+        result = _RESULTS.get(error.response.status_code, result)
+        raise
+    finally:
+        WRITES.labels(result=result).inc()
 
 
 def _names(status: Any, name: str) -> bool:

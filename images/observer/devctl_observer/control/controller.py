@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from lightkube import ApiError
 
+from devctl_observer.control.figures import LOOKS, STATUS_WRITES
 from devctl_observer.judging.conditions import own_part
 from devctl_observer.judging.model import Item
 
@@ -32,14 +33,17 @@ Ours = TypeVar("Ours", bound=Item)
 class Controller(ABC, Generic[T]):
     """Handler of a kind's work queue; `store` has its objects as they were observed."""
 
+    word: ClassVar[str]
+    """What its figures are labelled with."""
     own: ClassVar[Iterable[str]] = ()
     """The types of conditions that we write; a role writes the others."""
 
     def __init__(self, kind: Kind[T], store: Store[T], process: Process) -> None:
-        """Count from zero."""
+        """Know nothing yet."""
         self.kind, self.store = kind, store
         self._api, self._clock = process.api, process.clock
-        self.looks = self.writes = self.wakes = 0
+        for counted in (LOOKS, STATUS_WRITES):
+            counted.labels(kind=self.word)  # there from the start, with 0
 
     async def look(self, key: Key) -> float | None:
         """Do what is to be done about an object; returns the seconds until time changes it."""
@@ -47,7 +51,7 @@ class Controller(ABC, Generic[T]):
         if item is None:
             self._forget(key)
             return None
-        self.looks += 1
+        LOOKS.labels(kind=self.word).inc()
         try:
             return await self._look(key, item)
         except ApiError as error:
@@ -74,7 +78,7 @@ class Controller(ABC, Generic[T]):
         if own_part(item.status, self.own) == wanted:
             return item
         applied = await self._api.apply_status(self.kind, item.metadata, wanted)
-        self.writes += 1
+        STATUS_WRITES.labels(kind=self.word).inc()
         written = self._keep(key, applied)
         for said in events:
             version = written.metadata.resource_version

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from devctl_observer.control.figures import OBJECTS, QUEUE
 from devctl_observer.control.work_queue import WorkQueue
 from devctl_observer.judging.model import Item
 from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from lightkube.models.core_v1 import ObjectReference
 
@@ -28,8 +29,6 @@ class Family(Generic[T]):
 
     label: ClassVar[str] = ""
     """The label by which its children name it; empty where it has none."""
-    word: ClassVar[str] = ""
-    """What its figures are labelled with."""
 
     def __init__(self, controller: Controller[T], workers: int = WORKERS) -> None:
         """Know nothing yet; of its objects, so many are worked on at once."""
@@ -37,6 +36,8 @@ class Family(Generic[T]):
         self.kind, self.store = controller.kind, controller.store
         self.queue = WorkQueue(controller.look)
         self._workers = workers
+        OBJECTS.labels(kind=controller.word).set_function(lambda: len(self.store))
+        QUEUE.labels(kind=controller.word).set_function(lambda: self.queue.waiting)
 
     @property
     def first(self) -> Followed:
@@ -77,10 +78,3 @@ class Family(Generic[T]):
         """Look at everything: time itself has changed."""
         for key in self.store.keys():  # noqa: SIM118 - a Store is no dict; it iterates objects
             self.queue.add(key)
-
-    def metrics(self) -> Iterator[str]:
-        """What was done, in Prometheus' text format."""
-        made = self.controller
-        yield f'devctl_observer_status_writes_total{{kind="{self.word}"}} {made.writes}'
-        yield f'devctl_observer_looks_total{{kind="{self.word}"}} {made.looks}'
-        yield f'devctl_observer_wakes_total{{kind="{self.word}"}} {made.wakes}'

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from devctl.api.applied import Reason
 from devctl_observer.control.controller import Controller
+from devctl_observer.control.figures import WAKES
 from devctl_observer.control.retries import Since, attempts, blocked
 from devctl_observer.judging.conditions import failure
 from devctl_observer.judging.model import Item
@@ -65,6 +66,7 @@ class RoleController(Controller[T]):
     def __init__(self, kind: Kind[T], store: Store[T], process: Process) -> None:
         """Know nothing yet."""
         super().__init__(kind, store, process)
+        WAKES.labels(kind=self.word)
         self._children = process.children
         self._since = Since(process.clock.steady)
         self._born = uuid4().hex
@@ -100,7 +102,7 @@ class RoleController(Controller[T]):
         value = hashlib.sha256("\n".join((item.metadata.uid, *cause)).encode()).hexdigest()[:16]
         if cause and value != item.wake:
             self._keep(key, await self._api.wake(self.kind, item.metadata, value))
-            self.wakes += 1
+            WAKES.labels(kind=self.word).inc()
             log.info("%s/%s: its role is run again: %s", *key, cause[0])
         return GRACE if unsure else wait
 

@@ -36,6 +36,11 @@ class WorkQueue:
     _timers: dict[Key, asyncio.TimerHandle] = field(default_factory=dict)
     _failures: dict[Key, int] = field(default_factory=dict)
 
+    @property
+    def waiting(self) -> int:
+        """How many keys wait for their turn; those that wait for a time are none of them."""
+        return len(self._queued)
+
     def add(self, key: Key) -> None:
         """Work on a key soon."""
         if key in self._running:

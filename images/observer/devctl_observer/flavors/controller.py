@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 class FlavorController(Controller[Flavor]):
     """Handler of the work queue of flavors."""
 
+    word = "flavor"
     own = tuple(FlavorCondition)
 
     def __init__(self, use: NodeUse, process: Process) -> None:
-        """Count from zero."""
+        """Know nothing yet."""
         super().__init__(FLAVOR, Store(), process)
         self._nodes, self._use = process.children.nodes, use
         self.fits: Callable[[str], None] = lambda _: None

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prometheus_client import Gauge
+
 from devctl_observer.control.family import Family
+from devctl_observer.control.figures import COMMON
 from devctl_observer.control.pace import Pace
 from devctl_observer.flavors.controller import FlavorController
 from devctl_observer.flavors.model import Flavor
@@ -14,7 +17,7 @@ from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from devctl.api.placing import NodeFacts
     from devctl_observer.control.process import Process
@@ -22,12 +25,11 @@ if TYPE_CHECKING:
 
 _COUNTED = 5.0
 """Seconds between two counts of what is free while pods come and go: each may write all flavors."""
+_PLACED_PODS = Gauge("placed_pods", "Pods of anybody that take room on nodes.", **COMMON)
 
 
 class Flavors(Family[Flavor]):
     """Whom a change concerns among flavors."""
-
-    word = "flavor"
 
     def __init__(self, process: Process) -> None:
         """Know nothing yet."""
@@ -35,6 +37,7 @@ class Flavors(Family[Flavor]):
         self.placed: Store[Asked] = Store()
         controller = FlavorController(self.use, process)
         super().__init__(controller, workers=1)
+        _PLACED_PODS.set_function(lambda: len(self.placed))
         controller.fits = self._tell
         self._count = Pace(self.look_again, _COUNTED)
         self._listeners: list[Callable[[str], None]] = []
@@ -63,11 +66,6 @@ class Flavors(Family[Flavor]):
     def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:  # noqa: ARG002 - any change may decide
         """Look at every flavor."""
         self.look_again()
-
-    def metrics(self) -> Iterator[str]:
-        """What was done about flavors, and how much is counted for them."""
-        yield from super().metrics()
-        yield f"devctl_observer_placed_pods {len(self.placed)}"
 
     def _tell(self, name: str) -> None:
         for changed in self._listeners:

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 class JobController(RoleController[Job]):
     """Handler of the work queue of jobs."""
 
+    word = "job"
     own = OWN
 
     def __init__(self, caches: JobCaches, remover: Remover, process: Process) -> None:
-        """Count from zero."""
+        """Know nothing yet."""
         super().__init__(JOB, caches.jobs, process)
         self._caches, self._remover = caches, remover
 

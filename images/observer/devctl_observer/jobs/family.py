@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lightkube.resources.core_v1 import Pod
+from prometheus_client import Gauge
 
 from devctl.api.ephemeral_acceleration_job import JOB as LABEL
 from devctl.api.ephemeral_acceleration_job import Phase, claim_name, pod_name
@@ -13,6 +14,7 @@ from devctl_observer.artifacts.claims import claim_key, job_of
 from devctl_observer.artifacts.controller import ClaimController
 from devctl_observer.artifacts.removal import Remover
 from devctl_observer.control.family import Family
+from devctl_observer.control.figures import COMMON, QUEUE
 from devctl_observer.control.work_queue import WorkQueue
 from devctl_observer.jobs.caches import JobCaches
 from devctl_observer.jobs.controller import JobController
@@ -21,7 +23,7 @@ from devctl_observer.judging.model import meta_of
 from devctl_observer.watching.store import Key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from lightkube.models.core_v1 import ObjectReference
     from lightkube.resources.core_v1 import PersistentVolumeClaim
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 _CLAIM_WORKERS = 4
 _CHILDREN = {"Pod": pod_name(""), "PersistentVolumeClaim": claim_name("")}
 """What the names of a job's children begin with; the rest is its own."""
+_JOBS = Gauge("jobs", "Jobs, by phase.", ["phase"], **COMMON)
 
 
 class Jobs(Family[Job]):
@@ -38,7 +41,6 @@ class Jobs(Family[Job]):
 
     controller: JobController
     label = LABEL
-    word = "job"
 
     def __init__(self, process: Process) -> None:
         """Know nothing yet."""
@@ -47,6 +49,9 @@ class Jobs(Family[Job]):
         super().__init__(JobController(self.caches, self.remover, process))
         self.claim_controller = ClaimController(self.controller, self.remover, process)
         self.claims = WorkQueue(self.claim_controller.look)
+        QUEUE.labels(kind=ClaimController.word).set_function(lambda: self.claims.waiting)
+        for phase in Phase:
+            _JOBS.labels(phase=phase).set_function(partial(self._count, phase))
 
     @property
     def queues(self) -> Sequence[tuple[WorkQueue, int]]:
@@ -89,14 +94,9 @@ class Jobs(Family[Job]):
             if job_of(claim):
                 self.claims.add(claim_key(claim))
 
-    def metrics(self) -> Iterator[str]:
-        """How many jobs there are, and what was done about them."""
-        counts = Counter(str(job.status.get("phase", Phase.PENDING)) for job in self.store)
-        for phase in Phase:
-            yield f'devctl_observer_jobs{{phase="{phase}"}} {counts[str(phase)]}'
-        yield from super().metrics()
-        yield f'devctl_observer_looks_total{{kind="claim"}} {self.claim_controller.looks}'
-        yield f"devctl_observer_claims_deleted_total {self.remover.removed}"
+    def _count(self, phase: Phase) -> int:
+        """How many jobs are in a phase."""
+        return sum(job.status.get("phase", Phase.PENDING) == phase for job in self.store)
 
     def _pod(self, key: Key, old: Pod | None, new: Pod | None) -> None:
         if new is None and old is not None:

@@ -29,10 +29,11 @@ _DOUBT = 60.0
 class ServerController(RoleController[Server]):
     """Handler of the work queue of servers."""
 
+    word = "devserver"
     own = OWN
 
     def __init__(self, caches: Caches, process: Process) -> None:
-        """Count from zero."""
+        """Know nothing yet."""
         super().__init__(SERVER, caches.servers, process)
         self._caches = caches
 

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from lightkube.resources.apps_v1 import StatefulSet
 from lightkube.resources.core_v1 import Pod
+from prometheus_client import Gauge
 
 from devctl.api.labels import DEVSERVER
 from devctl_observer.control.family import Family
+from devctl_observer.control.figures import COMMON
 from devctl_observer.servers.caches import Caches
 from devctl_observer.servers.controller import ServerController
 from devctl_observer.servers.model import Server
@@ -18,12 +20,14 @@ from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from lightkube.models.core_v1 import ObjectReference
 
     from devctl_observer.control.process import Process
     from devctl_observer.flavors.family import Flavors
+
+_DEVSERVERS = Gauge("devservers", "DevServers.", **COMMON)
 
 
 class Servers(Family[Server]):
@@ -31,13 +35,13 @@ class Servers(Family[Server]):
 
     controller: ServerController
     label = DEVSERVER
-    word = "devserver"
 
     def __init__(self, flavors: Flavors, process: Process) -> None:
         """Know nothing yet."""
         self.caches = Caches(process.children, flavors.store)
         super().__init__(ServerController(self.caches, process))
         flavors.listen(self._flavor)
+        _DEVSERVERS.set_function(lambda: len(self.store))
 
     @property
     def others(self) -> Sequence[Followed]:
@@ -62,11 +66,6 @@ class Servers(Family[Server]):
         if about.kind == "Pod" and number.isdecimal():
             return Key(namespace, stem)
         return None
-
-    def metrics(self) -> Iterator[str]:
-        """How many servers there are, and what was done about them."""
-        yield f"devctl_observer_devservers {len(self.store)}"
-        yield from super().metrics()
 
     def _stateful_set(self, old: StatefulSet | None, new: StatefulSet | None) -> None:
         for state in (old, new):

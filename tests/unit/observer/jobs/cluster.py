@@ -58,6 +58,10 @@ class Queue:
     def forget_timer(self, key: Key) -> None:
         self.timers.pop(key, None)
 
+    @property
+    def waiting(self) -> int:
+        return len(self.ready)
+
     def work(self) -> bool:
         due = {key for key, when in self.timers.items() if when <= self.cluster.seconds}
         keys, self.ready = sorted(self.ready | due), set()

@@ -21,7 +21,7 @@ from unit.observer.jobs.cluster import Cluster
 from unit.observer.jobs.things import OURS, at, claim, job, pod
 from unit.observer.objects import NOW, node, warning
 from unit.observer.objects import pod as server_pod
-from unit.observer.running import api_error, idle_observer
+from unit.observer.running import api_error, figure, idle_observer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,18 +110,16 @@ def test_the_last_of_what_is_lost_is_remembered() -> None:
 
 
 def test_figures() -> None:
+    deleted = figure("claims_deleted_total")
     cluster = Cluster()
     cluster.create()
     cluster.create("other", pvcTTLSecondsAfterFinished=0)
     cluster.runs("other")
     cluster.exits(name="other")
     cluster.wait(30)
-    text = "\n".join(cluster.process.metrics())
-    assert 'devctl_observer_jobs{phase="Pending"} 1\n' in text
-    assert 'devctl_observer_jobs{phase="Succeeded"} 1\n' in text
-    assert text.endswith("devctl_observer_claims_deleted_total 1")
-    names = [line.split()[0] for line in text.splitlines()]
-    assert len(names) == len(set(names))
+    assert figure("jobs", phase="Pending") == figure("jobs", phase="Succeeded") == 1
+    assert figure("objects", kind="job") == 2
+    assert figure("claims_deleted_total") == deleted + 1
     assert cluster.process.others == ()
     assert cluster.process.first.kind.__name__ == "EphemeralAccelerationJob"
     assert len(cluster.process.queues) == 2

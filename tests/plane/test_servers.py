@@ -295,13 +295,14 @@ def test_a_server_goes_on_by_itself_when_a_foreign_object_is_gone(
     server: DevServer, kubectl: Kubectl
 ) -> None:
     """The operator's own attempts are further and further apart."""
-    metadata = {"name": "lab-utilities", "namespace": server.namespace}
-    kubectl.api.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    metadata, spec = {"name": "lab", "namespace": server.namespace}, {"clusterIP": "None"}
+    made = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
+    kubectl.api.create(made)
     server.apply()
     assert server.wait("Applied", "False")["reason"] == "Conflict"
     server.follow(lambda found: WAKE in found["metadata"].get("annotations", {}), "it is woken")
 
-    kubectl.api.delete("configmap", "lab-utilities", server.namespace)
+    kubectl.api.delete("service", "lab", server.namespace)
     server.wait("Ready")
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-from support.runs import OF_THE_CHECKOUT, EventServer, Operator, operator_python
+from support.runs import NOT_WARM, OF_THE_CHECKOUT, EventServer, Operator, operator_python
 
 from devctl.local.paths import REPOSITORY
 
@@ -348,7 +348,7 @@ def test_an_ansible_that_does_not_fit_leaves_all_runs_to_the_stock_runner(
         (operator.folder / name).write_text(text)
     operator.settings = settings | {"PYTHONPATH": str(operator.folder)}
     say = role(operator, "say", "- ansible.builtin.debug:\n    msg: hello\n")
-    operator.start(say, until="runs go to the stock ansible-runner: ")
+    operator.start(say, until=NOT_WARM)
 
     assert operator.run("warm", say).messages("runner_on_ok") == ["hello"]
 

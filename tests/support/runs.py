@@ -35,6 +35,9 @@ OF_THE_CHECKOUT = {
 }
 """Settings with which runs find this checkout's plugins and do `apply` in their own process."""
 
+NOT_WARM = "runs go to the stock ansible-runner: "
+"""What a daemon says that cannot be warm, before it says why."""
+
 # As inputdir.go writes it.
 HOSTS = "localhost ansible_connection=local ansible_python_interpreter={{ansible_playbook_python}}"
 
@@ -166,8 +169,9 @@ class Operator:
     def await_log(self, text: str, times: int = 1) -> None:
         """Wait until the daemon has said something."""
         deadline = time.monotonic() + 60
-        while self.log().count(text) < times:
-            assert time.monotonic() < deadline, self.log()
+        while (said := self.log()).count(text) < times:
+            assert time.monotonic() < deadline, said
+            assert NOT_WARM not in said, said
             time.sleep(0.02)
 
     def log(self) -> str:

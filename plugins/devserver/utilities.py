@@ -14,7 +14,7 @@ def utilities_name(scripts: Mapping[str, str]) -> str:
     """Its name, by its content: a release that has other scripts has another.
 
     >>> utilities_name({"start": "exec sleep infinity"})
-    'devctl-utilities-eb9a5d3df1'
+    'devctl-utilities-699a9470e5'
     """
     text = json.dumps(dict(scripts), sort_keys=True)
     return f"devctl-utilities-{sha256(text.encode()).hexdigest()[:10]}"

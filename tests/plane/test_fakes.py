@@ -18,6 +18,7 @@ from devctl_observer.control.cluster_api import ClusterApi
 from devctl_observer.jobs.model import JOB
 from devctl_observer.judging.model import Meta, meta_of
 from lightkube import ApiError, AsyncClient, KubeConfig
+from lightkube.core.resource import api_info
 from lightkube.resources.core_v1 import PersistentVolumeClaim
 from unit.client.fake_cluster import FakeApi as ClientFake
 from unit.observer.jobs.cluster import Cluster as ObserverFake
@@ -117,7 +118,7 @@ class Judge:
     def drop(self, kind: str) -> None:
         """Somebody deletes it."""
         if self.others:
-            self.others.delete(KINDS[kind].plural, "a", self.namespace)
+            self.others.delete(api_info(KINDS[kind].resource).plural, "a", self.namespace)
         else:
             self.api.drop(kind, "a")
 

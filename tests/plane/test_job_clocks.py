@@ -10,6 +10,8 @@ import pytest
 from support.jobs import SUCCEEDS, WAITS, Job, Thing, holder, moment
 from support.servers import wait_until
 
+from devctl.api.ephemeral_acceleration_job import FINISHED_AT, RELEASED_AT
+
 if TYPE_CHECKING:
     from support.plane.parts import ObserverProcess
 
@@ -21,6 +23,12 @@ A_MOMENT = 60
 def tomorrow(observer: ObserverProcess, seconds: float) -> None:
     """Let it be that much later, for everybody."""
     observer.set_clocks(own=seconds, server=seconds)
+
+
+def notes(job: Job) -> Thing:
+    """The annotations of its volume's claim."""
+    found: Thing = job.get("pvc", job.claim)[0]["metadata"]["annotations"]
+    return found
 
 
 def finish(*jobs: Job) -> list[Thing]:
@@ -88,13 +96,12 @@ def test_the_volume_of_a_deleted_job_keeps_its_time(job: Job, observer: Observer
         one.wait("Running")
     done.end("succeed")
     done.wait("Succeeded")
+    # The role copies the job's end to the claim, in the run that the end itself has caused.
+    wait_until(lambda: FINISHED_AT in notes(done), "the claim knows when its job ended")
     tomorrow(observer, DAY / 2)
     for one in (done, running, kept):
         one.delete()
-        wait_until(
-            lambda one=one: "released-at" in str(one.get("pvc", one.claim)),  # type: ignore[misc]
-            f"{one.name} is seen to be gone",
-        )
+        wait_until(lambda one=one: RELEASED_AT in notes(one), f"{one.name} is seen to be gone")  # type: ignore[misc]
     tomorrow(observer, DAY + A_MOMENT)
     done.wait_gone("pvc", done.claim)
     assert running.get("pvc", running.claim)

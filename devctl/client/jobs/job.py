@@ -69,6 +69,11 @@ class Job(Named):
         return bool(self.status.get("startedAt")) or self.finished
 
     @property
+    def owner(self) -> str:
+        """Whose it is; empty for a job of a release that knew no owners."""
+        return str(self.spec.get("owner", ""))
+
+    @property
     def suspended(self) -> bool:
         """Whether it waits to be let go."""
         return bool(self.spec.get("suspend", False))

@@ -234,6 +234,18 @@ def test_delete_leaves_a_foreign_volume_alone(api: FakeApi, egpu: Egpu) -> None:
     assert (api.names(JOBS), api.names(CLAIMS)) == (["my-job"], ["artifacts-my-job"])
 
 
+def test_cleanup_goes_on_after_a_volume_that_is_another_persons(api: FakeApi, egpu: Egpu) -> None:
+    past = ago(hours=3)
+    for name in ("one", "two"):
+        api.add(CLAIMS, claim(name, finished_at=past))
+    api.refusals["DELETE", CLAIMS] = (403, "it belongs to `alice`")
+    found = egpu("cleanup")
+    assert (found.code, found.stdout) == (0, "")
+    for name in ("one", "two"):
+        assert f"artifacts-{name} is kept: " in found.stderr
+    assert found.stderr.count("it belongs to `alice`") == 2
+
+
 def test_cleanup(api: FakeApi, egpu: Egpu) -> None:
     past = ago(hours=3)
     api.add(CLAIMS, claim("gone", finished_at=past), claim("used", finished_at=past))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 from lightkube.generic_resource import create_namespaced_resource
@@ -18,9 +18,11 @@ from devctl.api.ephemeral_acceleration_job import (
     RELEASED_AT,
     RELEASED_UID,
     claim_name,
+    has_claim,
 )
 from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl_observer.control.kind import Kind
+from devctl_observer.judging.model import Item
 from devctl_observer.judging.timestamps import from_text, to_text
 from devctl_observer.judging.volumes import claim_names
 from devctl_observer.watching.kept import without_history
@@ -47,6 +49,20 @@ def parse_claim(obj: Mapping[str, Any]) -> PersistentVolumeClaim:
 
 
 CLAIM = Kind(_Claim, parse_claim)
+
+
+class Owned(Item, Protocol):
+    """What has a claim that outlives it."""
+
+    @property
+    def owner(self) -> str:
+        """Whose files are on it."""
+
+
+def is_claim_of(claim: PersistentVolumeClaim, job: Owned) -> bool:
+    """Whether a claim of a job's name is its own, and not of another person's earlier job."""
+    labels = (claim.metadata.labels if claim.metadata else None) or {}
+    return has_claim(job.metadata.uid, job.owner, labels, notes_of(claim))
 
 
 def job_of(claim: PersistentVolumeClaim) -> Key | None:

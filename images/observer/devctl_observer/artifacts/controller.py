@@ -13,6 +13,7 @@ from devctl_observer.artifacts.claims import (
     CLAIM,
     bound_status,
     deadline,
+    is_claim_of,
     is_released,
     job_of,
     notes_of,
@@ -50,7 +51,8 @@ class ClaimController(Controller[PersistentVolumeClaim]):
         if owner is None or not stays(item):
             return None
         claim = await self._tell_bound(key, item)
-        if self._owners.store.get(owner) is None:
+        job = self._owners.store.get(owner)
+        if job is None or not is_claim_of(claim, job):
             return await self._released(key, claim, owner)
         # A job has it again, which keeps its time.
         if RELEASED_AT in notes_of(claim):
@@ -61,7 +63,7 @@ class ClaimController(Controller[PersistentVolumeClaim]):
         """Delete a claim whose job is gone when its time has come."""
         where = Meta(name=owner.name, namespace=owner.namespace)
         fresh = await self._api.read(self._owners.kind, where)
-        if fresh.item is not None:
+        if fresh.item is not None and is_claim_of(claim, fresh.item):
             return DOUBT
         clocks = Clocks(self._clock.now(), fresh.clock)
         if not is_released(notes_of(claim)):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from devctl.api.ephemeral_acceleration_job import claim_name, pod_name
-from devctl_observer.artifacts.claims import job_of, stays
+from devctl_observer.artifacts.claims import is_claim_of, job_of, stays
 from devctl_observer.jobs.observed import Observed, is_own
 from devctl_observer.judging.pods import Surroundings
 from devctl_observer.watching.store import Key, Store
@@ -33,7 +33,8 @@ class JobCaches:
         children = self.children
         pod = children.pods.get(Key(key.namespace, pod_name(key.name)))
         found = children.claims.get(Key(key.namespace, claim_name(key.name)))
-        claim = found if found and job_of(found) == key and stays(found) else None
+        own = found and job_of(found) == key and is_claim_of(found, job) and stays(found)
+        claim = found if own else None
         about = [("Pod", pod.metadata if pod else None)]
         about += [("PersistentVolumeClaim", claim.metadata if claim else None)]
         claims = {claim_name(key.name): claim} if claim else {}

@@ -28,6 +28,8 @@ class Output(Base, frozen=True):
 class JobSpec(Base, frozen=True):
     """What the user wants; defaults are those of the schema."""
 
+    owner: str = ""
+    """Whose files are on its volume; empty for one of a release that knew no owners."""
     output: Output = Output()
     ttl_seconds_after_finished: int = 0
     pvc_ttl_seconds_after_finished: int = msgspec.field(
@@ -44,6 +46,11 @@ class Job(Base, frozen=True):
     status: dict[str, Any] = msgspec.field(default_factory=dict)
     wake: str = ""
     """The annotation that re-runs the role."""
+
+    @property
+    def owner(self) -> str:
+        """Whose files are on its volume."""
+        return self.spec.owner
 
     @property
     def finished(self) -> bool:

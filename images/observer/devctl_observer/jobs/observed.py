@@ -41,7 +41,7 @@ class Observed:
     taken: bool = False
     """Whether the pod of its name is not its own."""
     claim: PersistentVolumeClaim | None = None
-    """The claim of its name, if a role has made it for a job of that name and it stays."""
+    """The claim of its name, if a role has made it for this job or its owner's, and it stays."""
     around: Surroundings = field(default_factory=Surroundings)
     nodes: frozenset[str] = frozenset()
     """Nodes that answer."""

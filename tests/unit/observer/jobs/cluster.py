@@ -21,11 +21,13 @@ from lightkube.resources.core_v1 import Node, PersistentVolumeClaim, Pod
 from devctl.api.ephemeral_acceleration_job import (
     FINISHED_AT,
     JOB_UID,
+    OWNER,
     PVC_TTL_SECONDS,
     RELEASED_AT,
     RELEASED_UID,
     WAKE,
 )
+from devctl.api.labels import owner_digest
 from unit.observer.jobs.things import NAMESPACE, OURS, container
 from unit.observer.objects import NOW
 from unit.observer.running import api_error, idle_observer
@@ -261,6 +263,7 @@ class Cluster:
             return
         status, spec, uid = found.get("status", {}), found["spec"], found["metadata"]["uid"]
         labels = OURS | {"gpu.yourdomain.io/job": name}
+        labels |= {OWNER: owner_digest(spec["owner"])} if "owner" in spec else {}
         notes = {JOB_UID: uid, PVC_TTL_SECONDS: str(spec.get("pvcTTLSecondsAfterFinished", 3600))}
         notes |= {FINISHED_AT: status["finishedAt"]} if "finishedAt" in status else {}
         claim, pod = self.claims.get(CLAIM_OF + name), POD_OF + name

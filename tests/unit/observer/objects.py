@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from devctl_observer.flavors.model import Flavor, parse_flavor
 from devctl_observer.flavors.placed_pods import PlacedPod
-from devctl_observer.judging.timestamps import to_text
+from devctl_observer.judging.clocks import to_text
 from devctl_observer.servers.model import Server, parse_server
 from lightkube.resources.core_v1 import Event, Node, PersistentVolumeClaim, Pod
 

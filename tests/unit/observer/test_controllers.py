@@ -11,7 +11,7 @@ import pytest
 from devctl_observer.control.process import Clock, Process
 from devctl_observer.control.role_controller import GRACE
 from devctl_observer.flavors.controller import FlavorController
-from devctl_observer.flavors.node_use import NodeUse
+from devctl_observer.flavors.placed_pods import NodeUse
 from devctl_observer.judging.conditions import find
 from devctl_observer.servers.caches import Caches
 from devctl_observer.servers.controller import ServerController

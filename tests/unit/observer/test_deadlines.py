@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from devctl_observer.control.cluster_api import ClusterApi, Fresh
+from devctl_observer.servers.controller import expire
 from devctl_observer.servers.deadlines import expiry, is_due, next_look
-from devctl_observer.servers.expiry import expire
 from devctl_observer.servers.status import Observed, server_status
 from hypothesis import given
 from hypothesis import strategies as st

@@ -22,9 +22,9 @@ from devctl.api.ephemeral_acceleration_job import (
 )
 from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl_observer.control.kind import Kind
+from devctl_observer.judging.clocks import from_text, to_text
 from devctl_observer.judging.model import Item
-from devctl_observer.judging.timestamps import from_text, to_text
-from devctl_observer.judging.volumes import claim_names
+from devctl_observer.judging.pods import claim_names
 from devctl_observer.watching.kept import without_history
 from devctl_observer.watching.store import Key
 

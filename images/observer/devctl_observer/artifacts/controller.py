@@ -1,4 +1,4 @@
-"""What is done about one claim of a job: it can be waited for, and goes after its job."""
+"""Claims of jobs: what is done about one, and the deletion of one whose time is over."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 import httpx2
-from lightkube.resources.core_v1 import PersistentVolumeClaim
+from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
+from prometheus_client import Counter
 
 from devctl.api.ephemeral_acceleration_job import RELEASED_AT
 from devctl_observer.artifacts.claims import (
@@ -19,21 +20,24 @@ from devctl_observer.artifacts.claims import (
     notes_of,
     release,
     stays,
+    users_of,
 )
 from devctl_observer.control.controller import DOUBT, IN_USE, Controller
+from devctl_observer.control.figures import COMMON
 from devctl_observer.judging.clocks import Clocks
 from devctl_observer.judging.model import Meta, meta_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from devctl_observer.artifacts.removal import Remover
+    from devctl_observer.control.cluster_api import ClusterApi
     from devctl_observer.control.process import Process
     from devctl_observer.watching.store import Key
 
 log = logging.getLogger(__name__)
 
 _MARGIN = 1.0
+_REMOVED = Counter("claims_deleted", "Volumes of jobs that were deleted in their time.", **COMMON)
 
 
 class ClaimController(Controller[PersistentVolumeClaim]):
@@ -41,10 +45,10 @@ class ClaimController(Controller[PersistentVolumeClaim]):
 
     word = "claim"
 
-    def __init__(self, owners: Controller[Any], remover: Remover, process: Process) -> None:
+    def __init__(self, owners: Controller[Any], process: Process) -> None:
         """`owners` knows what claims are made for."""
         super().__init__(CLAIM, process.children.claims, process)
-        self._owners, self._remover = owners, remover
+        self._owners = owners
 
     async def _look(self, key: Key, item: PersistentVolumeClaim) -> float | None:
         owner = job_of(item)
@@ -76,7 +80,7 @@ class ClaimController(Controller[PersistentVolumeClaim]):
             return None
         if not clocks.passed(at):
             return max((at - clocks.ours).total_seconds() + _MARGIN, DOUBT)
-        removed, users = await self._remover.remove(claim)
+        removed, users = await remove(self._api, claim)
         if removed:
             return None
         return IN_USE if users else DOUBT
@@ -100,3 +104,21 @@ class ClaimController(Controller[PersistentVolumeClaim]):
             log.warning("%s/%s: its condition Bound was not written: %r", *key, error)
             return claim
         return self._keep(key, applied)
+
+
+async def remove(api: ClusterApi, claim: PersistentVolumeClaim) -> tuple[bool, list[str]]:
+    """Delete exactly this version of a claim unless a pod has it in use.
+
+    Whoever calls has made sure that its time is over. Users are asked for past the cache, which
+    knows devctl's own pods only.
+
+    Returns:
+        Whether it was deleted, and who uses it.
+    """
+    meta = meta_of(claim.metadata)
+    users = users_of(await api.list_now(Pod, meta.namespace), meta.name)
+    if users or not await api.delete(CLAIM, meta):
+        return False, users
+    _REMOVED.inc()
+    log.info("%s/%s: deleted, its time is over", meta.namespace, meta.name)
+    return True, []

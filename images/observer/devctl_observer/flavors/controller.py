@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from devctl_observer.control.process import Process
-    from devctl_observer.flavors.node_use import NodeUse
+    from devctl_observer.flavors.placed_pods import NodeUse
     from devctl_observer.watching.store import Key
 
 

@@ -1,18 +1,18 @@
-"""The family of DevServerFlavors."""
+"""The family of DevServerFlavors, and how often what is free is counted."""
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prometheus_client import Gauge
 
 from devctl_observer.control.family import Family
 from devctl_observer.control.figures import COMMON
-from devctl_observer.control.pace import Pace
 from devctl_observer.flavors.controller import FlavorController
 from devctl_observer.flavors.model import Flavor
-from devctl_observer.flavors.node_use import NodeUse
-from devctl_observer.flavors.placed_pods import PLACED, PlacedPod, asked
+from devctl_observer.flavors.placed_pods import PLACED, NodeUse, PlacedPod, asked
 from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key, Store
 
@@ -79,3 +79,26 @@ class Flavors(Family[Flavor]):
 def _version(flavor: Flavor) -> tuple[str, int]:
     """What moves with a flavor's spec, and with nothing else."""
     return flavor.metadata.uid, flavor.metadata.generation
+
+
+@dataclass
+class Pace:
+    """Does something soon after the first wish, and again only after a while, whoever wishes it."""
+
+    action: Callable[[], None]
+    seconds: float
+    """From one time to the next."""
+    _not_before: float = 0.0
+    _waits: bool = False
+
+    def wish(self) -> None:
+        """Have it done: at once after a quiet time, else when it is time."""
+        if not self._waits:
+            self._waits = True
+            loop = asyncio.get_running_loop()
+            loop.call_at(max(loop.time(), self._not_before), self._act)
+
+    def _act(self) -> None:
+        self._waits = False
+        self._not_before = asyncio.get_running_loop().time() + self.seconds
+        self.action()

@@ -9,6 +9,7 @@ from lightkube.generic_resource import create_global_resource
 
 from devctl.api.flavors import choose, pod_part
 from devctl.api.labels import GROUP, VERSION
+from devctl.api.placing import Toleration  # noqa: TC001 - msgspec reads the annotations
 from devctl_observer.control.kind import Kind
 from devctl_observer.judging.model import Base, Meta
 
@@ -23,15 +24,6 @@ class Resources(Base, frozen=True):
 
     requests: dict[str, int | float | str] = msgspec.field(default_factory=dict)
     limits: dict[str, int | float | str] = msgspec.field(default_factory=dict)
-
-
-class Toleration(Base, frozen=True):
-    """A taint that pods of the flavor put up with."""
-
-    key: str = ""
-    operator: str = "Equal"
-    value: str = ""
-    effect: str = ""
 
 
 class FlavorSpec(Base, frozen=True):

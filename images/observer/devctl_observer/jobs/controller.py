@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lightkube.resources.core_v1 import Node, Pod
 
+from devctl_observer.artifacts.controller import remove
 from devctl_observer.control.controller import DOUBT, IN_USE
 from devctl_observer.control.role_controller import RoleController, soonest
 from devctl_observer.jobs.deadlines import next_look
@@ -18,10 +19,8 @@ from devctl_observer.judging.clocks import Clocks
 from devctl_observer.watching.kept import node_facts, small_pod
 
 if TYPE_CHECKING:
-    from devctl_observer.artifacts.removal import Remover
     from devctl_observer.control.process import Process
-    from devctl_observer.jobs.caches import JobCaches
-    from devctl_observer.jobs.observed import Observed
+    from devctl_observer.jobs.observed import JobCaches, Observed
     from devctl_observer.watching.store import Key
 
 
@@ -31,10 +30,10 @@ class JobController(RoleController[Job]):
     word = "job"
     own = OWN
 
-    def __init__(self, caches: JobCaches, remover: Remover, process: Process) -> None:
+    def __init__(self, caches: JobCaches, process: Process) -> None:
         """Know nothing yet."""
         super().__init__(JOB, caches.jobs, process)
-        self._caches, self._remover = caches, remover
+        self._caches = caches
 
     async def _look(self, key: Key, item: Job) -> float | None:
         seen, clocks = self._caches.observe(key, item), Clocks(self._clock.now())
@@ -46,7 +45,7 @@ class JobController(RoleController[Job]):
                 return None
             seen, clocks = proven
             if volume_is_due(seen, clocks) and seen.claim:
-                removed, users = await self._remover.remove(seen.claim)
+                removed, users = await remove(self._api, seen.claim)
                 seen = replace(seen, claim=None) if removed else seen
         wanted = job_status(seen, clocks, users)
         job = await self._write(key, seen.job, wanted, transitions(seen.job.status, wanted))

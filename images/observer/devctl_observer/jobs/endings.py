@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING
 
 from devctl.api.ephemeral_acceleration_job import Phase
 from devctl_observer.jobs.last_words import LONGEST, own_words, shown
-from devctl_observer.jobs.outcome import Outcome
-from devctl_observer.judging.pods import container_statuses
+from devctl_observer.jobs.model import Outcome
+from devctl_observer.judging.pods import (
+    container_statuses,
+    ends_at,
+    node_of,
+    own_statuses,
+    pod_condition,
+)
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -46,7 +52,7 @@ def judge_end(pod: Pod, seen: Observed) -> Outcome | None:
     if status.phase == "Succeeded":
         return _outcome(Phase.SUCCEEDED, "Completed", COMPLETED, ended)
     ran = seen.job.started or started_at(pod) is not None
-    if not ran and pod.metadata and pod.metadata.deletionTimestamp:
+    if not ran and ends_at(pod):
         return None
     reason, message = _cluster_did(pod, ended, ran=ran) or _program_did(ended)
     return _outcome(Phase.FAILED, reason, message, ended)
@@ -58,8 +64,7 @@ def judge_lost(pod: Pod, seen: Observed, clocks: Clocks) -> Outcome | None:
     The API keeps the pod of a node that died: only its kubelet could say that it has ended. It may
     also have begun unheard, so that another pod in its place could be the second one to run.
     """
-    until = pod.metadata.deletionTimestamp if pod.metadata else None
-    node = (pod.spec.nodeName if pod.spec else None) or ""
+    until, node = ends_at(pod), node_of(pod)
     if not node or node in seen.nodes or until is None or not clocks.passed(until):
         return None
     started = started_at(pod)
@@ -82,7 +87,7 @@ def judge_absence(seen: Observed) -> Outcome:
 
 def started_at(pod: Pod) -> datetime | None:
     """When the first of a pod's own containers started."""
-    states = [c.state for c in (pod.status.containerStatuses if pod.status else None) or []]
+    states = [c.state for c in own_statuses(pod)]
     told = [s.running or s.terminated for s in states if s]
     times = [moment.startedAt for moment in told if moment and moment.startedAt]
     return min(times, default=None)
@@ -96,7 +101,7 @@ def _gone(node: str, started: datetime | None = None, *, ran: bool = True) -> Ou
 def _exit(pod: Pod) -> ContainerStateTerminated | None:
     """How its program ended: of several containers, the first that failed."""
     exits = [c.state.terminated for c in container_statuses(pod) if c.state and c.state.terminated]
-    main = (pod.status.containerStatuses if pod.status else None) or []
+    main = own_statuses(pod)
     last = main[0].state.terminated if main and main[0].state else None
     return next((ended for ended in exits if ended.exitCode), last)
 
@@ -126,7 +131,7 @@ def _cluster_did(
     if said == "DeadlineExceeded":
         return said, "it took longer than spec.activeDeadlineSeconds allows and was stopped"
     if disrupted in _NODE_GONE or said in _NODE_ENDED:
-        return "NodeLost", LOST.format((pod.spec.nodeName if pod.spec else None) or "")
+        return "NodeLost", LOST.format(node_of(pod))
     if said == "Evicted" or disrupted:
         why = detail or disrupted or said
         return "Evicted", f"the cluster needed its place ({why}); {advice} that asks for enough"
@@ -140,7 +145,7 @@ def _cluster_did(
 def _never_said(pod: Pod, why: str, *, ran: bool) -> tuple[str, str]:
     """The end of a pod whose node does not know how its program ended."""
     if ran:
-        return "NodeLost", LOST.format((pod.spec.nodeName if pod.spec else None) or "")
+        return "NodeLost", LOST.format(node_of(pod))
     return "PodRejected", f"its node refused the pod ({why}); make a job of another name"
 
 
@@ -163,8 +168,7 @@ def _program_did(ended: ContainerStateTerminated | None) -> tuple[str, str]:
 
 def _disruption(pod: Pod, ended: ContainerStateTerminated | None) -> str:
     """Why the cluster took a pod away, unless its program had ended before that."""
-    conditions = (pod.status.conditions if pod.status else None) or []
-    found = next((c for c in conditions if c.type == "DisruptionTarget"), None)
+    found = pod_condition(pod, "DisruptionTarget")
     if found is None or found.status != "True":
         return ""
     since, finished = found.lastTransitionTime, ended.finishedAt if ended else None
@@ -174,7 +178,7 @@ def _disruption(pod: Pod, ended: ContainerStateTerminated | None) -> str:
 
 def _was_deleted(pod: Pod, ended: ContainerStateTerminated | None) -> bool:
     """Whether a program ended because somebody had its pod deleted."""
-    until = pod.metadata.deletionTimestamp if pod.metadata else None
+    until = ends_at(pod)
     if until is None or pod.metadata is None:
         return False
     asked = until - timedelta(seconds=pod.metadata.deletionGracePeriodSeconds or 0)

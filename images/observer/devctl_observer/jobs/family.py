@@ -12,13 +12,12 @@ from devctl.api.ephemeral_acceleration_job import JOB as LABEL
 from devctl.api.ephemeral_acceleration_job import Phase, claim_name, pod_name
 from devctl_observer.artifacts.claims import claim_key, job_of
 from devctl_observer.artifacts.controller import ClaimController
-from devctl_observer.artifacts.removal import Remover
 from devctl_observer.control.family import Family
 from devctl_observer.control.figures import COMMON, QUEUE
 from devctl_observer.control.work_queue import WorkQueue
-from devctl_observer.jobs.caches import JobCaches
 from devctl_observer.jobs.controller import JobController
 from devctl_observer.jobs.model import Job
+from devctl_observer.jobs.observed import JobCaches
 from devctl_observer.judging.model import meta_of
 from devctl_observer.watching.store import Key
 
@@ -45,9 +44,8 @@ class Jobs(Family[Job]):
     def __init__(self, process: Process) -> None:
         """Know nothing yet."""
         self.caches = JobCaches(process.children)
-        self.remover = Remover(process.api)
-        super().__init__(JobController(self.caches, self.remover, process))
-        self.claim_controller = ClaimController(self.controller, self.remover, process)
+        super().__init__(JobController(self.caches, process))
+        self.claim_controller = ClaimController(self.controller, process)
         self.claims = WorkQueue(self.claim_controller.look)
         QUEUE.labels(kind=ClaimController.word).set_function(lambda: self.claims.waiting)
         for phase in Phase:

@@ -1,7 +1,8 @@
-"""A job, as far as the observer reads it."""
+"""A job, as far as the observer reads it, and what is said of it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,6 +14,7 @@ from devctl_observer.judging.model import Base, Meta
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
 EphemeralAccelerationJob = create_namespaced_resource(GROUP, VERSION, KIND, PLURAL)
 
@@ -66,6 +68,26 @@ class Job(Base, frozen=True):
     def going(self) -> bool:
         """Whether it is being deleted."""
         return self.metadata.deletion_timestamp is not None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a job does, why, and what its owner can do about it."""
+
+    phase: Phase
+    reason: str
+    message: str
+    started: datetime | None = None
+    """When its program started, as its node says; None where that is not known."""
+    finished: datetime | None = None
+    exit_code: int | None = None
+    absence: bool = False
+    """Whether it follows from what was not seen, which a cache does not know for certain."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is for ever."""
+        return self.phase in {Phase.SUCCEEDED, Phase.FAILED}
 
 
 def parse_job(obj: Mapping[str, Any]) -> Job:

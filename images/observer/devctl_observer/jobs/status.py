@@ -5,20 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.ephemeral_acceleration_job import Condition, Phase
-from devctl_observer.jobs.deadlines import finished_at, pod_expired, times
+from devctl_observer.jobs.deadlines import (
+    artifacts_condition,
+    finished_at,
+    pod_condition,
+    pod_expired,
+    times,
+)
 from devctl_observer.jobs.endings import judge_absence, judge_end, judge_lost
-from devctl_observer.jobs.expiry import artifacts_condition, pod_condition
-from devctl_observer.jobs.outcome import not_yet
+from devctl_observer.jobs.model import Outcome
 from devctl_observer.jobs.waiting import judge_waiting
+from devctl_observer.judging.clocks import from_text, to_text
 from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition, merge
-from devctl_observer.judging.timestamps import from_text, to_text
+from devctl_observer.judging.pods import node_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from devctl_observer.jobs.observed import Observed
-    from devctl_observer.jobs.outcome import Outcome
     from devctl_observer.judging.clocks import Clocks
 
 OWN = (Condition.SUCCEEDED, Condition.POD_EXPIRED, Condition.ARTIFACTS_EXPIRED)
@@ -76,7 +81,7 @@ def job_status(seen: Observed, clocks: Clocks, users: Sequence[str] = ()) -> dic
         return _whole(seen, kept, finished_at(job), clocks, users)
     outcome = judge(seen, clocks)
     if outcome.ended and not (clocks.agree and (seen.listed or not outcome.absence)):
-        outcome = not_yet(outcome, started=job.started)
+        outcome = _not_yet(outcome, started=job.started)
     finished = _finished(outcome, seen, clocks) if outcome.ended else None
     made = seen.pod is not None or job.status.get("podName")
     told = {
@@ -86,11 +91,23 @@ def job_status(seen: Observed, clocks: Clocks, users: Sequence[str] = ()) -> dic
         "startedAt": _text(_started(outcome, seen, clocks)),
         "finishedAt": _text(finished),
         "podName": seen.pod_name if made else None,
-        "nodeName": _node(seen),
+        # Remembered, since a pod that has gone does not tell any more.
+        "nodeName": (seen.pod and node_of(seen.pod)) or job.status.get("nodeName"),
         "artifactPath": job.spec.output.path if outcome.phase is Phase.SUCCEEDED else None,
         "exitCode": outcome.exit_code if outcome.ended else None,
     }
     return _whole(seen, told, finished, clocks, users)
+
+
+def _not_yet(end: Outcome, *, started: bool) -> Outcome:
+    """What is said of an end while it is not certain when it was."""
+    return Outcome(
+        Phase.RUNNING if started or end.started else Phase.PENDING,
+        "Ending",
+        "the job has ended; that is recorded as soon as the clocks of the observer and of the API "
+        "server agree: if that lasts, ask an administrator to set them",
+        started=end.started,
+    )
 
 
 def _whole(
@@ -141,12 +158,6 @@ def _finished(outcome: Outcome, seen: Observed, clocks: Clocks) -> datetime:
     """When it ended: not before its start, and not in the future; now where nobody knows."""
     first = [_started(outcome, seen, clocks), _made(seen), outcome.finished or clocks.latest]
     return min(max(known for known in first if known), clocks.latest)
-
-
-def _node(seen: Observed) -> str | None:
-    """Where it runs; it is remembered, since a pod that has gone does not tell any more."""
-    spec = seen.pod.spec if seen.pod else None
-    return (spec.nodeName if spec else None) or seen.job.status.get("nodeName")
 
 
 def _made(seen: Observed) -> datetime | None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from devctl.api.ephemeral_acceleration_job import Phase
 from devctl_observer.jobs.endings import started_at
 from devctl_observer.jobs.last_words import shown
-from devctl_observer.jobs.outcome import Outcome, pending
+from devctl_observer.jobs.model import Outcome
 from devctl_observer.judging.conditions import failure
-from devctl_observer.judging.pods import judge_start
+from devctl_observer.judging.pods import ends_at, judge_start, node_of
 from devctl_observer.judging.scheduling import JOB_WORDS
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def judge_waiting(seen: Observed) -> Outcome:
         return (
             Outcome(Phase.RUNNING, "Ending", message)
             if job.started
-            else pending("Deleting", message)
+            else _pending("Deleting", message)
         )
     if pod is None:
         return _without_pod(seen)
@@ -43,12 +43,17 @@ def judge_waiting(seen: Observed) -> Outcome:
         message = (
             f"node `{node}`, where it is to start, does not answer; if that lasts, the job fails"
         )
-        return pending("NodeNotReady", message)
-    if pod.metadata and pod.metadata.deletionTimestamp:
-        return pending("Deleting", "its pod is being deleted; the operator makes another one")
+        return _pending("NodeNotReady", message)
+    if ends_at(pod):
+        return _pending("Deleting", "its pod is being deleted; the operator makes another one")
     verdict = judge_start(pod, seen.around, JOB_WORDS)
     reason = "Creating" if verdict.reason in _CREATING else verdict.reason
-    return pending(reason, shown(verdict.message))
+    return _pending(reason, shown(verdict.message))
+
+
+def _pending(reason: str, message: str) -> Outcome:
+    """It has not started."""
+    return Outcome(Phase.PENDING, reason, message)
 
 
 def _without_pod(seen: Observed) -> Outcome:
@@ -56,22 +61,22 @@ def _without_pod(seen: Observed) -> Outcome:
     if said := failure(job):
         reason = str(said.get("reason") or "ApplyFailed")
         message = shown(str(said.get("message", ""))) or "it cannot be made"
-        return pending(reason, message)
+        return _pending(reason, message)
     if seen.taken:
         message = f"pod `{seen.pod_name}` of an earlier job is still there; it waits for its end"
-        return pending("Deleting", message)
+        return _pending("Deleting", message)
     if job.spec.suspend:
         only = "it has only its volume, so that files can be copied there"
-        return pending("Suspended", f"{only}; then `egpu create {job.metadata.name}`")
-    return pending("NotApplied", "the operator is about to make its pod")
+        return _pending("Suspended", f"{only}; then `egpu create {job.metadata.name}`")
+    return _pending("NotApplied", "the operator is about to make its pod")
 
 
 def _running(pod: Pod, seen: Observed, started: datetime | None) -> Outcome:
-    node = (pod.spec.nodeName if pod.spec else None) or ""
+    node = node_of(pod)
     if _lost(pod, seen):
         message = f"node `{node}` does not answer; if that lasts, the job fails"
         return Outcome(Phase.RUNNING, "NodeNotReady", message, started)
-    if pod.metadata and pod.metadata.deletionTimestamp:
+    if ends_at(pod):
         message = f"its pod is being deleted on node `{node}`"
         return Outcome(Phase.RUNNING, "Ending", message, started)
     return Outcome(Phase.RUNNING, "Running", f"its program runs on node `{node}`", started)
@@ -79,5 +84,5 @@ def _running(pod: Pod, seen: Observed, started: datetime | None) -> Outcome:
 
 def _lost(pod: Pod, seen: Observed) -> str:
     """The node of a pod, if it has one that does not answer."""
-    node = (pod.spec.nodeName if pod.spec else None) or ""
+    node = node_of(pod)
     return "" if node in seen.nodes else node

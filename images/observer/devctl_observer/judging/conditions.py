@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import Condition
-from devctl_observer.judging.timestamps import to_text
+from devctl_observer.judging.clocks import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -54,6 +54,12 @@ def meta_of(metadata: ObjectMeta | None) -> Meta:
     )
 
 
+def is_owned(metadata: ObjectMeta | None, uid: str) -> bool:
+    """Whether an object is a child of that very owner, and not of an earlier one of its name."""
+    owners = (metadata.ownerReferences if metadata else None) or []
+    return any(owner.uid == uid for owner in owners)
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What something does, why, and what its owner can do about it."""

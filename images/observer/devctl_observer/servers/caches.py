@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from devctl.api.labels import DEVSERVER
+from devctl_observer.judging.model import is_owned
 from devctl_observer.judging.pods import Surroundings
 from devctl_observer.servers.status import Observed
-from devctl_observer.watching.children import Owner, is_owned
+from devctl_observer.watching.children import Owner
 from devctl_observer.watching.store import Key, Store
 
 if TYPE_CHECKING:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lightkube.resources.core_v1 import PersistentVolumeClaim
 
 from devctl_observer.control.role_controller import RoleController, soonest
+from devctl_observer.judging.clocks import to_text
+from devctl_observer.judging.model import Transition
 from devctl_observer.servers.deadlines import is_due, next_look
-from devctl_observer.servers.expiry import expire
 from devctl_observer.servers.model import SERVER, Server
-from devctl_observer.servers.refusal import addition
+from devctl_observer.servers.phase import addition
 from devctl_observer.servers.status import OWN, server_status
 from devctl_observer.servers.transitions import transitions
 from devctl_observer.servers.wake import cause, missing
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from devctl_observer.control.cluster_api import ClusterApi
     from devctl_observer.control.process import Process
     from devctl_observer.servers.caches import Caches
     from devctl_observer.servers.status import Observed
     from devctl_observer.watching.store import Key
+
+log = logging.getLogger(__name__)
 
 _DOUBT = 60.0
 """Seconds until a server is looked at again that is due by our clock alone."""
@@ -65,3 +72,27 @@ class ServerController(RoleController[Server]):
         if not name or await self._api.list_now(PersistentVolumeClaim, meta.namespace, name):
             return seen
         return replace(seen, around=replace(seen.around, absent=name))
+
+
+async def expire(api: ClusterApi, server: Server, now: datetime) -> bool:
+    """Delete a server if it is due by our clock and by the API server's, as it is stored now.
+
+    The object is read again first, past the cache; the deletion then holds for that very version.
+
+    Returns:
+        Whether it was deleted.
+    """
+    if not is_due(server, now):
+        return False
+    fresh = await api.read(SERVER, server.metadata)
+    found = fresh.item
+    if found is None or found.metadata.uid != server.metadata.uid:
+        return False
+    meta = found.metadata
+    if not is_due(found, now, fresh.clock) or not await api.delete(SERVER, meta):
+        return False
+    log.info("%s/%s: deleted, its timeToLive is over", meta.namespace, meta.name)
+    message = f"the server was deleted at {to_text(now)}: its timeToLive is over; its files stay"
+    said = Transition("Normal", "Expired", message)
+    await api.tell(SERVER, meta, meta.resource_version, said)
+    return True

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from devctl.api.devserver import Condition
 from devctl.api.durations import parse_duration
+from devctl_observer.judging.clocks import from_text
 from devctl_observer.judging.conditions import TRUE, find
-from devctl_observer.judging.timestamps import from_text
 
 if TYPE_CHECKING:
     from devctl_observer.servers.model import Server
@@ -35,14 +35,11 @@ def expiry(server: Server, now: datetime) -> Expiry | None:
     Nobody's server goes without notice: where its time is over at once, as when `timeToLive` is
     lowered or nobody has looked for a day, it goes when the notice is.
     """
-    lifecycle = server.spec.lifecycle
-    created = server.metadata.creation_timestamp
-    if lifecycle is None or lifecycle.time_to_live is None or created is None:
-        return None
-    if created.tzinfo is None or is_early(server, now):
+    wanted, created = server.spec.lifecycle.time_to_live, server.metadata.creation_timestamp
+    if wanted is None or created is None or created.tzinfo is None or is_early(server, now):
         return None
     try:
-        live = parse_duration(lifecycle.time_to_live)
+        live = parse_duration(wanted)
         at = created + live
     except (ValueError, OverflowError):
         return None
@@ -63,10 +60,10 @@ def _warned(server: Server) -> datetime | None:
 
 def is_early(server: Server, now: datetime) -> bool:
     """Whether a server with an end was created in what a clock takes for the future."""
-    lifecycle, created = server.spec.lifecycle, server.metadata.creation_timestamp
-    if lifecycle is None or lifecycle.time_to_live is None or created is None:
+    wanted, created = server.spec.lifecycle.time_to_live, server.metadata.creation_timestamp
+    if wanted is None or created is None or created.tzinfo is None:
         return False
-    return created.tzinfo is not None and created > now + SKEW
+    return created > now + SKEW
 
 
 def is_due(server: Server, *clocks: datetime) -> bool:

@@ -30,7 +30,7 @@ class ServerSpec(Base, frozen=True):
 
     flavor: str | None = None
     stopped: bool = False
-    lifecycle: Lifecycle | None = None
+    lifecycle: Lifecycle = Lifecycle()
 
 
 class Server(Base, frozen=True):

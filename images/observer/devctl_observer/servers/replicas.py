@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from devctl.api.devserver import Phase
 from devctl_observer.judging.model import Verdict
-from devctl_observer.judging.pods import judge_pod
+from devctl_observer.judging.pods import judge_pod, node_of, own_statuses
 from devctl_observer.judging.refusals import judge_refusal
 
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ class Replica:
 
     def to_status(self, name: str, *, told: bool = True) -> dict[str, object]:
         """An entry of status.replicaStatuses; with a message only where that is to be told."""
-        status = self.pod.status if self.pod else None
-        counts = [s.restartCount for s in (status.containerStatuses if status else None) or []]
+        pod = self.pod
+        counts = [status.restartCount for status in own_statuses(pod)] if pod else []
         entry = {
             "ordinal": self.ordinal,
             "pod": name,
-            "node": (self.pod.spec.nodeName if self.pod and self.pod.spec else None),
-            "ip": status.podIP if status else None,
+            "node": node_of(pod) if pod else None,
+            "ip": pod.status.podIP if pod and pod.status else None,
             "phase": str(self.verdict.phase),
             "reason": self.verdict.reason,
             "message": self.verdict.message[:_LONGEST] if told else "",

@@ -12,16 +12,20 @@ from devctl.api.made_from import read_record
 from devctl.api.occupancy import is_occupied
 from devctl.api.pod_spec import shape
 from devctl_observer.flavors.model import wanted_flavor
+from devctl_observer.judging.clocks import from_text, to_text
 from devctl_observer.judging.conditions import UNKNOWN, condition, find, merge, word
 from devctl_observer.judging.pods import Surroundings, is_refused
 from devctl_observer.judging.refusals import since
-from devctl_observer.judging.timestamps import from_text, to_text
 from devctl_observer.servers.deadlines import expiry
-from devctl_observer.servers.drift import Recorded, drift_condition, recorded
-from devctl_observer.servers.phase import judge_server
-from devctl_observer.servers.refusal import obstacle
+from devctl_observer.servers.drift import (
+    Recorded,
+    advice,
+    drift_condition,
+    recorded,
+    restart_condition,
+)
+from devctl_observer.servers.phase import judge_server, obstacle
 from devctl_observer.servers.replicas import observe_replicas, to_statuses
-from devctl_observer.servers.restart import advice, restart_condition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -163,8 +167,7 @@ def _revision(pod: Pod) -> str:
 
 
 def _expiring(server: Server, deadline: Expiry | None, now: datetime) -> dict[str, Any] | None:
-    lifecycle = server.spec.lifecycle
-    if lifecycle is None or lifecycle.time_to_live is None:
+    if server.spec.lifecycle.time_to_live is None:
         return None
     if deadline is None:
         message = "its age is not known for certain, so it is not deleted; check the clocks"
@@ -177,7 +180,7 @@ def _expiring(server: Server, deadline: Expiry | None, now: datetime) -> dict[st
 
 def _idle(server: Server) -> dict[str, Any] | None:
     """A field that is accepted and does nothing must not pass for one that works."""
-    if server.spec.lifecycle is None or server.spec.lifecycle.idle_timeout is None:
+    if server.spec.lifecycle.idle_timeout is None:
         return None
     message = "idle time is not measured yet: spec.lifecycle.idleTimeout stops nothing"
     return condition(Condition.IDLE, UNKNOWN, "NotMeasured", message)

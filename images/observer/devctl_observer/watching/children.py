@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.api.labels import MANAGED_BY, MANAGER
+from devctl_observer.judging.pods import node_of
 from devctl_observer.watching.store import Key, Store
 
 if TYPE_CHECKING:
@@ -36,12 +37,6 @@ class About(NamedTuple):
     kind: str
     namespace: str
     name: str
-
-
-def is_owned(metadata: ObjectMeta | None, uid: str) -> bool:
-    """Whether an object is a child of that very owner, and not of an earlier one of its name."""
-    owners = (metadata.ownerReferences if metadata else None) or []
-    return any(owner.uid == uid for owner in owners)
 
 
 def subject(about: ObjectReference) -> About:
@@ -91,7 +86,7 @@ class Children:
 
     def owners_on(self, node: str) -> set[Owner]:
         """Whose pods a node has."""
-        pods = (pod for pod in self.pods if pod.spec and pod.spec.nodeName == node)
+        pods = (pod for pod in self.pods if node_of(pod) == node)
         return {owner for pod in pods if (owner := self.owner(pod.metadata))}
 
     def lost_nodes(self) -> frozenset[str]:

@@ -13,7 +13,7 @@ from devctl_observer.control.cluster_api import Fresh
 from devctl_observer.control.process import Clock
 from devctl_observer.jobs.model import JOB, parse_job
 from devctl_observer.jobs.status import OWN
-from devctl_observer.judging.timestamps import from_text, to_text
+from devctl_observer.judging.clocks import from_text, to_text
 from devctl_observer.watching.kept import node_facts, small_pod
 from devctl_observer.watching.store import Key
 from lightkube.resources.core_v1 import Node, PersistentVolumeClaim, Pod

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from devctl.client.client import Client
+    from devctl.client.files.dotgit import Withheld
 
 
 @click.command()
@@ -41,6 +42,7 @@ def cp(client: Client, source: str, target: str, *, include_secrets: bool, overw
         )
     click.echo(done.summary())
     tell_of_secrets(done.secrets)
+    tell_of_git(done.git)
     tell_of_trouble(done.left_out, done.changed)
 
 
@@ -51,6 +53,17 @@ def tell_of_secrets(names: Sequence[str]) -> None:
     if names:
         click.echo(f"left out, as they look like secrets: {named(names)}", err=True)
         click.echo("  --include-secrets sends them too, `devctl cp` a single one", err=True)
+
+
+def tell_of_git(found: Withheld) -> None:
+    """Say what a pod has kept, as it is part of git repositories."""
+    from devctl.client.files.dotgit import FIX  # noqa: PLC0415 - heavy
+    from devctl.client.files.names import named  # noqa: PLC0415
+
+    if found.files:
+        what = f"{found.files:,} file{'s' if found.files > 1 else ''} of git"
+        where = named(found.repositories)
+        click.echo(f"left out: {what} ({where}), which could run programs here; {FIX}", err=True)
 
 
 def tell_of_trouble(left_out: Sequence[str], changed: Sequence[str]) -> None:

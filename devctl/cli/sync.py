@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli import names
-from devctl.cli.cp import tell_of_secrets, tell_of_trouble
+from devctl.cli.cp import tell_of_git, tell_of_secrets, tell_of_trouble
 from devctl.cli.options import connected
 from devctl.cli.progress import transferred
 from devctl.errors import UsageError
@@ -90,6 +90,7 @@ def sync(
     done = once()
     show(done)
     tell_of_secrets(done[0].secrets)
+    tell_of_git(done[0].git)
     tell_of_trouble([what for each in done for what in each.left_out], _changed(done))
 
 
@@ -147,6 +148,7 @@ def _watch(once: Callable[[], Sequence[Synced]], glance: Callable[[], object] | 
         show(done, quiet=not first)
         if first:
             tell_of_secrets(done[0].secrets)
+            tell_of_git(done[0].git)
             click.echo("watching; Ctrl-C ends it", err=True)
         first = False
         for what in (what for each in done for what in each.left_out):

@@ -11,9 +11,11 @@ from devctl.client.files import remote
 from devctl.client.files.arrive import incoming, room
 from devctl.client.files.beneath import beneath
 from devctl.client.files.compare import doubtful, same, same_content
+from devctl.client.files.dotgit import Withheld, within_git
 from devctl.client.files.ignore import Rules
 from devctl.client.files.local import entry
-from devctl.client.files.names import check_name, named, readable, unshowable
+from devctl.client.files.names import named, readable
+from devctl.client.files.offered import offered
 from devctl.client.files.put import put_folder
 from devctl.client.files.record import Known, Record
 from devctl.client.files.synced import CHANGED, DELETED, NEW, Change, Synced
@@ -37,6 +39,7 @@ class _Plan:
     here: dict[str, Entry] = field(default_factory=dict)
     same: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    git: Withheld = field(default_factory=Withheld)
 
 
 def pull(
@@ -62,7 +65,14 @@ def pull(
     if options.delete and not problems:
         _find_gone(root, there, record, options, plan)
     shown = readable(str(local))
-    done = Synced(shown, plan.changes, [], plan.left_out, dry_run=options.dry_run, word="brought")
+    done = Synced(
+        shown,
+        plan.changes,
+        left_out=plan.left_out,
+        dry_run=options.dry_run,
+        word="brought",
+        git=plan.git,
+    )
     if options.dry_run:
         return done
     _bring(place, root, files, plan, done, progress)
@@ -78,16 +88,17 @@ def _wanted(
     if len(names) > MEMBERS:
         raise DevctlError(f"`{place}` holds more than {MEMBERS:,} files", "name a folder in it")
     rules = Rules(root)
-    showable = []
-    for name in names:
-        if rules.ignores(name):
-            continue
-        if why := unshowable(name):
-            plan.left_out.append(f"`{readable(name)}`: its name {why}")
-        else:
-            check_name(name)
-            showable.append(name)
-    found = remote.look(place, showable)
+
+    def ignored(name: str) -> bool:
+        if repository := within_git(name):
+            # One in what is ignored, such as `.venv`, is nothing to tell of.
+            return rules.ignores(repository.rpartition("/")[0], folder=True)
+        return rules.ignores(name)
+
+    offer = offered((name for name in names if not ignored(name)), root)
+    plan.left_out += offer.left_out
+    plan.git = offer.git
+    found = remote.look(place, offer.names)
     files = {
         name: what
         for name, what in found.items()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from devctl.client.files.amounts import sent
+from devctl.client.files.dotgit import Withheld
 
 NEW, CHANGED, DELETED = "new", "changed", "deleted"
 
@@ -49,6 +50,7 @@ class Synced:
         changed: Files that changed while they were read; the next sync has them.
         dry_run: Whether nothing was done, and this is only what would have been.
         word: What was done with files: `sent`, or `brought` here.
+        git: What was not taken from a pod, as it is part of git repositories.
     """
 
     target: str
@@ -58,6 +60,7 @@ class Synced:
     changed: list[str] = field(default_factory=list)
     dry_run: bool = False
     word: str = "sent"
+    git: Withheld = field(default_factory=Withheld)
 
     def summary(self) -> str:
         """One line of it.

@@ -74,6 +74,16 @@ def test_a_folder_comes_back(devctl: Devctl, lab: Homes, tmp_path: Path) -> None
     assert tree(target) == {"model": b"model"}
 
 
+def test_no_git_repository_comes_back(devctl: Devctl, lab: Homes, project: Path) -> None:
+    there = lab.home(0) / "project"
+    (there / ".git" / "hooks").mkdir(parents=True)
+    (there / ".git" / "hooks" / "post-checkout").write_text("evil")
+    found = devctl("sync", "lab", str(project), "--from")
+    assert found.code == 0
+    assert found.stderr.startswith("left out: 1 file of git (`.git`), which could run")
+    assert not (project / ".git").exists()
+
+
 def test_files_that_were_changed_on_both_sides(devctl: Devctl, lab: Homes, project: Path) -> None:
     devctl("sync", "lab", str(project))
     (lab.home(1) / "project" / "train.py").write_text("theirs")

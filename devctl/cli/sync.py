@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli import names
+from devctl.cli.confirm import confirm_deletion
 from devctl.cli.cp import tell_of_git, tell_of_secrets, tell_of_trouble
 from devctl.cli.options import connected
 from devctl.cli.progress import transferred
@@ -31,6 +32,7 @@ _SIGNS = {"new": "+", "changed": "~", "deleted": "-"}
 @click.option("--from", "back", is_flag=True, help="From the server to LOCAL.")
 @click.option("--watch", is_flag=True, help="Go on with each change, until Ctrl-C.")
 @click.option("--delete", is_flag=True, help="Delete there what was synced and is gone here.")
+@click.option("--confirm", is_flag=True, help="With --from: delete many files here unasked.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be done.")
 @click.option("--overwrite", is_flag=True, help="Replace what was changed there, too.")
 @click.option("--replica", type=click.IntRange(0), metavar="K", help="Only this one.")
@@ -46,6 +48,7 @@ def sync(
     back: bool,
     watch: bool,
     delete: bool,
+    confirm: bool,
     dry_run: bool,
     overwrite: bool,
     replica: int | None,
@@ -70,7 +73,12 @@ def sync(
         raise UsageError("--watch does not go with --dry-run", "leave out the one or the other")
     folder = Path(local)
     options = SyncOptions(
-        delete=delete, overwrite=overwrite, dry_run=dry_run, secrets=include_secrets, large=large
+        delete=delete,
+        overwrite=overwrite,
+        dry_run=dry_run,
+        secrets=include_secrets,
+        large=large,
+        may_delete=lambda going: confirm_deletion(going, given=confirm),
     )
 
     def once() -> Sequence[Synced]:
@@ -109,10 +117,13 @@ def show(done: Sequence[Synced], *, quiet: bool = False) -> None:
         if each.changes and each.changes not in shown:
             # Replicas mostly get the same.
             shown.append(each.changes)
-            for change in each.changes[:_SHOWN]:
+            # All that would be deleted here is shown; it comes first.
+            deletions = sum(change.what == "deleted" for change in each.changes)
+            most = max(_SHOWN, deletions if each.dry_run and each.word == "brought" else 0)
+            for change in each.changes[:most]:
                 size = f"  {amount(change.size)}" if change.what != "deleted" else ""
                 click.echo(f"  {_SIGNS[change.what]} {readable(change.path)}{size}", err=True)
-            rest = len(each.changes) - _SHOWN
+            rest = len(each.changes) - most
             if rest > 0:
                 click.echo(f"  … and {rest:,} more", err=True)
         if each.changes or not quiet:

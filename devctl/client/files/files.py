@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from devctl.client.files import copy, pull, remote, sync
 from devctl.client.files.record import Record
 from devctl.client.files.synced import SyncOptions
+from devctl.client.files.volume import volume_of
 from devctl.client.servers import Servers
 from devctl.client.streams.exec_pod import running_pod
 from devctl.errors import UsageError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from devctl.client.files.copy import Copied
     from devctl.client.files.remote import Place
     from devctl.client.files.synced import Synced
-    from devctl.kube.cluster import Cluster
+    from devctl.kube.cluster import Cluster, Object
 
 _HERE, _THERE = 1.0, 3.0
 """Seconds between two looks at a folder here, and at one of a server."""
@@ -48,7 +49,17 @@ class Files:
             DevctlError: It does not run.
         """
         path = remote.absolute(path)
-        about = running_pod(self._cluster, name, replica)["metadata"]
+        return self._place(running_pod(self._cluster, name, replica), path)
+
+    def _lasting(self, name: str, path: str, replica: int) -> Place:
+        """The same, with what tells its volume from all others."""
+        path = remote.absolute(path)
+        pod = running_pod(self._cluster, name, replica)
+        volume = volume_of(self._cluster, pod, path)
+        return self._place(pod, path)._replace(volume=volume)
+
+    def _place(self, pod: Object, path: str) -> Place:
+        about = pod["metadata"]
         return remote.Place(self._cluster, about["namespace"], about["name"], path)
 
     def push(  # noqa: PLR0913 - each is a choice of the caller
@@ -81,7 +92,7 @@ class Files:
             sync.choose(local, options)
         root = local.resolve()
         replicas = self._replicas(name) if replica is None else [replica]
-        places = [self.place(name, path, each) for each in replicas]
+        places = [self._lasting(name, path, each) for each in replicas]
         records = [Record.read(root, place) for place in places]
         selection = sync.choose(
             local,
@@ -123,7 +134,8 @@ class Files:
                 all here is as it was.
         """
         path = remote_folder(local) if path is None else path
-        return pull.pull(self.place(name, path, replica), local, options or SyncOptions(), moved)
+        place = self._lasting(name, path, replica)
+        return pull.pull(place, local, options or SyncOptions(), moved)
 
     def copy(
         self,

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from devctl.client.files.remote import Found, Place
     from devctl.client.files.synced import SyncOptions
 
+_FEW = 10
+"""How many files here are deleted without a question."""
+
 
 @dataclass
 class _Plan:
@@ -64,6 +67,8 @@ def pull(
     _compare(place, root, files, record, options, plan)
     if options.delete and not problems:
         _find_gone(root, there, record, options, plan)
+        # First of all a person is to see what goes.
+        plan.changes.sort(key=lambda change: change.what != DELETED)
     shown = readable(str(local))
     done = Synced(
         shown,
@@ -75,9 +80,10 @@ def pull(
     )
     if options.dry_run:
         return done
+    _see_few_go(root, record, options, plan)
     _bring(place, root, files, plan, done, progress)
     _keep(root, files, done, plan, record)
-    record.write(root, place)
+    record.write()
     return done
 
 
@@ -157,6 +163,21 @@ def _find_gone(
             plan.changes.append(Change(DELETED, name))
         else:
             plan.left_out.append(f"`{readable(name)}`: it is gone there, but was changed here")
+
+
+def _see_few_go(root: Path, record: Record, options: SyncOptions, plan: _Plan) -> None:
+    """See that a person has agreed where many files here are deleted, or all that are known."""
+    going = [change.path for change in plan.changes if change.what == DELETED]
+    if not going:
+        return
+    others = record.files.keys() - going
+    all_go = not any(os.path.lexists(root / name) for name in others)
+    if (len(going) > _FEW or all_go) and not options.may_delete(going):
+        raise UsageError(
+            f"{len(going):,} {'file' if len(going) == 1 else 'files'} here would be deleted:"
+            f" {named(going)}; nothing here was changed",
+            "repeat it with --confirm if that is right, else without --delete; --dry-run shows all",
+        )
 
 
 def _bring(  # noqa: PLR0913, PLR0917 - from where, to where, and what

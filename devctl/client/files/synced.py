@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.client.files.amounts import sent
 from devctl.client.files.dotgit import Withheld
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 NEW, CHANGED, DELETED = "new", "changed", "deleted"
 
@@ -21,6 +24,8 @@ class SyncOptions:
         dry_run: Whether it is only told what would be done.
         secrets: Whether what looks like a secret is sent, too.
         large: Whether files of more than 1 GiB are sent, too.
+        may_delete: Asked before many files here are deleted, or all that earlier syncs have left
+            here; takes their names.
     """
 
     delete: bool = False
@@ -28,6 +33,7 @@ class SyncOptions:
     dry_run: bool = False
     secrets: bool = False
     large: bool = False
+    may_delete: Callable[[Sequence[str]], bool] = lambda _names: False
 
 
 class Change(NamedTuple):

@@ -36,11 +36,11 @@ def here(tmp_path: Path) -> Path:
     return tmp_path / "here"
 
 
-def get(here: Path, **options: bool) -> Synced:
+def get(here: Path, **options: Any) -> Synced:
     return bring(place(PATH), here, SyncOptions(**options))
 
 
-def send(here: Path, **options: bool) -> Synced:
+def send(here: Path, **options: Any) -> Synced:
     how = SyncOptions(**options)
     record = Record.read(here, place(PATH))
     return sync.push(sync.plan(place(PATH), sync.choose(here, how), record, how), how)

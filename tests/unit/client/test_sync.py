@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from typing import TYPE_CHECKING, Any
@@ -36,10 +37,10 @@ class Project:
     def there(self, replica: int = 0) -> Path:
         return self.above / f"lab-{replica}" / "home" / "dev" / "here"
 
-    def push(self, **options: bool) -> list[Synced]:
+    def push(self, **options: Any) -> list[Synced]:
         return list(self.files.push("lab", self.here, options=SyncOptions(**options)))
 
-    def changes(self, **options: bool) -> list[str]:
+    def changes(self, **options: Any) -> list[str]:
         return [f"{each.what} {each.path}" for each in self.push(**options)[0].changes]
 
 
@@ -54,7 +55,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     pods(monkeypatch, above)
 
     def running(_cluster: object, name: str, replica: int = 0) -> dict[str, Any]:
-        return {"metadata": {"name": f"{name}-{replica}", "namespace": NAMESPACE}}
+        pod = f"{name}-{replica}"
+        return {"metadata": {"name": pod, "namespace": NAMESPACE, "uid": f"uid-{pod}"}}
 
     monkeypatch.setattr(client_files, "running_pod", running)
     monkeypatch.setattr(Files, "_replicas", lambda *_: range(2))
@@ -254,9 +256,38 @@ def test_a_record_is_of_two_folders_only(project: Project) -> None:
     kept = Record.read(project.here, one)
     odd = "\udcff\n"
     kept.files[odd] = kept.files["a.py"]
-    kept.write(project.here, one)
+    kept.write()
     assert odd in Record.read(project.here, one).files
     assert kept.files[odd].is_here(entry(project.here, "a.py"))
+
+
+def test_a_record_is_of_one_volume(project: Project) -> None:
+    project.push()
+    one = place("/home/dev/here", "lab-0")
+    assert Record.read(project.here, one._replace(pod="made-again-0")).files
+    assert Record.read(project.here, one._replace(volume="another")).files == {}
+    kept = Record.read(project.here, one._replace(volume=""))
+    kept.write()
+    assert Record.read(project.here, one._replace(volume="")).files == {}
+
+
+@pytest.mark.parametrize("name", ["../a", "/a", "a/../../b", "a//b", "."])
+def test_a_record_with_names_that_lead_elsewhere_is_of_no_use(name: str, project: Project) -> None:
+    project.push()
+    kept = Record.read(project.here, place("/home/dev/here", "lab-0"))
+    kept.files[name] = kept.files["a.py"]
+    kept.write()
+    assert name not in Record.read(project.here, place("/home/dev/here", "lab-0")).files
+
+
+@pytest.mark.parametrize("how", ["version", "about", "files"])
+def test_a_record_of_an_older_release_or_a_broken_one_is_none(how: str, project: Project) -> None:
+    project.push()
+    for file in folder().glob("*.json"):
+        kept = json.loads(file.read_text())
+        kept[how] = {"version": 1, "about": kept["about"][:-1], "files": {"a.py": "x"}}[how]
+        file.write_text(json.dumps(kept))
+    assert Record.read(project.here, place("/home/dev/here", "lab-0")).files == {}
 
 
 def test_a_record_that_cannot_be_kept(

@@ -31,10 +31,10 @@ _SIGNS = {"new": "+", "changed": "~", "deleted": "-"}
 @click.argument("remote", metavar="[REMOTE]", required=False)
 @click.option("--from", "back", is_flag=True, help="From the server to LOCAL.")
 @click.option("--watch", is_flag=True, help="Go on with each change, until Ctrl-C.")
-@click.option("--delete", is_flag=True, help="Delete there what was synced and is gone here.")
-@click.option("--confirm", is_flag=True, help="With --from: delete many files here unasked.")
+@click.option("--delete", is_flag=True, help="Delete what was synced, and is gone where it came from.")
+@click.option("--confirm", is_flag=True, help="Delete many files here, too, unasked.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be done.")
-@click.option("--overwrite", is_flag=True, help="Replace what was changed there, too.")
+@click.option("--overwrite", is_flag=True, help="Replace what was changed on the other side, too.")
 @click.option("--replica", type=click.IntRange(0), metavar="K", help="Only this one.")
 @click.option("--include-secrets", is_flag=True, help="Send .env files, keys and tokens too.")
 @click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
@@ -57,9 +57,9 @@ def sync(
 ) -> None:
     """Send what has changed in the folder LOCAL to a server, or bring it back.
 
-    Of a git work tree what git would list goes, else all but by-products; `.gitignore` and
-    `.devctlignore` are heeded. It goes to every replica's home, into REMOTE, else a folder of the
-    same name. What was changed on the other side is not replaced.
+    What git would list goes, or all but by-products, as `.gitignore` and `.devctlignore` say; to
+    every replica's home, into REMOTE, else a folder of the same name. What was changed on the other
+    side is not replaced.
 
     \b
     Examples:

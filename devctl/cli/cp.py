@@ -8,7 +8,7 @@ import click
 
 from devctl.cli.options import connected
 from devctl.cli.progress import transferred
-from devctl.cli.screen import printable
+from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,8 +74,8 @@ def tell_of_trouble(left_out: Sequence[str], changed: Sequence[str]) -> None:
         changed: Files that changed while they were read.
     """
     for what in left_out:
-        click.echo(f"left out: {printable(what)}", err=True)
+        click.echo(f"left out: {one_line(what)}", err=True)
     for what in changed:
-        click.echo(f"changed while it was read: {printable(what)}", err=True)
+        click.echo(f"changed while it was read: {one_line(what)}", err=True)
     if left_out or changed:
         click.get_current_context().exit(1)

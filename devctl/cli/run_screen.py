@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import click
 
 from devctl.cli.options import command
 from devctl.cli.rank_output import RankOutput
-from devctl.cli.screen import printable
+from devctl.text import on_screen, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,10 +112,11 @@ def _report(run: Run, outcome: Outcome) -> int:
     # Of a single rank they are the last lines on the screen already.
     if len(run.records) > 1 and first and outcome.last_lines:
         _say(f"the last lines of rank {first.rank}, which failed first:")
-        lines = b"".join(b"  " + line + b"\n" for line in outcome.last_lines)
+        shown = on_screen if sys.stderr.isatty() else bytes
+        lines = b"".join(b"  " + shown(line) + b"\n" for line in outcome.last_lines)
         click.echo(lines, nl=False, err=True)
     raise failure
 
 
 def _say(text: str) -> None:
-    click.echo(printable(text), err=True)
+    click.echo(one_line(text), err=True)

@@ -13,6 +13,7 @@ from devctl.cli.cp import tell_of_git, tell_of_secrets, tell_of_trouble
 from devctl.cli.options import connected
 from devctl.cli.progress import transferred
 from devctl.errors import UsageError
+from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +32,7 @@ _SIGNS = {"new": "+", "changed": "~", "deleted": "-"}
 @click.argument("remote", metavar="[REMOTE]", required=False)
 @click.option("--from", "back", is_flag=True, help="From the server to LOCAL.")
 @click.option("--watch", is_flag=True, help="Go on with each change, until Ctrl-C.")
-@click.option("--delete", is_flag=True, help="Delete what was synced, and is gone where it came from.")
+@click.option("--delete", is_flag=True, help="Delete what was synced, and is gone at its origin.")
 @click.option("--confirm", is_flag=True, help="Delete many files here, too, unasked.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be done.")
 @click.option("--overwrite", is_flag=True, help="Replace what was changed on the other side, too.")
@@ -165,4 +166,4 @@ def _watch(once: Callable[[], Sequence[Synced]], glance: Callable[[], object] | 
         for what in (what for each in done for what in each.left_out):
             if what not in told:
                 told.add(what)
-                click.echo(f"left out: {what}", err=True)
+                click.echo(f"left out: {one_line(what)}", err=True)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.errors import DevctlError
+from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,7 +112,7 @@ def parse(listed: bytes) -> list[Record]:
             if int(count) < 0 or len(argv) != int(count):
                 raise ValueError(count)  # noqa: TRY301 - a record that is cut off is one of several
             ended = int(code) if fate == "ended" else None
-            found.append(Record(run, fate, ended, int(started), folder, argv))
+            found.append(Record(readable(run), fate, ended, int(started), folder, argv))
     except ValueError as error:
         raise DevctlError(
             "the list of runs cannot be read", "see `~/.devctl/runs` with `devctl ssh`"

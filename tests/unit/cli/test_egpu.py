@@ -24,10 +24,12 @@ from unit.client.fake_cluster import NOW, FakeApi, ago, event
 from unit.client.job_things import CLAIMS, JOBS, KEY, PODS, claim, job, suspended, user
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from syrupy.assertion import SnapshotAssertion
 
+    from unit.cli.conftest import Tty
     from unit.cli.egpu_program import Egpu
 
 __all__ = ["egpu"]
@@ -194,6 +196,16 @@ def test_logs(api: FakeApi, egpu: Egpu) -> None:
     api.add(JOBS, job("my-job", "Running"))
     api.add(PODS, user("ephemeralaccelerationjob-my-job") | {"log": "one\ntwo\n"})
     assert egpu("logs", "my-job").stdout == "one\ntwo\n"
+
+
+def test_logs_on_a_terminal(api: FakeApi, egpu: Egpu, tty: Callable[[], Tty]) -> None:
+    said = "\x1b[32mgreen\x1b[m\x1b]52;c;bHMK\x07\x1b[2J\n"
+    api.add(JOBS, job("my-job", "Running"))
+    api.add(PODS, user("ephemeralaccelerationjob-my-job") | {"log": said})
+    assert egpu("logs", "my-job").stdout == said
+    screen = tty()
+    egpu("logs", "my-job")
+    assert screen.written() == b"\x1b[32mgreen\x1b[m\n"
 
 
 def test_delete_keeps_the_volume_and_says_until_when(api: FakeApi, egpu: Egpu) -> None:

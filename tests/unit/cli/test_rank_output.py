@@ -16,7 +16,7 @@ from devctl.client.runs.tail import Tail
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from unit.cli.conftest import Terminal
+    from unit.cli.conftest import Terminal, Tty
 
 TORCHRUN = b"""
 ============================================================
@@ -65,6 +65,29 @@ def test_a_progress_bar_is_a_line_for_each_of_its_states() -> None:
 
 def test_a_single_rank_is_passed_on() -> None:
     assert shown([0], [(0, b"\r10%"), (0, b"\xff\x00")]) == b"\r10%\xff\x00"
+
+
+def test_on_a_terminal_it_is_what_that_may_get(tty: Callable[[], Tty]) -> None:
+    screen = tty()
+    said = b"\x1b]52;c;bHMK\x07\x1b[31mred\x1b[2J\r 10%"
+    output = RankOutput([0])
+    for piece in (said[:3], said[3:], b"\n"):
+        output.add(0, piece)
+    output.end(0)
+    assert screen.written() == b"\x1b[31mred\r 10%\n\x1b[0m"
+
+
+def test_on_a_terminal_a_colour_is_that_of_its_line(
+    tty: Callable[[], Tty], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    screen = tty()
+    output = RankOutput([0, 1])
+    output.add(0, b"\x1b[31mred\x1b]0;x")
+    output.add(1, b"plain\n")
+    output.add(0, b"\x07\nnext\x1b")
+    output.end_all()
+    assert screen.written() == b"[1] plain\n[0] \x1b[31mred\x1b[0m\n[0] next\n"
 
 
 def test_numbers_are_in_columns() -> None:

@@ -34,6 +34,42 @@ if TYPE_CHECKING:
 MESSAGE = "no node has enough free `nvidia.com/gpu`; wait until others stop\n\x1b[31m"
 
 
+EVIL = "\x1b]52;c;bHMK\x07\x9b2J\n\x1b[31m"
+"""Writes the clipboard and wipes the screen."""
+LOOKS = [
+    "list -o wide",
+    "list -o json",
+    "list -o yaml",
+    "status",
+    "status evil",
+    "describe evil",
+    "describe evil -o json",
+    "describe evil -o yaml",
+    "events",
+    "events -o json",
+    "events -o yaml",
+    "exec evil -- true",
+    "start evil --wait --timeout 1s",
+]
+
+
+@pytest.mark.parametrize("line", LOOKS)
+def test_no_word_of_a_status_or_an_event_reaches_the_terminal_raw(
+    line: str, api: FakeApi, devctl: Devctl
+) -> None:
+    thing = server("evil", "Failed", reason=EVIL, message=EVIL, spec={"owner": EVIL, "image": EVIL})
+    thing["status"] |= {"phase": EVIL, "startedAt": EVIL}
+    thing["status"]["conditions"][0]["type"] = "Ready"
+    api.add(SERVERS, thing)
+    api.add(EVENTS, event("DevServer/evil", EVIL, EVIL))
+    found = devctl(*line.split())
+    shown = (found.stdout + found.stderr).replace("\n", "")
+    assert shown.isprintable()
+    assert "52;c;bHMK" in shown
+    if "json" in line:
+        assert EVIL in repr(json.loads(found.stdout)).encode().decode("unicode_escape")
+
+
 @pytest.fixture
 def several(api: FakeApi) -> FakeApi:
     api.add(SERVERS, server("lab", expiresAt="2026-01-03T12:00:00Z", spec={"flavor": ""}))

@@ -124,7 +124,7 @@ def _warnings(server: Server) -> Iterator[tuple[str, str]]:
 def _mode(server: Server) -> str:
     if server.mode != "distributed":
         return server.mode
-    backend = server.spec.get("distributed", {}).get("backend", "nccl")
+    backend = (server.spec.get("distributed") or {}).get("backend", "nccl")
     return f"distributed: {server.size} pods of {server.processes}, {backend}"
 
 

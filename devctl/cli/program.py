@@ -102,7 +102,7 @@ def _reason(error: OSError) -> str:
 
 def _say(lines: list[str]) -> None:
     # What click says may be several lines.
-    for line in [part for line in lines for part in line.split("\n")]:
-        click.echo(readable(line.expandtabs()), err=True)
+    for part in (part for line in lines for part in line.split("\n")):
+        click.echo(readable(part.expandtabs()), err=True)
     if wants_traceback():
         traceback.print_exc()

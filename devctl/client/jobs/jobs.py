@@ -169,8 +169,7 @@ class Jobs:
         concerned = (
             event
             for event in found
-            if (event.raw["involvedObject"].get("kind"), event.raw["involvedObject"].get("name"))
-            in about
+            if (event.object.get("kind"), event.object.get("name")) in about
         )
         return sorted(concerned, key=lambda event: event.at)
 

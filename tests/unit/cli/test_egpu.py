@@ -20,7 +20,7 @@ from devctl.client.events import Event
 from devctl.client.jobs.job import Job
 from devctl.kube.cluster import Cluster
 from unit.cli.egpu_program import egpu
-from unit.client.fake_cluster import NOW, FakeApi, ago, event
+from unit.client.fake_cluster import NOW, FakeApi, Thing, ago, event
 from unit.client.job_things import CLAIMS, JOBS, KEY, PODS, claim, job, suspended, user
 
 if TYPE_CHECKING:
@@ -116,6 +116,42 @@ def test_lists(output: str, api: FakeApi, egpu: Egpu, snapshot: SnapshotAssertio
     api.add(JOBS, job("sample", "Succeeded", artifactPath="/artifacts/output.json"))
     api.add(JOBS, job("waits", "Pending", reason="Unschedulable", message=MESSAGE))
     assert egpu("list", "-o", output).stdout == snapshot
+
+
+def newer() -> Thing:
+    """A job as a newer release could have it."""
+    thing = job("my-job", "Checkpointing", reason="LowCarbon", message="until it is windy")
+    thing["status"] |= {"startedAt": "some day", "finishedAt": "never", "conditions": [{"odd": 1}]}
+    thing["spec"] |= {"resources": {"gpu": "half"}, "colour": "green"}
+    return thing
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("list -o wide", "Checkpointing"),
+        ("list -o yaml", "colour: green"),
+        ("get my-job", "Phase:        Checkpointing (LowCarbon)\n"),
+        ("get my-job -o json", '"Checkpointing"'),
+    ],
+)
+def test_what_a_newer_release_says_is_shown_as_it_is(
+    line: str, said: str, api: FakeApi, egpu: Egpu
+) -> None:
+    api.add(JOBS, newer())
+    api.add("events", {**event("EphemeralAccelerationJob/my-job"), "type": "Delightful"})
+    found = egpu(*line.split())
+    assert (found.code, found.stderr) == (0, "")
+    assert said in found.stdout
+
+
+def test_a_phase_of_a_newer_release_ends_no_wait(api: FakeApi, egpu: Egpu) -> None:
+    api.add(JOBS, newer())
+    ended = job("my-job", "Succeeded")["status"]
+    api.then.append(lambda: api.things[KEY].update(status=ended))
+    found = egpu("watch", "my-job")
+    assert (found.code, found.stdout) == (0, "ephemeralaccelerationjob/my-job succeeded\n")
+    assert "my-job: Checkpointing (LowCarbon): until it is windy" in found.stderr
 
 
 def test_an_empty_list_says_what_to_do(egpu: Egpu) -> None:

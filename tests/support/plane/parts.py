@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 OPERATOR_PORT, RUNNER_PORT, OBSERVER_PORT = 6789, 8082, 6790
 # A process that is alone has nobody to wait for: a dead one's lease would keep it for 15 s.
 _ELECTION = "--leader-elect"
-_BIN = {"ansible-runner": "client", "devctl-runnerd": "daemon"}
+_BIN = {"ansible-runner": "client", "devctl-runnerd": "daemon.__main__"}
 
 
 def is_ready(port: int, address: str = "127.0.0.1") -> bool:

@@ -1,20 +1,11 @@
-"""What the daemon needs to know of processes, from /proc."""
+"""How a process is ended with all that it has started."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 from pathlib import Path
-
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None)
-
-
-def die_with_parent() -> None:
-    """End this process when the one that forked it ends."""
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def descendants(pid: int) -> set[int]:
@@ -49,9 +40,3 @@ def kill_tree(pid: int) -> None:
 def _signal(pid: int, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, number)
-
-
-def resident_bytes() -> int:
-    """The memory that this process holds."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")

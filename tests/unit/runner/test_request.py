@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from devctl_runner.protocol import INVENTORY, Run, UnsupportedError, parse, read_inputs
+from devctl_runner.runs.request import INVENTORY, Run, UnsupportedError, parse, read_inputs
 
 FORM = ["--role", "devserver", "--roles-path", "/r/", "--hosts", "localhost", "-i", "7"]
 ROLE = ["run", "/d", "--rotate-artifacts", "3", *FORM]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,33 @@ class Run:
         role = {"name": self.role, "rolespec_validate": False}
         tasks = [{"ansible.builtin.import_role": role}]
         return [{"hosts": self.hosts, "gather_facts": self.gather_facts, "tasks": tasks}]
+
+
+def understand(message: bytes, own: Mapping[str, str]) -> tuple[Run, Inputs]:
+    """What a client asks for.
+
+    Raises:
+        UnsupportedError: The stock runner has to do it.
+        ValueError: The message is not one of client.request's.
+        IndexError: Likewise.
+        OSError: The run's folder cannot be read.
+    """
+    argv, cwd, environment = split(message)
+    run = parse(argv, cwd)
+    return run, read_inputs(run, environment, own)
+
+
+def split(message: bytes) -> tuple[list[str], str, dict[str, str]]:
+    """Arguments, folder and environment of a client.
+
+    Raises:
+        ValueError: The message is not one of client.request's.
+        IndexError: Likewise.
+    """
+    count, *words = [os.fsdecode(word) for word in message.split(b"\0")]
+    number = int(count)
+    pairs = (word.partition("=") for word in words[number + 1 :])
+    return words[:number], words[number], {name: value for name, _, value in pairs}
 
 
 def parse(argv: Sequence[str], cwd: str) -> Run:

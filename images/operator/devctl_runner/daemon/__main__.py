@@ -1,4 +1,4 @@
-"""devctl-runnerd: the process that stays warm, takes runs and forks one process for each."""
+"""The daemon's start, and how it hands itself over to its next process."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from devctl_runner import figures, paths
-from devctl_runner.ansible_internals import IncompatibleError
-from devctl_runner.files import Files, sources, watched_roles
-from devctl_runner.loop import Loop
-from devctl_runner.warm import warm_up
+from devctl_runner import paths
+from devctl_runner.daemon import figures
+from devctl_runner.daemon.files import Files, sources, watched_roles
+from devctl_runner.daemon.loop import Loop
+from devctl_runner.runs.ansible_internals import IncompatibleError
+from devctl_runner.runs.warm import warm_up
 
 if TYPE_CHECKING:
-    from devctl_runner.warm import Warm
+    from devctl_runner.runs.warm import Warm
 
 # How a daemon hands itself over to its next process.
 _LISTENERS = "DEVCTL_RUNNER_LISTENERS"

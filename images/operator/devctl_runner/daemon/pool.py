@@ -15,16 +15,15 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from devctl_runner.entry import UNABLE
+from devctl_runner.runs.serve import DONE, UNABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from devctl_runner.entry import Job
-    from devctl_runner.events import Progress
+    from devctl_runner.daemon.job import Job
+    from devctl_runner.runs.events import Progress
 
 IDLE_SECONDS = 5.0
-DONE = b"done"
 
 
 @dataclass(eq=False)

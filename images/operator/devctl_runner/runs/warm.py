@@ -19,14 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from devctl_runner import ansible_internals
-from devctl_runner.in_process import actions, work_in_process
-from devctl_runner.protocol import INVENTORY
+from devctl_runner.runs import ansible_internals
+from devctl_runner.runs.request import INVENTORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from devctl_runner.ansible_internals import Ansible
+    from devctl_runner.runs.ansible_internals import Ansible
 
 # What ansible-runner sets for each run.
 _SETTINGS = {
@@ -51,6 +50,12 @@ class Warm:
     """What the loader has read."""
     settings: Mapping[str, str]
     """What ansible-runner adds to a run's environment."""
+    forked: list[str]
+    """The actions of this process's tasks that got a process of their own, as Ansible gives each.
+
+    Such a task may have done anything. Those in DEVCTL_RUNNER_IN_PROCESS are known to leave nothing
+    behind: they are done in the run's process, for which a second fork only costs.
+    """
 
 
 def warm_up(roles: Iterable[Path], folder: Path) -> Warm:
@@ -81,9 +86,11 @@ def warm_up(roles: Iterable[Path], folder: Path) -> Warm:
     playbook = folder / "throwaway"
     ansible = ansible_internals.begin(inventory, _POLL_SECONDS)
     # A change that no look at names could tell fails here, and no run.
-    work_in_process({_TRIAL})
+    forked: list[str] = []
+    ansible_internals.work_in_process({_TRIAL}, forked.append)
     _throw_away(ansible, playbook, tasks=[{_TRIAL: {}}])
-    work_in_process(actions())
+    known = os.environ.get("DEVCTL_RUNNER_IN_PROCESS", "").split()
+    ansible_internals.work_in_process(known, forked.append)
     for role in roles:
         try:
             _throw_away(ansible, playbook, roles=[{"role": str(role), "when": False}])
@@ -94,7 +101,7 @@ def warm_up(roles: Iterable[Path], folder: Path) -> Warm:
     # The last task's process, which would stay a zombie for as long as the daemon lives.
     for process in multiprocessing.active_children():
         process.join(_JOIN_SECONDS)
-    warm = Warm(ansible, ansible_internals.files_read(ansible), settings)
+    warm = Warm(ansible, ansible_internals.files_read(ansible), settings, forked)
     gc.collect()
     gc.freeze()
     return warm

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import random
@@ -14,40 +15,53 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from uuid import uuid4
 
-from devctl_runner import ansible_internals, paths
-from devctl_runner.entry import UNABLE, understand
-from devctl_runner.events import Recorder
-from devctl_runner.in_process import forget, is_unspoilt
-from devctl_runner.pool import DONE
-from devctl_runner.poster import Poster
-from devctl_runner.processes import die_with_parent
+from devctl_runner import paths
+from devctl_runner.runs import ansible_internals
+from devctl_runner.runs.events import Poster, Recorder
+from devctl_runner.runs.request import understand
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Mapping
 
-    from devctl_runner.entry import Job
-    from devctl_runner.events import Progress
-    from devctl_runner.protocol import Inputs, Run
-    from devctl_runner.warm import Warm
+    from devctl_runner.runs.events import Progress
+    from devctl_runner.runs.request import Inputs, Run
+    from devctl_runner.runs.warm import Warm
 
 # A process that has done so many makes room for a new one, whatever its memory has come to.
 _MOST_RUNS = 50
 
+DONE = b"done"
+"""What such a process says when it may be given another run."""
 
-def serve(first: Job, warm: Warm, own: Mapping[str, str], channel: socket.socket) -> NoReturn:
-    """Do a run, and those that come after it over the channel; then end this process."""
+UNABLE = 250
+"""Exit status of a run that failed before its first event, through no fault of the role's."""
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
+
+
+def serve(
+    message: bytes, progress: Progress, warm: Warm, own: Mapping[str, str], channel: socket.socket
+) -> NoReturn:
+    """Do a run, and those that come after it over the channel; then end this process.
+
+    Args:
+        message: What a client asks for.
+        progress: Where the daemon looks how far a run is.
+        warm: What runs take over.
+        own: The environment that the daemon began with.
+        channel: To the daemon.
+    """
     status = UNABLE
-    progress = first.progress
     try:
         detach()
-        message = first.message
         for more in reversed(range(_MOST_RUNS)):
             status = UNABLE
             one, inputs = understand(message, own)
-            forget()
+            warm.forked.clear()
             status = run(one, inputs, warm, progress)
-            if status or not more or not one.role or not is_unspoilt():
+            if status or not more or not one.role or warm.forked:
                 break
             channel.send(DONE)
             message = channel.recv(paths.MESSAGE_BYTES)
@@ -80,7 +94,7 @@ def run(run: Run, inputs: Inputs, warm: Warm, progress: Progress) -> int:
 
 def detach() -> None:
     """Forget what belongs to the daemon."""
-    die_with_parent()
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # it ends with the daemon
     os.setsid()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)

@@ -1,23 +1,88 @@
-"""What the daemon says to the operator for a run that cannot report any more."""
+"""A run from the daemon's side: what its client is told, and what is reported in its place."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import time
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from devctl_runner import job, paths
-from devctl_runner.poster import Poster
+from devctl_runner import paths
+from devctl_runner.runs.events import Poster, Progress
+from devctl_runner.runs.request import Inputs, Run, UnsupportedError, understand
+from devctl_runner.runs.serve import prepare
 
 if TYPE_CHECKING:
-    from devctl_runner.entry import Job
-    from devctl_runner.events import Progress
+    import socket
+    from collections.abc import Mapping
+
+INCOMPATIBLE = "incompatible"
+"""Why every run goes to the stock runner where Ansible could not be warmed up."""
 
 TIMED_OUT = 254  # as the stock runner has it
+
+_OUTPUT_CHARACTERS = 20_000
 _HOST = "localhost"
+
+
+@dataclass(eq=False)
+class Job:
+    """A run that waits or goes on."""
+
+    client: socket.socket
+    message: bytes
+    run: Run
+    inputs: Inputs
+    since: float = field(default_factory=time.monotonic)
+    pid: int = 0
+    deadline: float = float("inf")
+    progress: Progress = field(default_factory=Progress)
+    result: str = ""
+    status: int = 0
+
+
+def read(client: socket.socket, own: Mapping[str, str], *, warm: bool) -> Job | None:
+    """The run that a client asks for; none if it is refused, which the client then knows.
+
+    Args:
+        client: Its message is there to be read.
+        own: The environment that the daemon began with.
+        warm: Whether any run can be done.
+    """
+    try:
+        message = client.recv(paths.MESSAGE_BYTES)
+        if not warm:
+            answer(client, f"fallback {INCOMPATIBLE}")
+            return None
+        run, inputs = understand(message, own)
+        client.send(paths.ACCEPTED)
+    except UnsupportedError as error:
+        answer(client, f"fallback {error}")
+    except (OSError, ValueError, IndexError):
+        answer(client, "fallback unreadable")
+    else:
+        return Job(client, message, run, inputs)
+    return None
+
+
+def answer(client: socket.socket, message: str) -> None:
+    """The last word to a client."""
+    with contextlib.suppress(OSError):
+        client.send(message.encode(errors="replace"))
+    client.close()
+
+
+def output(run: Run) -> str:
+    """The end of what a run printed."""
+    try:
+        text = (run.artifacts / "stdout").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return text[-_OUTPUT_CHARACTERS:]
 
 
 def failure(message: str, progress: Progress) -> list[str]:
@@ -55,7 +120,7 @@ def explain(result: str, status: int) -> str:
 def report(entry: Job, message: str) -> None:
     """Say in a run's place that it failed, in a process of its own: the operator may be slow."""
     with contextlib.suppress(OSError):
-        job.prepare(entry.run)
+        prepare(entry.run)
         with (entry.run.artifacts / "stdout").open("a", encoding="utf-8") as file:
             file.write(f"{message}\n")
         (entry.run.artifacts / "rc").write_text(str(TIMED_OUT), encoding="ascii")

@@ -7,18 +7,19 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
-from devctl_runner import figures, job, paths
-from devctl_runner.entry import UNABLE, Job, answer, output, read
-from devctl_runner.pool import Pool
-from devctl_runner.processes import kill_tree
-from devctl_runner.report import TIMED_OUT, explain, report
-from devctl_runner.scraper import Scraper
+from devctl_runner import paths
+from devctl_runner.daemon import figures
+from devctl_runner.daemon.figures import Scraper
+from devctl_runner.daemon.job import TIMED_OUT, Job, answer, explain, output, read, report
+from devctl_runner.daemon.pool import Pool
+from devctl_runner.daemon.processes import kill_tree
+from devctl_runner.runs.serve import UNABLE, serve
 
 if TYPE_CHECKING:
     from socket import socket
 
-    from devctl_runner.files import Files
-    from devctl_runner.warm import Warm
+    from devctl_runner.daemon.files import Files
+    from devctl_runner.runs.warm import Warm
 
 _TICK_SECONDS = 1.0
 
@@ -92,7 +93,9 @@ class Loop:
         entry.since, entry.deadline = now, now + paths.timeout()
         self.running.add(entry)
         if not self.pool.hand_on(entry):
-            self.pool.fork(entry, lambda channel: job.serve(entry, warm, self.own, channel))
+            self.pool.fork(
+                entry, lambda channel: serve(entry.message, entry.progress, warm, self.own, channel)
+            )
 
     def end_overdue(self) -> None:
         """Kill what takes too long; the operator has no limit of its own."""

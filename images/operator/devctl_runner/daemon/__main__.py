@@ -16,7 +16,7 @@ from devctl_runner import paths
 from devctl_runner.daemon import figures
 from devctl_runner.daemon.files import Files, sources, watched_roles
 from devctl_runner.daemon.loop import Loop
-from devctl_runner.runs.ansible_internals import IncompatibleError
+from devctl_runner.runs.compatibility import IncompatibleError
 from devctl_runner.runs.warm import warm_up
 
 if TYPE_CHECKING:

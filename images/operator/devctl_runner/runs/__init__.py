@@ -2,7 +2,8 @@
 
 request            what is asked of it
 warm               what it takes over: Ansible, imported and used once
-ansible_internals  where that leans on what Ansible promises to nobody
+compatibility      whether Ansible has all that it promises to nobody and that is needed here
+ansible_internals  the only place where that is used
 events             what the operator is told of a run
 serve              a run, and those that come after it
 """

@@ -12,11 +12,10 @@ import signal
 import sys
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 from uuid import uuid4
 
 from devctl_runner import paths
-from devctl_runner.runs import ansible_internals
 from devctl_runner.runs.events import Poster, Recorder
 from devctl_runner.runs.request import understand
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Mapping
 
+    from devctl_runner.runs.ansible_internals import Ansible
     from devctl_runner.runs.events import Progress
     from devctl_runner.runs.request import Inputs, Run
     from devctl_runner.runs.warm import Warm
@@ -59,9 +59,8 @@ def serve(
         for more in reversed(range(_MOST_RUNS)):
             status = UNABLE
             one, inputs = understand(message, own)
-            warm.forked.clear()
             status = run(one, inputs, warm, progress)
-            if status or not more or not one.role or warm.forked:
+            if status or not more or not one.role or warm.ansible.forked:
                 break
             channel.send(DONE)
             message = channel.recv(paths.MESSAGE_BYTES)
@@ -82,11 +81,11 @@ def run(run: Run, inputs: Inputs, warm: Warm, progress: Progress) -> int:
         # What a crash prints; the daemon's own output is the pod's log.
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
-        variables = enter(run, inputs, warm)
-        encoder = ansible_internals.display_callback().AnsibleJSONEncoderLocal
+        enter(run, inputs, warm)
+        encoder = warm.ansible.callback.AnsibleJSONEncoderLocal
         post = Poster(inputs.event_socket, inputs.event_path)
         with contextlib.closing(post):
-            status = play(run, warm, variables, Recorder(file, post, progress, encoder))
+            status = play(run, warm.ansible, Recorder(file, post, progress, encoder))
     (folder / "rc").write_text(str(status), encoding="ascii")
     (folder / "status").write_text("failed" if status else "successful", encoding="ascii")
     return status
@@ -117,8 +116,8 @@ def prepare(run: Run) -> Path:
     return folder
 
 
-def enter(run: Run, inputs: Inputs, warm: Warm) -> Any:
-    """Take on the run's environment and folder; returns its variables, with nobody else's facts."""
+def enter(run: Run, inputs: Inputs, warm: Warm) -> None:
+    """Take on the run's environment, folder and variables."""
     os.environ.clear()
     os.environ.update({**inputs.environment, **warm.settings})
     if run.role:
@@ -127,31 +126,25 @@ def enter(run: Run, inputs: Inputs, warm: Warm) -> Any:
     project.mkdir(exist_ok=True)
     os.chdir(project)
     extra = run.directory / "env" / "extravars"
-    return ansible_internals.new_variables(
-        warm.ansible,
-        warm.files,
+    warm.ansible.begin_run(
         extra=extra if extra.exists() else None,
         roles_path=run.roles_path if run.role else "",
         verbosity=run.verbosity,
     )
 
 
-def play(run: Run, warm: Warm, variables: Any, recorder: Recorder) -> int:
+def play(run: Run, ansible: Ansible, recorder: Recorder) -> int:
     """Run the role or playbook; returns the exit status of ansible-playbook."""
-    events = ansible_internals.display_callback().event_context
+    events = ansible.callback.event_context
     events.dump_begin = lambda _: recorder.begin(events.get_begin_dict())
     events.dump_end = lambda _: recorder.end()
-    sys.stdout = sys.stderr = recorder
-    playbook = Path(run.playbook)
-    if run.role:
+    with contextlib.redirect_stdout(recorder), contextlib.redirect_stderr(recorder):
+        if not run.role:
+            ansible.add_plugins_beside(Path(run.playbook))
+            return ansible.run_playbook(Path(run.playbook))
         playbook = run.directory / "project" / uuid4().hex
         playbook.write_text(json.dumps(run.play()), encoding="utf-8")
-    else:
-        ansible_internals.add_plugins_beside(playbook)
-    try:
-        return ansible_internals.run_playbook(playbook, warm.ansible, variables)
-    finally:
-        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
-        if run.role:
-            with contextlib.suppress(OSError):
-                playbook.unlink()
+        try:
+            return ansible.run_playbook(playbook)
+        finally:
+            playbook.unlink(missing_ok=True)

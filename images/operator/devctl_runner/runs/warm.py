@@ -7,6 +7,7 @@ initialisation (command line, vault, collection finder) is made here once; a run
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import importlib.util
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from devctl_runner.runs import ansible_internals
+from devctl_runner.runs.compatibility import check
 from devctl_runner.runs.request import INVENTORY
 
 if TYPE_CHECKING:
@@ -46,16 +47,8 @@ class Warm:
     """What a run takes over."""
 
     ansible: Ansible
-    files: Mapping[str, Any]
-    """What the loader has read."""
     settings: Mapping[str, str]
     """What ansible-runner adds to a run's environment."""
-    forked: list[str]
-    """The actions of this process's tasks that got a process of their own, as Ansible gives each.
-
-    Such a task may have done anything. Those in DEVCTL_RUNNER_IN_PROCESS are known to leave nothing
-    behind: they are done in the run's process, for which a second fork only costs.
-    """
 
 
 def warm_up(roles: Iterable[Path], folder: Path) -> Warm:
@@ -80,17 +73,17 @@ def warm_up(roles: Iterable[Path], folder: Path) -> Warm:
     inventory = folder / "hosts"
     inventory.write_text(INVENTORY, encoding="utf-8")
 
-    ansible_internals.check()  # imports Ansible, which reads the settings above
+    check()  # imports Ansible, which reads the settings above
+    from devctl_runner.runs.ansible_internals import Ansible  # noqa: PLC0415 - may be imported now
+
     modules = os.environ.get("DEVCTL_RUNNER_PRELOAD", "").split()
     prepare = [getattr(importlib.import_module(name), "prepare", None) for name in modules]
     playbook = folder / "throwaway"
-    ansible = ansible_internals.begin(inventory, _POLL_SECONDS)
+    ansible = Ansible(inventory, _POLL_SECONDS)
     # A change that no look at names could tell fails here, and no run.
-    forked: list[str] = []
-    ansible_internals.work_in_process({_TRIAL}, forked.append)
+    ansible.work_in_process({_TRIAL})
     _throw_away(ansible, playbook, tasks=[{_TRIAL: {}}])
-    known = os.environ.get("DEVCTL_RUNNER_IN_PROCESS", "").split()
-    ansible_internals.work_in_process(known, forked.append)
+    ansible.work_in_process(os.environ.get("DEVCTL_RUNNER_IN_PROCESS", "").split())
     for role in roles:
         try:
             _throw_away(ansible, playbook, roles=[{"role": str(role), "when": False}])
@@ -101,10 +94,10 @@ def warm_up(roles: Iterable[Path], folder: Path) -> Warm:
     # The last task's process, which would stay a zombie for as long as the daemon lives.
     for process in multiprocessing.active_children():
         process.join(_JOIN_SECONDS)
-    warm = Warm(ansible, ansible_internals.files_read(ansible), settings, forked)
+    ansible.keep_files()
     gc.collect()
     gc.freeze()
-    return warm
+    return Warm(ansible, settings)
 
 
 def _throw_away(ansible: Ansible, playbook: Path, **play: Any) -> None:
@@ -113,17 +106,16 @@ def _throw_away(ansible: Ansible, playbook: Path, **play: Any) -> None:
     Raises:
         RuntimeError: It failed, or complained.
     """
-    context = ansible_internals.display_callback().event_context
-    context.dump_begin = context.dump_end = lambda _: None
+    events = ansible.callback.event_context
+    events.dump_begin = events.dump_end = lambda _: None
     plays = [{"hosts": "localhost", "gather_facts": False} | play]
     playbook.write_text(json.dumps(plays), encoding="utf-8")
-    streams = sys.stdout, sys.stderr
-    sys.stdout = sys.stderr = io.StringIO()
+    said = io.StringIO()
     try:
-        status = ansible_internals.run_playbook(playbook, ansible, ansible.variables)
-        output = sys.stdout.getvalue()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            status = ansible.run_playbook(playbook)
     finally:
-        sys.stdout, sys.stderr = streams
-        ansible_internals.forget_file(ansible, playbook)  # the next one has the same name
+        ansible.forget_file(playbook)  # the next one has the same name
+    output = said.getvalue()
     if status or "fatal:" in output or "ERROR" in output:
         raise RuntimeError(output.strip() or f"exit status {status}")

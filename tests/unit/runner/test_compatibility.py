@@ -10,7 +10,7 @@ from ansible.cli.playbook import PlaybookCLI
 from ansible.executor.playbook_executor import PlaybookExecutor
 from ansible.executor.process.worker import WorkerProcess
 from ansible.plugins import strategy
-from devctl_runner.runs.ansible_internals import IncompatibleError, check
+from devctl_runner.runs.compatibility import IncompatibleError, check
 
 
 def why_not() -> str:

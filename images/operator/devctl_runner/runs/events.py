@@ -8,7 +8,6 @@ import json
 import mmap
 import os
 import socket
-import struct
 import sys
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any
@@ -23,31 +22,30 @@ POST_SECONDS = 30.0  # the operator itself gives up after 10
 class Progress:
     """How far a run is, in memory that the run and the daemon share."""
 
-    _SHAPE = struct.Struct("qq")
-
     def __init__(self) -> None:
         """Nothing has been posted yet."""
-        self._memory = mmap.mmap(-1, self._SHAPE.size)
+        # Two numbers of 8 bytes each.
+        self._memory = memoryview(mmap.mmap(-1, 16)).cast("q")
 
     @property
     def posted(self) -> int:
         """How many events."""
-        return int(self._SHAPE.unpack(self._memory)[0])
+        return self._memory[0]
 
     @property
     def finished(self) -> bool:
         """Whether the closing event is among them; only then does the operator know an outcome."""
-        return bool(self._SHAPE.unpack(self._memory)[1])
+        return bool(self._memory[1])
 
     def add(self, event: str) -> int:
         """Count one event; returns its number."""
-        finished = self.finished or event == "playbook_on_stats"
-        self._memory[:] = self._SHAPE.pack(self.posted + 1, finished)
+        self._memory[0] += 1
+        self._memory[1] |= event == "playbook_on_stats"
         return self.posted
 
     def reset(self) -> None:
         """Begin anew, for another run of the same process."""
-        self._memory[:] = self._SHAPE.pack(0, False)  # noqa: FBT003 - its one form
+        self._memory[0] = self._memory[1] = 0
 
 
 class Recorder(io.TextIOBase):

@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from apply.errors import ApplyError, FieldConflictError, StaleReadError
+from apply.fields import is_settled, leave_to_others
 from apply.manifests import CREATE_ONLY, SHARED, Key, Kind, Manifest, is_marked, key_of
-from apply.others_fields import leave_to_others
 from apply.ownership import Owner, is_prunable, refuse_foreign, refuse_going, refuse_unshared
-from apply.settled import is_settled
 from devctl.api.applied import Reason
 from devctl.api.labels import OWNER_UID
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from apply.client import Cluster
     from apply.report import Report
+    from apply.server.client import Cluster
 
 _LOOKS, _LOOK_SECONDS = 10, 0.02
 # Other controllers write into these, and the operator takes what one writes first for a change that

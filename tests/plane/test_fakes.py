@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from apply.client import Cluster as ApplyCluster
-from apply.connection import connect
 from apply.errors import ApplyError, FieldConflictError, StaleReadError
 from apply.manifests import Key, Kind
+from apply.server.client import Cluster as ApplyCluster
+from apply.server.connection import connect
 from devctl_observer.artifacts.claims import CLAIM
 from devctl_observer.control.cluster_api import ClusterApi
 from devctl_observer.jobs.model import JOB

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from apply.environment import entries
 from apply.errors import ApplyError
 from apply.manifests import Key, Kind
-from ephemeral_acceleration_job.environment import environment
-from ephemeral_acceleration_job.pod import made_from, pod_values
+from apply.values import entries
+from ephemeral_acceleration_job.pod import environment, made_from, pod_values
 from ephemeral_acceleration_job.values import identity
 from hypothesis import given
 from hypothesis import strategies as st

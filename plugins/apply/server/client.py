@@ -1,4 +1,4 @@
-"""The requests of a run, on the official client's dynamic API.
+"""The requests of a run, on the official client.
 
 Only GET, LIST, PATCH and DELETE: the operator's proxy adds an owner reference of its own to
 whatever is made by POST, data among it, and a second one to what already has ours.
@@ -13,24 +13,26 @@ from typing import TYPE_CHECKING, Any
 from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import HTTPError
 
-from apply import resources, yaml_text
-from apply.api_errors import is_passing, retry_after, translate
 from apply.errors import ApplyError, FieldConflictError, NotFoundError, StaleReadError
-from apply.manifests import Key, Kind, Manifest, key_of
-from apply.retry import Retry
+from apply.manifests import Key, Kind, Manifest, key_of, to_yaml
+from apply.server import kinds
+from apply.server.refusals import is_passing, retry_after, translate
+from apply.server.retry import Retry
 from devctl.api.applied import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from kubernetes.dynamic import DynamicClient
-    from kubernetes.dynamic.resource import Resource
+    from kubernetes.client import ApiClient
 
 # Seconds to connect and to wait for an answer. Admission may take its time, a run may not.
 _TIMEOUT = (3, 10)
 # etcd's first write has 2. An apply that names it is refused where there is an object; where there
 # is none, it makes one.
 _NO_OBJECTS = "1"
+# The client would write what is applied as JSON, which is not always YAML: with a parameter in the
+# type it sends a text as it is. The server does not look at that.
+_APPLY = "application/apply-patch+yaml; charset=utf-8"
 
 
 @dataclass
@@ -38,19 +40,19 @@ class Cluster:
     """A cluster, seen from one namespace by one field manager.
 
     Attributes:
-        client: The official dynamic client, from `apply.connection`.
+        client: The official client, from `apply.server.connection`.
         namespace: Where lists look; empty for everywhere.
         field_manager: The name under which the server records what is ours.
         dry_run: Ask the server what it would do, and write nothing.
         retry: The pauses that the whole run may make.
     """
 
-    client: DynamicClient
+    client: ApiClient
     namespace: str
     field_manager: str
     dry_run: bool = False
     retry: Retry = field(default_factory=Retry)
-    _handles: dict[Kind, Resource] = field(default_factory=dict, init=False)
+    _found: dict[Kind, tuple[str, bool]] = field(default_factory=dict, init=False)
 
     @property
     def host(self) -> str:
@@ -81,11 +83,8 @@ class Cluster:
         # The operator's proxy answers what asks for equality from its cache, and nothing else.
         form = "{}={}" if cached else "{} in ({})"
         selector = ",".join(form.format(*pair) for pair in labels.items()) or None
-        handle = self._handle(kind)
-        namespace = "" if everywhere else self.namespace
-        found = self._ask(
-            f"{kind.kind} list", handle.get, label_selector=selector, namespace=namespace
-        )
+        path = self._path(kind, "" if everywhere else self.namespace)
+        found = self._ask(f"{kind.kind} list", "GET", path, query={"labelSelector": selector})
         # Items of a list come without what the list says once.
         heading = {"apiVersion": kind.api_version, "kind": kind.kind}
         return [item | heading for item in found.get("items") or []]
@@ -93,7 +92,7 @@ class Cluster:
     def get(self, key: Key) -> Manifest | None:
         """One object, if it exists."""
         try:
-            return self._ask(str(key), self._at(key).get, name=key.name, namespace=key.namespace)
+            return self._ask(str(key), "GET", self._path_of(key))
         except NotFoundError:
             return None
 
@@ -103,12 +102,7 @@ class Cluster:
         It then watches the object's kind for its owner, if it did not before.
         """
         try:
-            answer = self._handle(key.kind).get(
-                name=key.name,
-                namespace=key.namespace,
-                serialize=False,
-                _request_timeout=_TIMEOUT,
-            )
+            answer = self._request("GET", self._path_of(key))
         except (ApiException, HTTPError, OSError):
             return False
         return bool(answer.headers.get("X-Cache") == "HIT")
@@ -138,22 +132,7 @@ class Cluster:
             StaleReadError: The object is no longer what was read.
             ApplyError: The server refused it, or cannot be reached.
         """
-        key = key_of(manifest)
-        return self._ask(
-            str(key),
-            # Not `server_side_apply`, whose JSON is no YAML (yaml_text says why). The parameter in
-            # the type makes the client send the text as it is; the server does not look at it.
-            self._at(key).patch,
-            name=key.name,
-            namespace=key.namespace,
-            body=yaml_text.dump(manifest),
-            content_type="application/apply-patch+yaml; charset=utf-8",
-            field_manager=self.field_manager,
-            force_conflicts="true" if force else None,
-            # A misspelt field is an error, not silence.
-            query_params=[("fieldValidation", "Strict")],
-            dry_run="All" if self.dry_run else None,
-        )
+        return self._apply(manifest, self.field_manager, force=force)
 
     def apply_status(self, status: Manifest, manager: str) -> None:
         """Server-side apply of an object's status alone, under a manager of its own.
@@ -166,18 +145,8 @@ class Cluster:
             StaleReadError: The object is no longer what was read.
             ApplyError: The server refused it, or cannot be reached.
         """
-        key = key_of(status)
-        path = self._at(key).path(key.name, key.namespace)
-        self._ask(
-            str(key),
-            lambda **options: self.client.request("patch", f"{path}/status", **options),
-            body=yaml_text.dump(status),
-            content_type="application/apply-patch+yaml; charset=utf-8",
-            field_manager=manager,
-            # The fields are this manager's alone; whoever else wrote them was wrong.
-            force_conflicts="true",
-            dry_run="All" if self.dry_run else None,
-        )
+        # The fields are this manager's alone; whoever else wrote them was wrong.
+        self._apply(status, manager, "/status", force=True)
 
     def delete(self, thing: Mapping[str, Any]) -> None:
         """Delete exactly the object that was read; one that is gone already is fine.
@@ -200,34 +169,54 @@ class Cluster:
             # In here: with a body, the server does not look at the query.
             options["dryRun"] = ["All"]
         try:
-            handle = self._at(key)
-            self._ask(str(key), handle.delete, name=key.name, namespace=key.namespace, body=options)
+            self._ask(str(key), "DELETE", self._path_of(key), body=options)
         except NotFoundError:
             return
 
-    def _at(self, key: Key) -> Resource:
-        """The handle of an object's kind.
+    def _apply(self, manifest: Manifest, manager: str, part: str = "", *, force: bool) -> Manifest:
+        key = key_of(manifest)
+        return self._ask(
+            str(key),
+            "PATCH",
+            self._path_of(key) + part,
+            query={
+                "fieldManager": manager,
+                "fieldValidation": "Strict",  # a misspelt field is an error, not silence
+                "force": "true" if force else None,
+                "dryRun": "All" if self.dry_run else None,
+            },
+            body=to_yaml(manifest).encode("ascii"),
+            content_type=_APPLY,
+        )
+
+    def _path_of(self, key: Key) -> str:
+        """The path of an object.
 
         Raises:
             ApplyError: It has a namespace and its kind has none, or the other way round.
         """
-        handle = self._handle(key.kind)
-        if handle.namespaced and not key.namespace:
+        _, namespaced = self._collection(key.kind)
+        if namespaced and not key.namespace:
             raise ApplyError(Reason.INVALID, f"{key} lacks a namespace, and so does its owner")
-        if key.namespace and not handle.namespaced:
+        if key.namespace and not namespaced:
             message = f"{key} is of a kind without namespaces, which no object in one can own"
             raise ApplyError(Reason.INVALID, message)
-        return handle
+        return f"{self._path(key.kind, key.namespace)}/{key.name}"
 
-    def _handle(self, kind: Kind) -> Resource:
-        if kind not in self._handles:
-            self._handles[kind] = resources.find(kind, self._read_path, self.client)
-        return self._handles[kind]
+    def _path(self, kind: Kind, namespace: str) -> str:
+        """The path of a kind's objects, those of one namespace or all of them."""
+        plural, namespaced = self._collection(kind)
+        place = f"/namespaces/{namespace}" if namespaced and namespace else ""
+        return f"{kinds.prefix(kind)}{place}/{plural}"
 
-    def _read_path(self, path: str) -> Manifest:
-        return self._ask(path, lambda **options: self.client.request("get", path, **options))
+    def _collection(self, kind: Kind) -> tuple[str, bool]:
+        known = kinds.KNOWN.get(kind) or self._found.get(kind)
+        if not known:
+            known = kinds.discover(kind, lambda path: self._ask(path, "GET", path))
+            self._found[kind] = known
+        return known
 
-    def _ask(self, subject: str, call: Callable[..., Any], **options: Any) -> Manifest:
+    def _ask(self, subject: str, method: str, path: str, **request: Any) -> Manifest:
         """One request, again while the fault is a passing one and the run has time left.
 
         Again is safe: an apply that got through changes nothing the second time, and a delete
@@ -237,10 +226,7 @@ class Cluster:
         while True:
             wait = 0.0
             try:
-                # The client extends query parameters in place: each attempt gets its own list.
-                fresh = {name: list(v) if isinstance(v, list) else v for name, v in options.items()}
-                answer = call(serialize=False, _request_timeout=_TIMEOUT, **fresh)
-                found: Manifest = json.loads(answer.data)
+                found: Manifest = json.loads(self._request(method, path, **request).data)
             except ApiException as error:
                 if not is_passing(error):
                     raise translate(subject, error) from error
@@ -252,3 +238,25 @@ class Cluster:
             if not self.retry.pause(attempt, wait):
                 raise failure
             attempt += 1
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str | None] | None = None,
+        body: Any = None,
+        content_type: str = "application/json",
+    ) -> Any:
+        return self.client.call_api(
+            path,
+            method,
+            {},
+            [(name, value) for name, value in (query or {}).items() if value],
+            {"Accept": "application/json", "Content-Type": content_type},
+            body=body,
+            auth_settings=["BearerToken"],
+            _preload_content=False,
+            _return_http_data_only=True,
+            _request_timeout=_TIMEOUT,
+        )

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kubernetes.dynamic.resource import Resource
-
 from apply.errors import NotFoundError
 from apply.manifests import Kind
 from devctl.api import ephemeral_acceleration_job as job
@@ -32,34 +30,23 @@ KNOWN = {
 }
 
 
-def find(kind: Kind, ask: Callable[[str], Mapping[str, Any]], client: Any) -> Resource:
-    """The client's handle of a kind.
+def prefix(kind: Kind) -> str:
+    """The path of a kind's API version."""
+    return f"/{'apis' if '/' in kind.api_version else 'api'}/{kind.api_version}"
+
+
+def discover(kind: Kind, ask: Callable[[str], Mapping[str, Any]]) -> tuple[str, bool]:
+    """The same for a kind that is not known here, as the API says it.
 
     Args:
         kind: The kind.
-        ask: Reads a path of the API, for kinds that are not known here.
-        client: The dynamic client that the handle is to use.
+        ask: Reads a path of the API.
 
     Raises:
         NotFoundError: The API does not serve the kind.
     """
-    group, _, version = kind.api_version.rpartition("/")
-    plural, namespaced = KNOWN.get(kind) or _discover(kind, ask)
-    return Resource(
-        prefix="apis" if group else "api",
-        group=group,
-        api_version=version,
-        kind=kind.kind,
-        namespaced=namespaced,
-        name=plural,
-        client=client,
-    )
-
-
-def _discover(kind: Kind, ask: Callable[[str], Mapping[str, Any]]) -> tuple[str, bool]:
-    prefix = "apis" if "/" in kind.api_version else "api"
     try:
-        served = ask(f"/{prefix}/{kind.api_version}")["resources"]
+        served = ask(prefix(kind))["resources"]
     except NotFoundError:
         served = []
     for resource in served:

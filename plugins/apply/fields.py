@@ -1,25 +1,33 @@
-"""Whether an apply would change nothing, told from what was read.
-
-The server would find the same, but not for nothing: each such apply is a request, and for a
-PersistentVolumeClaim it even stores the equal object again, under a new resourceVersion. An apply
-changes nothing if the object has every value of the manifest, and the server's record of our fields
-names exactly the manifest's. Whatever is not understood counts as a change, and the server decides.
-"""
+"""Whose a field is: what is told from the server's record of who applied which (managedFields)."""
 
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
+
+from devctl.api.labels import GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from apply.manifests import Manifest
+
 # What names the object; the server keeps no record of who set it.
 _NAMES = ("name", "namespace", "uid")
+CREATE_ONLY_FIELDS = f"{GROUP}/create-only-fields"
+"""Annotation of a manifest: paths such as `spec.suspend`, apart by commas, none into a list."""
 
 
 def is_settled(manifest: Mapping[str, Any], live: Mapping[str, Any], manager: str) -> bool:
-    """Whether an object already is what a manager's manifest makes of it."""
+    """Whether an object already is what a manager's manifest makes of it.
+
+    The server would find the same, but not for nothing: each such apply is a request, and for a
+    PersistentVolumeClaim it even stores the equal object again, under a new resourceVersion. An
+    apply changes nothing if the object has every value of the manifest, and the server's record of
+    our fields names exactly the manifest's. Whatever is not understood counts as a change, and the
+    server decides.
+    """
     fields = fields_of(live, manager, manifest["apiVersion"])
     metadata = {k: v for k, v in manifest["metadata"].items() if k not in _NAMES}
     wanted = {k: v for k, v in manifest.items() if k not in {"apiVersion", "kind"}}
@@ -37,6 +45,37 @@ def fields_of(live: Mapping[str, Any], manager: str, version: str) -> dict[str, 
             fields: dict[str, Any] = entry.get("fieldsV1") or {}
             return fields
     return None
+
+
+def leave_to_others(manifest: Manifest, live: Mapping[str, Any], manager: str) -> Manifest:
+    """The manifest for an object that is there: with the live values of its create-only fields.
+
+    Those a role sets once, and they are another's afterwards: a queue resumes a Job that was made
+    suspended; a person scales what was made with one replica. Under server-side apply, a field that
+    a later manifest leaves out is removed while it is still the applier's. So it is repeated as it
+    is while we hold it, and left out as soon as another does.
+
+    Args:
+        manifest: What was rendered.
+        live: The object.
+        manager: Our name in its managedFields.
+    """
+    annotations = manifest["metadata"].get("annotations") or {}
+    paths = [path.split(".") for path in annotations.get(CREATE_ONLY_FIELDS, "").split(",") if path]
+    if not paths:
+        return manifest
+    held = fields_of(live, manager, manifest["apiVersion"]) or {}
+    manifest = deepcopy(manifest)
+    for path in paths:
+        *folders, name = path
+        at, there, ours = manifest, live, held
+        for folder in folders:
+            at, there, ours = at.get(folder, {}), there.get(folder, {}), ours.get(f"f:{folder}", {})
+        if f"f:{name}" in ours and name in there:
+            at[name] = there[name]
+        else:
+            at.pop(name, None)
+    return manifest
 
 
 def _equal(wanted: Any, live: Any, fields: Mapping[str, Any]) -> bool:

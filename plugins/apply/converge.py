@@ -95,15 +95,14 @@ def _pass(cluster: Cluster, goal: Goal, remove: list[Manifest], report: Report) 
 
 def _remove(cluster: Cluster, goal: Goal, thing: Manifest, report: Report) -> None:
     """Delete an object exactly as it was when that was decided."""
+    name = key_of(thing)
     if not is_prunable(thing, goal.owner, goal.identity):
-        message = f"{key_of(thing)} is not {goal.owner}'s to remove"
-        raise ApplyError(Reason.CONFLICT, message)
+        raise ApplyError(Reason.CONFLICT, f"{name} is not {goal.owner}'s to remove")
     try:
         cluster.delete(thing)
     except StaleReadError as error:
         # Not read again here: what has changed may be what it was decided by.
-        what = f"{key_of(thing)} was to be removed and has changed meanwhile"
-        message = f"{what}; it is left: {error}"
+        message = f"{name} was to be removed and has changed meanwhile; it is left: {error}"
         raise ApplyError(Reason.UNAVAILABLE, message) from error
     report.deleted(thing)
 
@@ -141,10 +140,9 @@ def read(cluster: Cluster, goal: Goal) -> dict[Key, Manifest]:
     for kind in sorted(goal.finalized):
         labels = {**goal.identity, OWNER_UID: goal.owner.uid}
         existing |= {key_of(thing): thing for thing in cluster.list(kind, labels, everywhere=True)}
-    for kind in {**dict.fromkeys(rendered), **dict.fromkeys(sorted(goal.prune))}:
+    for kind in [*rendered, *sorted(goal.prune - rendered.keys())]:
         if kind in goal.prune or rendered[kind] > 1:
-            found = {key_of(thing): thing for thing in cluster.list(kind, goal.identity)}
-            existing |= found
+            existing |= {key_of(thing): thing for thing in cluster.list(kind, goal.identity)}
     return existing | _named(cluster, (key for key in goal.manifests if key not in existing))
 
 

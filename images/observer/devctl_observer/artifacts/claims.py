@@ -75,10 +75,9 @@ def job_of(claim: PersistentVolumeClaim) -> Key | None:
     return Key(metadata.namespace or "", job) if job else None
 
 
-def claim_key(claim: PersistentVolumeClaim) -> Key:
-    """What a claim is stored under."""
-    metadata = claim.metadata
-    return Key((metadata.namespace if metadata else None) or "", (metadata and metadata.name) or "")
+def claim_key(job: Key) -> Key:
+    """What a job's claim is stored under."""
+    return Key(job.namespace, claim_name(job.name))
 
 
 def stays(claim: PersistentVolumeClaim) -> bool:

@@ -67,9 +67,8 @@ class JobController(RoleController[Job]):
         clocks = Clocks(self._clock.now(), fresh.clock)
         if not job.finished and judge(seen, clocks).absence:
             # Nodes come last: one that has come back by then has not ended its pod.
-            pods = await self._api.list_now(Pod, key.namespace)
-            found = (p for p in pods if p.metadata and p.metadata.name == seen.pod_name)
-            pod = next(map(small_pod, found), None)
+            pods = await self._api.list_now(Pod, key.namespace, seen.pod_name)
+            pod = next(map(small_pod, pods), None)
             nodes = [node_facts(node) for node in await self._api.list_now(Node)]
             seen = seen.with_pod(pod, nodes, listed=True)
         return seen, clocks

@@ -66,8 +66,8 @@ class Jobs(Family[Job]):
         if new is None or new.finished:
             self.caches.last.pop(key, None)
         if old is None or new is None:
-            claim = Key(key.namespace, claim_name(key.name))
-            self._claim(claim, there=self.caches.children.claims.get(claim) is not None)
+            there = self.caches.children.claims.get(claim_key(key)) is not None
+            self._claim(key, there=there)
 
     def child(self, key: Key, old: Any, new: Any) -> None:
         """Look at a job, and at its claim if it is that; remember what it lost."""
@@ -88,9 +88,8 @@ class Jobs(Family[Job]):
     def look_again(self) -> None:
         """Look at every job, and at every claim of one."""
         super().look_again()
-        for claim in self.caches.children.claims:
-            if job_of(claim):
-                self.claims.add(claim_key(claim))
+        for job in filter(None, map(job_of, self.caches.children.claims)):
+            self.claims.add(claim_key(job))
 
     def _count(self, phase: Phase) -> int:
         """How many jobs are in a phase."""
@@ -107,10 +106,10 @@ class Jobs(Family[Job]):
         if not there:
             self.controller.gone[key] = meta_of(claim.metadata).uid
         self.queue.add(key)
-        self._claim(claim_key(claim), there=there)
+        self._claim(key, there=there)
 
-    def _claim(self, key: Key, *, there: bool) -> None:
+    def _claim(self, job: Key, *, there: bool) -> None:
         if there:
-            self.claims.add(key)
+            self.claims.add(claim_key(job))
         else:
-            self.claims.forget_timer(key)
+            self.claims.forget_timer(claim_key(job))

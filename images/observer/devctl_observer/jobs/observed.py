@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from devctl.api.ephemeral_acceleration_job import claim_name, pod_name
-from devctl_observer.artifacts.claims import is_claim_of, job_of, stays
+from devctl_observer.artifacts.claims import claim_key, is_claim_of, job_of, stays
 from devctl_observer.judging.clocks import from_text
 from devctl_observer.judging.model import is_owned
 from devctl_observer.judging.pods import Surroundings
@@ -84,7 +84,7 @@ class JobCaches:
         """Everything that a job's status is derived from."""
         children = self.children
         pod = children.pods.get(Key(key.namespace, pod_name(key.name)))
-        found = children.claims.get(Key(key.namespace, claim_name(key.name)))
+        found = children.claims.get(claim_key(key))
         own = found and job_of(found) == key and is_claim_of(found, job) and stays(found)
         claim = found if own else None
         about = [("Pod", pod.metadata if pod else None)]

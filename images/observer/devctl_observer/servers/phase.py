@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _GRAVITY = [Phase.FAILED, Phase.PENDING, Phase.STARTING, Phase.STOPPING]
 _PLACING = {"Scheduling", "Unschedulable", "VolumeNotFound", "VolumePending"}
 """Reasons of a pod that has no node."""
+_RETRIED = PASSING - {Reason.QUOTA_EXCEEDED}
+"""Reasons that pass without anybody's doing."""
+_LONGEST = 1024
 
 
 def judge_server(  # noqa: PLR0913 - all that it follows from
@@ -105,11 +108,6 @@ def _combine(wanted: Sequence[Replica]) -> Verdict:
     return Verdict(phase, verdict.reason, message)
 
 
-_RETRIED = PASSING - {Reason.QUOTA_EXCEEDED}
-"""Reasons that pass without anybody's doing."""
-_LONGEST = 1024
-
-
 def refusal(server: Server) -> Verdict | None:
     """Why a server that has no pods gets none, in the role's own words."""
     said = failure(server)
@@ -128,7 +126,7 @@ def addition(server: Server) -> str:
     refused = refusal(server)
     if refused is None or refused.reason in _RETRIED:
         return ""
-    return f"; but its spec as it is now is not applied ({refused.reason}): {obstacle(server)}"
+    return f"its spec as it is now is not applied ({refused.reason}): {obstacle(server)}"
 
 
 def obstacle(server: Server) -> str:
@@ -139,5 +137,6 @@ def obstacle(server: Server) -> str:
 
 def with_addition(verdict: Verdict, more: str) -> Verdict:
     """The same verdict with a longer message, of which the end is kept."""
-    message = verdict.message[: MESSAGE_LIMIT - len(more)] + more
+    end = f"; but {more}" if more else ""
+    message = verdict.message[: MESSAGE_LIMIT - len(end)] + end
     return Verdict(verdict.phase, verdict.reason, message)

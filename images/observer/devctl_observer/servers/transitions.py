@@ -25,7 +25,7 @@ def transitions(
     ready = find(after, Condition.READY)
     if not_applied:
         generation = f"generation {ready.get('observedGeneration')}"
-        yield Transition("Warning", "NotApplied", not_applied.removeprefix("; but "), generation)
+        yield Transition("Warning", "NotApplied", not_applied, generation)
     phase = after.get("phase")
     changed = phase != before.get("phase")
     if changed or ready.get("reason") != find(before, Condition.READY).get("reason"):

@@ -13,8 +13,8 @@ from devctl_observer.control.role_controller import GRACE
 from devctl_observer.flavors.controller import FlavorController
 from devctl_observer.flavors.placed_pods import NodeUse
 from devctl_observer.judging.conditions import find
-from devctl_observer.servers.caches import Caches
 from devctl_observer.servers.controller import ServerController
+from devctl_observer.servers.observed import Caches
 from devctl_observer.watching.children import Children
 from devctl_observer.watching.kept import node_facts, small_stateful_set
 from devctl_observer.watching.store import Key, Store

@@ -10,7 +10,8 @@ import pytest
 from devctl_observer.control.cluster_api import ClusterApi, Fresh
 from devctl_observer.servers.controller import expire
 from devctl_observer.servers.deadlines import expiry, is_due, next_look
-from devctl_observer.servers.status import Observed, server_status
+from devctl_observer.servers.observed import Observed
+from devctl_observer.servers.status import server_status
 from hypothesis import given
 from hypothesis import strategies as st
 

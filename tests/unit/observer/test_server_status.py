@@ -6,8 +6,9 @@ import msgspec
 import pytest
 from devctl_observer.judging.conditions import MESSAGE_LIMIT, find, own_part
 from devctl_observer.judging.pods import Surroundings
+from devctl_observer.servers.observed import Observed
 from devctl_observer.servers.phase import addition
-from devctl_observer.servers.status import OWN, Observed, server_status
+from devctl_observer.servers.status import OWN, server_status
 from devctl_observer.servers.transitions import transitions
 
 from unit.observer.objects import (

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from devctl_observer.control.cluster_api import ClusterApi
     from devctl_observer.control.process import Process
-    from devctl_observer.servers.caches import Caches
-    from devctl_observer.servers.status import Observed
+    from devctl_observer.servers.observed import Caches, Observed
     from devctl_observer.watching.store import Key
 
 log = logging.getLogger(__name__)

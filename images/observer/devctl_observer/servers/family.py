@@ -11,9 +11,9 @@ from prometheus_client import Gauge
 from devctl.api.labels import DEVSERVER
 from devctl_observer.control.family import Family
 from devctl_observer.control.figures import COMMON
-from devctl_observer.servers.caches import Caches
 from devctl_observer.servers.controller import ServerController
 from devctl_observer.servers.model import Server
+from devctl_observer.servers.observed import Caches
 from devctl_observer.watching.children import OURS
 from devctl_observer.watching.kept import small_stateful_set
 from devctl_observer.watching.reflector import Followed

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import MASTER_PORT, Condition, Phase
-from devctl.api.labels import MADE_FROM
-from devctl.api.made_from import read_record
 from devctl.api.occupancy import is_occupied
 from devctl.api.pod_spec import shape
 from devctl_observer.flavors.model import wanted_flavor
 from devctl_observer.judging.clocks import from_text, to_text
 from devctl_observer.judging.conditions import UNKNOWN, condition, find, merge, word
-from devctl_observer.judging.pods import Surroundings, is_refused
 from devctl_observer.judging.refusals import since
 from devctl_observer.servers.deadlines import expiry
 from devctl_observer.servers.drift import (
@@ -33,10 +29,9 @@ if TYPE_CHECKING:
 
     from lightkube.models.core_v1 import Pod
 
-    from devctl.api.made_from import MadeFrom
-    from devctl_observer.flavors.model import Flavor
     from devctl_observer.servers.deadlines import Expiry
     from devctl_observer.servers.model import Server
+    from devctl_observer.servers.observed import Observed
     from devctl_observer.servers.replicas import Replica
 
 OWN = (
@@ -46,44 +41,6 @@ OWN = (
     Condition.EXPIRING,
     Condition.IDLE,
 )
-
-
-@dataclass(frozen=True)
-class Observed:
-    """Everything that a server's status is derived from."""
-
-    server: Server
-    made: bool = False
-    """Whether its StatefulSet exists."""
-    scale: int = 0
-    """How many pods its StatefulSet is to have."""
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    """Those of its StatefulSet: what its pods are made from."""
-    revision: str = ""
-    """The revision that its StatefulSet would make pods from now; empty where that is not known."""
-    pods: Sequence[Pod] = ()
-    around: Surroundings = field(default_factory=Surroundings)
-    flavors: Mapping[str, Flavor] = field(default_factory=dict)
-
-    @cached_property
-    def record(self) -> MadeFrom | None:
-        """What its pods are made from, read once however often it is asked for."""
-        return read_record(self.annotations.get(MADE_FROM))
-
-    @property
-    def layout(self) -> Mapping[str, Any]:
-        """What decides how many pods there should be: what the server runs on, while it runs.
-
-        A change of the spec does not touch it. Once nothing runs the role takes up the spec.
-        """
-        runs = bool(self.pods) or self.scale > 0
-        return self.record.spec if self.record and runs else self.server.pod_spec
-
-    @property
-    def awaited(self) -> str:
-        """The shared claim of pods that the scheduler has no node for; empty without such."""
-        waits = any(map(is_refused, self.pods))
-        return str(self.layout.get("sharedVolumeClaimName", "")) if waits else ""
 
 
 def server_status(seen: Observed, now: datetime) -> dict[str, Any]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from devctl_observer.control.role_controller import Cause, Known
     from devctl_observer.flavors.model import Flavor
     from devctl_observer.servers.model import Server
-    from devctl_observer.servers.status import Observed
+    from devctl_observer.servers.observed import Observed
 
 
 def cause(server: Server, flavors: Mapping[str, Flavor], known: Known) -> Cause:

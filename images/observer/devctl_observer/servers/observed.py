@@ -1,23 +1,66 @@
-"""Everything that is watched for servers."""
+"""What a server's status is derived from, and where that is watched."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from devctl.api.labels import DEVSERVER
+from devctl.api.labels import DEVSERVER, MADE_FROM
+from devctl.api.made_from import read_record
 from devctl_observer.judging.model import is_owned
-from devctl_observer.judging.pods import Surroundings
-from devctl_observer.servers.status import Observed
+from devctl_observer.judging.pods import Surroundings, is_refused
 from devctl_observer.watching.children import Owner
 from devctl_observer.watching.store import Key, Store
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lightkube.models.core_v1 import Pod
     from lightkube.resources.apps_v1 import StatefulSet
 
+    from devctl.api.made_from import MadeFrom
     from devctl_observer.flavors.model import Flavor
     from devctl_observer.servers.model import Server
     from devctl_observer.watching.children import Children
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Everything that a server's status is derived from."""
+
+    server: Server
+    made: bool = False
+    """Whether its StatefulSet exists."""
+    scale: int = 0
+    """How many pods its StatefulSet is to have."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Those of its StatefulSet: what its pods are made from."""
+    revision: str = ""
+    """The revision that its StatefulSet would make pods from now; empty where that is not known."""
+    pods: Sequence[Pod] = ()
+    around: Surroundings = field(default_factory=Surroundings)
+    flavors: Mapping[str, Flavor] = field(default_factory=dict)
+
+    @cached_property
+    def record(self) -> MadeFrom | None:
+        """What its pods are made from, read once however often it is asked for."""
+        return read_record(self.annotations.get(MADE_FROM))
+
+    @property
+    def layout(self) -> Mapping[str, Any]:
+        """What decides how many pods there should be: what the server runs on, while it runs.
+
+        A change of the spec does not touch it. Once nothing runs the role takes up the spec.
+        """
+        runs = bool(self.pods) or self.scale > 0
+        return self.record.spec if self.record and runs else self.server.pod_spec
+
+    @property
+    def awaited(self) -> str:
+        """The shared claim of pods that the scheduler has no node for; empty without such."""
+        waits = any(map(is_refused, self.pods))
+        return str(self.layout.get("sharedVolumeClaimName", "")) if waits else ""
 
 
 def _by_flavor() -> Store[Server]:

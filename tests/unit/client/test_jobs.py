@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ from devctl.errors import (
     UsageError,
     WaitTimeoutError,
 )
-from unit.client.fake_cluster import NAMESPACE, NOW, FakeApi, Thing, ago, event
+from unit.client.fake_cluster import NAMESPACE, NOW, USER, FakeApi, Thing, ago, event
 from unit.client.job_things import CLAIMS, JOBS, KEY, LATER, PODS, claim, job, suspended, user
 
 if TYPE_CHECKING:
@@ -132,6 +133,15 @@ def test_a_job_that_has_begun_is_not_touched(
     assert said in raised.value.message
     assert "egpu " in raised.value.fix
     assert api.things[KEY]["spec"] == thing["spec"]
+
+
+@pytest.mark.parametrize(("owner", "refused"), [(USER, False), ("bob", True)])
+def test_another_persons_job_that_waits_is_not_completed(
+    api: FakeApi, jobs: Jobs, owner: str, *, refused: bool
+) -> None:
+    api.add(JOBS, job("my-job", "Pending", spec={"suspend": True, "owner": owner}))
+    with pytest.raises(AlreadyExistsError, match="is `bob`'s") if refused else nullcontext():
+        assert not jobs.create("my-job").suspended
 
 
 def test_another_job_of_the_name_is_not_completed(api: FakeApi, jobs: Jobs) -> None:

@@ -22,7 +22,8 @@ _DECIMAL = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 _CGROUP = "/sys/fs/cgroup"
 _KIB = 1024
 _MIB = 1024 * 1024
-_PAGE = 4096
+_PAGES = {1 << power for power in range(12, 19)}
+"""Bytes that a page of memory may have: 4 KiB on most machines, 64 KiB on some ARM and POWER."""
 _TICKS = 100
 """Of the processor's clock in a second, as /proc counts on every Linux."""
 _UNLIMITED = 1 << 60
@@ -53,13 +54,13 @@ class Process:
         pid: Its number in the replica.
         command: Its command line, cut where it is long.
         cpu_seconds: Processor time that it has used.
-        memory: Bytes of memory that it has.
+        memory: Bytes of memory that it has; None where its machine does not say what a page has.
     """
 
     pid: int
     command: str
     cpu_seconds: float
-    memory: int
+    memory: int | None
 
 
 @dataclass(frozen=True)
@@ -210,12 +211,25 @@ def _processes(parts: Mapping[str, str]) -> list[Process]:
             elif stat := _stat(text):
                 stats[pid] = stat
     ours = _ours(stats, _number(parts.get("self", "")))
+    page = _page(parts.get("page", ""))
     return [
-        # A thread of the kernel, or a process that has ended, has no command line.
-        Process(pid, lines.get(pid) or f"[{stat.name}]", stat.ticks / _TICKS, stat.pages * _PAGE)
+        Process(
+            pid,
+            # A thread of the kernel, or a process that has ended, has no command line.
+            lines.get(pid) or f"[{stat.name}]",
+            stat.ticks / _TICKS,
+            None if page is None else stat.pages * page,
+        )
         for pid, stat in sorted(stats.items())
         if pid not in ours and not lines.get(pid, "").startswith(_STARTER)
     ]
+
+
+def _page(text: str) -> int | None:
+    """The bytes of a page, as `getconf` says it, or the kernel of some memory."""
+    kilobytes = _number(_line(text, "KernelPageSize:").removesuffix(" kB"))
+    found = _number(text) if kilobytes is None else kilobytes * _KIB
+    return found if found in _PAGES else None
 
 
 def _stat(text: str) -> _Stat | None:

@@ -59,6 +59,8 @@ sleep infinity
 python train.py ==> self <==
 ==> self <==
 50
+==> page <==
+4096
 ==> cpus <==
 4
 ==> df <==
@@ -133,6 +135,24 @@ def test_processes_without_those_of_the_script() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("said", "memory"),
+    [
+        ("65536", 512 << 16),
+        ("16384", 512 << 14),
+        ("KernelPageSize:       64 kB", 512 << 16),
+        ("", None),
+        ("4095", None),
+        ("0", None),
+        ("99999999999999999", None),
+        ("KernelPageSize: x kB", None),
+    ],
+)
+def test_a_page_is_as_large_as_the_machine_says(said: str, memory: int | None) -> None:
+    text = V2.replace("==> page <==\n4096", f"==> page <==\n{said}")
+    assert parse_usage(text.encode()).processes[1].memory == memory
+
+
 def test_the_shell_above_a_command_is_not_shown() -> None:
     shell = ("/bin/sh", "-c", whole.SCRIPT, "devctl", "0123", "no", "sh", "/opt/devctl/usage")
     line = " ".join(shell)[:200]
@@ -167,4 +187,6 @@ def test_the_script_prints_what_is_read() -> None:
     assert found.cpus
     assert found.memory_size
     assert found.processes
+    # The script's own shell knows how large a page is here, whatever it is.
+    assert all(each.memory is not None for each in found.processes)
     assert not [each for each in found.processes if str(SCRIPT) in each.command]

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from devctl.client.runs.place import Place
 
+_LATEST = 1 << 33
+"""Seconds since 1970 after which no run begins: in the year 2242."""
+
 
 class Record(NamedTuple):
     """A run on one rank.
@@ -109,7 +112,8 @@ def parse(listed: bytes) -> list[Record]:
             run, fate, code, started, folder, count = fields[at : at + 6]
             at += 6 + int(count)
             argv = tuple(fields[at - int(count) : at])
-            if int(count) < 0 or len(argv) != int(count):
+            whole = int(count) >= 0 and len(argv) == int(count)
+            if not whole or not 0 <= int(started) <= _LATEST:
                 raise ValueError(count)  # noqa: TRY301 - a record that is cut off is one of several
             ended = int(code) if fate == "ended" else None
             found.append(Record(readable(run), fate, ended, int(started), folder, argv))

@@ -11,9 +11,9 @@ from lightkube.resources.core_v1 import Event, Node, PersistentVolumeClaim, Pod,
 
 from devctl_observer.control.figures import PODS
 from devctl_observer.control.process import Process
-from devctl_observer.flavors.family import Flavors
-from devctl_observer.jobs.family import Jobs
-from devctl_observer.servers.family import Servers
+from devctl_observer.kinds.flavors.family import Flavors
+from devctl_observer.kinds.jobs.family import Jobs
+from devctl_observer.kinds.servers.family import Servers
 from devctl_observer.watching.children import OURS, Children
 from devctl_observer.watching.clock_watch import ClockWatch
 from devctl_observer.watching.kept import node_facts, small_pod, without_history

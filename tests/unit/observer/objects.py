@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
-from devctl_observer.flavors.model import Flavor, parse_flavor
-from devctl_observer.flavors.placed_pods import PlacedPod
 from devctl_observer.judging.clocks import to_text
-from devctl_observer.servers.model import Server, parse_server
+from devctl_observer.kinds.flavors.model import Flavor, parse_flavor
+from devctl_observer.kinds.flavors.placed_pods import PlacedPod
+from devctl_observer.kinds.servers.model import Server, parse_server
 from lightkube.resources.core_v1 import Event, Node, PersistentVolumeClaim, Pod
 
 from devctl.api.labels import MADE_FROM

@@ -3,9 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from devctl_observer.flavors.placed_pods import NodeUse
-from devctl_observer.flavors.status import fit, flavor_status
 from devctl_observer.judging.conditions import MESSAGE_LIMIT, condition, find
+from devctl_observer.kinds.flavors.placed_pods import NodeUse
+from devctl_observer.kinds.flavors.status import fit, flavor_status
 from devctl_observer.watching.kept import node_facts
 
 from unit.observer.objects import NOW, flavor, node

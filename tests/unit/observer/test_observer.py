@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from devctl_observer.flavors.placed_pods import asked
+from devctl_observer.kinds.flavors.placed_pods import asked
 from devctl_observer.watching.kept import node_facts, small_pod
 from devctl_observer.watching.store import Key
 from lightkube.resources.core_v1 import Event

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 from devctl_observer.judging.conditions import MESSAGE_LIMIT, find, own_part
 from devctl_observer.judging.pods import Surroundings
-from devctl_observer.servers.observed import Observed
-from devctl_observer.servers.phase import addition
-from devctl_observer.servers.status import OWN, server_status
-from devctl_observer.servers.transitions import transitions
+from devctl_observer.kinds.servers.observed import Observed
+from devctl_observer.kinds.servers.phase import addition
+from devctl_observer.kinds.servers.status import OWN, server_status
+from devctl_observer.kinds.servers.transitions import transitions
 
 from unit.observer.objects import (
     NOW,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from devctl_observer.control import work_queue
 from devctl_observer.control.work_queue import WorkQueue
+from devctl_observer.kinds.servers.model import DevServer, parse_server
 from devctl_observer.probes import respond
-from devctl_observer.servers.model import DevServer, parse_server
 from devctl_observer.watching import reflector
 from devctl_observer.watching.kept import small_pod
 from devctl_observer.watching.reflector import Followed, Reflector

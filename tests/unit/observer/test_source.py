@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import httpx2
 import pytest
-from devctl_observer.flavors.placed_pods import PLACED, PlacedPod
-from devctl_observer.servers.model import DevServer
+from devctl_observer.kinds.flavors.placed_pods import PLACED, PlacedPod
+from devctl_observer.kinds.servers.model import DevServer
 from devctl_observer.watching import source
 from devctl_observer.watching.children import OURS
 from devctl_observer.watching.source import SILENCE, Source

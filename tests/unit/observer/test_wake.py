@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 from devctl_observer.control.role_controller import Known
-from devctl_observer.servers.model import parse_server
-from devctl_observer.servers.wake import cause
+from devctl_observer.kinds.servers.model import parse_server
+from devctl_observer.kinds.servers.wake import cause
 
 from unit.observer.objects import ago, flavor, server
 

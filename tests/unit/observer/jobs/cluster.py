@@ -8,12 +8,12 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
-from devctl_observer.artifacts.claims import CLAIM, parse_claim
 from devctl_observer.control.cluster_api import Fresh
 from devctl_observer.control.process import Clock
-from devctl_observer.jobs.model import JOB, parse_job
-from devctl_observer.jobs.status import OWN
 from devctl_observer.judging.clocks import from_text, to_text
+from devctl_observer.kinds.artifacts.claims import CLAIM, parse_claim
+from devctl_observer.kinds.jobs.model import JOB, parse_job
+from devctl_observer.kinds.jobs.status import OWN
 from devctl_observer.watching.kept import node_facts, small_pod
 from devctl_observer.watching.store import Key
 from lightkube.resources.core_v1 import Node, PersistentVolumeClaim, Pod

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 import pytest
-from devctl_observer.artifacts.claims import bound_status, deadline, job_of, users_of
-from devctl_observer.jobs.transitions import transitions
+from devctl_observer.kinds.artifacts.claims import bound_status, deadline, job_of, users_of
+from devctl_observer.kinds.jobs.transitions import transitions
 from devctl_observer.watching.kept import node_facts
 from devctl_observer.watching.store import Key
 from hypothesis import given

@@ -6,10 +6,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from devctl_observer.jobs.model import Job, parse_job
-from devctl_observer.jobs.observed import Observed
 from devctl_observer.judging.clocks import Clocks, to_text
 from devctl_observer.judging.pods import Surroundings
+from devctl_observer.kinds.jobs.model import Job, parse_job
+from devctl_observer.kinds.jobs.observed import Observed
 from devctl_observer.watching.kept import node_facts
 from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
 

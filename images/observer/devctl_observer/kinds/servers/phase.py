@@ -12,9 +12,9 @@ from devctl_observer.judging.model import Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from devctl_observer.flavors.model import Flavor
-    from devctl_observer.servers.model import Server
-    from devctl_observer.servers.replicas import Replica
+    from devctl_observer.kinds.flavors.model import Flavor
+    from devctl_observer.kinds.servers.model import Server
+    from devctl_observer.kinds.servers.replicas import Replica
 
 # Of several replicas that do not run, the one that most needs somebody decides.
 _GRAVITY = [Phase.FAILED, Phase.PENDING, Phase.STARTING, Phase.STOPPING]

@@ -10,7 +10,11 @@ from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
 from prometheus_client import Counter
 
 from devctl.api.ephemeral_acceleration_job import RELEASED_AT
-from devctl_observer.artifacts.claims import (
+from devctl_observer.control.controller import DOUBT, IN_USE, Controller
+from devctl_observer.control.figures import COMMON
+from devctl_observer.judging.clocks import Clocks
+from devctl_observer.judging.model import Meta, meta_of
+from devctl_observer.kinds.artifacts.claims import (
     CLAIM,
     bound_status,
     deadline,
@@ -22,10 +26,6 @@ from devctl_observer.artifacts.claims import (
     stays,
     users_of,
 )
-from devctl_observer.control.controller import DOUBT, IN_USE, Controller
-from devctl_observer.control.figures import COMMON
-from devctl_observer.judging.clocks import Clocks
-from devctl_observer.judging.model import Meta, meta_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

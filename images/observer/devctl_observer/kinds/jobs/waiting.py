@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devctl.api.ephemeral_acceleration_job import Phase
-from devctl_observer.jobs.endings import started_at
-from devctl_observer.jobs.last_words import shown
-from devctl_observer.jobs.model import Outcome
 from devctl_observer.judging.conditions import failure
 from devctl_observer.judging.pods import ends_at, judge_start, node_of
 from devctl_observer.judging.scheduling import JOB_WORDS
+from devctl_observer.kinds.jobs.endings import started_at
+from devctl_observer.kinds.jobs.last_words import shown
+from devctl_observer.kinds.jobs.model import Outcome
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from lightkube.models.core_v1 import Pod
 
-    from devctl_observer.jobs.observed import Observed
+    from devctl_observer.kinds.jobs.observed import Observed
 
 _STAYS = "its volume stays for its time"
 _CREATING = {"SandboxFailed", "NotReady", "CrashLoop", "OutOfMemory"}

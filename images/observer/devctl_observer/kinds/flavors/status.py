@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from devctl.api.placing import NodeFacts
-    from devctl_observer.flavors.model import Flavor
-    from devctl_observer.flavors.placed_pods import NodeUse
+    from devctl_observer.kinds.flavors.model import Flavor
+    from devctl_observer.kinds.flavors.placed_pods import NodeUse
 
 
 def flavor_status(

@@ -13,9 +13,9 @@ from devctl_observer.judging.pods import ends_at
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from devctl_observer.jobs.model import Job
-    from devctl_observer.jobs.observed import Observed
     from devctl_observer.judging.clocks import Clocks
+    from devctl_observer.kinds.jobs.model import Job
+    from devctl_observer.kinds.jobs.observed import Observed
 
 _MARGIN = timedelta(seconds=1)
 """Timers may fire a moment early; a second later it is certainly time."""

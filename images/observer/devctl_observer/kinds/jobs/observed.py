@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from devctl.api.ephemeral_acceleration_job import claim_name, pod_name
-from devctl_observer.artifacts.claims import claim_key, is_claim_of, job_of, stays
 from devctl_observer.judging.clocks import from_text
 from devctl_observer.judging.model import is_owned
 from devctl_observer.judging.pods import Surroundings
+from devctl_observer.kinds.artifacts.claims import claim_key, is_claim_of, job_of, stays
 from devctl_observer.watching.store import Key, Store
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
 
     from devctl.api.placing import NodeFacts
-    from devctl_observer.jobs.model import Job
+    from devctl_observer.kinds.jobs.model import Job
     from devctl_observer.watching.children import Children
 
 

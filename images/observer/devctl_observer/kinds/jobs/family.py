@@ -10,15 +10,15 @@ from prometheus_client import Gauge
 
 from devctl.api.ephemeral_acceleration_job import JOB as LABEL
 from devctl.api.ephemeral_acceleration_job import Phase, claim_name, pod_name
-from devctl_observer.artifacts.claims import claim_key, job_of
-from devctl_observer.artifacts.controller import ClaimController
 from devctl_observer.control.family import Family
 from devctl_observer.control.figures import COMMON, QUEUE
 from devctl_observer.control.work_queue import WorkQueue
-from devctl_observer.jobs.controller import JobController
-from devctl_observer.jobs.model import Job
-from devctl_observer.jobs.observed import JobCaches
 from devctl_observer.judging.model import meta_of
+from devctl_observer.kinds.artifacts.claims import claim_key, job_of
+from devctl_observer.kinds.artifacts.controller import ClaimController
+from devctl_observer.kinds.jobs.controller import JobController
+from devctl_observer.kinds.jobs.model import Job
+from devctl_observer.kinds.jobs.observed import JobCaches
 from devctl_observer.watching.store import Key
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from devctl_observer.judging.clocks import from_text
 from devctl_observer.judging.conditions import TRUE, find
 
 if TYPE_CHECKING:
-    from devctl_observer.servers.model import Server
+    from devctl_observer.kinds.servers.model import Server
 
 SKEW = timedelta(minutes=1)
 """A creation further in the future than this means that a clock is wrong."""

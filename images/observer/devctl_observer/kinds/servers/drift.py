@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from devctl.api.made_from import MadeFrom
-    from devctl_observer.flavors.model import Flavor
-    from devctl_observer.servers.model import Server
+    from devctl_observer.kinds.flavors.model import Flavor
+    from devctl_observer.kinds.servers.model import Server
 
 
 class Recorded(NamedTuple):

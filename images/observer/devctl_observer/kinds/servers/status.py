@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 from devctl.api.devserver import MASTER_PORT, Condition, Phase
 from devctl.api.occupancy import is_occupied
 from devctl.api.pod_spec import shape
-from devctl_observer.flavors.model import wanted_flavor
 from devctl_observer.judging.clocks import from_text, to_text
 from devctl_observer.judging.conditions import UNKNOWN, condition, find, merge, word
 from devctl_observer.judging.refusals import since
-from devctl_observer.servers.deadlines import expiry
-from devctl_observer.servers.drift import (
+from devctl_observer.kinds.flavors.model import wanted_flavor
+from devctl_observer.kinds.servers.deadlines import expiry
+from devctl_observer.kinds.servers.drift import (
     Recorded,
     advice,
     drift_condition,
     recorded,
     restart_condition,
 )
-from devctl_observer.servers.phase import judge_server, obstacle
-from devctl_observer.servers.replicas import observe_replicas, to_statuses
+from devctl_observer.kinds.servers.phase import judge_server, obstacle
+from devctl_observer.kinds.servers.replicas import observe_replicas, to_statuses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from lightkube.models.core_v1 import Pod
 
-    from devctl_observer.servers.deadlines import Expiry
-    from devctl_observer.servers.model import Server
-    from devctl_observer.servers.observed import Observed
-    from devctl_observer.servers.replicas import Replica
+    from devctl_observer.kinds.servers.deadlines import Expiry
+    from devctl_observer.kinds.servers.model import Server
+    from devctl_observer.kinds.servers.observed import Observed
+    from devctl_observer.kinds.servers.replicas import Replica
 
 OWN = (
     Condition.READY,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from devctl.api.ephemeral_acceleration_job import claim_name
 from devctl_observer.control.role_controller import waits_no_more
-from devctl_observer.jobs.deadlines import pod_expired
 from devctl_observer.judging.conditions import TRUE, role_said
+from devctl_observer.kinds.jobs.deadlines import pod_expired
 
 if TYPE_CHECKING:
     from devctl_observer.control.role_controller import Cause, Known
-    from devctl_observer.jobs.model import Job
-    from devctl_observer.jobs.observed import Observed
+    from devctl_observer.kinds.jobs.model import Job
+    from devctl_observer.kinds.jobs.observed import Observed
 
 
 def cause(job: Job, known: Known) -> Cause:

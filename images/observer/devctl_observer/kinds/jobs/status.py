@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.ephemeral_acceleration_job import Condition, Phase
-from devctl_observer.jobs.deadlines import (
+from devctl_observer.judging.clocks import from_text, to_text
+from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition, merge
+from devctl_observer.judging.pods import node_of
+from devctl_observer.kinds.jobs.deadlines import (
     artifacts_condition,
     finished_at,
     pod_condition,
     pod_expired,
     times,
 )
-from devctl_observer.jobs.endings import judge_absence, judge_end, judge_lost
-from devctl_observer.jobs.model import Outcome
-from devctl_observer.jobs.waiting import judge_waiting
-from devctl_observer.judging.clocks import from_text, to_text
-from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition, merge
-from devctl_observer.judging.pods import node_of
+from devctl_observer.kinds.jobs.endings import judge_absence, judge_end, judge_lost
+from devctl_observer.kinds.jobs.model import Outcome
+from devctl_observer.kinds.jobs.waiting import judge_waiting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from devctl_observer.jobs.observed import Observed
     from devctl_observer.judging.clocks import Clocks
+    from devctl_observer.kinds.jobs.observed import Observed
 
 OWN = (Condition.SUCCEEDED, Condition.POD_EXPIRED, Condition.ARTIFACTS_EXPIRED)
 _KEPT = (

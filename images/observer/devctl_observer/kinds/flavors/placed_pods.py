@@ -12,7 +12,7 @@ from lightkube.core.resource import ApiInfo, NamespacedResourceG, ResourceDef
 from lightkube.operators import not_equal, not_in
 
 from devctl.api.placing import PODS, effective_requests
-from devctl_observer.flavors.model import Resources
+from devctl_observer.kinds.flavors.model import Resources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

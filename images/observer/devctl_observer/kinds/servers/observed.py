@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from lightkube.resources.apps_v1 import StatefulSet
 
     from devctl.api.made_from import MadeFrom
-    from devctl_observer.flavors.model import Flavor
-    from devctl_observer.servers.model import Server
+    from devctl_observer.kinds.flavors.model import Flavor
+    from devctl_observer.kinds.servers.model import Server
     from devctl_observer.watching.children import Children
 
 

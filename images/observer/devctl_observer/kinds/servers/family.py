@@ -11,9 +11,9 @@ from prometheus_client import Gauge
 from devctl.api.labels import DEVSERVER
 from devctl_observer.control.family import Family
 from devctl_observer.control.figures import COMMON
-from devctl_observer.servers.controller import ServerController
-from devctl_observer.servers.model import Server
-from devctl_observer.servers.observed import Caches
+from devctl_observer.kinds.servers.controller import ServerController
+from devctl_observer.kinds.servers.model import Server
+from devctl_observer.kinds.servers.observed import Caches
 from devctl_observer.watching.children import OURS
 from devctl_observer.watching.kept import small_stateful_set
 from devctl_observer.watching.reflector import Followed
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lightkube.models.core_v1 import ObjectReference
 
     from devctl_observer.control.process import Process
-    from devctl_observer.flavors.family import Flavors
+    from devctl_observer.kinds.flavors.family import Flavors
 
 _DEVSERVERS = Gauge("devservers", "DevServers.", **COMMON)
 

@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from apply.errors import NotFoundError
 from apply.manifests import Kind
-from devctl.api import ephemeral_acceleration_job as job
-from devctl.api.labels import GROUP, VERSION
+from devctl.api.kinds import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 # The name of each kind's collection, and whether its objects are in namespaces.
 KNOWN = {
-    Kind(f"{GROUP}/{VERSION}", "DevServer"): ("devservers", True),
-    Kind(f"{GROUP}/{VERSION}", "DevServerFlavor"): ("devserverflavors", False),
-    Kind(f"{job.GROUP}/{job.VERSION}", job.KIND): (job.PLURAL, True),
+    **{Kind(own.api_version, own.name): (own.plural, own.namespaced) for own in KINDS},
     Kind("v1", "ConfigMap"): ("configmaps", True),
     Kind("v1", "PersistentVolumeClaim"): ("persistentvolumeclaims", True),
     Kind("v1", "Pod"): ("pods", True),

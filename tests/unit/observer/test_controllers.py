@@ -118,7 +118,8 @@ class Controllers:
 
 
 def filled() -> tuple[Caches, FakeCluster, Controllers]:
-    children = Children([DEVSERVER])
+    children = Children()
+    children.labels = {DEVSERVER: True}
     caches = Caches(children, Store())
     cluster = FakeCluster(caches)
     caches.servers.put(KEY, 100, server())

@@ -23,7 +23,7 @@ from devctl.api.ephemeral_acceleration_job import (
 from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl_observer.control.kind import Kind
 from devctl_observer.judging.clocks import from_text, to_text
-from devctl_observer.judging.model import Item
+from devctl_observer.judging.model import Meta
 from devctl_observer.judging.pods import claim_names
 from devctl_observer.watching.kept import without_history
 from devctl_observer.watching.store import Key
@@ -51,8 +51,12 @@ def parse_claim(obj: Mapping[str, Any]) -> PersistentVolumeClaim:
 CLAIM = Kind(_Claim, parse_claim)
 
 
-class Owned(Item, Protocol):
+class Owned(Protocol):
     """What has a claim that outlives it."""
+
+    @property
+    def metadata(self) -> Meta:
+        """What names it."""
 
     @property
     def owner(self) -> str:

@@ -28,12 +28,12 @@ class FlavorController(Controller[Flavor]):
         """Know nothing yet."""
         super().__init__(FLAVOR, Store(), process)
         self._nodes, self._use = process.children.nodes, use
-        self.fits: Callable[[str], None] = lambda _: None
-        """Told the name of each flavor of which it changes whether any node fits it."""
+        self.concerns: Callable[[str], None] = lambda _: None
+        """Told the name of each flavor that has changed for its servers."""
 
     async def _look(self, key: Key, item: Flavor) -> None:
         by_name = {flavor.metadata.name: flavor for flavor in self.store}
         wanted = flavor_status(item, by_name, list(self._nodes), self._use, self._clock.now())
         written = await self._write(key, item, wanted)
         if written.status.get("schedulable") != item.status.get("schedulable"):
-            self.fits(key.name)
+            self.concerns(key.name)

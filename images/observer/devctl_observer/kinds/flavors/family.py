@@ -31,20 +31,15 @@ _PLACED_PODS = Gauge("placed_pods", "Pods of anybody that take room on nodes.", 
 class Flavors(Family[Flavor]):
     """Whom a change concerns among flavors."""
 
+    controller: FlavorController
+
     def __init__(self, process: Process) -> None:
         """Know nothing yet."""
         self.use = NodeUse()
         self.placed: Store[Asked] = Store()
-        controller = FlavorController(self.use, process)
-        super().__init__(controller, workers=1)
+        super().__init__(FlavorController(self.use, process), workers=1)
         _PLACED_PODS.set_function(lambda: len(self.placed))
-        controller.fits = self._tell
         self._count = Pace(self.look_again, _COUNTED)
-        self._listeners: list[Callable[[str], None]] = []
-
-    def listen(self, changed: Callable[[str], None]) -> None:
-        """Have the name of each flavor told that has changed for its servers."""
-        self._listeners.append(changed)
 
     @property
     def others(self) -> Sequence[Followed]:
@@ -57,7 +52,7 @@ class Flavors(Family[Flavor]):
         if flavor is None:
             return
         if old is None or new is None or _version(old) != _version(new):
-            self._tell(flavor.metadata.name)
+            self.controller.concerns(flavor.metadata.name)
         if old is None or new is None or old.spec.default != new.spec.default:
             self.look_again()
         else:
@@ -66,10 +61,6 @@ class Flavors(Family[Flavor]):
     def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:  # noqa: ARG002 - any change may decide
         """Look at every flavor."""
         self.look_again()
-
-    def _tell(self, name: str) -> None:
-        for changed in self._listeners:
-            changed(name)
 
     def _placed(self, old: Asked | None, new: Asked | None) -> None:
         self.use.change(old, new)

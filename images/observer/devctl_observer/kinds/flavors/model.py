@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from lightkube.generic_resource import create_global_resource
 
+from devctl.api import kinds
 from devctl.api.flavors import choose, pod_part
-from devctl.api.labels import GROUP, VERSION
 from devctl.api.placing import Toleration  # noqa: TC001 - msgspec reads the annotations
-from devctl_observer.control.kind import Kind
-from devctl_observer.judging.model import Base, Meta
+from devctl_observer.control.kind import kind_of
+from devctl_observer.judging.model import Base, Item
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-DevServerFlavor = create_global_resource(GROUP, VERSION, "DevServerFlavor", "devserverflavors")
 
 
 class Resources(Base, frozen=True):
@@ -35,23 +32,15 @@ class FlavorSpec(Base, frozen=True):
     default: bool = False
 
 
-class Flavor(Base, frozen=True):
+class Flavor(Item, frozen=True):
     """A DevServerFlavor."""
 
-    metadata: Meta
     spec: FlavorSpec = FlavorSpec()
-    status: dict[str, Any] = msgspec.field(default_factory=dict)
     pod_spec: dict[str, Any] = msgspec.field(default_factory=dict)
     """The spec as it is stored, but for whether it is the default: that says nothing about pods."""
 
 
-def parse_flavor(obj: Mapping[str, Any]) -> Flavor:
-    """A DevServerFlavor from the API's JSON."""
-    flavor = msgspec.convert(obj, Flavor)
-    return msgspec.structs.replace(flavor, pod_spec=pod_part(obj.get("spec", {})))
-
-
-FLAVOR = Kind(DevServerFlavor, parse_flavor)
+FLAVOR = kind_of(kinds.FLAVOR, Flavor, lambda obj: {"pod_spec": pod_part(obj.get("spec", {}))})
 
 
 def wanted_flavor(name: str | None, flavors: Mapping[str, Flavor]) -> tuple[Flavor | None, str]:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
-from lightkube.generic_resource import create_namespaced_resource
 
-from devctl.api.ephemeral_acceleration_job import GROUP, KIND, PLURAL, VERSION, WAKE, Phase
-from devctl_observer.control.kind import Kind
-from devctl_observer.judging.model import Base, Meta
+from devctl.api import kinds
+from devctl.api.ephemeral_acceleration_job import Phase
+from devctl_observer.control.kind import kind_of
+from devctl_observer.judging.model import Base, Item
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
-
-EphemeralAccelerationJob = create_namespaced_resource(GROUP, VERSION, KIND, PLURAL)
 
 _ENDS = {str(Phase.SUCCEEDED), str(Phase.FAILED)}
 
@@ -40,14 +37,10 @@ class JobSpec(Base, frozen=True):
     suspend: bool = False
 
 
-class Job(Base, frozen=True):
+class Job(Item, frozen=True):
     """An EphemeralAccelerationJob."""
 
-    metadata: Meta
     spec: JobSpec = JobSpec()
-    status: dict[str, Any] = msgspec.field(default_factory=dict)
-    wake: str = ""
-    """The annotation that re-runs the role."""
 
     @property
     def owner(self) -> str:
@@ -64,10 +57,8 @@ class Job(Base, frozen=True):
         """Whether its program is known to have run."""
         return bool(self.status.get("startedAt"))
 
-    @property
-    def going(self) -> bool:
-        """Whether it is being deleted."""
-        return self.metadata.deletion_timestamp is not None
+
+JOB = kind_of(kinds.JOB, Job)
 
 
 @dataclass(frozen=True)
@@ -88,14 +79,3 @@ class Outcome:
     def ended(self) -> bool:
         """Whether it is for ever."""
         return self.phase in {Phase.SUCCEEDED, Phase.FAILED}
-
-
-def parse_job(obj: Mapping[str, Any]) -> Job:
-    """A job from the API's JSON."""
-    job = msgspec.convert(obj, Job)
-    # The other annotations may be large, and nothing is read of them.
-    wake = (obj["metadata"].get("annotations") or {}).get(WAKE, "")
-    return msgspec.structs.replace(job, wake=wake)
-
-
-JOB = Kind(EphemeralAccelerationJob, parse_job, WAKE)

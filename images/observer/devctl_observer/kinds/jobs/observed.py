@@ -87,14 +87,12 @@ class JobCaches:
         found = children.claims.get(claim_key(key))
         own = found and job_of(found) == key and is_claim_of(found, job) and stays(found)
         claim = found if own else None
-        about = [("Pod", pod.metadata if pod else None)]
-        about += [("PersistentVolumeClaim", claim.metadata if claim else None)]
         claims = {claim_name(key.name): claim} if claim else {}
         last = self.last.get(key)
         seen = Observed(
             job,
             last=last if last and is_own(last, job) else None,
             claim=claim,
-            around=Surroundings(claims, children.warnings_about(about)),
+            around=Surroundings(claims, children.warnings_about([pod, claim])),
         )
         return seen.with_pod(pod, children.nodes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devctl.api.ephemeral_acceleration_job import claim_name
-from devctl_observer.control.role_controller import waits_no_more
+from devctl_observer.control.role_controller import usual_cause
 from devctl_observer.judging.conditions import TRUE, role_said
 from devctl_observer.kinds.jobs.deadlines import pod_expired
 
@@ -20,14 +20,10 @@ if TYPE_CHECKING:
 
 def cause(job: Job, known: Known) -> Cause:
     """Why the role is to be run again; empty where it is not."""
-    if job.going:
-        return ()
-    if job.finished:
+    if job.finished and not job.going:
         step = "expired" if pod_expired(job) else "finished"
         return step, str(job.status.get("finishedAt", ""))
-    if known.lost:
-        return "lost", *known.lost, known.gone or known.born
-    return waits_no_more(job, known)
+    return usual_cause(job, known)
 
 
 def missing(seen: Observed) -> list[str]:

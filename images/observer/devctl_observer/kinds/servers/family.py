@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lightkube.resources.apps_v1 import StatefulSet
 from lightkube.resources.core_v1 import Pod
 from prometheus_client import Gauge
 
@@ -14,14 +13,9 @@ from devctl_observer.control.figures import COMMON
 from devctl_observer.kinds.servers.controller import ServerController
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Caches
-from devctl_observer.watching.children import OURS
-from devctl_observer.watching.kept import small_stateful_set
-from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lightkube.models.core_v1 import ObjectReference
 
     from devctl_observer.control.process import Process
@@ -40,14 +34,8 @@ class Servers(Family[Server]):
         """Know nothing yet."""
         self.caches = Caches(process.children, flavors.store)
         super().__init__(ServerController(self.caches, process))
-        flavors.listen(self._flavor)
+        flavors.controller.concerns = self._flavor
         _DEVSERVERS.set_function(lambda: len(self.store))
-
-    @property
-    def others(self) -> Sequence[Followed]:
-        """StatefulSets that roles have made."""
-        sets = self.caches.stateful_sets
-        return [Followed(StatefulSet, sets, small_stateful_set, self._stateful_set, selectors=OURS)]
 
     def child(self, key: Key, old: Any, new: Any) -> None:
         """Look at a server; remember what it lost, that the role has to make again."""
@@ -66,12 +54,6 @@ class Servers(Family[Server]):
         if about.kind == "Pod" and number.isdecimal():
             return Key(namespace, stem)
         return None
-
-    def _stateful_set(self, old: StatefulSet | None, new: StatefulSet | None) -> None:
-        for state in (old, new):
-            owner = self.caches.children.owner(state.metadata) if state else None
-            if owner and owner.label == self.label:
-                self.child(owner.key, old, new)
 
     def _flavor(self, name: str) -> None:
         """Look at the servers of a flavor, and at those that name none."""

@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from lightkube.generic_resource import create_namespaced_resource
 
-from devctl.api.labels import GROUP, VERSION, WAKE
+from devctl.api.kinds import DEVSERVER
 from devctl.api.pod_spec import pod_spec, shape
-from devctl_observer.control.kind import Kind
-from devctl_observer.judging.model import Base, Meta
+from devctl_observer.control.kind import kind_of
+from devctl_observer.judging.model import Base, Item
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-DevServer = create_namespaced_resource(GROUP, VERSION, "DevServer", "devservers")
 
 
 class Lifecycle(Base, frozen=True):
@@ -33,32 +30,24 @@ class ServerSpec(Base, frozen=True):
     lifecycle: Lifecycle = Lifecycle()
 
 
-class Server(Base, frozen=True):
+class Server(Item, frozen=True):
     """A DevServer."""
 
-    metadata: Meta
     spec: ServerSpec
-    status: dict[str, Any] = msgspec.field(default_factory=dict)
     pod_spec: dict[str, Any] = msgspec.field(default_factory=dict)
     """The part of the spec that shapes pods, as it is stored."""
-    wake: str = ""
-    """The annotation that re-runs the role."""
 
     @property
     def ends(self) -> bool:
         """Whether it is wanted to have no pods."""
-        return self.spec.stopped or self.metadata.deletion_timestamp is not None
+        return self.spec.stopped or self.going
 
 
-def parse_server(obj: Mapping[str, Any]) -> Server:
-    """A DevServer from the API's JSON."""
-    server = msgspec.convert(obj, Server)
-    # The other annotations may be large, and nothing is read of them.
-    wake = (obj["metadata"].get("annotations") or {}).get(WAKE, "")
+def _pod_spec(obj: Mapping[str, Any]) -> dict[str, Any]:
     made_from = pod_spec(obj["spec"])
     # One without a size is not understood, here and not in the middle of a status.
     shape(made_from)
-    return msgspec.structs.replace(server, pod_spec=made_from, wake=wake)
+    return {"pod_spec": made_from}
 
 
-SERVER = Kind(DevServer, parse_server, WAKE)
+SERVER = kind_of(DEVSERVER, Server, _pod_spec)

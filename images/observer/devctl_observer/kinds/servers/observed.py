@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from lightkube.resources.apps_v1 import StatefulSet
+
 from devctl.api.labels import DEVSERVER, MADE_FROM
 from devctl.api.made_from import read_record
 from devctl_observer.judging.model import is_owned
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lightkube.models.core_v1 import Pod
-    from lightkube.resources.apps_v1 import StatefulSet
 
     from devctl.api.made_from import MadeFrom
     from devctl_observer.kinds.flavors.model import Flavor
@@ -75,7 +76,11 @@ class Caches:
     """Those that are shared with other families."""
     flavors: Store[Flavor]
     servers: Store[Server] = field(default_factory=_by_flavor)
-    stateful_sets: Store[StatefulSet] = field(default_factory=Store)
+    stateful_sets: Store[StatefulSet] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Have what is made for servers watched."""
+        self.stateful_sets = self.children.follow(StatefulSet)
 
     def observe(self, key: Key, server: Server) -> Observed:
         """Everything that a server's status is derived from."""
@@ -87,9 +92,7 @@ class Caches:
             if claim.metadata
         }
         pods = tuple(children.pods.find(owner))
-        about = [("StatefulSet", made.metadata if made else None)]
-        about += [("Pod", pod.metadata) for pod in pods]
-        about += [("PersistentVolumeClaim", claim.metadata) for claim in claims.values()]
+        warnings = children.warnings_about([made, *pods, *claims.values()])
         own = made if made and is_owned(made.metadata, server.metadata.uid) else None
         return Observed(
             server=server,
@@ -98,6 +101,6 @@ class Caches:
             annotations=(own.metadata.annotations if own and own.metadata else None) or {},
             revision=(own.status.updateRevision if own and own.status else None) or "",
             pods=pods,
-            around=Surroundings(claims, children.warnings_about(about), children.lost_nodes()),
+            around=Surroundings(claims, warnings, children.lost_nodes()),
             flavors={flavor.metadata.name: flavor for flavor in self.flavors},
         )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+import preload
 import pytest
 import yaml
+from support.plane.parts import image_settings
 
 from devctl.local.paths import REPOSITORY
 
@@ -116,10 +118,9 @@ def test_a_kind_is_watched_safely_and_its_role_is_there(watch: dict[str, Any]) -
     assert watch["manageStatus"] is False
     assert watch["maxRunnerArtifacts"] >= 3
     # What the role computes with is imported before a run is forked.
-    containerfile = (REPOSITORY / "images/operator/Containerfile").read_text()
-    (preloaded,) = (line for line in containerfile.splitlines() if "_RUNNER_PRELOAD" in line)
-    assert f" {role}.values" in preloaded
     assert (REPOSITORY / "plugins" / role / "values.py").is_file()
+    assert image_settings()["DEVCTL_RUNNER_PRELOAD"] == "preload"
+    assert role in preload.imported
 
 
 def test_the_watched_kinds_are_the_ones_that_are_installed() -> None:

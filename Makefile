@@ -1,6 +1,7 @@
 # Thin on purpose: every target is one command that can also be typed.
 .DEFAULT_GOAL := help
 .PHONY: help up down demo build load deploy install cli example logs status artifacts clean
+.PHONY: new-kind
 .PHONY: test test-changed test-one test-unit test-plane test-pods test-host test-molecule test-faults test-newest-ansible molecule lint record bench bench-local bench-devservers bench-jobs bench-commands lock
 
 VENV := .venv
@@ -61,6 +62,9 @@ record: $(VENV)/installed ## Record anew what pods go through, on KUBECONFIG's o
 
 molecule: $(VENV)/installed ## Each behaviour of the role, against KUBECONFIG's cluster, whose operator is away
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" molecule test --all
+
+new-kind: $(VENV)/installed ## The skeleton of a kind: make new-kind KIND=GpuWorkload GROUP=gpu.example.com [SCOPE=Cluster]
+	$(VENV)/bin/python scripts/new_kind.py --kind=$(KIND) --group=$(GROUP) --version=$(or $(VERSION),v1alpha1) --scope=$(or $(SCOPE),Namespaced) --plural=$(PLURAL)
 
 lint: $(VENV)/installed ## Style, types, layers, YAML and Ansible
 	sh scripts/lint.sh $(VENV)

@@ -52,10 +52,10 @@ def test_each_right_is_used_and_nothing_is_denied(
     accounts = ("operator", "observer")
     # An API server that has just started, as other tests have it do, denies what it has not read.
     before = {account: len(asked(electing, account)) for account in accounts}
-    scrape(electing)
     place = Scene(kubectl, namespace, images["base"].reference, clocks=electing.observer.set_clocks)
     for cause in causes():
         cause(place)
+    scrape(electing)
     for account in accounts:
         events = asked(electing, account)
         # A namespace that ends refuses new objects with the same code.

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from support.plane.parts import image_settings
 
+from devctl.api.labels import GROUP
 from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 CONFIG = REPOSITORY / "config"
 CRDS = sorted(p.name for p in (CONFIG / "crd").glob("*.yaml") if p.name != "kustomization.yaml")
+RIGHTS = sorted(p.name for p in (CONFIG / "rbac").glob("*.yaml") if p.name != "kustomization.yaml")
 WATCHES = yaml.safe_load((REPOSITORY / "watches.yaml").read_text())
 HAS_CHILDREN = {"devops.yourcompany.com/has-children": "true"}
 POLICIES = sorted(
@@ -65,11 +67,34 @@ def test_a_kind_can_be_listed_with_ours_only(name: str) -> None:
         assert columns[-1]["name"] == "Age"
 
 
-@pytest.mark.parametrize("folder", ["crd", "samples"])
+@pytest.mark.parametrize("folder", ["crd", "rbac", "samples"])
 def test_every_manifest_of_a_folder_is_installed(folder: str) -> None:
     (listed,) = documents(folder, "kustomization.yaml")
     there = {p.name for p in (CONFIG / folder).glob("*.yaml")}
     assert {*listed["resources"], "kustomization.yaml"} == there
+
+
+@pytest.mark.parametrize("name", CRDS)
+def test_the_rights_on_a_kind_are_in_its_own_file(name: str) -> None:
+    (crd,) = documents("crd", name)
+    group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
+    about = {
+        file
+        for file in RIGHTS
+        for thing in documents("rbac", file)
+        for rule in thing.get("rules") or []
+        if group in rule.get("apiGroups", []) and plural in rule["resources"]
+    }
+    assert about == {name}
+
+
+def test_no_label_gives_an_account_rights() -> None:
+    things = [thing for file in RIGHTS for thing in documents("rbac", file)]
+    summed = {t["metadata"]["name"] for t in things if "aggregationRule" in t}
+    bound = {t["roleRef"]["name"] for t in things if t["kind"] == "ClusterRoleBinding"}
+    parts = {t["metadata"].get("labels", {}).get(f"{GROUP}/part-of-role") for t in things} - {None}
+    assert summed == parts == {"devctl-user", "devctl-job-user", "devctl-administrator"}
+    assert not summed & bound
 
 
 def properties(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:

@@ -23,7 +23,6 @@ from devctl.api.ephemeral_acceleration_job import (
 from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl_observer.control.kind import Kind
 from devctl_observer.judging.clocks import from_text, to_text
-from devctl_observer.judging.model import Meta
 from devctl_observer.judging.pods import claim_names
 from devctl_observer.watching.kept import without_history
 from devctl_observer.watching.store import Key
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from lightkube.resources.core_v1 import Pod
+
+    from devctl_observer.judging.model import Meta
 
 _SECONDS = re.compile(r"\d{1,10}", re.ASCII)
 BOUND = "Bound"

@@ -28,9 +28,10 @@ _CSI = r"(?:\x1b\[|\x9b)[0-?]*[ -/]*"
 # What a string holds that a terminal takes in as a whole; it ends with its line at the latest.
 _STRING = r"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x00-\x1f\x80-\x9f]*"
 _OTHER = r"\x1b[ -/]*"
+_ANY = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
+_CONTROL = re.compile(_ANY)
 _SEQUENCE = re.compile(
-    rf"(\x1b\[[0-9;:]*m)|{_CSI}[@-~]|{_STRING}(?:\x07|\x9c|\x1b\\)|{_OTHER}[0-~]"
-    r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
+    rf"(\x1b\[[0-9;:]*m)|{_CSI}[@-~]|{_STRING}(?:\x07|\x9c|\x1b\\)|{_OTHER}[0-~]|{_ANY}"
 )
 _BEGUN = re.compile(rf"(?:{_CSI}|{_STRING}\x1b?|{_OTHER})\Z")
 _LONGEST = 4096
@@ -88,9 +89,11 @@ class Screen:
         return text.encode()
 
     def _clean(self, text: str) -> str:
-        begun = _BEGUN.search(text)
-        whole = begun is None or len(text) - begun.start() > _LONGEST
-        end = len(text) if begun is None or whole else begun.start()
+        if not _CONTROL.search(text):
+            self._held = ""
+            return text
+        begun = _BEGUN.search(text, max(0, len(text) - _LONGEST))
+        end = begun.start() if begun else len(text)
         self._held = text[end:]
         return _SEQUENCE.sub(self._kept, text[:end])
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from devctl import text as module
 from devctl.errors import DevctlError
 from devctl.text import Screen, on_screen, one_line, readable
 
@@ -28,6 +30,11 @@ def assert_harmless(said: bytes) -> None:
 
 
 CONTROLS = {chr(code) for code in [*range(0x20), *range(0x7F, 0xA0)]} - set("\t\n\r")
+
+
+def test_examples() -> None:
+    found = doctest.testmod(module)
+    assert (found.failed, found.attempted > 0) == (0, True)
 
 
 @pytest.mark.parametrize(

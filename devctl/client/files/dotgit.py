@@ -18,7 +18,6 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.client.files.names import readable
@@ -57,6 +56,8 @@ def within_git(name: str) -> str:
     >>> within_git("a/.GIT/hooks/x"), within_git("GIT~1. "), within_git("a/.gitignore")
     ('a/.GIT', 'GIT~1. ', '')
     """
+    if name.isascii() and "git" not in name.lower():
+        return ""
     begin = 0
     for found in (*_SEPARATOR.finditer(name), None):
         end = found.start() if found else len(name)
@@ -97,23 +98,39 @@ def bare_repositories(names: Iterable[str], top: Path) -> set[str]:
     Returns:
         The folders as `folded` has them; an empty one is the top.
     """
-    marks: dict[str, set[str]] = {"": set()}
-    spelt: dict[str, set[str]] = {"": {""}}
-    for name in names:
-        key = spelling = ""
-        for part in name.split("/"):
-            own = _folded(part)
-            if own in _MARKS:
-                marks[key].add(own)
-            key, spelling = _join(key, own), _join(spelling, part)
+    marks: dict[str, set[str]] = {}
+    spelt: dict[str, set[str]] = {}
+    keys: dict[str, str] = {}
+
+    def key_of(folder: str) -> str:
+        """A folder as `folded` has it; it is taken note of."""
+        if folder not in keys:
+            above, _, own = folder.rpartition("/")
+            key = f"{key_of(above)}/{_folded(own)}" if folder else ""
+            keys[folder] = key
             marks.setdefault(key, set())
-            spelt.setdefault(key, set()).add(spelling)
+            spelt.setdefault(key, set()).add(folder)
+            if folder:
+                marks[key_of(above)].update({_folded(own)} & _MARKS)
+        return keys[folder]
+
+    for name in names:
+        folder, _, own = name.rpartition("/")
+        key = key_of(folder)
+        if (mark := _folded(own)) in _MARKS:
+            marks[key].add(mark)
     return {key for key, arriving in marks.items() if _bare(top, spelt[key], arriving)}
 
 
 def folded(name: str) -> str:
-    """A name as file systems compare it that take different spellings for the same."""
-    return "/".join(map(_folded, name.split("/")))
+    """A name as file systems compare it that take different spellings for the same.
+
+    Each part has a slash in front: one that is empty is not the folder that all are in.
+
+    >>> folded("A/b. "), folded("...")
+    ('/a/b', '/')
+    """
+    return "".join(f"/{_folded(part)}" for part in name.split("/"))
 
 
 def _bare(top: Path, spellings: Iterable[str], arriving: set[str]) -> bool:
@@ -121,17 +138,12 @@ def _bare(top: Path, spellings: Iterable[str], arriving: set[str]) -> bool:
 
     def there(mark: str) -> bool:
         return mark.lower() in arriving or any(
-            os.path.lexists(top / spelling / mark) for spelling in spellings
+            os.path.lexists(f"{top}/{spelling}/{mark}") for spelling in spellings
         )
 
     return there(_HEAD) and (there(_COMMON) or all(map(there, _PARTS)))
 
 
-def _join(folder: str, name: str) -> str:
-    return f"{folder}/{name}" if folder else name
-
-
-@lru_cache(maxsize=1 << 16)
 def _folded(part: str) -> str:
     plain = part if part.isascii() else unicodedata.normalize("NFD", part.translate(_HFS_IGNORES))
     return plain.casefold().partition(":")[0].rstrip(". ")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import doctest
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
+from devctl.client.files import dotgit
 from devctl.client.files.dotgit import Withheld, within_git
 from devctl.client.files.offered import offered
 from devctl.errors import DevctlError, UsageError
@@ -44,6 +46,10 @@ TAKEN = [
     "..git",
 ]
 BARE = ["HEAD", "objects/pack/x", "refs/heads/main", "config", "hooks/post-checkout"]
+
+
+def test_examples() -> None:
+    assert doctest.testmod(dotgit).failed == 0
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +111,11 @@ def test_none_comes_in_two_parts(first: list[str], here: Path) -> None:
     for second in (BARE, ["HEAD", "objects/x", "refs/y", "hooks/x"]):
         assert offered([f"data/{name}" for name in second], here).names == []
     assert offered(["data/objects/x", "x"], here).names[-1:] == ["x"]
+
+
+@pytest.mark.parametrize("folder", ["...", ".../x", "a/. ./x", ":", "\u200c/x"])
+def test_folders_of_odd_names_are_looked_into_as_well(folder: str, here: Path) -> None:
+    assert offered(["a", *(f"{folder}/{name}" for name in BARE)], here).names == ["a"]
 
 
 def test_spellings_that_a_file_system_takes_for_one(here: Path) -> None:

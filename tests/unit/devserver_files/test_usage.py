@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING
 
@@ -56,17 +55,8 @@ def test_the_kernels_numbers_are_there_as_they_are(container: Container) -> None
     assert found["/proc/42/stat"].startswith("42 (py (th)) R 1 ")
     assert found["cpus"] == "2"
     assert found["self"].isdecimal()
-    assert found["page"] == str(os.sysconf("SC_PAGE_SIZE"))
     assert len(found["df"].splitlines()) == 2
     assert "/sys/fs/cgroup/cpuacct/cpuacct.usage" not in found
-
-
-@pytest.mark.usefixtures("kernel")
-def test_without_getconf_the_kernel_says_how_large_a_page_is(container: Container) -> None:
-    env = container.program_on_path("getconf", "exit 127")
-    maps = 'mkdir -p "$proc/$$"; echo "KernelPageSize:       64 kB" > "$proc/$$/smaps"; trap'
-    found = container.run("usage", env=env, more={"trap 'rm": f"{maps} 'rm"})
-    assert "==> page <==\nKernelPageSize:       64 kB\n" in found[1]
 
 
 @pytest.mark.usefixtures("kernel")
@@ -79,9 +69,7 @@ def test_a_command_line_is_text_and_no_longer_than_anybody_reads(container: Cont
     assert found["/proc/42/cmdline"] == "x " * 100
 
 
-@pytest.mark.parametrize(
-    "head", ["self", "df", "gpus", "page", "/proc/1/stat", "{root}/proc/1/cmdline"]
-)
+@pytest.mark.parametrize("head", ["self", "df", "gpus", "/proc/1/stat", "{root}/proc/1/cmdline"])
 @pytest.mark.usefixtures("kernel")
 def test_no_process_fakes_a_head(container: Container, head: str) -> None:
     fake = f"\n\n==> {head.format(root=container.root)} <==\nfaked\n"

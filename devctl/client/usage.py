@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # /proc counts the memory of processes in pages. How large one is, the script does not say that pods
 # were started with, and keep. Not every image has getconf.
 _ASK = """
-page=$(getconf PAGESIZE || grep -m1 '^KernelPageSize:' /proc/self/smaps) 2>/dev/null
+page=$({ getconf PAGESIZE || grep -m1 '^KernelPageSize:' /proc/self/smaps; } 2>/dev/null)
 echo "page $page"
 exec sh /opt/devctl/usage
 """

@@ -91,7 +91,7 @@ def _ranks(run: Run, replica: int | None) -> list[int]:
 
 def _words(run: Run) -> tuple[str, ...]:
     """What a person has asked to run."""
-    from devctl.client.runs.script import TORCHRUN  # noqa: PLC0415 - heavy
+    from devctl.client.runs.command import TORCHRUN  # noqa: PLC0415 - heavy
 
     count = len(TORCHRUN)
     return run.argv[count:] if run.argv[:count] == TORCHRUN else run.argv

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from devctl.api.labels import DEVSERVER
 from devctl.client.servers import Servers
 from devctl.client.streams.exec_pod import container_state, running_pod
+from devctl.client.streams.exec_pump import feed_bytes
 from devctl.errors import BusyError, DevctlError, NotFoundError, UsageError
 from devctl.kube import resources
 from devctl.kube.exec_stream import STDERR, STDOUT, open_exec
@@ -32,12 +33,15 @@ class Place(NamedTuple):
         server: Its name.
         distributed: Whether its ranks train together.
         pods: Its pods.
+        processes: How many a training has in all. Several meet at one port, so that there is one
+            run at a time.
     """
 
     cluster: Cluster
     server: str
     distributed: bool
     pods: Mapping[int, Object]
+    processes: int
 
     @property
     def ranks(self) -> Sequence[int]:
@@ -54,14 +58,21 @@ class Place(NamedTuple):
         argv = [*PROGRAM, *words]
         return open_exec(self.cluster, meta["name"], argv, meta["namespace"], stdin=True)
 
-    def ask(self, rank: int, *words: str) -> bytes:
+    def ask(self, rank: int, *words: str, send: bytes = b"") -> bytes:
         """What the program prints that is asked for something short.
+
+        Args:
+            rank: Where.
+            words: What it is asked.
+            send: What it reads, all of which it takes before it does anything.
 
         Raises:
             DevctlError: What it says went wrong.
         """
         printed, said = bytearray(), bytearray()
         with self.open(rank, *words) as stream:
+            if send:
+                feed_bytes(stream, send)
             for channel, data in stream.read():
                 if channel == STDOUT:
                     printed += data
@@ -105,4 +116,5 @@ def find_place(cluster: Cluster, name: str) -> Place:
         rank: found.get(pod) or running_pod(cluster, name, rank)
         for rank, pod in enumerate(server.pods())
     }
-    return Place(cluster, name, server.mode == "distributed", pods)
+    processes = server.size * server.processes
+    return Place(cluster, name, server.mode == "distributed", pods, processes)

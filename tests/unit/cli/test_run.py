@@ -6,15 +6,16 @@ import doctest
 import json
 import os
 import signal
+import subprocess
 import threading
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from devctl.cli import run
-from devctl.cli.run import marked
-from devctl.client.runs import script
+from devctl.cli import run_line
+from devctl.cli.run_line import marked
+from devctl.client.runs import command
 from devctl.errors import NotFoundError, UsageError
 from unit.client.objects import SERVERS, server
 from unit.client.pods import pods
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from unit.cli.conftest import Devctl
+    from unit.cli.conftest import Devctl, Outcome
     from unit.client.fake_cluster import FakeApi
 
 SAYS = """
@@ -84,8 +85,101 @@ def test_a_folder_is_sent_and_its_script_run_on_every_rank(
     assert again.stderr.startswith("lab-0:/home/dev/project: nothing has changed\n")
 
 
+def git(folder: Path, *words: str) -> None:
+    own = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+    subprocess.run(["git", *own, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A project of several folders, whose script needs a package, a module and a file."""
+    root = tmp_path / "here" / "vision"
+    files = {
+        "pyproject.toml": "",
+        "src/vision/__init__.py": "",
+        "src/vision/model.py": "NAME = 'small'\n",
+        "src/vision/train.py": "import sys\nfrom vision.model import NAME\n"
+        "print(NAME, *sys.argv[1:])\n",
+        "tools/shared.py": "WORD = 'found'\n",
+        "scripts/train.py": "import sys, vision.model, tools.shared\n"
+        "print(vision.model.NAME, tools.shared.WORD, open('config.txt').read(), *sys.argv[1:])\n",
+        "config.txt": "lr=1",
+        ".gitignore": "data/\n",
+        "data/big": "",
+        "Makefile": "train:\n\t@echo made $(WHAT)\n",
+    }
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    git(root, "init", "-q")
+    return root
+
+
+def both(found: Outcome, line: str) -> bool:
+    """Whether both ranks have printed a line, and no more."""
+    return sorted(found.stdout.splitlines()) == [f"[0] {line}", f"[1] {line}"]
+
+
+def test_a_repository_goes_along_and_is_the_working_directory(
+    lab: Ranks, repository: Path, devctl: Devctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository / "scripts")
+    found = devctl("run", "lab", "train.py", "--lr", "1")
+    assert both(found, "small found lr=1 --lr 1"), found
+    sent = {file.name for file in (lab.home(1) / "vision").iterdir()}
+    assert sent == {
+        "pyproject.toml",
+        "src",
+        "scripts",
+        "tools",
+        "config.txt",
+        ".gitignore",
+        "Makefile",
+    }
+    name = found.stderr.splitlines()[-1].split()[0]
+    assert name.startswith("train-")
+    monkeypatch.chdir(repository.parent)
+    found = devctl("run", "--workdir", "vision", "lab", "-m", "vision.train", "-m", "-d")
+    assert both(found, "small -m -d"), found
+    monkeypatch.chdir(repository / "src" / "vision")
+    found = devctl("run", "lab", "--", "make", "train", "WHAT=it")
+    assert both(found, "made it"), found
+    assert not [call for call in lab.calls if call[1] == "begin" and "make" in call]
+
+
+def test_what_is_on_the_server_is_run_there(
+    lab: Ranks, repository: Path, devctl: Devctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository)
+    lines = [
+        ("--workdir", "vision/src", "lab", "vision/src/vision/train.py", "x"),
+        ("--workdir", "~/vision/src", "lab", "-m", "vision.train", "x"),
+    ]
+    for line in lines:
+        # Here such a path is this machine's.
+        assert devctl("run", "--no-sync", *line).code == 3
+    started = [call[3:] for call in lab.calls if call[1] == "start"]
+    torchrun = list(command.TORCHRUN)
+    assert started == [
+        ["/home/dev/vision/src", *torchrun, "./vision/train.py", "x"],
+        ["/home/dev/vision/src", *torchrun, "-m", "vision.train", "x"],
+    ]
+
+
+def test_nothing_is_sent_while_a_run_is_active(lab: Ranks, project: Path, devctl: Devctl) -> None:
+    (project / "train.py").write_text(SLEEPS)
+    name = devctl("run", "-d", "lab", str(project / "train.py")).stdout.strip()
+    (project / "train.py").write_text(SAYS)
+    found = devctl("run", "--overwrite", "lab", str(project / "train.py"))
+    assert found.code == 1
+    said = f"error: run `{name}` is active on `lab`, which takes one at a time; nothing was sent"
+    assert found.stderr.splitlines()[0] == said
+    for rank in (0, 1):
+        assert (lab.home(rank) / "project/train.py").read_text() == SLEEPS
+
+
 def test_examples() -> None:
-    assert doctest.testmod(run).failed == 0
+    assert doctest.testmod(run_line).failed == 0
 
 
 def test_one_rank_is_passed_on_as_it_is(
@@ -238,6 +332,11 @@ def test_logs(project: Path, devctl: Devctl) -> None:
         ("run lab no/such.py", 3, "there is no file `no/such.py` here"),
         ("run nobody train.py", 3, "there is no"),
         ("run halted train.py", 1, "server `halted` is stopped"),
+        ("run lab", 2, "there is nothing to run"),
+        ("run lab --", 2, "there is nothing to run"),
+        ("run lab -m no-module", 2, "`no-module` is not the name of a module"),
+        ("run --workdir no/such lab train.py", 3, "there is no folder `no/such` here"),
+        ("run --workdir data lab train.py", 2, "is not in"),
         ("run lab .", 2, "`.` is a folder"),
         ("run --no-sync lab no/such.py", 3, "there is no folder"),
         ("run --no-sync lab /", 2, "names no script"),
@@ -287,15 +386,22 @@ def test_a_folder_that_is_no_project_is_refused(
         file.touch()
     if folder == "/":
         with pytest.raises((UsageError, NotFoundError)):
-            script.local_script("/train.py")
+            command.local_script("/train.py")
         return
     with pytest.raises(UsageError, match=r"project|over one of the home's own"):
-        script.local_script(f"{folder}/train.py")
+        command.local_script(f"{folder}/train.py")
+    with pytest.raises(UsageError, match=r"project|over one of the home's own"):
+        command.local_script(f"{folder}/train.py", workdir=folder)
 
 
 @pytest.mark.parametrize(
     ("line", "ours"),
     [
+        ("lab -m pkg.train -d", "lab -m pkg.train -- -d"),
+        ("-m pkg.train -d lab -n 3", "-m pkg.train -d lab -- -n 3"),
+        ("-mpkg.train lab -n 3", "-mpkg.train lab -- -n 3"),
+        ("lab --module=pkg.train -- x", "lab --module=pkg.train -- -- x"),
+        ("lab -d -- make -n", "lab -d -- make -n"),
         ("lab train.py -d", "lab train.py -- -d"),
         ("-d lab -n team train.py -n 3", "-d lab -n team train.py -- -n 3"),
         ("-nteam lab train.py --help", "-nteam lab train.py -- --help"),
@@ -306,7 +412,13 @@ def test_a_folder_that_is_no_project_is_refused(
     ],
 )
 def test_options_behind_the_script_are_its_own(line: str, ours: str) -> None:
-    assert marked(line.split(), {"-n", "--namespace"}) == ours.split()
+    assert marked(line.split(), {"-n", "--namespace", "-m"}).args == ours.split()
+
+
+def test_a_command_behind_two_dashes_is_of_any_kind() -> None:
+    assert marked(["lab", "--", "make"], set()).any
+    for line in (["--", "lab", "train.py"], ["lab", "x.py"], ["lab", "-m", "x", "--", "y"]):
+        assert not marked(line, {"-m"}).any
 
 
 @pytest.mark.parametrize(
@@ -314,9 +426,18 @@ def test_options_behind_the_script_are_its_own(line: str, ours: str) -> None:
     [
         ("train.py", False, ["python", "-u", "./train.py", "-x"]),
         ("-go.sh", False, ["./-go.sh", "-x"]),
-        ("train.py", True, [*script.TORCHRUN, "./train.py", "-x"]),
-        ("go.sh", True, [*script.TORCHRUN, "--no-python", "./go.sh", "-x"]),
+        ("train.py", True, [*command.TORCHRUN, "./train.py", "-x"]),
+        ("go.sh", True, [*command.TORCHRUN, "--no-python", "./go.sh", "-x"]),
     ],
 )
 def test_a_script_is_run_as_what_it_is(name: str, distributed: bool, argv: list[str]) -> None:  # noqa: FBT001
-    assert script.Script(name, ".").argv(["-x"], distributed=distributed) == argv
+    assert command.Command(name, ".").argv(["-x"], distributed=distributed) == argv
+
+
+@pytest.mark.parametrize("distributed", [False, True])
+def test_modules_are_pythons_and_other_commands_their_own(distributed: bool) -> None:  # noqa: FBT001
+    words = command.Command("a.b", ".", None, command.Kind.MODULE)
+    python = [*command.TORCHRUN] if distributed else ["python", "-u"]
+    assert words.argv(["x"], distributed=distributed) == [*python, "-m", "a.b", "x"]
+    words = command.Command("x.py", ".", None, command.Kind.COMMAND)
+    assert words.argv(["x"], distributed=distributed) == ["x.py", "x"]

@@ -9,7 +9,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from devctl.client.runs import follow, place, rank, runs, script, watch
+from devctl.client.runs import command, follow, place, rank, runs, watch
 from devctl.kube.exec_stream import STDERR, STDOUT, ConnectionLostError
 from unit.client.objects import PODS, SERVERS, Thing, pod, server
 from unit.devserver_files.conftest import make_container
@@ -70,6 +70,15 @@ class Stream:
                 continue
             yield piece
 
+    def write(self, data: bytes) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def close_stdin(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+
     def close(self) -> None:
         """Hang up: the program's input ends, and whoever reads is told."""
         self.lost.set()
@@ -97,6 +106,8 @@ class Ranks:
         """Pods that cannot be reached."""
         self.arrives: Callable[[bytes], bytes] | None = None
         """What arrives of an output that was printed; else all of it."""
+        self.variables: dict[str, str] = {}
+        """Variables of the server's."""
         self.count = count
         api.add(SERVERS, server("lab", replicas=count))
         for ordinal in range(count):
@@ -119,7 +130,7 @@ class Ranks:
         container = self.containers[pod]
         # The person's own `os.environ` is not the server's.
         env = {"PATH": os.environ["PATH"], "WORLD_SIZE": str(self.count)}
-        env |= {"NODE_RANK": pod.rpartition("-")[2]}
+        env |= {"NODE_RANK": pod.rpartition("-")[2]} | self.variables
         script = container.script("run", {"limit=100 ": "limit=6 "})
         words = [str(container.root / "sh"), str(script), *argv[2:]]
         stream = Stream(words, env, self.arrives if argv[2] in {"follow", "output"} else None)
@@ -177,5 +188,5 @@ def ranks(api: FakeApi, root: Path, monkeypatch: pytest.MonkeyPatch, count: int 
     monkeypatch.setattr(place, "open_exec", made.open_exec)
     torchrun = root / "torchrun-here"
     torchrun.write_text('[ "$1" = --no-python ] && shift || set -- python3 -u "$@"\nexec "$@"\n')
-    monkeypatch.setattr(script, "TORCHRUN", ("/bin/sh", str(torchrun)))
+    monkeypatch.setattr(command, "TORCHRUN", ("/bin/sh", str(torchrun)))
     return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import os
 import signal
 import threading
@@ -11,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Never
 
 import pytest
 
+from devctl.client.runs import command, record, variables
 from devctl.client.runs import rank as rank_module
-from devctl.client.runs import record, script
 from devctl.client.runs.events import Ended, Event, Lost, Noticed, Printed
 from devctl.client.runs.outcome import Outcome
+from devctl.client.runs.variables import encoded
 from devctl.errors import BusyError, DeniedError, DevctlError, NotFoundError, UsageError
 from devctl.kube.exec_stream import ConnectionLostError
 from unit.client.objects import PODS, SERVERS, pod, server
@@ -70,7 +72,7 @@ def seen(
     return printed, outcome, told
 
 
-@pytest.mark.parametrize("module", [record, script])
+@pytest.mark.parametrize("module", [command, record, variables])
 def test_examples(module: Any) -> None:
     assert doctest.testmod(module).failed == 0
 
@@ -317,7 +319,8 @@ def test_a_lost_connection_while_starting_leaves_nothing(
     with pytest.raises(ConnectionLostError):
         start(runs, SLEEP)
     lab.broken.clear()
-    assert {found.state for found in runs.list("lab")} == {"Failed"}
+    # Nobody waits for the end of what has begun for longer than that.
+    eventually(lambda: {found.state for found in runs.list("lab")} == {"Failed"})
 
 
 def test_one_run_at_a_time_where_ranks_meet(lab: Ranks, runs: Runs) -> None:
@@ -327,6 +330,67 @@ def test_one_run_at_a_time_where_ranks_meet(lab: Ranks, runs: Runs) -> None:
     assert [found.name for found in runs.list("lab")] == [first.name]
     assert first.state == "Running"
     assert lab.count == 2
+
+
+def test_it_is_told_beforehand_whether_a_run_could_start(
+    api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lab: Ranks, runs: Runs
+) -> None:
+    runs.check_free(runs.place("lab"))
+    first = start(runs, SLEEP)
+    with pytest.raises(BusyError, match=f"run `{first.name}` is active on `lab`") as raised:
+        runs.check_free(runs.place("lab"))
+    assert f"devctl stop-run lab {first.name}" in raised.value.fix
+    runs.stop(first)
+    runs.check_free(runs.place("lab"))
+    lab.end()
+    one = ranks(api, tmp_path / "one", monkeypatch, 1)
+    try:
+        start(runs, SLEEP)
+        runs.check_free(runs.place("lab"))
+    finally:
+        one.end()
+
+
+def test_variables_arrive_as_they_are_and_are_nowhere_else(lab: Ranks, runs: Runs) -> None:
+    values = {"A": "a b\n\n", "B": "$(id)`id`\\0101'\"=%s", "devctl": "ü€", "EMPTY": "", "run": "x"}
+    program = "import json, os; print(json.dumps({n: os.environ[n] for n in %r}))" % [*values]
+    place = runs.place("lab")
+    run = runs.start(place, ["python3", "-c", program], env=values | {"TOKEN": "sesame"})
+    printed, _, _ = seen(run, runs.follow(run))
+    for rank in (0, 1):
+        assert json.loads(printed[rank]) == values
+        folder = lab.home(rank) / f".devctl/runs/{run.name}"
+        assert all(b"sesame" not in file.read_bytes() for file in folder.iterdir())
+    assert not [call for call in lab.calls if "sesame" in str(call)]
+    assert "sesame" not in str(runs.find("lab", run.name).raw)
+
+
+def test_packages_are_looked_for_before_what_the_server_has(lab: Ranks, runs: Runs) -> None:
+    words = ["sh", "-c", "echo $PYTHONPATH"]
+    place = runs.place("lab")
+    lab.variables["PYTHONPATH"] = "/image"
+    run = runs.start(place, words, imports=["src", ""])
+    printed, _, _ = seen(run, runs.follow(run))
+    for rank, path in printed.items():
+        assert path.decode() == f"{lab.home(rank)}/src:{lab.home(rank)}:/image\n"
+    run = runs.start(place, words, env={"PYTHONPATH": "/own"}, imports=["src"])
+    assert seen(run, runs.follow(run))[0] == {0: b"/own\n", 1: b"/own\n"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"A-B": "x"}, "`A-B` is not the name"),
+        ({"": ""}, "is not the name"),
+        ({"1A": ""}, "is not the name"),
+        ({"A": "a\0b"}, "of `A` holds a NUL"),
+        ({"A": "x" * 100_001}, "of `A` has more than"),
+        ({f"A{number}": "x" * 100_000 for number in range(11)}, "are too large"),
+    ],
+)
+def test_what_cannot_be_a_variable_is_told(variables: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        encoded(variables)
 
 
 def test_stop_ends_all_ranks(lab: Ranks, runs: Runs) -> None:

@@ -6,10 +6,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 from hypothesis import given, settings
@@ -63,8 +64,9 @@ class Rank:
         *words: str,
         env: Mapping[str, str] | None = None,
         more: Mapping[str, str] | None = None,
+        typed: str | None = None,
     ) -> tuple[int, str, str]:
-        return self.container.run("run", *words, env=env, more=more)
+        return self.container.run("run", *words, env=env, more=more, words=typed)
 
     def start(
         self,
@@ -224,6 +226,50 @@ def test_the_environment_is_the_servers_and_the_output_its_owners(rank: Rank) ->
     os.umask(usual)
     assert lines == ["INFO", f"{usual:04o}", str(rank.home)]
     assert rank.runs.stat().st_mode & 0o77 == 0
+
+
+def environ(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/environ").read_bytes()
+
+
+def test_variables_are_in_the_commands_environment_and_nowhere_else(rank: Rank) -> None:
+    rank.begun.append("one")
+    command = ("sh", "-c", 'echo "<$A>" "$1"; cat; exec sleep 60', "sh", "word")
+    secret = uuid4().hex.encode()
+    lines = f"A=a\\0040b\\0012\nTOKEN=\\0041{secret.decode()}\nPATH={os.environ['PATH']}\n"
+    assert rank("begin", "3", "one", ".", *command, typed=lines + "not read\n") == (0, "", "")
+
+    eventually(lambda: (rank.runs / "one/output").read_text() == "<a b\n> word\n")
+    holders = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            assert secret not in (folder / "cmdline").read_bytes()
+            holders += [folder.name] if b"TOKEN=!" + secret in environ(int(folder.name)) else []
+    assert len(holders) == 1
+    assert Path(f"/proc/{holders[0]}/cmdline").read_bytes() == b"sleep\x0060\x00"
+    files = [file for file in rank.home.rglob("*") if file.is_file()]
+    assert not [file for file in files if secret in file.read_bytes()]
+
+
+def test_many_variables_arrive_and_none_that_is_half_there(rank: Rank) -> None:
+    values = {f"V{number}": "x" * 5000 for number in range(60)}
+    lines = "".join(f"{name}={value}\n" for name, value in values.items())
+    rank.begun.append("one")
+    count = 'env | grep -c "^V[0-9]*=x"'
+    assert rank("begin", "60", "one", ".", "sh", "-c", count, typed=lines) == (0, "", "")
+    assert rank.all("one")[0] == "60\n"
+
+    result = rank("begin", "61", "two", ".", "true", typed=lines)
+    tells(result, 1, "did not arrive as a whole", "repeat")
+    assert not (rank.runs / "two").exists()
+
+
+def test_packages_are_looked_for_in_front_of_what_is_there(rank: Rank) -> None:
+    for name, env, wanted in (("one", {}, ""), ("two", {"PYTHONPATH": "/b"}, ":/b")):
+        rank.begun.append(name)
+        words = ("begin", "2", name, "../dev", "sh", "-c", "echo $PYTHONPATH")
+        assert rank(*words, env=env, typed="+PYTHONPATH=\n+PYTHONPATH=a\\0040b\n")[0] == 0
+        assert rank.all(name)[0] == f"{rank.home}/a b:{rank.home}{wanted}\n"
 
 
 def test_a_run_reads_nothing(rank: Rank) -> None:
@@ -468,7 +514,16 @@ def test_a_run_that_is_not_there_is_told(rank: Rank, words: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [[], ["start"], ["start", "one", "."], ["follow", "one"], ["stop"], ["list", "x"], ["prune"]],
+    [
+        [],
+        ["start"],
+        ["start", "one", "."],
+        ["begin", "0", "one", "."],
+        ["follow", "one"],
+        ["stop"],
+        ["list", "x"],
+        ["prune"],
+    ],
     ids=" ".join,
 )
 def test_a_wrong_call_is_told(rank: Rank, words: list[str]) -> None:

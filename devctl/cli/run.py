@@ -8,6 +8,7 @@ import click
 
 from devctl.cli.options import connected, server_name
 from devctl.cli.progress import transferred
+from devctl.cli.run_env import variables
 from devctl.cli.run_line import RunCommand, chosen
 from devctl.cli.run_screen import end, goes_on, on_ranks, see_it_through
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 @click.command(cls=RunCommand)
 @click.option("-m", "--module", metavar="MODULE", help="A Python module in place of SCRIPT.")
 @click.option("--workdir", metavar="DIR", help="The folder to send; else the git repository.")
+@click.option("--env", "given", multiple=True, metavar="K=V", help="A variable for it.")
+@click.option("--env-file", multiple=True, metavar="FILE", help="Lines NAME=VALUE or NAME='VALUE'.")
+@click.option("--secret", multiple=True, metavar="NAME", help="A variable of yours, or asked for.")
 @click.option("-d", "--detach", is_flag=True, help="Print the run's name, and leave it alone.")
 @click.option("--no-sync", is_flag=True, help="Send nothing; paths are on the server.")
 @click.option("--overwrite", is_flag=True, help="Replace files that were changed there.")
@@ -41,6 +45,9 @@ def run(
     *,
     module: str | None,
     workdir: str | None,
+    given: tuple[str, ...],
+    env_file: tuple[str, ...],
+    secret: tuple[str, ...],
     detach: bool,
     no_sync: bool,
     overwrite: bool,
@@ -57,11 +64,12 @@ def run(
     Examples:
       devctl run training-job train.py --batch-size 32
       devctl run --detach lab -m package.train --epochs 3
-      devctl run lab -- make train
+      devctl run --secret WANDB_API_KEY lab -- make train
     """
     from devctl.client.runs.command import new_name  # noqa: PLC0415 - heavy
 
     command, arguments = chosen(words, module, workdir, remote=no_sync)
+    env = variables(given, env_file, secret)
     place = client.runs.place(name)
     argv = command.argv(arguments, distributed=place.distributed)
     # Before anything is sent, or files would change under a training that goes on.
@@ -76,7 +84,12 @@ def run(
             )
         _say_sent(done)
     started = client.runs.start(
-        place, argv, command.folder, name=new_name(command.name), imports=command.imports
+        place,
+        argv,
+        command.folder,
+        name=new_name(command.name),
+        env=env,
+        imports=command.imports,
     )
     try:
         if detach:

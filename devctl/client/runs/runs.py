@@ -105,7 +105,14 @@ class Runs:
         words += [name, folder, *argv]
 
         def begin(rank: int) -> None:
-            place.ask(rank, *words, send=b"".join(lines))
+            try:
+                place.ask(rank, *words, send=b"".join(lines))
+            except UsageError as error:
+                if not lines:
+                    raise
+                restart = f"`devctl stop {place.server}` and `devctl start {place.server}`"
+                older = f"a server that an older release has started needs {restart} first"
+                raise UsageError(error.message, f"{error.fix}; {older}") from error
 
         first, *others = place.ranks
         # Whoever has the first rank has them all: of two at once each might have one otherwise.

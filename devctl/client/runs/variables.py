@@ -11,7 +11,8 @@ from devctl.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""What a variable may be called."""
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@,+-")
 _LONGEST = 100_000
 """Bytes of a variable; Linux takes 128 KiB."""
@@ -53,7 +54,7 @@ def check_name(name: str) -> None:
     Raises:
         UsageError: It cannot.
     """
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise UsageError(
             f"`{readable(name)}` is not the name of a variable", "use letters, digits and `_`"
         )

@@ -147,6 +147,34 @@ def test_a_repository_goes_along_and_is_the_working_directory(
     assert not [call for call in lab.calls if call[1] == "begin" and "make" in call]
 
 
+def test_variables_reach_the_run_and_nothing_else(
+    lab: Ranks, project: Path, devctl: Devctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", "sesame")
+    (project / "train.py").write_text("import os\nprint(*(os.environ[n] for n in ['A', 'TOKEN']))")
+    file = project / ".env"
+    file.write_text("A='open it'\n")
+    line = ("--env-file", str(file), "--secret", "TOKEN", "lab", str(project / "train.py"))
+    found = devctl("-vv", "run", *line)
+    assert both(found, "open it sesame"), found
+    listed = devctl("logs", "lab", "--list", "-o", "json").stdout
+    words = [str(call) for call in lab.calls]
+    for told in (found.stderr, listed, *words):
+        assert "sesame" not in told
+        assert "open it" not in told
+    assert devctl("run", "--env", "A", *line[2:]).code == 2
+
+
+def test_a_server_of_an_older_release_is_told_from_a_wrong_variable(
+    lab: Ranks, project: Path, devctl: Devctl
+) -> None:
+    lab.changes = {"start:* | begin:* |": "start:* |"}
+    found = devctl("run", "--env", "A=b", "lab", str(project / "train.py"))
+    assert found.code == 2
+    assert "an older release has started needs `devctl stop lab`" in found.stderr
+    assert devctl("run", "lab", str(project / "train.py")).code == 0
+
+
 def test_what_is_on_the_server_is_run_there(
     lab: Ranks, repository: Path, devctl: Devctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import json
 import os
 import signal
 import threading
@@ -15,61 +14,17 @@ import pytest
 from devctl.client.runs import command, record, variables
 from devctl.client.runs import rank as rank_module
 from devctl.client.runs.events import Ended, Event, Lost, Noticed, Printed
-from devctl.client.runs.outcome import Outcome
-from devctl.client.runs.variables import encoded
 from devctl.errors import BusyError, DeniedError, DevctlError, NotFoundError, UsageError
 from devctl.kube.exec_stream import ConnectionLostError
 from unit.client.objects import PODS, SERVERS, pod, server
-from unit.client.run_things import Ranks, ranks, running
+from unit.client.run_things import SLEEP, Ranks, ranks, running, seen, start
 from unit.devserver_files.conftest import eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from devctl.client.client import Client
-    from devctl.client.runs.follow import Following
-    from devctl.client.runs.record import Run
     from devctl.client.runs.runs import Runs
     from unit.client.fake_cluster import FakeApi
-
-# Prints a word with its rank, and does what a rank is told to.
-EACH = 'echo "begun $NODE_RANK"; case $NODE_RANK in 0) {0} ;; *) {1} ;; esac'
-SLEEP = "exec sleep 60"
-
-
-@pytest.fixture
-def lab(api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ranks]:
-    made = ranks(api, tmp_path, monkeypatch)
-    yield made
-    made.end()
-
-
-@pytest.fixture
-def runs(client: Client) -> Runs:
-    return client.runs
-
-
-def start(runs: Runs, first: str = "exit 0", other: str | None = None) -> Run:
-    """A run whose first rank does this and whose others do that; else all the same."""
-    line = EACH.format(first, first if other is None else other)
-    return runs.start(runs.place("lab"), ["sh", "-c", line])
-
-
-def seen(
-    run: Run, events: Following, meanwhile: Callable[[Event], object] = lambda _event: None
-) -> tuple[dict[int, bytes], Outcome, list[Event]]:
-    """What each rank has printed, how the run has ended, and everything that was told."""
-    outcome, told = Outcome(run.place, run.name), []
-    printed: dict[int, bytes] = {}
-    with events:
-        for event in events:
-            told.append(event)
-            outcome.tell(event)
-            if isinstance(event, Printed):
-                printed[event.rank] = printed.get(event.rank, b"") + event.data
-            meanwhile(event)
-    return printed, outcome, told
 
 
 @pytest.mark.parametrize("module", [command, record, variables])
@@ -349,48 +304,6 @@ def test_it_is_told_beforehand_whether_a_run_could_start(
         runs.check_free(runs.place("lab"))
     finally:
         one.end()
-
-
-def test_variables_arrive_as_they_are_and_are_nowhere_else(lab: Ranks, runs: Runs) -> None:
-    values = {"A": "a b\n\n", "B": "$(id)`id`\\0101'\"=%s", "devctl": "ü€", "EMPTY": "", "run": "x"}
-    program = "import json, os; print(json.dumps({n: os.environ[n] for n in %r}))" % [*values]
-    place = runs.place("lab")
-    run = runs.start(place, ["python3", "-c", program], env=values | {"TOKEN": "sesame"})
-    printed, _, _ = seen(run, runs.follow(run))
-    for rank in (0, 1):
-        assert json.loads(printed[rank]) == values
-        folder = lab.home(rank) / f".devctl/runs/{run.name}"
-        assert all(b"sesame" not in file.read_bytes() for file in folder.iterdir())
-    assert not [call for call in lab.calls if "sesame" in str(call)]
-    assert "sesame" not in str(runs.find("lab", run.name).raw)
-
-
-def test_packages_are_looked_for_before_what_the_server_has(lab: Ranks, runs: Runs) -> None:
-    words = ["sh", "-c", "echo $PYTHONPATH"]
-    place = runs.place("lab")
-    lab.variables["PYTHONPATH"] = "/image"
-    run = runs.start(place, words, imports=["src", ""])
-    printed, _, _ = seen(run, runs.follow(run))
-    for rank, path in printed.items():
-        assert path.decode() == f"{lab.home(rank)}/src:{lab.home(rank)}:/image\n"
-    run = runs.start(place, words, env={"PYTHONPATH": "/own"}, imports=["src"])
-    assert seen(run, runs.follow(run))[0] == {0: b"/own\n", 1: b"/own\n"}
-
-
-@pytest.mark.parametrize(
-    ("variables", "said"),
-    [
-        ({"A-B": "x"}, "`A-B` is not the name"),
-        ({"": ""}, "is not the name"),
-        ({"1A": ""}, "is not the name"),
-        ({"A": "a\0b"}, "of `A` holds a NUL"),
-        ({"A": "x" * 100_001}, "of `A` has more than"),
-        ({f"A{number}": "x" * 100_000 for number in range(11)}, "are too large"),
-    ],
-)
-def test_what_cannot_be_a_variable_is_told(variables: dict[str, str], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        encoded(variables)
 
 
 def test_stop_ends_all_ranks(lab: Ranks, runs: Runs) -> None:

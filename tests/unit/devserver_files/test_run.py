@@ -6,11 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
-from uuid import uuid4
 
 import pytest
 from hypothesis import given, settings
@@ -18,14 +14,13 @@ from hypothesis import strategies as st
 
 from unit.devserver_files.conftest import (
     PRESENT,
-    Container,
+    SHORT,
+    Rank,
     catches_term,
     eventually,
-    make_container,
+    made,
+    tells,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 ODD = ["a b", "$(touch evil)", "`touch evil`", "'\"", "-n", "", "a\nb", "*", "ü€", "\\"]
 SEVERAL = {"WORLD_SIZE": "2"}
@@ -40,117 +35,6 @@ signal.signal(signal.SIGTERM, save)
 print("begun")
 time.sleep(60)
 """
-# Programs get this many tenths of a second to write what they have.
-SHORT = {"limit=100 ": "limit=6 "}
-
-
-@dataclass
-class Rank:
-    """A container whose processes are this machine's; what a test has started ends with it."""
-
-    container: Container
-    begun: list[str] = field(default_factory=list)
-
-    @property
-    def home(self) -> Path:
-        return self.container.root / "home/dev"
-
-    @property
-    def runs(self) -> Path:
-        return self.home / ".devctl/runs"
-
-    def __call__(
-        self,
-        *words: str,
-        env: Mapping[str, str] | None = None,
-        more: Mapping[str, str] | None = None,
-        typed: str | None = None,
-    ) -> tuple[int, str, str]:
-        return self.container.run("run", *words, env=env, more=more, words=typed)
-
-    def start(
-        self,
-        run: str,
-        *argv: str,
-        env: Mapping[str, str] | None = None,
-        more: Mapping[str, str] | None = None,
-    ) -> tuple[int, str, str]:
-        self.begun.append(run)
-        return self("start", run, ".", *argv, env=env, more=more)
-
-    def follow(self, run: str, offset: int = 0) -> tuple[str, list[str]]:
-        """What one call of `follow` prints, and what it says."""
-        process = self.container.start("run", "follow", run, str(offset), stdin=subprocess.PIPE)
-        assert process.stdout
-        assert process.stderr
-        try:
-            printed, said = process.stdout.read(), process.stderr.read().splitlines()
-            assert process.wait(10) == 0
-        finally:
-            process.kill()
-            process.communicate()
-        return printed, said
-
-    def all(self, run: str) -> tuple[str, list[str]]:
-        """Everything that a run prints, and how it has ended."""
-        printed, said = self.follow(run)
-        while said[-1] == "more":
-            rest, said = self.follow(run, len(printed.encode()))
-            printed += rest
-        return printed, said[-1].split()
-
-    def listed(self) -> list[str]:
-        status, out, err = self("list")
-        assert (status, err) == (0, "")
-        return out.split("\0")[:-1]
-
-    def fates(self) -> dict[str, str]:
-        """What has become of each run: its fate and its code."""
-        fields, found = self.listed(), {}
-        while fields:
-            run, fate, code, _started, _folder, count = fields[:6]
-            found[run] = f"{fate} {code}"
-            del fields[: 6 + int(count)]
-        return found
-
-    def pretends(self, run: str, *, turn: bool = False) -> Path:
-        """A run whose shell is this process: it goes on for as long as the test."""
-        folder = self.runs / run
-        folder.mkdir(parents=True)
-        (folder / "record").write_bytes(b"1\0/home\0001\0train\0")
-        if turn:
-            (folder / "turn").touch()
-        since = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
-        (folder / "supervisor").write_text(f"{os.getpid()} {since}\n")
-        return folder
-
-
-@contextmanager
-def made(root: Path, program: str) -> Iterator[Rank]:
-    container = make_container(root / "container", program)
-    # `stop` touches a run's own processes alone.
-    (container.root / "proc").rmdir()
-    (container.root / "proc").symlink_to("/proc")
-    rank = Rank(container)
-    yield rank
-    for run in rank.begun:
-        if (rank.runs / run / "record").exists():
-            rank("stop", run, more=SHORT)
-
-
-@pytest.fixture(params=PRESENT)
-def rank(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Rank]:
-    with made(tmp_path, request.param) as rank:
-        yield rank
-
-
-def tells(result: tuple[int, str, str], status: int, error: str, fix: str) -> None:
-    assert result[:2] == (status, ""), result
-    first, second = result[2].splitlines()
-    assert first.startswith("error: ")
-    assert error in first
-    assert second.startswith("  fix: ")
-    assert fix in second
 
 
 def test_a_run_goes_on_without_whoever_started_it(rank: Rank) -> None:
@@ -226,50 +110,6 @@ def test_the_environment_is_the_servers_and_the_output_its_owners(rank: Rank) ->
     os.umask(usual)
     assert lines == ["INFO", f"{usual:04o}", str(rank.home)]
     assert rank.runs.stat().st_mode & 0o77 == 0
-
-
-def environ(pid: int) -> bytes:
-    return Path(f"/proc/{pid}/environ").read_bytes()
-
-
-def test_variables_are_in_the_commands_environment_and_nowhere_else(rank: Rank) -> None:
-    rank.begun.append("one")
-    command = ("sh", "-c", 'echo "<$A>" "$1"; cat; exec sleep 60', "sh", "word")
-    secret = uuid4().hex.encode()
-    lines = f"A=a\\0040b\\0012\nTOKEN=\\0041{secret.decode()}\nPATH={os.environ['PATH']}\n"
-    assert rank("begin", "3", "one", ".", *command, typed=lines + "not read\n") == (0, "", "")
-
-    eventually(lambda: (rank.runs / "one/output").read_text() == "<a b\n> word\n")
-    holders = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            assert secret not in (folder / "cmdline").read_bytes()
-            holders += [folder.name] if b"TOKEN=!" + secret in environ(int(folder.name)) else []
-    assert len(holders) == 1
-    assert Path(f"/proc/{holders[0]}/cmdline").read_bytes() == b"sleep\x0060\x00"
-    files = [file for file in rank.home.rglob("*") if file.is_file()]
-    assert not [file for file in files if secret in file.read_bytes()]
-
-
-def test_many_variables_arrive_and_none_that_is_half_there(rank: Rank) -> None:
-    values = {f"V{number}": "x" * 5000 for number in range(60)}
-    lines = "".join(f"{name}={value}\n" for name, value in values.items())
-    rank.begun.append("one")
-    count = 'env | grep -c "^V[0-9]*=x"'
-    assert rank("begin", "60", "one", ".", "sh", "-c", count, typed=lines) == (0, "", "")
-    assert rank.all("one")[0] == "60\n"
-
-    result = rank("begin", "61", "two", ".", "true", typed=lines)
-    tells(result, 1, "did not arrive as a whole", "repeat")
-    assert not (rank.runs / "two").exists()
-
-
-def test_packages_are_looked_for_in_front_of_what_is_there(rank: Rank) -> None:
-    for name, env, wanted in (("one", {}, ""), ("two", {"PYTHONPATH": "/b"}, ":/b")):
-        rank.begun.append(name)
-        words = ("begin", "2", name, "../dev", "sh", "-c", "echo $PYTHONPATH")
-        assert rank(*words, env=env, typed="+PYTHONPATH=\n+PYTHONPATH=a\\0040b\n")[0] == 0
-        assert rank.all(name)[0] == f"{rank.home}/a b:{rank.home}{wanted}\n"
 
 
 def test_a_run_reads_nothing(rank: Rank) -> None:

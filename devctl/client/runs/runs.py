@@ -9,11 +9,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from devctl.client.files.names import readable
+from devctl.client.ranks import OnEvery, on_every
 from devctl.client.runs.command import new_name
 from devctl.client.runs.follow import Following
 from devctl.client.runs.place import find_place
 from devctl.client.runs.rank import said_size
-from devctl.client.runs.ranks import OnEvery, on_every
 from devctl.client.runs.record import Record, Run, merged, parse
 from devctl.client.runs.variables import encoded
 from devctl.errors import BusyError, DevctlError, NotFoundError, UsageError, WaitTimeoutError

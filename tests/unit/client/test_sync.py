@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -259,6 +260,35 @@ def test_a_record_is_of_two_folders_only(project: Project) -> None:
     kept.write()
     assert odd in Record.read(project.here, one).files
     assert kept.files[odd].is_here(entry(project.here, "a.py"))
+
+
+def test_replicas_are_sent_to_at_the_same_time(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together, receive = threading.Barrier(2, timeout=20), remote.receive
+    moved: list[int] = []
+
+    def meet(place: Any, feed: Any) -> None:
+        together.wait()
+        receive(place, feed)
+
+    monkeypatch.setattr(remote, "receive", meet)
+    done = project.files.push("lab", project.here, moved=moved.append)
+    assert [each.target for each in done] == ["lab-0:/home/dev/here", "lab-1:/home/dev/here"]
+    assert tree(project.there(0)) == tree(project.there(1)) == tree(project.here)
+    assert sum(moved) > 0
+
+
+def test_what_replicas_share_is_sent_once(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shared(_cluster: object, pod: dict[str, Any], path: str) -> str:
+        return "shared" if path.startswith("/shared") else pod["metadata"]["uid"]
+
+    monkeypatch.setattr(client_files, "volume_of", shared)
+    [done] = project.files.push("lab", project.here, "/shared/here")
+    assert (done.target, project.sent) == ("lab-0:/shared/here", ["lab-0"])
+    assert len(project.push()) == 2
 
 
 def test_a_record_is_of_one_volume(project: Project) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -19,9 +20,18 @@ class OnEvery(Generic[_T]):
     pod that does not answer.
     """
 
-    def __init__(self, ranks: Iterable[int], work: Callable[[int], _T]) -> None:
-        """Begin at once."""
+    def __init__(
+        self, ranks: Iterable[int], work: Callable[[int], _T], at_once: int | None = None
+    ) -> None:
+        """Begin at once.
+
+        Args:
+            ranks: For which.
+            work: What is done for each.
+            at_once: For how many at the same time; None for all.
+        """
         self._work = work
+        self._room = threading.Semaphore(at_once) if at_once else nullcontext()
         self.done: dict[int, _T] = {}
         self.failed: dict[int, Exception] = {}
         self._threads = [
@@ -49,11 +59,14 @@ class OnEvery(Generic[_T]):
 
     def _run(self, rank: int) -> None:
         try:
-            self.done[rank] = self._work(rank)
+            with self._room:
+                self.done[rank] = self._work(rank)
         except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
             self.failed[rank] = error
 
 
-def on_every(ranks: Iterable[int], work: Callable[[int], _T]) -> dict[int, _T]:
+def on_every(
+    ranks: Iterable[int], work: Callable[[int], _T], at_once: int | None = None
+) -> dict[int, _T]:
     """What work on each rank has come to; see OnEvery.results."""
-    return OnEvery(ranks, work).results()
+    return OnEvery(ranks, work, at_once).results()

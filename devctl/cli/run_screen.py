@@ -24,8 +24,15 @@ if TYPE_CHECKING:
 
 def on_ranks(place: Place) -> str:
     """Where a run is, for a sentence."""
-    count = len(place.pods)
-    return f" on {count} ranks" if count > 1 else ""
+    if place.away:
+        return f" on {len(place.pods)} of {place.size} ranks"
+    return f" on {place.size} ranks" if place.size > 1 else ""
+
+
+def say_who_is_away(place: Place) -> None:
+    """Say which ranks of a server are not there, and why."""
+    for rank, why in sorted(place.away.items()):
+        _say(f"rank {rank} is not there: {why.message}")
 
 
 def goes_on(run: Run) -> str:
@@ -62,7 +69,7 @@ def show(run: Run, events: Following) -> Outcome:
     from devctl.client.runs.outcome import Outcome  # noqa: PLC0415 - heavy
 
     outcome = Outcome(run.place, run.name)
-    output = RankOutput(run.records)
+    output = RankOutput([*run.records, *run.place.away])
     try:
         for event in events:
             outcome.tell(event)

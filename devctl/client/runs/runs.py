@@ -46,7 +46,7 @@ class Runs:
         self._cluster = cluster
 
     def place(self, server: str) -> Place:
-        """Where runs of a server are; it has to run.
+        """Where runs of a server can be started; all of it has to run.
 
         Raises:
             NotFoundError: There is no such server.
@@ -133,9 +133,20 @@ class Runs:
         return Run(place, name, dict.fromkeys(place.ranks, record))
 
     def list(self, server: str | Place) -> Sequence[Run]:
-        """The runs that a server's ranks have on record, the latest first."""
-        place = self.place(server) if isinstance(server, str) else server
-        return merged(place, on_every(place.ranks, lambda rank: parse(place.ask(rank, "list"))))
+        """The runs that a server's ranks have on record, the latest first.
+
+        Args:
+            server: Its name, where ranks that are not there do no harm; or a place, all of whose
+                ranks have to answer.
+        """
+        if not isinstance(server, str):
+            return merged(server, on_every(server.ranks, lambda rank: _recorded(server, rank)))
+        place = find_place(self._cluster, server, partly=True)
+        asked = OnEvery(place.ranks, lambda rank: _recorded(place, rank))
+        asked.wait()
+        away = {rank: e for rank, e in asked.failed.items() if isinstance(e, DevctlError)}
+        listed = asked.done if len(away) == len(asked.failed) and asked.done else asked.results()
+        return merged(place.without(away), listed)
 
     def find(self, server: str, name: str | None = None, *, running: bool = False) -> Run:
         """One run: that of a name, else the latest.
@@ -154,8 +165,10 @@ class Runs:
             for run in found:
                 if run.name == name:
                     return run
+            place = found[0].place if found else None
+            there = " on the ranks that are there" if place and place.away else ""
             raise NotFoundError(
-                f"server `{server}` has no run `{readable(name)}`",
+                f"server `{server}` has no run `{readable(name)}`{there}",
                 f"see its runs with `devctl logs {server} --list`",
             )
         going = [run for run in found if run.state == "Running"]
@@ -270,6 +283,10 @@ class Runs:
                 time.sleep(_RETRY)
             else:
                 return
+
+
+def _recorded(place: Place, rank: int) -> list[Record]:
+    return parse(place.ask(rank, "list"))
 
 
 def _unknown(error: Exception) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import os
 import signal
@@ -13,13 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from devctl.cli import run_line
-from devctl.cli.run_line import marked
 from devctl.client.runs import command
-from devctl.errors import NotFoundError, UsageError
-from unit.client.objects import SERVERS, server
+from unit.client.objects import PODS, SERVERS, pod, server
 from unit.client.pods import pods
-from unit.client.run_things import Ranks, ranks
+from unit.client.run_things import Ranks, ranks, running
 from unit.devserver_files.conftest import eventually
 
 if TYPE_CHECKING:
@@ -206,10 +202,6 @@ def test_nothing_is_sent_while_a_run_is_active(lab: Ranks, project: Path, devctl
         assert (lab.home(rank) / "project/train.py").read_text() == SLEEPS
 
 
-def test_examples() -> None:
-    assert doctest.testmod(run_line).failed == 0
-
-
 def test_one_rank_is_passed_on_as_it_is(
     api: FakeApi, tmp_path: Path, project: Path, devctl: Devctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -325,6 +317,49 @@ def test_a_detached_run_is_followed_attached_to_and_stopped(
     assert devctl("attach", "lab").code == 3
 
 
+def test_survivors_are_shown_and_ended_and_who_is_away_is_told(
+    api: FakeApi, lab: Ranks, project: Path, devctl: Devctl
+) -> None:
+    (project / "train.py").write_text(SLEEPS)
+    name = devctl("run", "-d", "lab", str(project / "train.py")).stdout.strip()
+    eventually(lambda: begun(lab))
+    gone = running("lab-1")
+    gone["status"]["containerStatuses"][0]["state"] = {"terminated": {"exitCode": 137}}
+    api.add(PODS, gone)
+    away = "rank 1 is not there: replica 1 of server `lab` does not run"
+
+    for line in ("logs lab", "logs lab --tail 1"):
+        found = devctl(*line.split())
+        assert (found.code, found.stdout) == (0, "[0] begun\n")
+        assert found.stderr.startswith(away)
+    assert devctl("logs", "lab", "--list").stderr.startswith(away)
+    assert devctl("logs", "lab", "--replica", "0").stderr == ""
+    found = devctl("logs", "lab", "--replica", "1")
+    assert (found.code, found.stderr[7 : 7 + len(away)]) == (1, away)
+
+    calls = len(lab.calls)
+    interrupt_when(lambda: "follow" in [call[1] for call in lab.calls[calls:]])
+    found = devctl("attach", "lab")
+    assert found.code == 130
+    assert found.stderr.startswith(away)
+    assert f"{name} runs on 1 of 2 ranks; Ctrl-C ends it" in found.stderr
+    found = devctl("stop-run", "lab", name)
+    assert found.stderr.startswith(away)
+    assert devctl("run", "lab", str(project / "train.py")).code == 1
+
+
+def test_how_a_rank_ended_that_is_away_is_not_made_up(
+    api: FakeApi, lab: Ranks, project: Path, devctl: Devctl
+) -> None:
+    name = devctl("run", "-d", "lab", str(project / "train.py")).stdout.strip()
+    assert devctl("attach", "lab", name).code == 0
+    api.add(PODS, pod("lab-1", phase="Pending"))
+    found = devctl("attach", "lab", name)
+    assert found.code == 1
+    assert f"error: how {name} ended on rank 1 is not known: it is not there" in found.stderr
+    assert lab.count == 2
+
+
 def test_stop_run(lab: Ranks, project: Path, devctl: Devctl) -> None:
     (project / "train.py").write_text(SLEEPS)
     name = devctl("run", "-d", "lab", str(project / "train.py")).stdout.strip()
@@ -401,71 +436,3 @@ def test_an_empty_list_says_what_to_do(lab: Ranks, devctl: Devctl) -> None:
     assert (found.code, found.stdout) == (0, "")
     assert found.stderr == "no runs on `lab`; start one with `devctl run lab SCRIPT`\n"
     assert lab.count == 2
-
-
-@pytest.mark.parametrize("folder", ["/", "~", ".config"])
-def test_a_folder_that_is_no_project_is_refused(
-    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".config").mkdir()
-    for file in (tmp_path / "train.py", tmp_path / ".config/train.py"):
-        file.touch()
-    if folder == "/":
-        with pytest.raises((UsageError, NotFoundError)):
-            command.local_script("/train.py")
-        return
-    with pytest.raises(UsageError, match=r"project|over one of the home's own"):
-        command.local_script(f"{folder}/train.py")
-    with pytest.raises(UsageError, match=r"project|over one of the home's own"):
-        command.local_script(f"{folder}/train.py", workdir=folder)
-
-
-@pytest.mark.parametrize(
-    ("line", "ours"),
-    [
-        ("lab -m pkg.train -d", "lab -m pkg.train -- -d"),
-        ("-m pkg.train -d lab -n 3", "-m pkg.train -d lab -- -n 3"),
-        ("-mpkg.train lab -n 3", "-mpkg.train lab -- -n 3"),
-        ("lab --module=pkg.train -- x", "lab --module=pkg.train -- -- x"),
-        ("lab -d -- make -n", "lab -d -- make -n"),
-        ("lab train.py -d", "lab train.py -- -d"),
-        ("-d lab -n team train.py -n 3", "-d lab -n team train.py -- -n 3"),
-        ("-nteam lab train.py --help", "-nteam lab train.py -- --help"),
-        ("lab --help", "lab --help"),
-        ("lab -n", "lab -n"),
-        ("-- lab -d", "-- lab -d"),
-        ("lab - -d", "lab - -- -d"),
-    ],
-)
-def test_options_behind_the_script_are_its_own(line: str, ours: str) -> None:
-    assert marked(line.split(), {"-n", "--namespace", "-m"}).args == ours.split()
-
-
-def test_a_command_behind_two_dashes_is_of_any_kind() -> None:
-    assert marked(["lab", "--", "make"], set()).any
-    for line in (["--", "lab", "train.py"], ["lab", "x.py"], ["lab", "-m", "x", "--", "y"]):
-        assert not marked(line, {"-m"}).any
-
-
-@pytest.mark.parametrize(
-    ("name", "distributed", "argv"),
-    [
-        ("train.py", False, ["python", "-u", "./train.py", "-x"]),
-        ("-go.sh", False, ["./-go.sh", "-x"]),
-        ("train.py", True, [*command.TORCHRUN, "./train.py", "-x"]),
-        ("go.sh", True, [*command.TORCHRUN, "--no-python", "./go.sh", "-x"]),
-    ],
-)
-def test_a_script_is_run_as_what_it_is(name: str, distributed: bool, argv: list[str]) -> None:  # noqa: FBT001
-    assert command.Command(name, ".").argv(["-x"], distributed=distributed) == argv
-
-
-@pytest.mark.parametrize("distributed", [False, True])
-def test_modules_are_pythons_and_other_commands_their_own(distributed: bool) -> None:  # noqa: FBT001
-    words = command.Command("a.b", ".", None, command.Kind.MODULE)
-    python = [*command.TORCHRUN] if distributed else ["python", "-u"]
-    assert words.argv(["x"], distributed=distributed) == [*python, "-m", "a.b", "x"]
-    words = command.Command("x.py", ".", None, command.Kind.COMMAND)
-    assert words.argv(["x"], distributed=distributed) == ["x.py", "x"]

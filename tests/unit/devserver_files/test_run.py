@@ -294,7 +294,7 @@ def test_old_runs_give_way_but_none_that_goes_on(rank: Rank) -> None:
     assert sorted(rank.fates()) == ["first", "run-2", "run-3", "run-4"]
 
 
-@pytest.mark.parametrize("written", ['>"$run/record"', '1<>"$1"'])
+@pytest.mark.parametrize("written", ['>"$run/record.new"', '1<>"$1"'])
 def test_a_full_home_is_called_so(rank: Rank, written: str) -> None:
     more = {f"| cat {written}": "| cat >/dev/full"}
     result = rank.start("one", "true", more=more)
@@ -368,6 +368,33 @@ def test_a_run_that_is_not_there_is_told(rank: Rank, words: list[str]) -> None:
 )
 def test_a_wrong_call_is_told(rank: Rank, words: list[str]) -> None:
     tells(rank(*words), 2, "does not go like this", "use start")
+
+
+@pytest.mark.parametrize(
+    "torn",
+    [b"", b"17", b"17\0/home\0002\0train\0", b"17\0/home\0x\0", b"\0\0\0", b"17\0/a\nb\0009\0x\0"],
+)
+def test_a_torn_record_stands_in_nobodys_way(torn: bytes, rank: Rank) -> None:
+    for name in ("a", "b", "c"):
+        rank.start(name, "printf", "x\n%s", name)
+        eventually((rank.runs / name / "exit").exists)
+    (rank.runs / "b/record").write_bytes(torn)
+    fields = rank.listed()
+    assert rank.fates() == {"a": "ended 0", "b": "ended 0", "c": "ended 0"}
+    assert rank.all("b")[0] == "x\nb"
+    assert rank("stop", "b") == (0, "", "")
+    at = fields.index("b")
+    assert fields[at : at + 6] == ["b", "ended", "0", "0", "", "0"]
+
+
+@pytest.mark.parametrize("torn", ["", " " * 40 + "\n", "7", "x y"])
+def test_an_end_that_nobody_can_read_is_no_end(torn: str, rank: Rank) -> None:
+    folder = rank.pretends("one")
+    (folder / "output").write_text("begun\n")
+    (folder / "supervisor").unlink()
+    (folder / "exit").write_text(torn)
+    assert rank.fates() == {"one": "lost -"}
+    assert rank.all("one") == ("begun\n", ["lost"])
 
 
 def test_no_runs_are_an_empty_list(rank: Rank) -> None:

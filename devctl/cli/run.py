@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("--env", "given", multiple=True, metavar="K=V", help="A variable for it.")
 @click.option("--env-file", multiple=True, metavar="FILE", help="Lines NAME=VALUE or NAME='VALUE'.")
 @click.option("--secret", multiple=True, metavar="NAME", help="A variable of yours, or asked for.")
+@click.option("--max-restarts", type=click.IntRange(0), metavar="N", help="As torchrun's.")
 @click.option("-d", "--detach", is_flag=True, help="Print the run's name, and leave it alone.")
 @click.option("--no-sync", is_flag=True, help="Send nothing; paths are on the server.")
 @click.option("--overwrite", is_flag=True, help="Replace files that were changed there.")
@@ -48,6 +49,7 @@ def run(
     given: tuple[str, ...],
     env_file: tuple[str, ...],
     secret: tuple[str, ...],
+    max_restarts: int | None,
     detach: bool,
     no_sync: bool,
     overwrite: bool,
@@ -71,7 +73,7 @@ def run(
     command, arguments = chosen(words, module, workdir, remote=no_sync)
     env = variables(given, env_file, secret)
     place = client.runs.place(name)
-    argv = command.argv(arguments, distributed=place.distributed)
+    argv = command.argv(arguments, distributed=place.distributed, restarts=max_restarts)
     # Before anything is sent, or files would change under a training that goes on.
     client.runs.check_free(place)
     if command.local:

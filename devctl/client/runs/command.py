@@ -50,16 +50,32 @@ class Command(NamedTuple):
         """Whether Python runs it."""
         return self.kind is Kind.MODULE or (self.kind is Kind.SCRIPT and self.name.endswith(".py"))
 
-    def argv(self, arguments: Sequence[str], *, distributed: bool) -> list[str]:
+    def argv(
+        self, arguments: Sequence[str], *, distributed: bool, restarts: int | None = None
+    ) -> list[str]:
         """The words that run it in its folder; torchrun does on every rank of several.
 
-        Any other command is run once on each rank, as it is.
+        Args:
+            arguments: What it gets.
+            distributed: Whether ranks train together. Any other command than Python's or a script
+                is run once on each, as it is.
+            restarts: How often torchrun starts it again that fails; else never.
+
+        Raises:
+            UsageError: It is to be started again, but torchrun does not run it.
         """
+        if restarts is not None and (self.kind is Kind.COMMAND or not distributed):
+            why = "a command behind `--`" if distributed else "a server of one rank"
+            raise UsageError(
+                f"--max-restarts is torchrun's, which {why} is run without", "leave it out"
+            )
         if self.kind is Kind.COMMAND:
             return [self.name, *arguments]
         words = ["-m", self.name] if self.kind is Kind.MODULE else [self._path]
         if distributed:
-            return [*TORCHRUN, *([] if self.python else ["--no-python"]), *words, *arguments]
+            again = [] if restarts is None else ["--max-restarts", str(restarts)]
+            plain = [] if self.python else ["--no-python"]
+            return [*TORCHRUN, *again, *plain, *words, *arguments]
         # What it prints goes to a file, where Python would keep it back.
         return [*(["python", "-u"] if self.python else []), *words, *arguments]
 

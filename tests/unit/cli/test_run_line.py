@@ -86,3 +86,13 @@ def test_modules_are_pythons_and_other_commands_their_own(distributed: bool) -> 
     assert words.argv(["x"], distributed=distributed) == [*python, "-m", "a.b", "x"]
     words = command.Command("x.py", ".", None, command.Kind.COMMAND)
     assert words.argv(["x"], distributed=distributed) == ["x.py", "x"]
+
+
+def test_torchrun_starts_again_what_it_runs() -> None:
+    script = command.Command("train.sh", ".")
+    again = [*command.TORCHRUN, "--max-restarts", "3", "--no-python", "./train.sh", "x"]
+    assert script.argv(["x"], distributed=True, restarts=3) == again
+    make = command.Command("make", ".", None, command.Kind.COMMAND)
+    for words, distributed in ((script, False), (make, True), (make, False)):
+        with pytest.raises(UsageError, match="--max-restarts is torchrun's"):
+            words.argv([], distributed=distributed, restarts=0)

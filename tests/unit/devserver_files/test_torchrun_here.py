@@ -42,6 +42,25 @@ def test_torchrun_gets_the_servers_settings_and_no_rank_of_its_own(container: Co
     ]
 
 
+@pytest.mark.parametrize(
+    ("rank", "address", "host"), [("0", "ada-0.ada", "1"), ("11", "~00000011", "0")]
+)
+def test_ranks_that_start_again_do_so_together_and_keep_their_numbers(
+    rank: str, address: str, host: str, container: Container
+) -> None:
+    words = 'printf "%s\\n" "$@" "$TORCH_DISABLE_SHARE_RDZV_TCP_STORE"'
+    env = container.program_on_path("torchrun", words) | SERVER | {"NODE_RANK": rank}
+
+    status, out, err = container.run("torchrun-here", "--max-restarts", "2", "train.py", env=env)
+
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [
+        *("--nnodes", "2", "--nproc-per-node", "4", "--local-addr", address),
+        *("--rdzv-backend", "c10d", "--rdzv-endpoint", "ada-0.ada:29500", "--rdzv-id", "devctl"),
+        *("--rdzv-conf", f"is_host={host}", "--max-restarts", "2", "train.py", "1"),
+    ]
+
+
 @pytest.mark.parametrize("before", ["", "/usr/bin/env -i "])
 def test_the_python_of_torchrun_starts_what_passes_codes_on(
     before: str, container: Container

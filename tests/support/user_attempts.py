@@ -1,7 +1,7 @@
 """What users try that have one of the roles of devctl: what they may, and what they must not.
 
-`{own}` is the sender's namespace, `{other}` another user's, `{me}` the sender, `{account}` the name of their
-account. In both namespaces there are a server `lab` and a job `box`.
+`{own}` is the sender's namespace, `{other}` another user's, `{me}` the sender, `{account}` the name
+of their account. In both namespaces there are a server `lab` and a job `box`.
 """
 
 from __future__ import annotations

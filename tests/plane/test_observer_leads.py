@@ -57,8 +57,7 @@ def without_rights(deployed: Plane) -> Iterator[ObserverProcess]:
     yield deployed.observer
     deployed.observer.stop()
     for binding in found:
-        name = {"name": binding["metadata"]["name"]}
-        api.apply({part: binding[part] for part in ("roleRef", "subjects")} | {"metadata": name})
+        api.apply(binding | {"metadata": {"name": binding["metadata"]["name"]}})
     deployed.observer.start()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import pytest
 from support.jobs import SUCCEEDS, WAITS
 from support.plane.release import EARLIER, check_out
 from support.servers import DevServer, small_server, wait_until
+from support.tenants import job as job_manifest
 
 from devctl.api.ephemeral_acceleration_job import OWNER
 
@@ -42,6 +44,11 @@ def earlier(deployed: Plane, tmp_path: Path) -> Iterator[Path]:
     checkout = check_out(EARLIER, tmp_path / f"earlier-{tmp_path.name}")
     deployed.operator.stop()
     deployed.observer.stop()
+    # Nothing removes what an earlier release does not know, and this one's jobs get owners by it.
+    deployed.kubectl("delete", "mutatingadmissionpolicybinding", "devctl-owner-default")
+    probe = json.dumps(job_manifest())
+    ask = ("create", "-n", "default", "-f", "-", "--dry-run=server", "-o", "json")
+    wait_until(lambda: '"owner"' not in deployed.kubectl(*ask, input=probe), "nobody is made one")
     deployed.install(checkout)
     yield checkout
     deployed.install()

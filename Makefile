@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help up down demo build load deploy install cli example logs status artifacts clean
 .PHONY: new-kind
-.PHONY: test test-changed test-one test-unit test-plane test-pods test-host test-molecule test-faults test-newest-ansible molecule lint record bench bench-local bench-devservers bench-jobs bench-commands lock
+.PHONY: test test-changed test-one test-unit test-plane test-pods test-host test-molecule test-faults test-newest-ansible molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many lock
 
 VENV := .venv
 DEVCTL := $(VENV)/bin/devctl
@@ -69,7 +69,7 @@ new-kind: $(VENV)/installed ## The skeleton of a kind: make new-kind KIND=GpuWor
 lint: $(VENV)/installed ## Style, types, layers, YAML and Ansible
 	sh scripts/lint.sh $(VENV)
 
-bench: bench-local bench-devservers bench-jobs bench-commands ## Every figure of docs/performance.md
+bench: bench-local bench-devservers bench-jobs bench-commands bench-many ## Every figure of docs/performance.md
 
 bench-local: $(VENV)/installed ## How long `up` takes: cold, cached, already up
 	$(VENV)/bin/python tests/bench/local_up.py
@@ -82,6 +82,9 @@ bench-jobs: $(VENV)/installed ## Jobs a minute, and what a job costs over its ba
 
 bench-commands: load ## How soon commands answer; SSH and files beside kubectl
 	for what in commands.py "ssh.py localhost/devctl/devserver:0.1.0" "files.py localhost/devctl/devserver:0.1.0"; do KUBECONFIG=$(LOCAL_KUBECONFIG) PYTHONPATH=tests $(VENV)/bin/python tests/bench/$$what || exit; done
+
+bench-many: $(VENV)/installed ## A thousand DevServers and a restart of the operator, on a control plane of its own
+	PYTHONPATH=tests $(VENV)/bin/python tests/bench/many.py
 
 lock: $(VENV)/installed ## Renew the locked requirement files
 	sh scripts/lock.sh $(VENV)

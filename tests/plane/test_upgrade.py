@@ -170,7 +170,7 @@ def test_a_volume_of_a_release_without_owners_stays_its_own_jobs(
 ) -> None:
     with at_work(*deployed.release(earlier), runs=0):
         job.apply(suspend=True, command=SUCCEEDS, pvcTTLSecondsAfterFinished=HOUR)
-        job.wait("Pending", "Suspended")
+        job.wait_applied()
         claim = job.get("pvc", job.claim)
     deployed.install()
     with at_work(deployed.operator, deployed.observer, runs=1):
@@ -189,7 +189,7 @@ def test_a_release_without_owners_goes_on_with_the_volumes_of_this_one(
     deployed.install()
     with at_work(deployed.operator, deployed.observer, runs=0):
         job.apply(suspend=True, command=SUCCEEDS, pvcTTLSecondsAfterFinished=0)
-        job.wait("Pending", "Suspended")
+        job.wait_applied()
         claim = job.get("pvc", job.claim)
         assert OWNER in claim[0]["metadata"]["labels"]
     deployed.install(earlier)

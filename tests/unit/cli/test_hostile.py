@@ -268,7 +268,7 @@ def test_artifacts_that_come(
 def test_what_runs_print(ranks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     pods = {rank: {"metadata": {"name": f"lab-{rank}"}} for rank in range(ranks)}
     cluster: Any = None
-    place = Place(cluster, "lab", ranks > 1, pods)
+    place = Place(cluster, "lab", ranks > 1, pods, ranks)
     run = Run(place, "r", {rank: Record("r", "running", None, 0, "", ("x",)) for rank in pods})
 
     @settings(max_examples=A_THOUSAND["run"] // 2)

@@ -14,6 +14,8 @@ from support.made_kinds import MODULES, made_files, make, project_with_kinds
 from devctl.local.paths import REPOSITORY
 
 BIN = Path(sys.executable).parent
+ROOMS = ("images/observer", "images/inference", "images/fake-gpu-plugin", "plugins", "")
+"""Where import-linter finds what the contracts are about."""
 
 
 @pytest.fixture(scope="module")
@@ -23,9 +25,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(project: Path, program: str, *words: str) -> str:
     """A program's complaints about the project; empty where it has none."""
-    path = ":".join(map(str, (project / "images/observer", project)))
     environment = os.environ | {
-        "PYTHONPATH": path,
+        "PYTHONPATH": ":".join(str(project / room) for room in ROOMS),
         "ANSIBLE_HOME": str(REPOSITORY / ".ansible"),
         "ANSIBLE_CONFIG": str(REPOSITORY / "ansible.cfg"),
         "PATH": f"{BIN}:{os.environ['PATH']}",

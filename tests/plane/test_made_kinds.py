@@ -58,9 +58,9 @@ def test_they_do_what_their_tests_say_and_need_every_right(
     given = {"PYTHONPATH": ":".join(path), PROGRAM: str(kubectl.program)}
     given |= {"KUBECONFIG": str(operator_away.kubeconfig)}
     tests = [f"tests/plane/test_{module}.py" for module in MODULES]
-    pytest_ = [sys.executable, "-m", "pytest", "-q", "--noconftest", "-p", "support.plane.given"]
+    options = ["-q", "--noconftest", "-p", "support.plane.given"]
     done = subprocess.run(
-        [*pytest_, *tests],
+        [sys.executable, "-m", "pytest", *options, *tests],
         cwd=project,
         env=os.environ | given,
         capture_output=True,

@@ -26,14 +26,13 @@ class Taint(NamedTuple):
     effect: str
 
 
-@dataclass(frozen=True)
-class Toleration:
+class Toleration(NamedTuple):
     """A taint that pods put up with."""
 
-    key: str = ""
-    operator: str = "Equal"
-    value: str = ""
-    effect: str = ""
+    key: str
+    operator: str
+    value: str
+    effect: str
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ import click
 
 from devctl.cli.options import command, connected, output, server_name
 from devctl.cli.screen import coloured, columns
-from devctl.cli.tables import age, print_document, span, table, until
-from devctl.text import one_line
+from devctl.cli.tables import age, print_document, printable, span, table, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,7 +65,7 @@ def page(
     """
     lines = []
     for label, text in facts(server, now):
-        lines += fact(label, one_line(text), width)
+        lines += fact(label, printable(text), width)
         if label == "Phase":
             lines[-1] = lines[-1].replace(server.phase, coloured(server.phase), 1)
     for title, rows, spare in (
@@ -124,7 +123,7 @@ def _warnings(server: Server) -> Iterator[tuple[str, str]]:
 def _mode(server: Server) -> str:
     if server.mode != "distributed":
         return server.mode
-    backend = (server.spec.get("distributed") or {}).get("backend", "nccl")
+    backend = server.spec.get("distributed", {}).get("backend", "nccl")
     return f"distributed: {server.size} pods of {server.processes}, {backend}"
 
 

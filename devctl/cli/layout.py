@@ -6,8 +6,7 @@ import textwrap
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from devctl.cli.screen import clipped
-from devctl.text import one_line
+from devctl.cli.screen import clipped, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -148,4 +147,4 @@ def _fit(widths: Sequence[int], width: int) -> list[int]:
 
 
 def _cell(value: object) -> str:
-    return "" if value is None else one_line(value)
+    return "" if value is None else printable(value)

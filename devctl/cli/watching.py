@@ -12,7 +12,6 @@ import click
 
 from devctl.cli.screen import clipped, columns, is_terminal
 from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
-from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -67,7 +66,7 @@ class Watching(Generic[Seen]):
                     final[:] = _drawn(self._show(now, columns(sys.stdout)), trouble)
                 else:
                     for line in [trouble] if trouble else self._tell(now, seen):
-                        click.echo(readable(line), err=bool(trouble))
+                        click.echo(line, err=bool(trouble))
                     sys.stdout.flush()
                 seen = now
                 time.sleep(self._every)

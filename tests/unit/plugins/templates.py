@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from apply.templates import parse, render
+from apply.manifests import parse
+from apply.templates import render
 from hypothesis import strategies as st
 
 from devctl.local.paths import REPOSITORY

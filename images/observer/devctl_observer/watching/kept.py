@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from lightkube.models.core_v1 import PodTemplateSpec
-from lightkube.resources.apps_v1 import StatefulSet
-from lightkube.resources.core_v1 import ConfigMap, Pod
 
 from devctl.api.placing import NodeFacts, Taint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lightkube.models.core_v1 import Node
+    from lightkube.resources.apps_v1 import StatefulSet
+    from lightkube.resources.core_v1 import Event, PersistentVolumeClaim, Pod
 
-Child = TypeVar("Child")
+Child = TypeVar("Child", "Pod", "StatefulSet", "PersistentVolumeClaim", "Event")
 
 
 def without_history(child: Child) -> Child:
     """A child without the record of who set which field: half of its size, and unused here."""
-    metadata: Any = getattr(child, "metadata", None)
-    if metadata:
-        metadata.managedFields = None
+    if child.metadata:
+        child.metadata.managedFields = None
     return child
 
 
@@ -41,20 +38,6 @@ def small_stateful_set(found: StatefulSet) -> StatefulSet:
     if found.spec:
         found.spec.template = PodTemplateSpec()
     return without_history(found)
-
-
-def without_data(found: Any) -> Any:
-    """A ConfigMap as something that exists."""
-    found.data = found.binaryData = None
-    return without_history(found)
-
-
-SMALL: dict[Any, Callable[[Any], Any]] = {
-    Pod: small_pod,
-    StatefulSet: small_stateful_set,
-    ConfigMap: without_data,
-}
-"""What is kept of a child, by its kind; of all others, what `without_history` leaves."""
 
 
 def node_facts(node: Node) -> NodeFacts:

@@ -1,0 +1,100 @@
+"""What is done about one claim of a job: it can be waited for, and goes after its job."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+from lightkube.resources.core_v1 import PersistentVolumeClaim
+
+from devctl.api.ephemeral_acceleration_job import RELEASED_AT
+from devctl_observer.artifacts.claims import (
+    CLAIM,
+    bound_status,
+    deadline,
+    is_released,
+    job_of,
+    notes_of,
+    release,
+    stays,
+)
+from devctl_observer.control.controller import DOUBT, IN_USE, Controller
+from devctl_observer.judging.clocks import Clocks
+from devctl_observer.judging.model import Meta, meta_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from devctl_observer.artifacts.removal import Remover
+    from devctl_observer.control.process import Process
+    from devctl_observer.watching.store import Key
+
+log = logging.getLogger(__name__)
+
+_MARGIN = 1.0
+
+
+class ClaimController(Controller[PersistentVolumeClaim]):
+    """Handler of the work queue of claims."""
+
+    word = "claim"
+
+    def __init__(self, owners: Controller[Any], remover: Remover, process: Process) -> None:
+        """`owners` knows what claims are made for."""
+        super().__init__(CLAIM, process.children.claims, process)
+        self._owners, self._remover = owners, remover
+
+    async def _look(self, key: Key, item: PersistentVolumeClaim) -> float | None:
+        owner = job_of(item)
+        if owner is None or not stays(item):
+            return None
+        claim = await self._tell_bound(key, item)
+        if self._owners.store.get(owner) is None:
+            return await self._released(key, claim, owner)
+        # A job has it again, which keeps its time.
+        if RELEASED_AT in notes_of(claim):
+            await self._note(key, claim, {})
+        return None
+
+    async def _released(self, key: Key, claim: PersistentVolumeClaim, owner: Key) -> float | None:
+        """Delete a claim whose job is gone when its time has come."""
+        where = Meta(name=owner.name, namespace=owner.namespace)
+        fresh = await self._api.read(self._owners.kind, where)
+        if fresh.item is not None:
+            return DOUBT
+        clocks = Clocks(self._clock.now(), fresh.clock)
+        if not is_released(notes_of(claim)):
+            if not clocks.agree:
+                return DOUBT
+            claim = await self._note(key, claim, release(notes_of(claim), clocks.latest))
+        at = deadline(notes_of(claim))
+        if at is None:
+            # What cannot be read never deletes anything.
+            return None
+        if not clocks.passed(at):
+            return max((at - clocks.ours).total_seconds() + _MARGIN, DOUBT)
+        removed, users = await self._remover.remove(claim)
+        if removed:
+            return None
+        return IN_USE if users else DOUBT
+
+    async def _note(
+        self, key: Key, claim: PersistentVolumeClaim, notes: Mapping[str, str]
+    ) -> PersistentVolumeClaim:
+        """Make our annotations of a claim exactly these."""
+        applied = await self._api.annotate(CLAIM, meta_of(claim.metadata), notes)
+        return self._keep(key, applied)
+
+    async def _tell_bound(self, key: Key, claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
+        """Show in a claim's conditions that it has its volume."""
+        status = bound_status(claim, self._clock.now())
+        if status is None:
+            return claim
+        try:
+            applied = await self._api.apply_status(CLAIM, meta_of(claim.metadata), status)
+        except httpx2.HTTPError as error:
+            # Nobody loses anything by it, so it must not keep a claim from going in time.
+            log.warning("%s/%s: its condition Bound was not written: %r", *key, error)
+            return claim
+        return self._keep(key, applied)

@@ -1,7 +1,8 @@
 # Thin on purpose: every target is one command that can also be typed.
 .DEFAULT_GOAL := help
 .PHONY: help up down demo build load deploy install cli example logs status artifacts clean
-.PHONY: test test-changed test-one test-unit test-plane test-pods test-host test-molecule test-faults test-newest-ansible molecule lint record bench bench-local bench-devservers bench-jobs bench-commands lock
+.PHONY: new-kind
+.PHONY: test test-changed test-one test-unit test-plane test-pods test-host test-molecule test-faults test-newest-ansible molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many lock
 
 VENV := .venv
 DEVCTL := $(VENV)/bin/devctl
@@ -62,10 +63,13 @@ record: $(VENV)/installed ## Record anew what pods go through, on KUBECONFIG's o
 molecule: $(VENV)/installed ## Each behaviour of the role, against KUBECONFIG's cluster, whose operator is away
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" molecule test --all
 
+new-kind: $(VENV)/installed ## The skeleton of a kind: make new-kind KIND=GpuWorkload GROUP=gpu.example.com [SCOPE=Cluster]
+	$(VENV)/bin/python scripts/new_kind.py --kind=$(KIND) --group=$(GROUP) --version=$(or $(VERSION),v1alpha1) --scope=$(or $(SCOPE),Namespaced) --plural=$(PLURAL)
+
 lint: $(VENV)/installed ## Style, types, layers, YAML and Ansible
 	sh scripts/lint.sh $(VENV)
 
-bench: bench-local bench-devservers bench-jobs bench-commands ## Every figure of docs/performance.md
+bench: bench-local bench-devservers bench-jobs bench-commands bench-many ## Every figure of docs/performance.md
 
 bench-local: $(VENV)/installed ## How long `up` takes: cold, cached, already up
 	$(VENV)/bin/python tests/bench/local_up.py
@@ -78,6 +82,9 @@ bench-jobs: $(VENV)/installed ## Jobs a minute, and what a job costs over its ba
 
 bench-commands: load ## How soon commands answer; SSH and files beside kubectl
 	for what in commands.py "ssh.py localhost/devctl/devserver:0.1.0" "files.py localhost/devctl/devserver:0.1.0"; do KUBECONFIG=$(LOCAL_KUBECONFIG) PYTHONPATH=tests $(VENV)/bin/python tests/bench/$$what || exit; done
+
+bench-many: $(VENV)/installed ## A thousand DevServers and a restart of the operator, on a control plane of its own
+	PYTHONPATH=tests $(VENV)/bin/python tests/bench/many.py
 
 lock: $(VENV)/installed ## Renew the locked requirement files
 	sh scripts/lock.sh $(VENV)

@@ -12,6 +12,8 @@ DevctlError                 something went wrong; exit code 1
     └── ReportedError       and has already said so on the screen
 """
 
+from devctl.text import one_line
+
 
 class DevctlError(Exception):
     """Says what happened and what to do about it.
@@ -25,9 +27,9 @@ class DevctlError(Exception):
 
     def __init__(self, message: str, fix: str = "") -> None:
         """Keep both lines apart, so that the CLI can set them off from each other."""
-        super().__init__(message)
-        self.message = message
-        self.fix = fix
+        # What a pod has said is part of many a message.
+        self.message, self.fix = one_line(message), one_line(fix)
+        super().__init__(self.message)
 
     def lines(self) -> list[str]:
         """What is printed: what happened, and what to do where that is known."""

@@ -27,7 +27,7 @@ else
   say devctl create demo --flavor cpu-training --distributed --replicas 2 --backend gloo \
     --home-size 1Gi --wait
 fi
-say devctl run demo examples/train_digits.py --epochs 10
+say devctl run --workdir examples demo examples/train_digits.py --epochs 10
 say devctl cp demo:checkpoints "$model"
 ls -l "$model"
 say devctl list

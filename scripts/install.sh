@@ -29,5 +29,5 @@ $pip install --no-deps --no-build-isolation --editable images/operator
 wheels=$(mktemp -d)
 trap 'rm -rf "$wheels"' EXIT
 $pip download --require-hashes --no-deps --requirement requirements/collections.txt --dest "$wheels"
-"$venv/bin/python" images/operator/install_collections.py "$wheels"/*.whl requirements.yml .ansible/collections
+"$venv/bin/python" scripts/install_collections.py "$wheels"/*.whl requirements.yml .ansible/collections
 touch "$venv/installed"

@@ -1,8 +1,11 @@
-"""Why a role could not make what a resource asks for: the reasons of the condition `Applied`."""
+"""What a role says of a resource in the condition `Applied`, and the observer in `Ready`."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+
+APPLIED, READY = "Applied", "Ready"
+"""Types of conditions that every kind has which a role answers."""
 
 
 class Reason(StrEnum):

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from devctl.api.labels import owner_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 GROUP = "gpu.yourdomain.io"
 VERSION = "v1alpha1"
@@ -41,6 +47,12 @@ RELEASED_AT = f"{GROUP}/released-at"
 RELEASED_UID = f"{GROUP}/released-uid"
 """Annotation of a claim: which job that was. Once another one has had it, RELEASED_AT is old."""
 
+OWNER = f"{GROUP}/owner"
+"""Label of a claim: a digest of its job's spec.owner, so that nobody inherits another's files."""
+
+OWNER_NAME = f"{GROUP}/owner-name"
+"""Annotation of a claim: spec.owner itself, who alone may delete it. Admission compares names."""
+
 MOUNT_PATH = "/artifacts"
 """Where the job's container has its volume."""
 
@@ -48,6 +60,26 @@ MOUNT_PATH = "/artifacts"
 def claim_name(job: str) -> str:
     """The claim that holds a job's inputs and results."""
     return f"artifacts-{job}"
+
+
+def has_claim(
+    uid: str, owner: str, labels: Mapping[str, str], annotations: Mapping[str, str]
+) -> bool:
+    """Whether the claim of a job's name is that job's, and not of another person's earlier one.
+
+    Args:
+        uid: The job's.
+        owner: Its spec.owner; empty for a job of a release that knew no owners.
+        labels: The claim's, which has no OWNER where such a job had it last.
+        annotations: The claim's.
+
+    >>> has_claim("u2", "alice", {OWNER: owner_digest("alice")}, {JOB_UID: "u1"})
+    True
+    >>> has_claim("u2", "alice", {}, {JOB_UID: "u1"})
+    False
+    """
+    digest = owner_digest(owner) if owner else ""
+    return annotations.get(JOB_UID) == uid or labels.get(OWNER, "") == digest
 
 
 def pod_name(job: str) -> str:

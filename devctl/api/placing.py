@@ -26,13 +26,14 @@ class Taint(NamedTuple):
     effect: str
 
 
-class Toleration(NamedTuple):
+@dataclass(frozen=True)
+class Toleration:
     """A taint that pods put up with."""
 
-    key: str
-    operator: str
-    value: str
-    effect: str
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
 
 
 @dataclass(frozen=True)

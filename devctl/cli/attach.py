@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.options import connected, server_name
-from devctl.cli.run_screen import on_ranks, see_it_through
+from devctl.cli.run_screen import on_ranks, say_who_is_away, see_it_through
+from devctl.errors import DevctlError
 
 if TYPE_CHECKING:
     from devctl.client.client import Client
@@ -33,6 +34,14 @@ def attach(client: Client, name: str, name_of_run: str | None) -> int:
     """
     run = client.runs.find(name, name_of_run, running=name_of_run is None)
     going = run.state == "Running"
+    say_who_is_away(run.place)
     says = f"{run.name} runs{on_ranks(run.place)}; Ctrl-C ends it"
     click.echo(says if going else f"{run.name} has ended", err=True)
-    return see_it_through(client, run, dict.fromkeys(run.records, -_BEFORE))
+    code = see_it_through(client, run, dict.fromkeys(run.records, -_BEFORE))
+    if run.place.away:
+        ranks = ", ".join(map(str, sorted(run.place.away)))
+        raise DevctlError(
+            f"how {run.name} ended on rank {ranks} is not known: it is not there",
+            f"see why with `devctl describe {name}`",
+        )
+    return code

@@ -12,6 +12,9 @@ from devctl.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_SHOWN = 10
+"""How many names are shown."""
+
 
 def confirm_names(names: Sequence[str], given: Sequence[str], what: str) -> None:
     """Have a person name once more what is destroyed.
@@ -37,6 +40,28 @@ def confirm_names(names: Sequence[str], given: Sequence[str], what: str) -> None
         raise UsageError(
             f"`{missing[0]}` was not confirmed: nothing was deleted", f"repeat it with `{line}`"
         )
+
+
+def confirm_deletion(names: Sequence[str], *, given: bool) -> bool:
+    """Have a person agree to what a sync is about to delete here.
+
+    Args:
+        names: The files.
+        given: Whether they have said so already, with --confirm.
+
+    Returns:
+        Whether they agree; False where nobody can be asked.
+    """
+    from devctl.client.files.names import readable  # noqa: PLC0415 - heavy
+
+    if given or not _somebody_is_here():
+        return given
+    for name in names[:_SHOWN]:
+        click.echo(f"  - {readable(name)}", err=True)
+    if len(names) > _SHOWN:
+        click.echo(f"  … and {len(names) - _SHOWN:,} more", err=True)
+    what = "this file" if len(names) == 1 else f"these {len(names):,} files"
+    return click.confirm(f"Delete {what} here, as they are gone in the server?", err=True)
 
 
 def _somebody_is_here() -> bool:

@@ -8,12 +8,13 @@ import click
 
 from devctl.cli.options import connected
 from devctl.cli.progress import transferred
-from devctl.cli.screen import printable
+from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from devctl.client.client import Client
+    from devctl.client.files.dotgit import Withheld
 
 
 @click.command()
@@ -41,6 +42,7 @@ def cp(client: Client, source: str, target: str, *, include_secrets: bool, overw
         )
     click.echo(done.summary())
     tell_of_secrets(done.secrets)
+    tell_of_git(done.git)
     tell_of_trouble(done.left_out, done.changed)
 
 
@@ -53,6 +55,17 @@ def tell_of_secrets(names: Sequence[str]) -> None:
         click.echo("  --include-secrets sends them too, `devctl cp` a single one", err=True)
 
 
+def tell_of_git(found: Withheld) -> None:
+    """Say what a pod has kept, as it is part of git repositories."""
+    from devctl.client.files.dotgit import FIX  # noqa: PLC0415 - heavy
+    from devctl.client.files.names import named  # noqa: PLC0415
+
+    if found.files:
+        what = f"{found.files:,} file{'s' if found.files > 1 else ''} of git"
+        where = named(found.repositories)
+        click.echo(f"left out: {what} ({where}), which could run programs here; {FIX}", err=True)
+
+
 def tell_of_trouble(left_out: Sequence[str], changed: Sequence[str]) -> None:
     """Say what was not taken, and end with exit code 1 where that is something.
 
@@ -61,8 +74,8 @@ def tell_of_trouble(left_out: Sequence[str], changed: Sequence[str]) -> None:
         changed: Files that changed while they were read.
     """
     for what in left_out:
-        click.echo(f"left out: {printable(what)}", err=True)
+        click.echo(f"left out: {one_line(what)}", err=True)
     for what in changed:
-        click.echo(f"changed while it was read: {printable(what)}", err=True)
+        click.echo(f"changed while it was read: {one_line(what)}", err=True)
     if left_out or changed:
         click.get_current_context().exit(1)

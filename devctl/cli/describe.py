@@ -10,7 +10,8 @@ import click
 
 from devctl.cli.options import command, connected, output, server_name
 from devctl.cli.screen import coloured, columns
-from devctl.cli.tables import age, print_document, printable, span, table, until
+from devctl.cli.tables import age, print_document, span, table, until
+from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,7 +66,7 @@ def page(
     """
     lines = []
     for label, text in facts(server, now):
-        lines += fact(label, printable(text), width)
+        lines += fact(label, one_line(text), width)
         if label == "Phase":
             lines[-1] = lines[-1].replace(server.phase, coloured(server.phase), 1)
     for title, rows, spare in (
@@ -123,7 +124,7 @@ def _warnings(server: Server) -> Iterator[tuple[str, str]]:
 def _mode(server: Server) -> str:
     if server.mode != "distributed":
         return server.mode
-    backend = server.spec.get("distributed", {}).get("backend", "nccl")
+    backend = (server.spec.get("distributed") or {}).get("backend", "nccl")
     return f"distributed: {server.size} pods of {server.processes}, {backend}"
 
 

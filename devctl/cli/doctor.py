@@ -11,8 +11,9 @@ import click
 from devctl.cli import names
 from devctl.cli.options import output, where
 from devctl.cli.screen import columns, painted
-from devctl.cli.tables import print_document, printable
+from devctl.cli.tables import print_document
 from devctl.cli.verbosity import verbose
+from devctl.text import one_line
 
 if TYPE_CHECKING:
     from devctl.client.doctor.finding import Finding
@@ -68,7 +69,7 @@ def _show(finding: Finding) -> None:
 def lines(finding: Finding, width: int) -> list[str]:
     """What is printed of a finding, in lines of so many characters; 0 for as many as it needs."""
     head = f"{finding.state:<{_STATE}}{finding.check:<{_CHECK}}"
-    said = [printable(finding.found), *([f"fix: {printable(finding.fix)}"] if finding.fix else [])]
+    said = [one_line(finding.found), *([f"fix: {one_line(finding.fix)}"] if finding.fix else [])]
     if not width:
         folded, indent = said, len(head)
     else:

@@ -6,7 +6,8 @@ import textwrap
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from devctl.cli.screen import clipped, printable
+from devctl.cli.screen import clipped
+from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -147,4 +148,4 @@ def _fit(widths: Sequence[int], width: int) -> list[int]:
 
 
 def _cell(value: object) -> str:
-    return "" if value is None else printable(value)
+    return "" if value is None else one_line(value)

@@ -9,10 +9,10 @@ import click
 
 from devctl.cli.options import command, connected, output, server_name
 from devctl.cli.rank_output import RankOutput
-from devctl.cli.run_screen import show
+from devctl.cli.run_screen import say_who_is_away, show
 from devctl.cli.screen import coloured
 from devctl.cli.tables import FORMATS, Column, age, print_items
-from devctl.errors import NotFoundError, UsageError
+from devctl.errors import DevctlError, NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from devctl.client.client import Client
@@ -60,18 +60,23 @@ def logs(
     """
     if listed:
         empty = f"no runs on `{name}`; start one with {command(f'run {name} SCRIPT')}"
-        print_items(client.runs.list(name), output, _COLUMNS, "run", empty=empty)
+        found = client.runs.list(name)
+        print_items(found, output, _COLUMNS, "run", empty=empty)
+        if found:
+            say_who_is_away(found[0].place)
         return
     if output != FORMATS[0]:
         raise UsageError("-o is for --list only", "add --list, or leave -o out")
     run = client.runs.find(name, name_of_run)
     ranks = _ranks(run, replica)
+    if replica is None:
+        say_who_is_away(run.place)
     offsets = {rank: 0 if tail is None else client.runs.tail(run, rank, tail) for rank in ranks}
     if follow:
         with client.runs.follow(run, ranks, offsets) as events:
             show(run, events)
         return
-    shown = RankOutput(run.records)
+    shown = RankOutput([*run.records, *run.place.away])
     for rank in ranks:
         for piece in client.runs.output(run, rank, offsets[rank]):
             shown.add(rank, piece)
@@ -81,6 +86,8 @@ def logs(
 def _ranks(run: Run, replica: int | None) -> list[int]:
     if replica is None:
         return sorted(run.records)
+    if why := run.place.away.get(replica):
+        raise DevctlError(f"rank {replica} is not there: {why.message}", why.fix)
     if replica not in run.records:
         raise NotFoundError(
             f"run `{run.name}` has no rank {replica}",
@@ -91,7 +98,7 @@ def _ranks(run: Run, replica: int | None) -> list[int]:
 
 def _words(run: Run) -> tuple[str, ...]:
     """What a person has asked to run."""
-    from devctl.client.runs.script import TORCHRUN  # noqa: PLC0415 - heavy
+    from devctl.client.runs.command import TORCHRUN  # noqa: PLC0415 - heavy
 
     count = len(TORCHRUN)
     return run.argv[count:] if run.argv[:count] == TORCHRUN else run.argv

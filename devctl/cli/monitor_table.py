@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from devctl.cli.tables import printable, table
+from devctl.cli.tables import table
+from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ def picture(samples: Sequence[Sample], width: int = 0, processes: int = 5) -> li
         if rows:
             lines += ["", *table(titles, rows, width)]
     for sample in samples:
-        if note := printable(_note(sample)):
+        if note := one_line(_note(sample)):
             lines += [
                 "",
                 *(textwrap.wrap(note, width, break_on_hyphens=False) if width else [note]),

@@ -13,6 +13,7 @@ import click
 from devctl.cli.lazy import INTERRUPTED
 from devctl.cli.verbosity import wants_traceback
 from devctl.errors import DevctlError
+from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,7 +101,8 @@ def _reason(error: OSError) -> str:
 
 
 def _say(lines: list[str]) -> None:
-    for line in lines:
-        click.echo(line, err=True)
+    # What click says may be several lines.
+    for part in (part for line in lines for part in line.split("\n")):
+        click.echo(readable(part.expandtabs()), err=True)
     if wants_traceback():
         traceback.print_exc()

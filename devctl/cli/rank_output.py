@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.screen import is_terminal
+from devctl.text import RESET, Screen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,7 +23,8 @@ class RankOutput:
     """Takes what ranks print, and prints it.
 
     Where there are several each line is whole and has its rank in front; what a single one prints
-    is passed on as it is. Bytes stay bytes: what a program prints need not be text.
+    is passed on as it is. Bytes stay bytes: what a program prints need not be text. On a terminal
+    they are what that may get (devctl.text).
     """
 
     def __init__(
@@ -34,9 +36,13 @@ class RankOutput:
         self._prefixes = {rank: _prefix(rank, ranks[-1]) for rank in ranks}
         self._plain = len(ranks) == 1
         self._begun: dict[int, bytes] = {}
+        self._screens = {rank: Screen() for rank in ranks} if sys.stdout.isatty() else {}
 
     def add(self, rank: int, data: bytes) -> None:
         """Take what a rank has printed."""
+        self._add(rank, self._screens[rank].take(data) if self._screens else data)
+
+    def _add(self, rank: int, data: bytes) -> None:
         if self._plain:
             self._write(data)
             return
@@ -56,18 +62,25 @@ class RankOutput:
 
     def end(self, rank: int) -> None:
         """A rank prints no more: what it has begun is a line."""
+        if self._screens:
+            last = self._screens[rank].end()
+            self._add(rank, last if self._plain else last.removesuffix(RESET))
         if rest := self._begun.pop(rank, b""):
             self._lines(rank, [rest.removesuffix(b"\r")])
 
     def end_all(self) -> None:
         """Nobody prints any more."""
-        for rank in sorted(self._begun):
+        for rank in self._prefixes:
             self.end(rank)
 
     def _lines(self, rank: int, lines: list[bytes]) -> None:
         prefix = self._prefixes[rank]
         if lines:
-            self._write(b"".join(prefix + line + b"\n" for line in lines))
+            self._write(b"".join(prefix + self._closed(line) + b"\n" for line in lines))
+
+    def _closed(self, line: bytes) -> bytes:
+        """A line whose colours are not the next one's, which may be another rank's."""
+        return line + RESET if self._screens and b"\x1b" in line else line
 
 
 def _prefix(rank: int, last: int) -> bytes:

@@ -8,101 +8,91 @@ import click
 
 from devctl.cli.options import connected, server_name
 from devctl.cli.progress import transferred
+from devctl.cli.run_env import variables
+from devctl.cli.run_line import RunCommand, chosen
 from devctl.cli.run_screen import end, goes_on, on_ranks, see_it_through
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Sequence
 
     from devctl.client.client import Client
     from devctl.client.files.synced import Synced
 
 
-class ScriptCommand(click.Command):
-    """A command that takes a script's own options for the script's."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the command line; what follows the second word that is no option is left alone."""
-        return super().parse_args(ctx, marked(args, self._with_values()))
-
-    def _with_values(self) -> set[str]:
-        options = [param for param in self.params if isinstance(param, click.Option)]
-        valued = [option for option in options if not option.is_flag and not option.count]
-        return {name for option in valued for name in option.opts}
-
-
-def marked(args: Sequence[str], with_values: Container[str], words: int = 2) -> list[str]:
-    """A command line with `--` behind so many words: what follows is no option of ours.
-
-    Args:
-        args: The command line.
-        with_values: Options of ours whose value is the next argument.
-        words: How many words are ours.
-
-    >>> marked(["-n", "team", "lab", "-d", "train.py", "-d", "x"], {"-n"})
-    ['-n', 'team', 'lab', '-d', 'train.py', '--', '-d', 'x']
-    """
-    rest = iter(range(len(args)))
-    for at in rest:
-        if args[at] == "--":
-            break
-        if args[at] in with_values:
-            next(rest, None)
-        elif not args[at].startswith("-") or args[at] == "-":
-            words -= 1
-            if not words:
-                return [*args[: at + 1], "--", *args[at + 1 :]]
-    return list(args)
-
-
-@click.command(cls=ScriptCommand)
+@click.command(cls=RunCommand)
+@click.option("-m", "--module", metavar="MODULE", help="A Python module in place of SCRIPT.")
+@click.option("--workdir", metavar="DIR", help="The folder to send; else the git repository.")
+@click.option("--env", "given", multiple=True, metavar="K=V", help="A variable for it.")
+@click.option("--env-file", multiple=True, metavar="FILE", help="Lines NAME=VALUE or NAME='VALUE'.")
+@click.option("--secret", multiple=True, metavar="NAME", help="A variable of yours, or asked for.")
+@click.option("--max-restarts", type=click.IntRange(0), metavar="N", help="As torchrun's.")
 @click.option("-d", "--detach", is_flag=True, help="Print the run's name, and leave it alone.")
-@click.option("--no-sync", is_flag=True, help="SCRIPT is on the server; send nothing.")
+@click.option("--no-sync", is_flag=True, help="Send nothing; paths are on the server.")
 @click.option("--overwrite", is_flag=True, help="Replace files that were changed there.")
 @click.option("--include-secrets", is_flag=True, help="Send .env files, keys and tokens too.")
 @click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
 @server_name
-@click.argument("script")
-@click.argument("arguments", metavar="[ARGS...]", nargs=-1, type=click.UNPROCESSED)
+@click.argument(
+    "words",
+    metavar="SCRIPT|-m MODULE|-- COMMAND [ARGS...]",
+    nargs=-1,
+    type=click.UNPROCESSED,
+)
 @connected
 def run(
     client: Client,
     name: str,
-    script: str,
-    arguments: tuple[str, ...],
+    words: tuple[str, ...],
     *,
+    module: str | None,
+    workdir: str | None,
+    given: tuple[str, ...],
+    env_file: tuple[str, ...],
+    secret: tuple[str, ...],
+    max_restarts: int | None,
     detach: bool,
     no_sync: bool,
     overwrite: bool,
     include_secrets: bool,
     large: bool,
 ) -> int:
-    """Send a script's folder to a server and run the script there, on every rank.
+    """Send a project to a server and run a script of it on every rank.
 
-    What git would list of the folder goes to the folder of the same name in each home; only what
-    has changed is sent. A distributed server runs it with torchrun. The exit code is that of the
-    first rank that fails; Ctrl-C ends all of them. Options of devctl stand before SCRIPT.
+    What git lists of the script's repository, else of its folder, goes to each home and is the
+    working directory there. A distributed server uses torchrun, except for a COMMAND behind `--`.
+    The exit code is that of the first rank that fails; Ctrl-C ends all.
 
     \b
     Examples:
       devctl run training-job train.py --batch-size 32
-      devctl run --detach lab project/train.py
-      devctl run --no-sync lab project/train.py
+      devctl run --detach lab -m package.train --epochs 3
+      devctl run --secret WANDB_API_KEY lab -- make train
     """
-    from devctl.client.runs.script import local_script, new_name, remote_script  # noqa: PLC0415
+    from devctl.client.runs.command import new_name  # noqa: PLC0415 - heavy
 
-    chosen = remote_script(script) if no_sync else local_script(script)
+    command, arguments = chosen(words, module, workdir, remote=no_sync)
+    env = variables(given, env_file, secret)
     place = client.runs.place(name)
-    if chosen.local:
+    argv = command.argv(arguments, distributed=place.distributed, restarts=max_restarts)
+    # Before anything is sent, or files would change under a training that goes on.
+    client.runs.check_free(place)
+    if command.local:
         from devctl.client.files.synced import SyncOptions  # noqa: PLC0415 - heavy
 
         options = SyncOptions(secrets=include_secrets, large=large, overwrite=overwrite)
         with transferred() as moved:
             done = client.files.push(
-                name, chosen.local, chosen.folder, options=options, moved=moved
+                name, command.local, command.folder, options=options, moved=moved
             )
         _say_sent(done)
-    argv = chosen.argv(arguments, distributed=place.distributed)
-    started = client.runs.start(place, argv, chosen.folder, name=new_name(chosen.name))
+    started = client.runs.start(
+        place,
+        argv,
+        command.folder,
+        name=new_name(command.name),
+        env=env,
+        imports=command.imports,
+    )
     try:
         if detach:
             click.echo(started.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import click
 
 from devctl.cli.options import command
 from devctl.cli.rank_output import RankOutput
-from devctl.cli.screen import printable
+from devctl.text import on_screen, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,8 +24,15 @@ if TYPE_CHECKING:
 
 def on_ranks(place: Place) -> str:
     """Where a run is, for a sentence."""
-    count = len(place.pods)
-    return f" on {count} ranks" if count > 1 else ""
+    if place.away:
+        return f" on {len(place.pods)} of {place.size} ranks"
+    return f" on {place.size} ranks" if place.size > 1 else ""
+
+
+def say_who_is_away(place: Place) -> None:
+    """Say which ranks of a server are not there, and why."""
+    for rank, why in sorted(place.away.items()):
+        _say(f"rank {rank} is not there: {why.message}")
 
 
 def goes_on(run: Run) -> str:
@@ -61,7 +69,7 @@ def show(run: Run, events: Following) -> Outcome:
     from devctl.client.runs.outcome import Outcome  # noqa: PLC0415 - heavy
 
     outcome = Outcome(run.place, run.name)
-    output = RankOutput(run.records)
+    output = RankOutput([*run.records, *run.place.away])
     try:
         for event in events:
             outcome.tell(event)
@@ -111,10 +119,11 @@ def _report(run: Run, outcome: Outcome) -> int:
     # Of a single rank they are the last lines on the screen already.
     if len(run.records) > 1 and first and outcome.last_lines:
         _say(f"the last lines of rank {first.rank}, which failed first:")
-        lines = b"".join(b"  " + line + b"\n" for line in outcome.last_lines)
+        shown = on_screen if sys.stderr.isatty() else bytes
+        lines = b"".join(b"  " + shown(line) + b"\n" for line in outcome.last_lines)
         click.echo(lines, nl=False, err=True)
     raise failure
 
 
 def _say(text: str) -> None:
-    click.echo(printable(text), err=True)
+    click.echo(one_line(text), err=True)

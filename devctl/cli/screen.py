@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
+from devctl.text import one_line
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -55,22 +57,6 @@ def clipped(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: max(0, width - 1)]}…"
 
 
-def printable(value: object) -> str:
-    """A value as one line of text in which nothing moves the cursor or colours the screen.
-
-    >>> printable("one\\n two"), printable("\\x1b[31mred")
-    ('one two', '\\\\x1b[31mred')
-    """
-    text = str(value)
-    if text.isprintable():
-        return text
-    text = " ".join(part for part in text.split("\n") if part.strip()) if "\n" in text else text
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode()
-        for char in " ".join(text.split())
-    )
-
-
 class LiveLine:
     """One line on standard error that says what is going on.
 
@@ -108,7 +94,7 @@ class LiveLine:
     def show(self, text: str) -> None:
         """Show another text."""
         with self._lock:
-            text, last = printable(text), self._text
+            text, last = one_line(text), self._text
             self._text = text
             if self._live:
                 self._draw()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.options import connected, server_name
-from devctl.cli.run_screen import on_ranks
+from devctl.cli.run_screen import on_ranks, say_who_is_away
 
 if TYPE_CHECKING:
     from devctl.client.client import Client
@@ -29,6 +29,7 @@ def stop_run(client: Client, name: str, name_of_run: str | None) -> None:
     """
     run = client.runs.find(name, name_of_run, running=name_of_run is None)
     going = run.state == "Running"
+    say_who_is_away(run.place)
     # Also where it has ended: what it left behind ends, too.
     client.runs.stop(run)
     click.echo(f"run/{run.name} {'stopped' if going else 'had ended already'}")

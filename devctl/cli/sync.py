@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli import names
-from devctl.cli.cp import tell_of_secrets, tell_of_trouble
+from devctl.cli.confirm import confirm_deletion
+from devctl.cli.cp import tell_of_git, tell_of_secrets, tell_of_trouble
 from devctl.cli.options import connected
 from devctl.cli.progress import transferred
 from devctl.errors import UsageError
+from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,9 +32,10 @@ _SIGNS = {"new": "+", "changed": "~", "deleted": "-"}
 @click.argument("remote", metavar="[REMOTE]", required=False)
 @click.option("--from", "back", is_flag=True, help="From the server to LOCAL.")
 @click.option("--watch", is_flag=True, help="Go on with each change, until Ctrl-C.")
-@click.option("--delete", is_flag=True, help="Delete there what was synced and is gone here.")
+@click.option("--delete", is_flag=True, help="Delete what was synced, and is gone at its origin.")
+@click.option("--confirm", is_flag=True, help="Delete many files here, too, unasked.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be done.")
-@click.option("--overwrite", is_flag=True, help="Replace what was changed there, too.")
+@click.option("--overwrite", is_flag=True, help="Replace what was changed on the other side, too.")
 @click.option("--replica", type=click.IntRange(0), metavar="K", help="Only this one.")
 @click.option("--include-secrets", is_flag=True, help="Send .env files, keys and tokens too.")
 @click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
@@ -46,6 +49,7 @@ def sync(
     back: bool,
     watch: bool,
     delete: bool,
+    confirm: bool,
     dry_run: bool,
     overwrite: bool,
     replica: int | None,
@@ -54,9 +58,9 @@ def sync(
 ) -> None:
     """Send what has changed in the folder LOCAL to a server, or bring it back.
 
-    Of a git work tree what git would list goes, else all but by-products; `.gitignore` and
-    `.devctlignore` are heeded. It goes to every replica's home, into REMOTE, else a folder of the
-    same name. What was changed on the other side is not replaced.
+    What git would list goes, or all but by-products, as `.gitignore` and `.devctlignore` say; to
+    every replica's home, into REMOTE, else a folder of the same name. What was changed on the other
+    side is not replaced.
 
     \b
     Examples:
@@ -70,7 +74,12 @@ def sync(
         raise UsageError("--watch does not go with --dry-run", "leave out the one or the other")
     folder = Path(local)
     options = SyncOptions(
-        delete=delete, overwrite=overwrite, dry_run=dry_run, secrets=include_secrets, large=large
+        delete=delete,
+        overwrite=overwrite,
+        dry_run=dry_run,
+        secrets=include_secrets,
+        large=large,
+        may_delete=lambda going: confirm_deletion(going, given=confirm),
     )
 
     def once() -> Sequence[Synced]:
@@ -90,6 +99,7 @@ def sync(
     done = once()
     show(done)
     tell_of_secrets(done[0].secrets)
+    tell_of_git(done[0].git)
     tell_of_trouble([what for each in done for what in each.left_out], _changed(done))
 
 
@@ -108,10 +118,13 @@ def show(done: Sequence[Synced], *, quiet: bool = False) -> None:
         if each.changes and each.changes not in shown:
             # Replicas mostly get the same.
             shown.append(each.changes)
-            for change in each.changes[:_SHOWN]:
+            # All that would be deleted here is shown; it comes first.
+            deletions = sum(change.what == "deleted" for change in each.changes)
+            most = max(_SHOWN, deletions if each.dry_run and each.word == "brought" else 0)
+            for change in each.changes[:most]:
                 size = f"  {amount(change.size)}" if change.what != "deleted" else ""
                 click.echo(f"  {_SIGNS[change.what]} {readable(change.path)}{size}", err=True)
-            rest = len(each.changes) - _SHOWN
+            rest = len(each.changes) - most
             if rest > 0:
                 click.echo(f"  … and {rest:,} more", err=True)
         if each.changes or not quiet:
@@ -147,9 +160,10 @@ def _watch(once: Callable[[], Sequence[Synced]], glance: Callable[[], object] | 
         show(done, quiet=not first)
         if first:
             tell_of_secrets(done[0].secrets)
+            tell_of_git(done[0].git)
             click.echo("watching; Ctrl-C ends it", err=True)
         first = False
         for what in (what for each in done for what in each.left_out):
             if what not in told:
                 told.add(what)
-                click.echo(f"left out: {what}", err=True)
+                click.echo(f"left out: {one_line(what)}", err=True)

@@ -11,8 +11,8 @@ import click
 
 from devctl.cli.layout import lines_of
 from devctl.cli.screen import columns as terminal_columns
-from devctl.cli.screen import printable
 from devctl.cli.times import age, left, span, until
+from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -24,7 +24,6 @@ __all__ = [
     "left",
     "print_document",
     "print_items",
-    "printable",
     "span",
     "table",
     "table_of",
@@ -77,7 +76,7 @@ def print_items(
         return
     if output == "name":
         for item in items:
-            click.echo(f"{resource}/{item.name}")
+            click.echo(f"{resource}/{one_line(item.name)}")
         return
     shown = [column for column in columns if output == "wide" or not column.wide]
     rest = iter(items)
@@ -94,11 +93,18 @@ def print_document(document: object, output: str) -> None:
     """Print a document as `json` or `yaml`."""
     document = _published(document)
     if output == "json":
-        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+        click.echo(_shown(lambda plain: json.dumps(document, indent=2, ensure_ascii=plain)))
         return
     import yaml  # noqa: PLC0415 - few ask for it
 
-    click.echo(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), nl=False)
+    text = _shown(lambda plain: yaml.safe_dump(document, sort_keys=False, allow_unicode=not plain))
+    click.echo(text, nl=False)
+
+
+def _shown(dump: Callable[[bool], str]) -> str:
+    """A document as a terminal may get it: where need be, all that is not ASCII is escaped."""
+    text = dump(False)  # noqa: FBT003 - not ASCII alone
+    return text if text.replace("\n", "").isprintable() else dump(True)  # noqa: FBT003
 
 
 def _published(document: object) -> object:

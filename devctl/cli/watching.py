@@ -12,6 +12,7 @@ import click
 
 from devctl.cli.screen import clipped, columns, is_terminal
 from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
+from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -66,7 +67,7 @@ class Watching(Generic[Seen]):
                     final[:] = _drawn(self._show(now, columns(sys.stdout)), trouble)
                 else:
                     for line in [trouble] if trouble else self._tell(now, seen):
-                        click.echo(line, err=bool(trouble))
+                        click.echo(readable(line), err=bool(trouble))
                     sys.stdout.flush()
                 seen = now
                 time.sleep(self._every)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import home_names
 from devctl.client.manifest import check_name
-from devctl.client.named import Named, moment
+from devctl.client.named import Named, moment, number
 from devctl.kube import resources
 from devctl.kube.cluster import WINDOW
 
@@ -57,18 +57,18 @@ class Event(Named):
     @property
     def about(self) -> str:
         """To what, such as `pod/lab-0`."""
-        kind = str(self._object.get("kind", ""))
-        return f"{_SHORT.get(kind, kind.lower())}/{self._object.get('name', '')}"
+        kind = str(self.object.get("kind", ""))
+        return f"{_SHORT.get(kind, kind.lower())}/{self.object.get('name', '')}"
 
     @property
     def count(self) -> int:
         """How often."""
         series = self.raw.get("series") or {}
-        return int(series.get("count") or self.raw.get("count") or 1)
+        return number(series.get("count") or self.raw.get("count")) or 1
 
     def is_about(self, server: str) -> bool:
         """Whether it concerns a server: itself, its pods or its homes."""
-        kind, name = self._object.get("kind", ""), str(self._object.get("name", ""))
+        kind, name = self.object.get("kind", ""), str(self.object.get("name", ""))
         if kind in _OWN:
             return name == server
         base, _, ordinal = name.rpartition("-")
@@ -79,7 +79,8 @@ class Event(Named):
         return bool(kind == "Pod" and base == server)
 
     @property
-    def _object(self) -> dict[str, Any]:
+    def object(self) -> dict[str, Any]:
+        """What it is about, as it names it."""
         found: dict[str, Any] = self.raw.get("involvedObject") or {}
         return found
 

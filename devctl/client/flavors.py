@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import FlavorCondition
-from devctl.client.named import Named
+from devctl.client.named import Named, condition
 from devctl.errors import DeniedError, NotFoundError, UsageError
 from devctl.kube import resources
 
@@ -85,9 +85,7 @@ class Flavor(Named):
     @property
     def message(self) -> str:
         """Why it can be used, or why it cannot."""
-        conditions = self.status.get("conditions") or []
-        found = [c for c in conditions if c["type"] == FlavorCondition.SCHEDULABLE]
-        return str(found[0].get("message", "")) if found else ""
+        return str(condition(self.status, FlavorCondition.SCHEDULABLE).get("message", ""))
 
 
 class Flavors:

@@ -15,6 +15,7 @@ from devctl.client.streams.port_forwards import Forward
 from devctl.errors import DevctlError, UsageError, WaitTimeoutError
 from devctl.kube.exec_stream import open_exec
 from devctl.kube.port_forward import open_port_forward
+from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -177,8 +178,7 @@ class _Started:
 
 
 def _text(line: bytes) -> str:
-    text = line.decode(errors="replace").rstrip()
-    return "".join(char for char in text if char.isprintable())
+    return readable(line.decode(errors="replace").rstrip())
 
 
 def _answers(  # noqa: PLR0913 - what is waited for, how, and how long

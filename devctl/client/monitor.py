@@ -50,7 +50,9 @@ class Sample:
         """The processes that are the busiest, and of those that are not the largest."""
         busy = self.busy or {}
         found = self.usage.processes if self.usage else ()
-        ranked = sorted(found, key=lambda p: (-round(busy.get(p.pid, 0.0), 2), -p.memory, p.pid))
+        ranked = sorted(
+            found, key=lambda p: (-round(busy.get(p.pid, 0.0), 2), -(p.memory or 0), p.pid)
+        )
         return ranked[:count]
 
     def document(self) -> dict[str, Any]:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from devctl.kube.cluster import Object
+
+Word = TypeVar("Word", bound=StrEnum)
 
 
 @dataclass(frozen=True)
@@ -58,10 +63,45 @@ class Named:
         return found
 
 
-def moment(text: str | None) -> datetime | None:
-    """A time as the API server writes it; None where there is none.
+def moment(text: object) -> datetime | None:
+    """A time as the API server writes it; None where there is none that we can read.
 
     >>> moment("2026-01-02T12:00:00Z")
     datetime.datetime(2026, 1, 2, 12, 0, tzinfo=datetime.timezone.utc)
     """
-    return datetime.fromisoformat(text) if text else None
+    try:
+        found = datetime.fromisoformat(str(text)) if text else None
+    except ValueError:
+        return None
+    return found if found and found.tzinfo else None
+
+
+def known(words: type[Word], text: object) -> Word | str:
+    """A word that the API server says; one that a newer release has brought is kept as it is.
+
+    Args:
+        words: Those that we know.
+        text: What it says.
+    """
+    try:
+        return words(str(text))
+    except ValueError:
+        return str(text)
+
+
+def number(value: object) -> int:
+    """A number that the API server says; 0 where there is none that we can read.
+
+    >>> number(3), number(None), number("x")
+    (3, 0, 0)
+    """
+    try:
+        return int(str(value))
+    except ValueError:
+        return 0
+
+
+def condition(status: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """A condition of a status; empty where there is none."""
+    found = (each for each in status.get("conditions") or [] if each.get("type") == kind)
+    return next(found, {})

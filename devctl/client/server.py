@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import Condition, Phase, home_names
 from devctl.api.pod_spec import shape
-from devctl.client.named import Named, moment
+from devctl.client.named import Named, condition, known, moment, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ class Replica:
     Attributes:
         ordinal: Which one; 0 is the first.
         pod: Its pod.
-        phase: What it does.
+        phase: What it does; as it is where a newer release has brought the word.
         reason: Why, in one word.
         message: Why, in words that say what to do.
         node: Where it runs; empty where it does not.
@@ -31,7 +31,7 @@ class Replica:
 
     ordinal: int
     pod: str
-    phase: Phase
+    phase: Phase | str
     reason: str = ""
     message: str = ""
     node: str = ""
@@ -78,12 +78,12 @@ class Server(Named):
     @property
     def size(self) -> int:
         """How many pods it has while it runs."""
-        return shape(self.spec)[0]
+        return self._shape[0]
 
     @property
     def processes(self) -> int:
         """How many processes a training has in each pod."""
-        return shape(self.spec)[1]
+        return self._shape[1]
 
     @property
     def stopped(self) -> bool:
@@ -102,9 +102,9 @@ class Server(Named):
         return found
 
     @property
-    def phase(self) -> Phase:
-        """What it does, in one word."""
-        return Phase(self.status.get("phase") or Phase.PENDING)
+    def phase(self) -> Phase | str:
+        """What it does, in one word; as it is where a newer release has brought the word."""
+        return known(Phase, self.status.get("phase") or Phase.PENDING)
 
     @property
     def ready(self) -> bool:
@@ -124,24 +124,19 @@ class Server(Named):
     @property
     def seen(self) -> bool:
         """Whether its status is about its spec as it is now, and not as it was before."""
-        generation = int(self.raw["metadata"].get("generation", 0))
-        condition = self.condition(Condition.READY)
-        return bool(condition) and int(condition.get("observedGeneration", 0)) >= generation
+        generation = number(self.raw["metadata"].get("generation"))
+        ready = self.condition(Condition.READY)
+        return bool(ready) and number(ready.get("observedGeneration")) >= generation
 
     @property
     def ready_replicas(self) -> int:
         """How many of its pods can be used."""
-        return int(self.status.get("readyReplicas", 0))
+        return number(self.status.get("readyReplicas"))
 
     @property
     def replicas(self) -> Sequence[Replica]:
         """Each pod that should be there or still is, the first one first."""
-        known = Replica.__dataclass_fields__
-        found = [
-            Replica(**{key: each[key] for key in known if key in each} | {"phase": phase})
-            for each in self.status.get("replicaStatuses") or []
-            for phase in [Phase(each["phase"])]
-        ]
+        found = map(_replica, self.status.get("replicaStatuses") or [])
         return sorted(found, key=lambda replica: replica.ordinal)
 
     @property
@@ -165,11 +160,35 @@ class Server(Named):
 
     def condition(self, kind: str) -> dict[str, Any]:
         """A condition of its status; empty where there is none."""
-        found = (c for c in self.status.get("conditions") or [] if c["type"] == kind)
-        return next(found, {})
+        return condition(self.status, kind)
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        try:
+            return shape(self.spec)
+        except ValueError:
+            # A newer release lays servers out in a way of its own: its status says how many.
+            return max(1, len(self.status.get("replicaStatuses") or [])), 1
 
     @property
     def _why(self) -> dict[str, Any]:
         """What says why: the observer, or where it has not looked yet the role that failed."""
         ready, applied = self.condition(Condition.READY), self.condition(Condition.APPLIED)
         return applied if not ready and applied.get("status") == "False" else ready
+
+
+def _replica(said: dict[str, Any]) -> Replica:
+    """A pod as a status has it; what is missing is empty."""
+    reason, message, node, ip = (
+        str(said.get(key) or "") for key in ("reason", "message", "node", "ip")
+    )
+    return Replica(
+        ordinal=number(said.get("ordinal")),
+        pod=str(said.get("pod") or ""),
+        phase=known(Phase, said.get("phase") or Phase.PENDING),
+        reason=reason,
+        message=message,
+        node=node,
+        ip=ip,
+        restarts=number(said.get("restarts")),
+    )

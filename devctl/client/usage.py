@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-COMMAND = ("sh", "/opt/devctl/usage")
+# /proc counts the memory of processes in pages. How large one is, the script does not say that pods
+# were started with, and keep. Not every image has getconf.
+_ASK = """
+page=$({ getconf PAGESIZE || grep -m1 '^KernelPageSize:' /proc/self/smaps; } 2>/dev/null)
+echo "page $page"
+exec sh /opt/devctl/usage
+"""
+COMMAND = ("sh", "-c", _ASK)
 """What is run in the replica."""
 
 _HEAD = re.compile(r"^==> ([^\n]{1,200}) <==$", re.MULTILINE)
@@ -22,7 +29,9 @@ _DECIMAL = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 _CGROUP = "/sys/fs/cgroup"
 _KIB = 1024
 _MIB = 1024 * 1024
-_PAGE = 4096
+_PAGE = re.compile(r"page (KernelPageSize: +)?(\d{1,9})(?(1) kB)$", re.ASCII | re.MULTILINE)
+_PAGES = {1 << power for power in range(12, 19)}
+"""Bytes that a page of memory may have: 4 KiB on most machines, 64 KiB on some ARM and POWER."""
 _TICKS = 100
 """Of the processor's clock in a second, as /proc counts on every Linux."""
 _UNLIMITED = 1 << 60
@@ -53,13 +62,13 @@ class Process:
         pid: Its number in the replica.
         command: Its command line, cut where it is long.
         cpu_seconds: Processor time that it has used.
-        memory: Bytes of memory that it has.
+        memory: Bytes of memory that it has; None where its machine does not say what a page has.
     """
 
     pid: int
     command: str
     cpu_seconds: float
-    memory: int
+    memory: int | None
 
 
 @dataclass(frozen=True)
@@ -95,7 +104,8 @@ def parse_usage(said: bytes) -> Usage:
     >>> parse_usage(b"==> /proc/uptime <==\n12.5 3.0\n").at
     12.5
     """
-    parts = _parts(said.decode(errors="replace"))
+    text = said.decode(errors="replace")
+    parts = _parts(text)
     home, home_size = _home(parts.get("df", ""))
     return Usage(
         at=_decimal(parts.get("/proc/uptime", "").partition(" ")[0]),
@@ -106,7 +116,7 @@ def parse_usage(said: bytes) -> Usage:
         home=home,
         home_size=home_size,
         gpus=_gpus(parts.get("gpus", "")),
-        processes=_processes(parts),
+        processes=_processes(parts, _page(text)),
     )
 
 
@@ -199,7 +209,7 @@ class _Stat(NamedTuple):
     pages: int
 
 
-def _processes(parts: Mapping[str, str]) -> list[Process]:
+def _processes(parts: Mapping[str, str], page: int | None) -> list[Process]:
     stats: dict[int, _Stat] = {}
     lines: dict[int, str] = {}
     for head, text in parts.items():
@@ -211,11 +221,25 @@ def _processes(parts: Mapping[str, str]) -> list[Process]:
                 stats[pid] = stat
     ours = _ours(stats, _number(parts.get("self", "")))
     return [
-        # A thread of the kernel, or a process that has ended, has no command line.
-        Process(pid, lines.get(pid) or f"[{stat.name}]", stat.ticks / _TICKS, stat.pages * _PAGE)
+        Process(
+            pid,
+            # A thread of the kernel, or a process that has ended, has no command line.
+            lines.get(pid) or f"[{stat.name}]",
+            stat.ticks / _TICKS,
+            None if page is None else stat.pages * page,
+        )
         for pid, stat in sorted(stats.items())
         if pid not in ours and not lines.get(pid, "").startswith(_STARTER)
     ]
+
+
+def _page(text: str) -> int | None:
+    """The bytes of a page: what `getconf` says, or the kernel of some memory, in the first line."""
+    match = _PAGE.match(text)
+    if match is None:
+        return None
+    found = int(match[2]) * (_KIB if match[1] else 1)
+    return found if found in _PAGES else None
 
 
 def _stat(text: str) -> _Stat | None:

@@ -21,6 +21,7 @@ from devctl.errors import (
     UsageError,
     WaitTimeoutError,
 )
+from devctl.text import one_line as shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -172,8 +173,7 @@ def one_line(text: str) -> str:
     >>> one_line("two\n  lines")
     'two lines'
     """
-    line = " ".join(text.split())
-    line = "".join(part if part.isprintable() else "?" for part in line)
+    line = shown(" ".join(text.split()))
     while f"{_ECHO}{_ECHO}" in line:
         line = line.replace(f"{_ECHO}{_ECHO}", _ECHO)
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -11,16 +11,16 @@ from typing import Any
 import yaml
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
-from apply.client import Cluster
 from apply.condition import tell, told
-from apply.connection import connect
 from apply.converge import Goal, converge
 from apply.errors import ApplyError
 from apply.finalize import finalize
-from apply.manifests import Kind, kind_of, parse, stamp, unique
+from apply.manifests import Kind, kind_of, stamp, unique
 from apply.ownership import Owner
 from apply.report import Report
-from apply.templates import render
+from apply.server.client import Cluster
+from apply.server.connection import connect
+from apply.templates import parse, render
 from apply.values import compute, load, neighbours
 
 from devctl.api.applied import Reason

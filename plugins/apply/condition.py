@@ -11,8 +11,8 @@ from apply.manifests import key_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from apply.client import Cluster
     from apply.errors import ApplyError
+    from apply.server.client import Cluster
 
 # A status condition holds 32 KiB.
 _LONGEST = 4096

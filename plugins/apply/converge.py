@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from apply.errors import ApplyError, FieldConflictError, StaleReadError
+from apply.fields import is_settled, leave_to_others
 from apply.manifests import CREATE_ONLY, SHARED, Key, Kind, Manifest, is_marked, key_of
-from apply.others_fields import leave_to_others
 from apply.ownership import Owner, is_prunable, refuse_foreign, refuse_going, refuse_unshared
-from apply.settled import is_settled
 from devctl.api.applied import Reason
 from devctl.api.labels import OWNER_UID
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from apply.client import Cluster
     from apply.report import Report
+    from apply.server.client import Cluster
 
 _LOOKS, _LOOK_SECONDS = 10, 0.02
 # Other controllers write into these, and the operator takes what one writes first for a change that
@@ -96,15 +95,14 @@ def _pass(cluster: Cluster, goal: Goal, remove: list[Manifest], report: Report) 
 
 def _remove(cluster: Cluster, goal: Goal, thing: Manifest, report: Report) -> None:
     """Delete an object exactly as it was when that was decided."""
+    name = key_of(thing)
     if not is_prunable(thing, goal.owner, goal.identity):
-        message = f"{key_of(thing)} is not {goal.owner}'s to remove"
-        raise ApplyError(Reason.CONFLICT, message)
+        raise ApplyError(Reason.CONFLICT, f"{name} is not {goal.owner}'s to remove")
     try:
         cluster.delete(thing)
     except StaleReadError as error:
         # Not read again here: what has changed may be what it was decided by.
-        what = f"{key_of(thing)} was to be removed and has changed meanwhile"
-        message = f"{what}; it is left: {error}"
+        message = f"{name} was to be removed and has changed meanwhile; it is left: {error}"
         raise ApplyError(Reason.UNAVAILABLE, message) from error
     report.deleted(thing)
 
@@ -142,10 +140,9 @@ def read(cluster: Cluster, goal: Goal) -> dict[Key, Manifest]:
     for kind in sorted(goal.finalized):
         labels = {**goal.identity, OWNER_UID: goal.owner.uid}
         existing |= {key_of(thing): thing for thing in cluster.list(kind, labels, everywhere=True)}
-    for kind in {**dict.fromkeys(rendered), **dict.fromkeys(sorted(goal.prune))}:
+    for kind in [*rendered, *sorted(goal.prune - rendered.keys())]:
         if kind in goal.prune or rendered[kind] > 1:
-            found = {key_of(thing): thing for thing in cluster.list(kind, goal.identity)}
-            existing |= found
+            existing |= {key_of(thing): thing for thing in cluster.list(kind, goal.identity)}
     return existing | _named(cluster, (key for key in goal.manifests if key not in existing))
 
 

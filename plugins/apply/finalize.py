@@ -12,10 +12,10 @@ from devctl.api.labels import OWNER_UID
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from apply.client import Cluster
     from apply.manifests import Kind, Manifest
     from apply.ownership import Owner
     from apply.report import Report
+    from apply.server.client import Cluster
 
 _NAMED = 3
 

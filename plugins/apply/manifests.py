@@ -1,13 +1,12 @@
-"""Rendered text to manifests: parsed, checked, and marked as the owner's."""
+"""Manifests: what names them, how they are written, and how they become the owner's."""
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import yaml
-
 from apply.errors import ApplyError
-from apply.yaml_text import join_escapes
 from devctl.api.applied import Reason
 from devctl.api.labels import GROUP, MANAGED_BY, MANAGER, OWNER_UID
 
@@ -26,8 +25,7 @@ SHARED = f"{GROUP}/shared"
 # By which what is shared is known. Only we can write an annotation of ours (config/admission).
 SHARED_IDENTITY = {MANAGED_BY: MANAGER}
 
-# libyaml's parser is ten times faster, but not in every build of PyYAML.
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_NOT_ASCII = re.compile(r"[^\x20-\x7e]")
 
 
 class Kind(NamedTuple):
@@ -77,43 +75,18 @@ def is_retained(thing: Mapping[str, Any]) -> bool:
     return bool(thing["kind"] == "PersistentVolumeClaim")
 
 
-def parse(template: str, text: str) -> list[Manifest]:
-    """The manifests in a rendered template; empty documents are none.
+def to_yaml(value: Any, **options: Any) -> str:
+    r"""A value as JSON in ASCII that reads the same as YAML.
 
-    Raises:
-        ApplyError: It is no YAML, or a document is no manifest of an object.
+    JSON has two escapes for a character beyond 16 bits, an emoji for one. libyaml and the API
+    server, which reads every apply as YAML, refuse these.
+
+    >>> print(to_yaml({"a": "\U0001f600"}))
+    {"a": "\U0001F600"}
     """
-    try:
-        documents = list(yaml.load_all(join_escapes(text), Loader=_LOADER))
-    except yaml.YAMLError as error:
-        problem = getattr(error, "problem", None) or "no YAML"
-        mark = getattr(error, "problem_mark", None)
-        line = f" in line {mark.line + 1}" if mark else ""
-        # The error's own text quotes the line, which may hold a secret.
-        raise ApplyError(Reason.TEMPLATE_ERROR, f"{template}: {problem}{line}") from error
-    manifests = [document for document in documents if document is not None]
-    for manifest in manifests:
-        _check(template, manifest)
-    return manifests
-
-
-def _check(template: str, manifest: object) -> None:
-    """Raises ApplyError unless it names an object and leaves to us what is ours to set."""
-    metadata = manifest.get("metadata") if isinstance(manifest, dict) else None
-    named = (
-        isinstance(manifest, dict)
-        and isinstance(metadata, dict)
-        and all(isinstance(manifest.get(field), str) for field in ("apiVersion", "kind"))
-        and isinstance(metadata.get("name"), str)
-    )
-    if not named:
-        message = f"{template}: a document lacks apiVersion, kind or metadata.name"
-        raise ApplyError(Reason.TEMPLATE_ERROR, message)
-    assert isinstance(metadata, dict)  # noqa: S101 - for the type checker
-    for field in ("ownerReferences", "uid", "resourceVersion", "managedFields"):
-        if field in metadata:
-            message = f"{template}: metadata.{field} is not for a template to set"
-            raise ApplyError(Reason.TEMPLATE_ERROR, message)
+    text = json.dumps(value, ensure_ascii=False, **options)
+    # All of these are inside of quotes.
+    return _NOT_ASCII.sub(lambda found: f"\\U{ord(found[0]):08X}", text)
 
 
 def stamp(

@@ -95,7 +95,8 @@ def refuse_foreign(
         ApplyError: With reason Conflict: time does not mend it.
     """
     for thing in existing:
-        _refuse_foreign(thing, owner, identity)
+        if problem := _foreign(thing, owner, identity):
+            raise ApplyError(Reason.CONFLICT, f"{key_of(thing)} exists and {problem}")
 
 
 def refuse_unshared(existing: Iterable[Mapping[str, Any]], owner: Owner) -> None:
@@ -133,24 +134,6 @@ def belongs_to(thing: Mapping[str, Any], owner: Owner) -> bool:
     return has_identity(thing, {OWNER_UID: owner.uid})
 
 
-def _refuse_foreign(thing: Mapping[str, Any], owner: Owner, identity: Mapping[str, str]) -> None:
-    reference = controller_of(thing)
-    if belongs_to(thing, owner):
-        return
-    if reference and not owner.was(reference):
-        holder = f"{reference['kind']} {place(owner.namespace, reference['name'])}"
-        message = f"{key_of(thing)} exists and belongs to {holder}, not to {owner}"
-        raise ApplyError(Reason.CONFLICT, message)
-    holder_uid = (thing["metadata"].get("labels") or {}).get(OWNER_UID)
-    if holder_uid:
-        message = f"{key_of(thing)} exists and belongs to UID {holder_uid}, not to {owner}"
-        raise ApplyError(Reason.CONFLICT, message)
-    if not has_identity(thing, identity):
-        labels = ", ".join(f"{label}={value}" for label, value in identity.items())
-        message = f"{key_of(thing)} exists and is not known as {owner}'s: it lacks {labels}"
-        raise ApplyError(Reason.CONFLICT, message)
-
-
 def is_prunable(thing: Mapping[str, Any], owner: Owner, identity: Mapping[str, str]) -> bool:
     """Whether an object may be deleted: surely ours, no data, and not being deleted already."""
     return (
@@ -159,3 +142,19 @@ def is_prunable(thing: Mapping[str, Any], owner: Owner, identity: Mapping[str, s
         and not is_retained(thing)
         and not thing["metadata"].get("deletionTimestamp")
     )
+
+
+def _foreign(thing: Mapping[str, Any], owner: Owner, identity: Mapping[str, str]) -> str:
+    """Whose an object is that is not the owner's; empty where it is."""
+    if belongs_to(thing, owner):
+        return ""
+    reference = controller_of(thing)
+    if reference and not owner.was(reference):
+        holder = f"{reference['kind']} {place(owner.namespace, reference['name'])}"
+        return f"belongs to {holder}, not to {owner}"
+    if holder_uid := (thing["metadata"].get("labels") or {}).get(OWNER_UID):
+        return f"belongs to UID {holder_uid}, not to {owner}"
+    if has_identity(thing, identity):
+        return ""
+    labels = ", ".join(f"{label}={value}" for label, value in identity.items())
+    return f"is not known as {owner}'s: it lacks {labels}"

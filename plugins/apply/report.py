@@ -42,17 +42,13 @@ class Report:
     def applied(self, before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> None:
         """Note an object that was applied."""
         key, action = key_of(after), compare(before, after)
-        # A second pass, after a fault, must not hide what the first one did.
-        earlier = self.objects.get(key)
-        self.objects[key] = {
-            **_name(key),
-            "resourceVersion": after["metadata"].get("resourceVersion", ""),
-            "action": str(earlier["action"])
-            if earlier and action is Action.UNCHANGED
-            else str(action),
-        }
         if action is not Action.UNCHANGED:
             self._differs(before, after)
+        elif key in self.objects:
+            # A second pass, after a fault, must not hide what the first one did.
+            action = self.objects[key]["action"]
+        version = after["metadata"].get("resourceVersion", "")
+        self.objects[key] = {**_name(key), "resourceVersion": version, "action": str(action)}
 
     def deleted(self, before: Mapping[str, Any]) -> None:
         """Note an object that was pruned or removed."""
@@ -61,22 +57,13 @@ class Report:
 
     def result(self) -> dict[str, Any]:
         """As a task's result."""
-        return {
-            "changed": self.changed,
-            "objects": list(self.objects.values()),
-            "pruned": self.pruned,
-        }
+        objects = list(self.objects.values())
+        return {"changed": self.changed, "objects": objects, "pruned": self.pruned}
 
     def _differs(self, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> None:
         header = str(key_of(after or before or {}))
-        self.differences.append(
-            {
-                "before_header": header,
-                "after_header": header,
-                "before": visible(before, None),
-                "after": visible(after, before),
-            }
-        )
+        shown = {"before": visible(before, None), "after": visible(after, before)}
+        self.differences.append({"before_header": header, "after_header": header, **shown})
 
 
 def compare(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> Action:

@@ -1,4 +1,4 @@
-"""Templates to text.
+"""Templates to manifests.
 
 Every value is written as JSON, by no doing of the template's: none can be anything but a value,
 whatever it holds. A template therefore has no filter to forget, and joins no text to a value.
@@ -6,18 +6,23 @@ whatever it holds. A template therefore has no filter to forget, and joins no te
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import jinja2
+import yaml
 
 from apply.errors import ApplyError
+from apply.manifests import Manifest, to_yaml
 from devctl.api.applied import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+# libyaml's parser is ten times faster, but not in every build of PyYAML.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_OURS = ("ownerReferences", "uid", "resourceVersion", "managedFields")
 
 
 def render(path: Path, names: Mapping[str, Any]) -> str:
@@ -44,8 +49,8 @@ def _compiled(text: str) -> jinja2.Template:
     return _ENVIRONMENT.from_string(text)
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, default=_refuse, allow_nan=False)
+def _print(value: Any) -> str:
+    return to_yaml(value, default=_refuse, allow_nan=False)
 
 
 def _refuse(value: Any) -> None:
@@ -54,5 +59,38 @@ def _refuse(value: Any) -> None:
 
 
 _ENVIRONMENT = jinja2.Environment(  # noqa: S701 - it writes YAML, of which JSON is the escaping
-    finalize=_json, trim_blocks=True, undefined=jinja2.StrictUndefined
+    finalize=_print, trim_blocks=True, undefined=jinja2.StrictUndefined
 )
+
+
+def parse(template: str, text: str) -> list[Manifest]:
+    """The manifests in a rendered template; empty documents are none.
+
+    Raises:
+        ApplyError: It is no YAML, or a document is no manifest of an object.
+    """
+    try:
+        documents = list(yaml.load_all(text, Loader=_LOADER))
+    except yaml.YAMLError as error:
+        problem = getattr(error, "problem", None) or "no YAML"
+        mark = getattr(error, "problem_mark", None)
+        line = f" in line {mark.line + 1}" if mark else ""
+        # The error's own text quotes the line, which may hold a secret.
+        raise ApplyError(Reason.TEMPLATE_ERROR, f"{template}: {problem}{line}") from error
+    manifests = [document for document in documents if document is not None]
+    for manifest in manifests:
+        _check(template, manifest)
+    return manifests
+
+
+def _check(template: str, manifest: object) -> None:
+    """Raises ApplyError unless it names an object and leaves to us what is ours to set."""
+    match manifest:
+        case {"apiVersion": str(), "kind": str(), "metadata": {"name": str(), **metadata}}:
+            problems = [
+                f"metadata.{f} is not for a template to set" for f in _OURS if f in metadata
+            ]
+        case _:
+            problems = ["a document lacks apiVersion, kind or metadata.name"]
+    if problems:
+        raise ApplyError(Reason.TEMPLATE_ERROR, f"{template}: {problems[0]}")

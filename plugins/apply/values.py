@@ -13,8 +13,8 @@ from devctl.api.applied import Reason
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from apply.client import Cluster
     from apply.manifests import Key
+    from apply.server.client import Cluster
 
 
 @dataclass(frozen=True)
@@ -93,3 +93,14 @@ def neighbours(
     if asked.get("everywhere"):
         return cluster.list(kind, {}, everywhere=True)
     return cluster.list(kind, identity)
+
+
+def entries(values: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The entries of a container's `env`, which the kubelet hands on as they were.
+
+    It would put a variable in the place of `$(NAME)`, and reads two dollars as one.
+
+    >>> entries({"A": "$(HOME) $$"})
+    [{'name': 'A', 'value': '$$(HOME) $$$$'}]
+    """
+    return [{"name": key, "value": str(value).replace("$", "$$")} for key, value in values.items()]

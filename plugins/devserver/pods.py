@@ -10,16 +10,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from apply.errors import ApplyError
+from apply.values import entries
 
 from devctl.api.applied import Reason
+from devctl.api.devserver import MASTER_PORT
 from devctl.api.flavors import choose, pod_part
 from devctl.api.labels import MADE_FROM
 from devctl.api.made_from import MadeFrom, read_record
 from devctl.api.occupancy import is_occupied
-from devctl.api.pod_spec import pod_spec
+from devctl.api.pod_spec import pod_spec, shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+_ORDINAL = {"fieldRef": {"fieldPath": "metadata.labels['apps.kubernetes.io/pod-index']"}}
 
 
 def recorded(server: Mapping[str, Any], statefulset: Mapping[str, Any] | None) -> MadeFrom | None:
@@ -102,3 +106,34 @@ def find_flavor(
         raise ApplyError(Reason.INVALID, choice.problem)
     found = by_name[choice.name]
     return choice.name, found["metadata"]["generation"], pod_part(found["spec"])
+
+
+def environment(name: str, spec: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The entries of the container's `env`, in an order that does not change.
+
+    torch.distributed and NCCL read them.
+
+    Args:
+        name: The server's.
+        spec: What its pods are made from.
+    """
+    nodes, per_node = shape(spec)
+    distributed = spec["distributed"] if spec.get("mode") == "distributed" else {}
+    values = {
+        # A user's image may lack our user, whose home it would be.
+        "HOME": "/home/dev",
+        "WORLD_SIZE": nodes * per_node,
+        "LOCAL_WORLD_SIZE": per_node,
+        "NNODES": nodes,
+        "MASTER_ADDR": f"{name}-0.{name}",
+        "MASTER_PORT": MASTER_PORT,
+        "DEVCTL_BACKEND": distributed.get("backend", "gloo"),
+        **({} if spec.get("enableSSH", True) else {"DEVCTL_SSH": "off"}),
+        **distributed.get("ncclSettings", {}),
+    }
+    return [
+        {"name": "NODE_RANK", "valueFrom": _ORDINAL},
+        # The rank of the pod's first process where each pod has one; torchrun sets it otherwise.
+        {"name": "RANK", "valueFrom": _ORDINAL},
+        *entries(dict(sorted(values.items()))),
+    ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from apply.values import Values
@@ -20,10 +22,8 @@ from devctl.api.labels import (
     owner_digest,
 )
 from devctl.api.pod_spec import shape
-from devserver.environment import environment
 from devserver.homes import claim_templates, homes
-from devserver.pods import made_from, update_strategy
-from devserver.utilities import utilities_name
+from devserver.pods import environment, made_from, update_strategy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -124,3 +124,15 @@ def quantities(resources: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str
         for part, amounts in resources.items()
         if amounts
     }
+
+
+def utilities_name(scripts: Mapping[str, str]) -> str:
+    """The name of the ConfigMap of the scripts that every server has, by its content.
+
+    A release that has other scripts has another.
+
+    >>> utilities_name({"start": "exec sleep infinity"})
+    'devctl-utilities-699a9470e5'
+    """
+    text = json.dumps(dict(scripts), sort_keys=True)
+    return f"devctl-utilities-{sha256(text.encode()).hexdigest()[:10]}"

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from apply.errors import ApplyError
+
+from devctl.api.applied import Reason
 from devctl.api.ephemeral_acceleration_job import (
     FINISHED_AT,
     JOB_UID,
+    OWNER,
+    OWNER_NAME,
     PVC_TTL_SECONDS,
     Condition,
     claim_name,
+    has_claim,
 )
+from devctl.api.labels import owner_digest
 from devctl.api.quantities import parse_quantity
 from ephemeral_acceleration_job.state import is_finished, is_going, is_started, is_true
 
@@ -35,6 +42,25 @@ def is_rendered(
     return True
 
 
+def refuse_anothers(job: Mapping[str, Any], claim: Mapping[str, Any]) -> None:
+    """Stop a run before it gives a job the files of another person's.
+
+    Raises:
+        ApplyError: With reason Conflict.
+    """
+    metadata, name = job["metadata"], job["metadata"]["name"]
+    annotations = claim["metadata"].get("annotations") or {}
+    labels = claim["metadata"].get("labels") or {}
+    if has_claim(metadata["uid"], job["spec"].get("owner", ""), labels, annotations):
+        return
+    owner = annotations.get(OWNER_NAME)
+    whose = f"of `{owner}`" if owner else "of nobody knows whom"
+    who = f"have `{owner}` or an administrator delete it" if owner else "delete it"
+    advice = f"choose another name for the job, or {who}: `egpu delete {name} --delete-pvc`"
+    message = f"claim `{claim_name(name)}` has the files of an earlier job {whose}; {advice}"
+    raise ApplyError(Reason.CONFLICT, message)
+
+
 def claim_values(job: Mapping[str, Any], claim: Mapping[str, Any] | None) -> dict[str, Any]:
     """What the claim's template prints.
 
@@ -49,9 +75,15 @@ def claim_values(job: Mapping[str, Any], claim: Mapping[str, Any] | None) -> dic
     }
     if status.get("finishedAt"):
         annotations[FINISHED_AT] = str(status["finishedAt"])
+    labels = {}
+    # A job of a release that knew no owners has none, and neither has its claim.
+    if owner := spec.get("owner"):
+        labels[OWNER] = owner_digest(str(owner))
+        annotations[OWNER_NAME] = str(owner)
     wanted = str(spec["pvcSize"])
     return {
         "name": claim_name(job["metadata"]["name"]),
+        "labels": labels,
         "annotations": annotations,
         "size": wanted if claim is None else at_least(_size(claim), wanted),
         "storage_class": spec.get("storageClass") if claim is None else _applied_class(claim),

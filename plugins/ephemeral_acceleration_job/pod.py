@@ -7,9 +7,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from apply.manifests import CREATE_ONLY
+from apply.values import entries
 
 from devctl.api.ephemeral_acceleration_job import APP, MADE_FROM, claim_name, pod_name
-from ephemeral_acceleration_job.environment import environment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,6 +66,20 @@ def pod_values(job: Mapping[str, Any]) -> dict[str, Any]:
         "tolerations": _tolerations(gpus),
         "deadline": spec.get("activeDeadlineSeconds"),
     }
+
+
+def environment(spec: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The entries of the container's `env`, in an order that does not change."""
+    weights = spec.get("weights", {})
+    values = {
+        "MODEL": spec["model"],
+        "INPUT_PATH": spec["input"]["path"],
+        "INPUT_WAIT_SECONDS": spec["input"]["waitSeconds"],
+        "OUTPUT_PATH": spec["output"]["path"],
+        "WEIGHTS_PATH": weights.get("path"),
+        "LABELS_PATH": weights.get("labelsPath"),
+    }
+    return entries({name: value for name, value in values.items() if value is not None})
 
 
 def _resources(wanted: Mapping[str, Any], gpus: int) -> dict[str, dict[str, str]]:

@@ -9,10 +9,10 @@ from apply.values import Values
 
 from devctl.api.ephemeral_acceleration_job import JOB, claim_name
 from devctl.api.labels import MANAGED_BY, MANAGER
-from ephemeral_acceleration_job.claim import claim_values, is_rendered
+from ephemeral_acceleration_job.claim import claim_values, is_rendered, refuse_anothers
 from ephemeral_acceleration_job.decision import Decision, decide
 from ephemeral_acceleration_job.pod import made_from, pod_of, pod_values
-from ephemeral_acceleration_job.state import is_finished, is_started
+from ephemeral_acceleration_job.state import is_finished, is_going, is_started
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,15 +41,21 @@ def values(
 
     Returns:
         `claim` and `pod`, what their templates print: None where nothing is applied.
+
+    Raises:
+        ApplyError: The claim of its name is another person's.
     """
     name = claim_name(job["metadata"]["name"])
     claim = next((claim for claim in claims if claim["metadata"]["name"] == name), None)
     pod = pod_of(job, pods)
     decision = decide(job, pod, claim, made_from(job))
     begun = is_finished(job) or is_started(job, pod)
+    rendered = is_rendered(job, pod, claim)
+    if claim and rendered and not is_going(claim):
+        refuse_anothers(job, claim)
     return Values(
         {
-            "claim": claim_values(job, claim) if is_rendered(job, pod, claim) else None,
+            "claim": claim_values(job, claim) if rendered else None,
             "pod": pod_values(job) if decision is Decision.MAKE else None,
         },
         remove=[pod] if pod and decision is Decision.REMOVE else [],

@@ -23,12 +23,12 @@ from uuid import uuid4
 
 from ansible_collections.kubernetes.core.plugins.module_utils.k8s import client as k8s_client
 from ansible_collections.kubernetes.core.plugins.module_utils.k8s import service as k8s_service
-from apply.client import Cluster
-from apply.connection import connect
 from apply.converge import Goal, converge
 from apply.manifests import Kind, stamp, unique
 from apply.ownership import Owner
 from apply.report import Report
+from apply.server.client import Cluster
+from apply.server.connection import connect
 from kubernetes import client as official
 from kubernetes import config as official_config
 from kubernetes.client import rest
@@ -45,7 +45,7 @@ IDENTITY = {"devctl-bench": "apply"}
 IMPORTS = {
     "nothing": "pass",
     "official dynamic client": "import kubernetes.dynamic",
-    "plugins/apply": "import apply.converge, apply.connection, apply.client",
+    "plugins/apply": "import apply.converge, apply.server.connection, apply.server.client",
     "kubernetes.core's module_utils": (
         "import ansible_collections.kubernetes.core.plugins.module_utils.k8s.service,"
         " ansible_collections.kubernetes.core.plugins.module_utils.k8s.client"

@@ -1,4 +1,4 @@
-"""What each of a local cluster's processes has used of the CPU, as the kernel counts it."""
+"""What each process of a cluster on this machine has used of the CPU, as the kernel counts it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import os
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 # By a word of the command line; its children are another row where they have one.
@@ -17,7 +21,10 @@ _ROWS = {
     "kubelet": ("kubelets", ""),
     "ansible-operator": ("ansible-operator", "thin clients"),
     "devctl-runnerd": ("warm runner", "runs"),
+    "devctl_runner.daemon": ("warm runner", "runs"),
     "devctl_observer": ("observer", ""),
+    "stepped_observer.py": ("observer", ""),
+    "kwok": ("kwok", ""),
 }
 
 
@@ -30,9 +37,14 @@ class _Process:
     children: float
 
 
-def seconds() -> dict[str, float]:
-    """CPU seconds until now by kind of process; nothing of a cluster on other machines."""
-    found = {int(path.name): read for path in Path("/proc").glob("[0-9]*") if (read := _read(path))}
+def seconds(pids: Iterable[int] | None = None) -> dict[str, float]:
+    """CPU seconds until now by kind of process; nothing of a cluster on other machines.
+
+    Args:
+        pids: Those to look at; all that run where there are none.
+    """
+    paths = Path("/proc").glob("[0-9]*") if pids is None else (Path(f"/proc/{pid}") for pid in pids)
+    found = {int(path.name): read for path in paths if (read := _read(path))}
     used: dict[str, float] = defaultdict(float)
     for process in found.values():
         parent = found.get(process.parent)

@@ -64,8 +64,17 @@ async def gather(calls: Iterable[Awaitable[Any]], at_once: int = 8) -> None:
     await asyncio.gather(*(one(call) for call in calls))
 
 
-async def latencies(client: AsyncClient, namespace: str, servers: list[str]) -> list[float]:
-    """Seconds from a pod's new condition to its server's status, for each server."""
+async def latencies(
+    client: AsyncClient, namespace: str, servers: list[str], pause: float = 0
+) -> list[float]:
+    """Seconds from a pod's new condition to its server's status, for each server.
+
+    Args:
+        client: Of the API server.
+        namespace: Where they are.
+        servers: Their names; each has a pod.
+        pause: Seconds from one change to the next; 0 for all at once.
+    """
     changed: dict[str, float] = {}
     seen: dict[str, float] = {}
     everything = asyncio.Event()
@@ -90,7 +99,12 @@ async def latencies(client: AsyncClient, namespace: str, servers: list[str]) -> 
         )
 
     task = asyncio.ensure_future(watch())
-    await gather(change(server) for server in servers)
+    if pause:
+        for server in servers:
+            await change(server)
+            await asyncio.sleep(pause)
+    else:
+        await gather(change(server) for server in servers)
     try:
         async with asyncio.timeout(PATIENCE):
             await everything.wait()

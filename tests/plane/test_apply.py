@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apply.client import Cluster
-from apply.connection import connect
 from apply.errors import StaleReadError
+from apply.server.client import Cluster
+from apply.server.connection import connect
 from support.runs import OF_THE_CHECKOUT, Operator
 from support.servers import wait_until
 

@@ -38,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("operator_away")
 Thing = dict[str, Any]
 CHILDREN = "statefulset,service,configmap,secret,persistentvolumeclaim,pod"
 # How long a write may take is a setting of nobody's: ten seconds of silence would prove no more.
-IMPATIENT = "import apply.client\n\napply.client._TIMEOUT = (3, 1)\n"
+IMPATIENT = "import apply.server.client\n\napply.server.client._TIMEOUT = (3, 1)\n"
 
 COMMITTED = {Fault.UNANSWERED, Fault.RESET, Fault.TOO_LATE}
 """Faults of writes that were made all the same: not every one has to be tried again."""

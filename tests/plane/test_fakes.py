@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from apply.client import Cluster as ApplyCluster
-from apply.connection import connect
 from apply.errors import ApplyError, FieldConflictError, StaleReadError
 from apply.manifests import Key, Kind
-from devctl_observer.artifacts.claims import CLAIM
+from apply.server.client import Cluster as ApplyCluster
+from apply.server.connection import connect
 from devctl_observer.control.cluster_api import ClusterApi
-from devctl_observer.jobs.model import JOB
 from devctl_observer.judging.model import Meta, meta_of
+from devctl_observer.kinds.artifacts.claims import CLAIM
+from devctl_observer.kinds.jobs.model import JOB
 from lightkube import ApiError, AsyncClient, KubeConfig
 from lightkube.core.resource import api_info
 from lightkube.resources.core_v1 import PersistentVolumeClaim

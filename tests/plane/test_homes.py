@@ -6,6 +6,7 @@ import pytest
 from support.servers import succeeds, wait_until
 from support.tenants import ADMINISTRATOR, ALICE, BOB, OBSERVER, Tenants, child, managed
 
+from devctl.api import ephemeral_acceleration_job as jobs
 from devctl.api.labels import GROUP, OWNER_NAME
 
 pytestmark = pytest.mark.usefixtures("enforced")
@@ -26,6 +27,17 @@ def test_a_home_is_deleted_by_its_owner_or_an_administrator(tenants: Tenants) ->
     for user in (BOB, OBSERVER):
         assert said in tenants.refusal(user, *DELETE, HOME)
     for user in (ADMINISTRATOR, ALICE):
+        tenants.run(user, *DELETE, HOME)
+
+
+def test_a_jobs_volume_is_deleted_by_its_owner_or_by_its_time(tenants: Tenants) -> None:
+    notes = {jobs.OWNER_NAME: ALICE, jobs.PVC_TTL_SECONDS: "0"}
+    tenants.create(
+        ADMINISTRATOR, managed(child("PersistentVolumeClaim", annotations=notes)), keep=True
+    )
+    said = f"volume `child` belongs to `{ALICE}`: only they or an administrator can delete it"
+    assert said in tenants.refusal(BOB, *DELETE, HOME)
+    for user in (OBSERVER, ADMINISTRATOR, ALICE):
         tenants.run(user, *DELETE, HOME)
 
 

@@ -76,6 +76,26 @@ def test_the_mark_of_a_volume_is_not_taken_off(tenants: Tenants) -> None:
     tenants.run(ALICE, "delete", "pvc/artifacts-box", "--wait=false")
 
 
+def test_a_job_belongs_to_whoever_creates_it(tenants: Tenants) -> None:
+    tenants.create(ALICE, job(), keep=True)
+    assert tenants.read("eaj/box")["spec"]["owner"] == ALICE
+    # An administrator's manifest that names no owner, as hers does not, is no change of it.
+    for user in (ADMINISTRATOR, ALICE):
+        tenants.run(user, "replace", "-f", "-", manifest=job(pvcSize="2Gi"))
+        tenants.run(user, "apply", "--server-side", "--force-conflicts", "-f", "-", manifest=job())
+        assert tenants.read("eaj/box")["spec"]["owner"] == ALICE
+    patch = ("patch", "eaj/box", "--type=merge", "-p", json.dumps({"spec": {"owner": BOB}}))
+    for user in (ADMINISTRATOR, BOB):
+        assert "a job keeps its owner" in tenants.refusal(user, *patch)
+
+
+def test_nobody_creates_a_job_in_anothers_name(tenants: Tenants) -> None:
+    said = tenants.refused(BOB, job(owner=ALICE))
+    assert f"spec.owner `{ALICE}` is not you: write `{BOB}`" in said
+    for user in (ADMINISTRATOR, ALICE):
+        tenants.create(user, job(owner=ALICE))
+
+
 def test_a_template_is_judged_like_what_is_made_from_it(tenants: Tenants) -> None:
     for template, claim in (({"labels": {JOB: "box"}}, None), ({}, {"labels": {JOB: "box"}})):
         stateful = child("StatefulSet")

@@ -201,6 +201,7 @@ def test_what_is_left_out_is_as_people_know_it(kubectl: Kubectl) -> None:
         "input": {**told["input"], "waitSeconds": 120},
         "resources": {**told["resources"], **more},
         "suspend": False,
+        "owner": kubectl("auth", "whoami", "-o", "jsonpath={.status.userInfo.username}"),
     }
     assert first == whole
     # Not every cluster has Longhorn.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("deployed")
 
-MANY = 30
+MANY, HOUR = 30, 3600
 ROOM = int(CAPACITY[GPUS]) * len(NODES)
 NO_IMAGE = "localhost/no/such:1"
 KEPT = {"ttlSecondsAfterFinished": 600}
@@ -79,6 +79,23 @@ def test_a_job_of_the_same_name_gets_the_volume(job: Job) -> None:
     job.apply()
     job.wait("Succeeded")
     assert job.get("pvc", job.claim)[0]["metadata"]["uid"] == claim
+
+
+def test_another_persons_job_does_not_get_the_volume(job: Job) -> None:
+    job.apply(command=SUCCEEDS, owner="alice", pvcTTLSecondsAfterFinished=HOUR)
+    job.wait("Succeeded")
+    hers = job.get("pvc", job.claim)[0]["metadata"]["uid"]
+    job.delete()
+    job.apply(owner="bob")
+    message = job.wait("Pending", "Conflict")["message"]
+    assert job.condition("Applied")["reason"] == "Conflict"
+    assert "of `alice`; choose another name" in message
+    assert not job.get("pod"), "nothing runs on her files"
+
+    # Somebody who may deletes it: nobody has to do anything about the job.
+    job.kubectl.api.delete("pvc", job.claim, job.namespace)
+    job.wait("Succeeded")
+    assert job.get("pvc", job.claim)[0]["metadata"]["uid"] != hers
 
 
 def test_a_foreign_claim_is_a_conflict(job: Job, kubectl: Kubectl) -> None:

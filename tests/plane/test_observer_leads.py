@@ -49,14 +49,15 @@ def second(deployed: Plane) -> Iterator[ObserverProcess]:
 @pytest.fixture
 def without_rights(deployed: Plane) -> Iterator[ObserverProcess]:
     """The plane's own observer, which may do nothing but lead."""
-    role = ("clusterrolebinding", "devctl-observer")
-    binding = json.loads(deployed.kubectl("get", *role, "-o", "json"))
-    del binding["metadata"]["resourceVersion"], binding["metadata"]["uid"]
+    api, kind = deployed.kubectl.api, "clusterrolebinding"
+    found = [one for one in api.list(kind) if one["metadata"]["name"].startswith("devctl-observer")]
     deployed.observer.stop()
-    deployed.kubectl("delete", *role)
+    for binding in found:
+        api.delete(kind, binding["metadata"]["name"])
     yield deployed.observer
     deployed.observer.stop()
-    deployed.kubectl("apply", "-f", "-", input=json.dumps(binding))
+    for binding in found:
+        api.apply(binding | {"metadata": {"name": binding["metadata"]["name"]}})
     deployed.observer.start()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,9 @@ import pytest
 from support.jobs import SUCCEEDS, WAITS
 from support.plane.release import EARLIER, check_out
 from support.servers import DevServer, small_server, wait_until
+from support.tenants import job as job_manifest
+
+from devctl.api.ephemeral_acceleration_job import OWNER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,9 +41,14 @@ def server(kubectl: Kubectl, namespace: str, images: dict[str, Image]) -> Iterat
 @pytest.fixture
 def earlier(deployed: Plane, tmp_path: Path) -> Iterator[Path]:
     """The files of the earlier release, which is installed; this one is again afterwards."""
-    checkout = check_out(EARLIER, tmp_path / "earlier")
+    checkout = check_out(EARLIER, tmp_path / f"earlier-{tmp_path.name}")
     deployed.operator.stop()
     deployed.observer.stop()
+    # Nothing removes what an earlier release does not know, and this one's jobs get owners by it.
+    deployed.kubectl("delete", "mutatingadmissionpolicybinding", "devctl-owner-default")
+    probe = json.dumps(job_manifest())
+    ask = ("create", "-n", "default", "-f", "-", "--dry-run=server", "-o", "json")
+    wait_until(lambda: '"owner"' not in deployed.kubectl(*ask, input=probe), "nobody is made one")
     deployed.install(checkout)
     yield checkout
     deployed.install()
@@ -94,6 +103,12 @@ def made(server: DevServer) -> dict[str, Any]:
     return found
 
 
+def uid(found: list[dict[str, Any]]) -> str:
+    """What tells an object from every other that ever had its name."""
+    (thing,) = found
+    return str(thing["metadata"]["uid"])
+
+
 def specs(server: DevServer) -> dict[str, Any]:
     """What people have written."""
     found = server.get("devserver") + server.get("ephemeralaccelerationjob")
@@ -137,7 +152,7 @@ def test_up_and_down_again_restarts_nothing_and_leaves_nothing_stuck(
         assert changed.condition("RestartRequired")["reason"] == "SpecChanged"
 
     deployed.install(earlier)
-    again = check_out(EARLIER, earlier.with_name("again"))
+    again = check_out(EARLIER, earlier.with_name(f"again-{earlier.name}"))
     with at_work(*deployed.release(again), runs=len(wanted)):
         unchanged()
         # Nothing is stuck: all that there is to do goes on.
@@ -148,3 +163,39 @@ def test_up_and_down_again_restarts_nothing_and_leaves_nothing_stuck(
         server.kubectl.api.delete("devserver", server.name, server.namespace)
         wait_until(lambda: "Pod/lab-0" not in made(server), "it goes")
     assert {"PersistentVolumeClaim/home-lab-0", "Pod/changed-0"} <= made(server).keys()
+
+
+def test_a_volume_of_a_release_without_owners_stays_its_own_jobs(
+    earlier: Path, deployed: Plane, job: Job
+) -> None:
+    with at_work(*deployed.release(earlier), runs=0):
+        job.apply(suspend=True, command=SUCCEEDS, pvcTTLSecondsAfterFinished=HOUR)
+        job.wait_applied()
+        claim = job.get("pvc", job.claim)
+    deployed.install()
+    with at_work(deployed.operator, deployed.observer, runs=1):
+        job.apply(suspend=False)
+        job.wait("Succeeded")
+        job.delete()
+        # Whose files these are, nobody knows.
+        job.apply()
+        job.wait("Pending", "Conflict")
+    assert uid(job.get("pvc", job.claim)) == uid(claim)
+
+
+def test_a_release_without_owners_goes_on_with_the_volumes_of_this_one(
+    earlier: Path, deployed: Plane, job: Job
+) -> None:
+    deployed.install()
+    with at_work(deployed.operator, deployed.observer, runs=0):
+        job.apply(suspend=True, command=SUCCEEDS, pvcTTLSecondsAfterFinished=0)
+        job.wait_applied()
+        claim = job.get("pvc", job.claim)
+        assert OWNER in claim[0]["metadata"]["labels"]
+    deployed.install(earlier)
+    with at_work(*deployed.release(earlier), runs=1):
+        job.apply(suspend=False, ttlSecondsAfterFinished=HOUR)
+        job.wait("Succeeded")
+        assert uid(job.get("pvc", job.claim)) == uid(claim)
+        job.apply(ttlSecondsAfterFinished=0)
+        job.wait_gone("pvc", job.claim)

@@ -14,7 +14,7 @@ from uuid import uuid4
 import pytest
 from support.attempts import Attempt, Sender
 from support.jobs import WAITS, Job
-from support.servers import SMALL, DevServer, apply_flavor
+from support.servers import SMALL, DevServer, apply_flavor, wait_until
 from support.user_attempts import (
     AGAINST_RULES,
     FORBIDDEN,
@@ -75,10 +75,14 @@ def people(
         made.append((DevServer(kubectl, place, spec), Job(kubectl, place, "none:1", "box")))
         made[-1][0].apply(persistentHomeSize="10Mi")
         made[-1][1].apply(command=WAITS)
+    theirs = [Job(kubectl, own, "none:1", role) for role in ROLES]
+    for job in theirs:
+        job.apply(owner=f"system:serviceaccount:{own}:{job.name}", suspend=True)
     senders = {}
     for name in (*GIVEN, "administrator"):
         file = account_kubeconfig(kubectl, kubeconfig, own, name, tmp_path_factory.mktemp(name))
-        words = {"own": own, "other": other, "me": f"system:serviceaccount:{own}:{name}"}
+        words = {"own": own, "other": other, "account": name}
+        words["me"] = f"system:serviceaccount:{own}:{name}"
         senders[name] = Sender(file, words)
         for role in GIVEN.get(name, ()):
             binding = ("rolebinding", f"{name}-{role}", "-n", own, f"--clusterrole={role}")
@@ -87,6 +91,8 @@ def people(
     kubectl("create", *everything, f"--serviceaccount={own}:administrator")
     for server, _job in made:
         server.wait("Ready")
+    for job in theirs:
+        wait_until(lambda job=job: bool(job.get("pvc", job.claim)), f"{job.name} has a volume")  # type: ignore[misc]
     administrator = senders.pop("administrator")
     yield People(senders, administrator)
     kubectl("delete", "clusterrolebinding", own)

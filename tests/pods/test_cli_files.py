@@ -140,10 +140,12 @@ def test_a_hostile_server_writes_nothing_outside(
     odd = "touch \"$(printf 'esc\\033[31m')\" \"$(printf 'not\\377text')\""
     lab.run(f"mkdir {remote} && cd {remote} && ln -s /etc/passwd link && mkfifo pipe && {odd}")
     lab.run(f"cd {remote} && ln -s ../.. up && echo x > x && truncate -s 4T hole")
+    lab.run(f"cd {remote} && mkdir -p .git/hooks && echo x > .git/hooks/pre-commit")
     said = command_line.fails(1, "cp", f"lab:{remote}", "from-server")
     assert "there is room for" in said
     lab.run(f"rm {remote}/hole")
     said = command_line.fails(1, "cp", f"lab:{remote}", "from-server")
     assert "\x1b" not in said
     assert all(name in said for name in ("esc", "not", "link", "up"))
+    assert "left out: 1 file of git (`.git`)" in said
     assert [path.name for path in (command_line.home / "from-server").iterdir()] == ["x"]

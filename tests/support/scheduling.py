@@ -25,6 +25,7 @@ LONG = {
     "test_egpu",
     "test_job_life",
     "test_job_takeover",
+    "test_made_kinds",
     "test_namespaces",
     "test_observer_faults",
     "test_observer_leads",

@@ -37,10 +37,10 @@ def _date(data: str) -> datetime:
 # Before any module of the observer takes the right ones for itself.
 time.time = _stepped
 email.utils.parsedate_to_datetime = _date
-from devctl_observer.judging import timestamps  # noqa: E402 - see above
+from devctl_observer.judging import clocks  # noqa: E402 - see above
 from devctl_observer.watching import clock_watch  # noqa: E402 - see above
 
-timestamps.utc_now = _utc_now
+clocks.utc_now = _utc_now
 # A test that sets a clock waits until that has been noticed.
 clock_watch.PAUSE = 0.2
 runpy.run_module("devctl_observer", run_name="__main__")

@@ -1,7 +1,7 @@
 """What users try that have one of the roles of devctl: what they may, and what they must not.
 
-`{own}` is the sender's namespace, `{other}` another user's, `{me}` the sender. In both namespaces
-there are a server `lab` and a job `box`.
+`{own}` is the sender's namespace, `{other}` another user's, `{me}` the sender, `{account}` the name
+of their account. In both namespaces there are a server `lab` and a job `box`.
 """
 
 from __future__ import annotations
@@ -66,13 +66,13 @@ def flavor() -> Thing:
     return {**kind, **named(spec={"resources": SMALL})}
 
 
-def small_job(metadata: Thing | None = None, /) -> Thing:
+def small_job(metadata: Thing | None = None, /, **spec: Any) -> Thing:
     """A job that does nothing."""
     return {
         "apiVersion": f"{GPU}/{job.VERSION}",
         "kind": job.KIND,
         "metadata": {"name": "made", **(metadata or {})},
-        "spec": {"image": "none:1", "suspend": True},
+        "spec": {"image": "none:1", "suspend": True} | spec,
     }
 
 
@@ -282,7 +282,7 @@ OF_BOTH = (
     attempt(f"POST {OWN}/pods/lab-0/{EXEC}"),
     attempt(f"GET {OWN}/events"),
     attempt(f"GET {OWN}/persistentvolumeclaims"),
-    attempt(f"DELETE {OWN}/persistentvolumeclaims/artifacts-box"),
+    attempt(f"DELETE {OWN}/persistentvolumeclaims/artifacts-{{account}}"),
     attempt(f"GET {SERVERS}/devserverflavors"),
     attempt(f"GET {FLAVOR}"),
     attempt("GET /version"),
@@ -311,6 +311,8 @@ HOST = [{"name": "host", "hostPath": {"path": "/"}}]
 OPEN = "violates PodSecurity"
 HOME = f"{OWN}/persistentvolumeclaims/home-lab-0"
 OTHERS_HOME = "home `home-lab-0` belongs to `somebody`"
+ARTIFACTS = f"{OWN}/persistentvolumeclaims/artifacts-box"
+OTHERS_VOLUME = "volume `artifacts-box` belongs to `kubernetes-admin`"
 # What the role would let through, and a rule of the cluster's does not.
 AGAINST_RULES = (
     (USER, attempt(f"POST {OWN_SERVERS}", server(owner="bob")), "is not you"),
@@ -319,6 +321,9 @@ AGAINST_RULES = (
     (USER, attempt(f"POST {OWN_SERVERS}", server({"annotations": FRAMEWORK})), "cannot be set"),
     (USER, attempt(f"DELETE {HOME}"), OTHERS_HOME),
     (JOB_USER, attempt(f"DELETE {HOME}"), OTHERS_HOME),
+    (USER, attempt(f"DELETE {ARTIFACTS}"), OTHERS_VOLUME),
+    (JOB_USER, attempt(f"DELETE {ARTIFACTS}"), OTHERS_VOLUME),
+    (JOB_USER, attempt(f"POST {OWN_JOBS}", small_job(owner="bob")), "is not you"),
     (JOB_USER, attempt(f"POST {OWN_JOBS}", small_job({"annotations": FRAMEWORK})), "cannot be set"),
     (JOB_USER, attempt(f"POST {OWN_JOBS}", small_job({"labels": {f"{GPU}/x": "y"}})), REFUSED),
     (JOB_USER, attempt(f"POST {OWN}/pods", marked(HARDENED, labels={f"{GPU}/x": "y"})), REFUSED),

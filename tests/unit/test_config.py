@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+import preload
 import pytest
 import yaml
+from support.plane.parts import image_settings
 
+from devctl.api.labels import GROUP
 from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
 CONFIG = REPOSITORY / "config"
 CRDS = sorted(p.name for p in (CONFIG / "crd").glob("*.yaml") if p.name != "kustomization.yaml")
+RIGHTS = sorted(p.name for p in (CONFIG / "rbac").glob("*.yaml") if p.name != "kustomization.yaml")
 WATCHES = yaml.safe_load((REPOSITORY / "watches.yaml").read_text())
 HAS_CHILDREN = {"devops.yourcompany.com/has-children": "true"}
 POLICIES = sorted(
@@ -63,11 +67,34 @@ def test_a_kind_can_be_listed_with_ours_only(name: str) -> None:
         assert columns[-1]["name"] == "Age"
 
 
-@pytest.mark.parametrize("folder", ["crd", "samples"])
+@pytest.mark.parametrize("folder", ["crd", "rbac", "samples"])
 def test_every_manifest_of_a_folder_is_installed(folder: str) -> None:
     (listed,) = documents(folder, "kustomization.yaml")
     there = {p.name for p in (CONFIG / folder).glob("*.yaml")}
     assert {*listed["resources"], "kustomization.yaml"} == there
+
+
+@pytest.mark.parametrize("name", CRDS)
+def test_the_rights_on_a_kind_are_in_its_own_file(name: str) -> None:
+    (crd,) = documents("crd", name)
+    group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
+    about = {
+        file
+        for file in RIGHTS
+        for thing in documents("rbac", file)
+        for rule in thing.get("rules") or []
+        if group in rule.get("apiGroups", []) and plural in rule["resources"]
+    }
+    assert about == {name}
+
+
+def test_no_label_gives_an_account_rights() -> None:
+    things = [thing for file in RIGHTS for thing in documents("rbac", file)]
+    summed = {t["metadata"]["name"] for t in things if "aggregationRule" in t}
+    bound = {t["roleRef"]["name"] for t in things if t["kind"] == "ClusterRoleBinding"}
+    parts = {t["metadata"].get("labels", {}).get(f"{GROUP}/part-of-role") for t in things} - {None}
+    assert summed == parts == {"devctl-user", "devctl-job-user", "devctl-administrator"}
+    assert not summed & bound
 
 
 def properties(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -87,6 +114,7 @@ def test_a_job_without_a_spec_has_every_field_that_its_role_reads() -> None:
     assert without == {
         "activeDeadlineSeconds",
         "command",
+        "owner",  # of one of an earlier release
         "storageClass",
         "weights",
         "weights.labelsPath",
@@ -100,7 +128,10 @@ def test_a_jobs_spec_is_closed_once_it_has_started_but_for_its_times() -> None:
     (rule,) = (r["rule"] for r in schema["x-kubernetes-validations"] if "oldSelf" in r["rule"])
     fields = set(schema["properties"]["spec"]["properties"])
     kept = {field for field in fields if f"self.spec.{field} == oldSelf.spec.{field}" in rule}
-    assert fields - kept == {"ttlSecondsAfterFinished", "pvcTTLSecondsAfterFinished"}
+    # The owner never changes, started or not.
+    (always,) = schema["properties"]["spec"]["x-kubernetes-validations"]
+    assert "self.owner == oldSelf.owner" in always["rule"]
+    assert fields - kept == {"owner", "ttlSecondsAfterFinished", "pvcTTLSecondsAfterFinished"}
 
 
 @pytest.mark.parametrize("watch", WATCHES, ids=lambda watch: str(watch["kind"]))
@@ -112,10 +143,9 @@ def test_a_kind_is_watched_safely_and_its_role_is_there(watch: dict[str, Any]) -
     assert watch["manageStatus"] is False
     assert watch["maxRunnerArtifacts"] >= 3
     # What the role computes with is imported before a run is forked.
-    containerfile = (REPOSITORY / "images/operator/Containerfile").read_text()
-    (preloaded,) = (line for line in containerfile.splitlines() if "_RUNNER_PRELOAD" in line)
-    assert f" {role}.values" in preloaded
     assert (REPOSITORY / "plugins" / role / "values.py").is_file()
+    assert image_settings()["DEVCTL_RUNNER_PRELOAD"] == "preload"
+    assert role in preload.imported
 
 
 def test_the_watched_kinds_are_the_ones_that_are_installed() -> None:
@@ -133,16 +163,18 @@ def test_the_watched_kinds_are_the_ones_that_are_installed() -> None:
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_policy_is_bound_and_fails_closed(name: str) -> None:
     policy, binding = documents("admission", name)
-    assert policy["kind"] == "ValidatingAdmissionPolicy"
+    assert policy["kind"] in {"ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"}
     assert policy["spec"]["failurePolicy"] == "Fail"
     assert policy["metadata"]["name"].startswith("devctl-")
-    assert binding["kind"] == "ValidatingAdmissionPolicyBinding"
+    assert binding["kind"] == f"{policy['kind']}Binding"
     assert binding["metadata"]["name"] == policy["metadata"]["name"]
     assert binding["spec"]["policyName"] == policy["metadata"]["name"]
-    assert binding["spec"]["validationActions"] == ["Deny"]
+    # What mutates has no other way than to.
+    denies = policy["kind"] == "ValidatingAdmissionPolicy"
+    assert binding["spec"].get("validationActions") == (["Deny"] if denies else None)
 
 
-@pytest.mark.parametrize("name", ["children.yaml", "reserved.yaml", "templates.yaml"])
+@pytest.mark.parametrize("name", ["children.yaml", "homes.yaml", "reserved.yaml", "templates.yaml"])
 def test_a_policy_on_marks_judges_every_kind_that_has_children(name: str) -> None:
     policy, binding = documents("admission", name)
     assert policy["spec"]["paramKind"]["kind"] == "CustomResourceDefinition"

@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SCRIPT = Path(__file__).parents[2] / "images/operator/install_collections.py"
+SCRIPT = Path(__file__).parents[2] / "scripts/install_collections.py"
 
 
 def load_script() -> Any:
@@ -153,6 +153,6 @@ def test_refuses_a_path_that_leads_outside(tmp_path: Path) -> None:
 
 
 def test_the_repository_pins_every_collection_exactly() -> None:
-    repository = SCRIPT.parents[2]
+    repository = SCRIPT.parents[1]
 
     assert install_collections.read_pins(repository / "requirements.yml")

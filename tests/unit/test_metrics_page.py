@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import devctl_observer.app  # noqa: F401 - with every kind's package
 from devctl_observer.control.figures import REGISTRY as OBSERVER
-from devctl_runner.figures import REGISTRY as RUNNER
+from devctl_runner.daemon.figures import REGISTRY as RUNNER
 
 from devctl.local.paths import REPOSITORY
 

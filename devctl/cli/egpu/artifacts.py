@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.cp import tell_of_trouble
+from devctl.cli.cp import tell_of_git, tell_of_trouble
 from devctl.cli.egpu.options import command, job_name, loader_image
 from devctl.cli.egpu.screen import moving, shown
 from devctl.cli.options import connected, output
@@ -64,6 +64,7 @@ def artifacts(
     with moving(name, loader_image) as (pod, moved):
         done = client.jobs.files.download(name, Path(target), moved, **pod)
     click.echo(done.summary())
+    tell_of_git(done.git)
     tell_of_trouble(done.left_out, done.changed)
 
 

@@ -8,6 +8,7 @@ import click
 
 from devctl.cli.options import all_namespaces, connected
 from devctl.cli.tables import until
+from devctl.errors import DeniedError
 
 if TYPE_CHECKING:
     from devctl.client.client import Client
@@ -39,13 +40,24 @@ def cleanup(client: Client, *, all_namespaces: bool, dry_run: bool) -> None:
         elif dry_run:
             click.echo(f"persistentvolumeclaim/{judged.claim.name} deleted (dry run)")
             done += 1
-        elif client.jobs.cleanup.delete(judged):
-            click.echo(f"persistentvolumeclaim/{judged.claim.name} deleted")
-            done += 1
         else:
-            click.echo(f"{judged.claim.name} is kept: it has changed meanwhile", err=True)
+            done += _delete(client, judged)
     if not done:
         click.echo("nothing to clean up", err=True)
+
+
+def _delete(client: Client, judged: Judged) -> bool:
+    """Delete a volume, or say why it stays; whether it went."""
+    name = judged.claim.name
+    try:
+        if client.jobs.cleanup.delete(judged):
+            click.echo(f"persistentvolumeclaim/{name} deleted")
+            return True
+        click.echo(f"{name} is kept: it has changed meanwhile", err=True)
+    except DeniedError as error:
+        # Another person's: the others may still be ours.
+        click.echo(f"{name} is kept: {error.message}", err=True)
+    return False
 
 
 def kept(judged: Judged) -> str:

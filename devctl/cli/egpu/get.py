@@ -12,7 +12,8 @@ from devctl.cli.describe import event_rows, fact
 from devctl.cli.egpu.options import command, job_name
 from devctl.cli.options import connected, output
 from devctl.cli.screen import coloured, is_terminal
-from devctl.cli.tables import age, print_document, printable, span, table, until
+from devctl.cli.tables import age, print_document, span, table, until
+from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,12 +59,12 @@ def page(
     """The lines of the page; see devctl.cli.describe.page."""
     lines = []
     for label, text in facts(job, now):
-        lines += fact(label, printable(text), width)
+        lines += fact(label, one_line(text), width)
         if label == "Phase":
             lines[-1] = lines[-1].replace(job.phase, coloured(job.phase), 1)
     rows = event_rows(events, now)
     if len(rows) > 1:
-        cells = [[printable(cell) for cell in row] for row in rows]
+        cells = [[one_line(cell) for cell in row] for row in rows]
         lines += ["", "Events:", *(f"  {line}" for line in table(cells[0], cells[1:]))]
     return lines
 

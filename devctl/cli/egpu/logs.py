@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from devctl.cli.egpu.options import job_name
 from devctl.cli.options import connected
+from devctl.cli.rank_output import RankOutput
 
 if TYPE_CHECKING:
     from devctl.client.client import Client
@@ -27,6 +27,7 @@ def logs(client: Client, name: str, tail: int | None, *, follow: bool) -> None:
       egpu logs my-job
       egpu logs my-job -f
     """
+    output = RankOutput([0])
     for piece in client.jobs.logs(name, follow=follow, tail=tail):
-        sys.stdout.buffer.write(piece)
-        sys.stdout.buffer.flush()
+        output.add(0, piece)
+    output.end(0)

@@ -14,6 +14,7 @@ from devctl.cli.screen import LiveLine
 from devctl.cli.tables import until
 from devctl.cli.waiting import live_line
 from devctl.errors import DevctlError
+from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,7 +62,8 @@ def say_result(job: Job) -> None:
     """Say where the result is, and for how long."""
     expires = job.moment("artifactsExpireAt")
     kept = f"; its files go {until(expires)}" if expires else ""
-    click.echo(f"its result is {job.artifact_path or 'on its volume'}{kept}", err=True)
+    where = one_line(job.artifact_path or "on its volume")
+    click.echo(f"its result is {where}{kept}", err=True)
     click.echo(f"next: {command(f'artifacts {job.name} --to results')} fetches it", err=True)
 
 

@@ -14,9 +14,11 @@ from devctl.client.files import remote
 from devctl.client.files.amounts import sent
 from devctl.client.files.archive import pack
 from devctl.client.files.arrive import incoming, room, target_folder
+from devctl.client.files.dotgit import Withheld, refuse_repository
 from devctl.client.files.failed import failure
 from devctl.client.files.local import Selection, chosen_file, entry, select
-from devctl.client.files.names import check_name, named, readable, unshowable
+from devctl.client.files.names import named, readable
+from devctl.client.files.offered import offered
 from devctl.client.files.put import put_folder
 from devctl.client.files.unpack import MEMBERS, Unpacking, enough
 from devctl.errors import DevctlError, NotFoundError, UsageError
@@ -53,6 +55,7 @@ class Copied:
         secrets: Names that were left out, for they look like secrets.
         left_out: What else was not taken, each with why.
         changed: Files that changed while they were read, and were not taken.
+        git: What was not taken from a pod, as it is part of git repositories.
     """
 
     target: str
@@ -61,6 +64,7 @@ class Copied:
     secrets: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
+    git: Withheld = field(default_factory=Withheld)
 
     def summary(self) -> str:
         """One line of it.
@@ -231,6 +235,7 @@ def download(
 def _download_file(
     place: Place, name: str, target: Path, progress: Callable[[int], None] | None
 ) -> Copied:
+    refuse_repository(target)
     folder = place._replace(path=posixpath.dirname(place.path))
     about = remote.look(folder, [name]).get(name)
     if about is not None and stat.S_ISLNK(about.mode):
@@ -254,14 +259,9 @@ def _download_folder(
     names, problems = remote.find(place)
     if len(names) > MEMBERS:
         raise DevctlError(f"`{place}` holds more than {MEMBERS:,} files", "name a folder in it")
-    showable, left_out = [], problems
-    for name in names:
-        if why := unshowable(name):
-            left_out.append(f"`{readable(name)}`: its name {why}")
-        else:
-            check_name(name)
-            showable.append(name)
-    found = remote.look(place, showable)
+    offer = offered(names, target)
+    left_out = problems + offer.left_out
+    found = remote.look(place, offer.names)
     wanted = [name for name, about in found.items() if _taken(about)]
     said: list[str] = []
     with target_folder(target) as top, incoming(top) as arrived:
@@ -281,7 +281,7 @@ def _download_folder(
         )
     left_out += unpacking.left_out
     count = len(unpacking.files) + len(unpacking.folders)
-    return Copied(readable(str(target)), count, size, [], left_out, said)
+    return Copied(readable(str(target)), count, size, [], left_out, said, offer.git)
 
 
 def _taken(about: Found) -> bool:

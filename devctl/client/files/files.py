@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,21 +10,25 @@ from typing import TYPE_CHECKING
 from devctl.client.files import copy, pull, remote, sync
 from devctl.client.files.record import Record
 from devctl.client.files.synced import SyncOptions
+from devctl.client.files.volume import volume_of
+from devctl.client.ranks import on_every
 from devctl.client.servers import Servers
 from devctl.client.streams.exec_pod import running_pod
 from devctl.errors import UsageError
 from devctl.kube.exec_stream import ConnectionLostError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from devctl.client.files.copy import Copied
     from devctl.client.files.remote import Place
     from devctl.client.files.synced import Synced
-    from devctl.kube.cluster import Cluster
+    from devctl.kube.cluster import Cluster, Object
 
 _HERE, _THERE = 1.0, 3.0
 """Seconds between two looks at a folder here, and at one of a server."""
+_AT_ONCE = 8
+"""Replicas that are sent to at the same time: each needs a part of this machine's memory."""
 _AGAIN = 5.0
 """Seconds after which a lost connection is tried again."""
 
@@ -48,7 +53,17 @@ class Files:
             DevctlError: It does not run.
         """
         path = remote.absolute(path)
-        about = running_pod(self._cluster, name, replica)["metadata"]
+        return self._place(running_pod(self._cluster, name, replica), path)
+
+    def _lasting(self, name: str, path: str, replica: int) -> Place:
+        """The same, with what tells its volume from all others."""
+        path = remote.absolute(path)
+        pod = running_pod(self._cluster, name, replica)
+        volume = volume_of(self._cluster, pod, path)
+        return self._place(pod, path)._replace(volume=volume)
+
+    def _place(self, pod: Object, path: str) -> Place:
+        about = pod["metadata"]
         return remote.Place(self._cluster, about["namespace"], about["name"], path)
 
     def push(  # noqa: PLR0913 - each is a choice of the caller
@@ -67,7 +82,7 @@ class Files:
             name: The server.
             local: The folder here.
             path: The folder there; else one of the same name in the home.
-            replica: Only to this one; else to each.
+            replica: Only to this one; else to each, or to one of those that share a volume.
             options: How.
             moved: Takes the number of bytes that were just sent.
 
@@ -81,22 +96,26 @@ class Files:
             sync.choose(local, options)
         root = local.resolve()
         replicas = self._replicas(name) if replica is None else [replica]
-        places = [self.place(name, path, each) for each in replicas]
-        records = [Record.read(root, place) for place in places]
+        places = on_every(replicas, lambda each: self._lasting(name, path, each), _AT_ONCE)
+        places = _one_each(places)
+        records = {each: Record.read(root, place) for each, place in places.items()}
         selection = sync.choose(
             local,
             options,
             lambda found: any(
                 found.path in record.files and record.files[found.path].is_here(found)
-                for record in records
+                for record in records.values()
             ),
         )
         # Nothing is sent to any of them while one has something that would be replaced.
-        todo = [
-            sync.plan(place, selection, record, options)
-            for place, record in zip(places, records, strict=True)
-        ]
-        return [sync.push(each, options, moved) for each in todo]
+        todo = on_every(
+            places,
+            lambda each: sync.plan(places[each], selection, records[each], options),
+            _AT_ONCE,
+        )
+        progress = _one_by_one(moved)
+        done = on_every(todo, lambda each: sync.push(todo[each], options, progress), _AT_ONCE)
+        return [done[each] for each in places]
 
     def pull(  # noqa: PLR0913 - each is a choice of the caller
         self,
@@ -123,7 +142,8 @@ class Files:
                 all here is as it was.
         """
         path = remote_folder(local) if path is None else path
-        return pull.pull(self.place(name, path, replica), local, options or SyncOptions(), moved)
+        place = self._lasting(name, path, replica)
+        return pull.pull(place, local, options or SyncOptions(), moved)
 
     def copy(
         self,
@@ -168,6 +188,27 @@ class Files:
 
     def _replicas(self, name: str) -> range:
         return range(Servers(self._cluster).get(name).size)
+
+
+def _one_each(places: Mapping[int, Place]) -> dict[int, Place]:
+    """One place of each volume: what replicas share has to be sent once."""
+    first: dict[str, int] = {}
+    for each in sorted(places):
+        first.setdefault(places[each].volume or places[each].pod, each)
+    return {each: places[each] for each in first.values()}
+
+
+def _one_by_one(moved: Callable[[int], None] | None) -> Callable[[int], None] | None:
+    """The same for several threads, of which it is called by one at a time."""
+    if moved is None:
+        return None
+    lock = threading.Lock()
+
+    def add(count: int) -> None:
+        with lock:
+            moved(count)
+
+    return add
 
 
 def remote_folder(local: Path) -> str:

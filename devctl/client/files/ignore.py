@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from devctl.client.files.patterns import ignored, parse
@@ -12,7 +13,6 @@ from devctl.errors import DevctlError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from devctl.client.files.patterns import Pattern
 
@@ -69,6 +69,15 @@ def listed(root: Path) -> list[str]:
         return sorted(_walk(root, "", [("", _DEFAULTS)], (".gitignore", OWN_RULES)))
     rules = Rules(root, defaults=False, files=(OWN_RULES,))
     return sorted(name for name in names if not rules.ignores(name))
+
+
+def top_level(folder: Path) -> Path | None:
+    """The top folder of the git work tree that a folder is in, without links in its path.
+
+    None where it is in none, or git is absent.
+    """
+    said = _git(folder, "rev-parse", "--show-toplevel")
+    return Path(os.fsdecode(said.removesuffix(b"\n"))) if said else None
 
 
 class Rules:

@@ -8,9 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from devctl.errors import DevctlError
+from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+__all__ = ["check_name", "link_problem", "named", "readable", "unshowable"]
 
 # C0, DEL, C1, line separators, and what turns the direction of writing around.
 _CONTROLS = frozenset(
@@ -33,30 +36,6 @@ _SHOWN = 5
 _LENGTH = 255
 """The longest name of one file that file systems take, in bytes."""
 _PATH_LENGTH = 4000
-_FIRST_BYTE = 0xDC00
-_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
-
-
-def readable(name: str) -> str:
-    r"""A name as it can be printed on any terminal.
-
-    >>> readable("a\nb\x1b[31m\udcff")
-    'a\\nb\\x1b[31m\\xff'
-    """
-    if name.isprintable():
-        return name
-    return "".join(letter if letter.isprintable() else _escape(letter) for letter in name)
-
-
-def _escape(letter: str) -> str:
-    if letter in _ESCAPES:
-        return _ESCAPES[letter]
-    code = ord(letter)
-    if _FIRST_BYTE + 0x80 <= code <= _FIRST_BYTE + 0xFF:
-        return f"\\x{code - _FIRST_BYTE:02x}"
-    if code <= 0xFF:  # noqa: PLR2004 - what two hexadecimal digits can say
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004 - four digits
 
 
 def named(names: Sequence[str]) -> str:

@@ -11,9 +11,11 @@ from devctl.client.files import remote
 from devctl.client.files.arrive import incoming, room
 from devctl.client.files.beneath import beneath
 from devctl.client.files.compare import doubtful, same, same_content
+from devctl.client.files.dotgit import Withheld, within_git
 from devctl.client.files.ignore import Rules
 from devctl.client.files.local import entry
-from devctl.client.files.names import check_name, named, readable, unshowable
+from devctl.client.files.names import named, readable
+from devctl.client.files.offered import offered
 from devctl.client.files.put import put_folder
 from devctl.client.files.record import Known, Record
 from devctl.client.files.synced import CHANGED, DELETED, NEW, Change, Synced
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from devctl.client.files.remote import Found, Place
     from devctl.client.files.synced import SyncOptions
 
+_FEW = 10
+"""How many files here are deleted without a question."""
+
 
 @dataclass
 class _Plan:
@@ -37,6 +42,7 @@ class _Plan:
     here: dict[str, Entry] = field(default_factory=dict)
     same: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    git: Withheld = field(default_factory=Withheld)
 
 
 def pull(
@@ -61,13 +67,23 @@ def pull(
     _compare(place, root, files, record, options, plan)
     if options.delete and not problems:
         _find_gone(root, there, record, options, plan)
+        # First of all a person is to see what goes.
+        plan.changes.sort(key=lambda change: change.what != DELETED)
     shown = readable(str(local))
-    done = Synced(shown, plan.changes, [], plan.left_out, dry_run=options.dry_run, word="brought")
+    done = Synced(
+        shown,
+        plan.changes,
+        left_out=plan.left_out,
+        dry_run=options.dry_run,
+        word="brought",
+        git=plan.git,
+    )
     if options.dry_run:
         return done
+    _see_few_go(root, record, options, plan)
     _bring(place, root, files, plan, done, progress)
     _keep(root, files, done, plan, record)
-    record.write(root, place)
+    record.write()
     return done
 
 
@@ -78,16 +94,17 @@ def _wanted(
     if len(names) > MEMBERS:
         raise DevctlError(f"`{place}` holds more than {MEMBERS:,} files", "name a folder in it")
     rules = Rules(root)
-    showable = []
-    for name in names:
-        if rules.ignores(name):
-            continue
-        if why := unshowable(name):
-            plan.left_out.append(f"`{readable(name)}`: its name {why}")
-        else:
-            check_name(name)
-            showable.append(name)
-    found = remote.look(place, showable)
+
+    def ignored(name: str) -> bool:
+        if repository := within_git(name):
+            # One in what is ignored, such as `.venv`, is nothing to tell of.
+            return rules.ignores(repository.rpartition("/")[0], folder=True)
+        return rules.ignores(name)
+
+    offer = offered((name for name in names if not ignored(name)), root)
+    plan.left_out += offer.left_out
+    plan.git = offer.git
+    found = remote.look(place, offer.names)
     files = {
         name: what
         for name, what in found.items()
@@ -146,6 +163,21 @@ def _find_gone(
             plan.changes.append(Change(DELETED, name))
         else:
             plan.left_out.append(f"`{readable(name)}`: it is gone there, but was changed here")
+
+
+def _see_few_go(root: Path, record: Record, options: SyncOptions, plan: _Plan) -> None:
+    """See that a person has agreed where many files here are deleted, or all that are known."""
+    going = [change.path for change in plan.changes if change.what == DELETED]
+    if not going:
+        return
+    others = record.files.keys() - going
+    all_go = not any(os.path.lexists(root / name) for name in others)
+    if (len(going) > _FEW or all_go) and not options.may_delete(going):
+        raise UsageError(
+            f"{len(going):,} {'file' if len(going) == 1 else 'files'} here would be deleted:"
+            f" {named(going)}; nothing here was changed",
+            "repeat it with --confirm if that is right, else without --delete; --dry-run shows all",
+        )
 
 
 def _bring(  # noqa: PLR0913, PLR0917 - from where, to where, and what

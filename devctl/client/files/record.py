@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from devctl.client.files.local import Entry
     from devctl.client.files.remote import Found, Place
 
-_VERSION = 1
+_VERSION = 2
+"""Version 1 was about pods and not about volumes: what it knew may be of a home that is no more."""
 
 
 class Known(NamedTuple):
@@ -50,37 +51,43 @@ class Record:
 
     Attributes:
         path: Where it is kept.
+        about: Which two folders these are.
         files: The files, by name.
     """
 
     path: Path
+    about: list[str] = field(default_factory=list)
     files: dict[str, Known] = field(default_factory=dict)
 
     @classmethod
     def read(cls, root: Path, place: Place) -> Record:
         """What is known of two folders; nothing where they have never met.
 
-        Without a record, files are only compared more thoroughly: one that cannot be read is none.
+        The folder there is told by its volume and its path: a server that is made again with the
+        same home goes on where it was, and one of the same name with another home has no record.
+        Without one, files are only compared more thoroughly, and none is deleted: one that cannot
+        be read is none.
         """
-        about = [place.cluster.server, place.namespace, place.pod, place.path, str(root)]
+        about = [place.cluster.server, place.namespace, place.volume, place.path, str(root)]
         key = sha256("\0".join(about).encode(errors="surrogateescape")).hexdigest()[:32]
-        record = cls(folder() / f"{key}.json")
-        with suppress(OSError, ValueError, TypeError, LookupError):
+        record = cls(folder() / f"{key}.json", about)
+        with suppress(OSError, ValueError, TypeError, LookupError, AttributeError):
             kept = json.loads(record.path.read_text())
-            if kept["version"] == _VERSION and kept["about"] == about:
+            if kept["version"] == _VERSION and kept["about"] == about and place.volume:
                 record.files = {
-                    str(name): Known(*map(int, known)) for name, known in kept["files"].items()
+                    str(name): Known(*map(int, known))
+                    for name, known in kept["files"].items()
+                    if not {"", ".", ".."} & {*name.split("/")}
                 }
         return record
 
-    def write(self, root: Path, place: Place) -> None:
+    def write(self) -> None:
         """Keep it for the next sync.
 
         Raises:
             HostError: It cannot be kept.
         """
-        about = [place.cluster.server, place.namespace, place.pod, place.path, str(root)]
-        kept = {"version": _VERSION, "about": about, "files": self.files}
+        kept = {"version": _VERSION, "about": self.about, "files": self.files}
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with tempfile.NamedTemporaryFile(

@@ -71,12 +71,21 @@ class Spot(Protocol):
 
 
 class Place(NamedTuple):
-    """A folder, or file, in one pod of a server."""
+    """A folder, or file, in one pod of a server.
+
+    Attributes:
+        cluster: Where the pod is.
+        namespace: Where in it.
+        pod: The pod.
+        path: The folder, or file.
+        volume: What tells the volume that it is on from all others; empty where nobody has asked.
+    """
 
     cluster: Cluster
     namespace: str
     pod: str
     path: str
+    volume: str = ""
 
     @property
     def container(self) -> str:

@@ -173,7 +173,7 @@ def push(todo: Push, options: SyncOptions, progress: Callable[[int], None] | Non
         for found in files
         if not stat.S_ISDIR(found.mode)
     }
-    record.write(selection.root, place)
+    record.write()
     done.changed.extend(found.path for found in waiting)
     return done
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.client.files.amounts import sent
+from devctl.client.files.dotgit import Withheld
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 NEW, CHANGED, DELETED = "new", "changed", "deleted"
 
@@ -20,6 +24,8 @@ class SyncOptions:
         dry_run: Whether it is only told what would be done.
         secrets: Whether what looks like a secret is sent, too.
         large: Whether files of more than 1 GiB are sent, too.
+        may_delete: Asked before many files here are deleted, or all that earlier syncs have left
+            here; takes their names.
     """
 
     delete: bool = False
@@ -27,6 +33,7 @@ class SyncOptions:
     dry_run: bool = False
     secrets: bool = False
     large: bool = False
+    may_delete: Callable[[Sequence[str]], bool] = lambda _names: False
 
 
 class Change(NamedTuple):
@@ -49,6 +56,7 @@ class Synced:
         changed: Files that changed while they were read; the next sync has them.
         dry_run: Whether nothing was done, and this is only what would have been.
         word: What was done with files: `sent`, or `brought` here.
+        git: What was not taken from a pod, as it is part of git repositories.
     """
 
     target: str
@@ -58,6 +66,7 @@ class Synced:
     changed: list[str] = field(default_factory=list)
     dry_run: bool = False
     word: str = "sent"
+    git: Withheld = field(default_factory=Withheld)
 
     def summary(self) -> str:
         """One line of it.

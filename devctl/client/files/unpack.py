@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from devctl.client.files.amounts import amount
 from devctl.client.files.beneath import beneath
+from devctl.client.files.dotgit import within_git
 from devctl.client.files.members import Members
 from devctl.client.files.names import check_name, link_problem, readable
 from devctl.errors import DevctlError, HostError
@@ -88,7 +89,8 @@ class Unpacking:
         if name in self._seen:
             _refuse(f"`{readable(name)}` twice")
         if member.kind == "link":
-            why = link_problem(name, member.target)
+            inside = "leads into a git repository" if within_git(member.target) else ""
+            why = link_problem(name, member.target) or inside
             self._seen[name] = "" if why else "link"
             if why:
                 self.left_out.append(f"`{readable(name)}`: this link {why}")

@@ -15,6 +15,7 @@ from devctl.api.ephemeral_acceleration_job import (
     RELEASED_AT,
     RELEASED_UID,
     claim_name,
+    has_claim,
 )
 from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl.client.named import Named
@@ -22,6 +23,7 @@ from devctl.errors import AlreadyExistsError, NotFoundError
 from devctl.kube import resources
 
 if TYPE_CHECKING:
+    from devctl.client.jobs.job import Job
     from devctl.kube.cluster import Cluster
 
 LABELS: dict[str, Any] = {MANAGED_BY: MANAGER, JOB: None}
@@ -60,6 +62,12 @@ class Claim(Named):
         labels = self.raw["metadata"].get("labels") or {}
         ours = labels.get(MANAGED_BY) == MANAGER
         return ours and bool(self.job) and self.name == claim_name(self.job)
+
+    def is_of(self, job: Job) -> bool:
+        """Whether it is this job's, and not another person's earlier one's of the name."""
+        metadata = self.raw["metadata"]
+        labels, notes = metadata.get("labels") or {}, metadata.get("annotations") or {}
+        return has_claim(job.uid, job.owner, labels, notes)
 
     @property
     def expires_at(self) -> datetime | None:

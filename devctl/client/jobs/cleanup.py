@@ -52,6 +52,9 @@ def judge(claim: Claim, job: Job | None, pods: Sequence[str], now: datetime) -> 
 
     The time is that of the volume, spec.pvcTTLSecondsAfterFinished, and not that of the pod.
     """
+    if job and not claim.is_of(job):
+        # Another person's, which has the name and not the volume.
+        job = None
     if job and not job.finished:
         return Judged(claim, Why.GOES_ON)
     until = job.moment("artifactsExpireAt") if job else claim.expires_at

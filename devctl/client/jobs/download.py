@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from devctl.client.files import remote as files_remote
 from devctl.client.files.arrive import incoming, room
 from devctl.client.files.copy import put_folder
-from devctl.client.files.names import check_name, readable, unshowable
+from devctl.client.files.dotgit import Withheld
+from devctl.client.files.offered import offered
 from devctl.client.files.sync import sent
 from devctl.client.files.unpack import MEMBERS, Unpacking
 from devctl.client.jobs.scripts import LIST
@@ -44,6 +45,7 @@ class Downloaded:
         size: Their bytes.
         left_out: What we do not take, each with why.
         changed: What `tar` said of files that changed while it read them.
+        git: What was not taken, as it is part of git repositories.
     """
 
     target: str
@@ -51,6 +53,7 @@ class Downloaded:
     size: int
     left_out: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
+    git: Withheld = field(default_factory=Withheld)
 
     def summary(self) -> str:
         """One line of it.
@@ -89,13 +92,8 @@ def download(place: Spot, into: Path, progress: Callable[[int], None] | None = N
     """
     if into.exists() and not into.is_dir():
         raise UsageError(f"`{into}` is no folder", "name a folder, there or not")
-    wanted, left_out = [], []
-    for name in names(place):
-        if why := unshowable(name):
-            left_out.append(f"`{readable(name)}`: its name {why}")
-        else:
-            check_name(name)
-            wanted.append(name)
+    offer = offered(names(place), into)
+    wanted = offer.names
     into.mkdir(parents=True, exist_ok=True)
     target = into.resolve()
     changed: list[str] = []
@@ -106,5 +104,5 @@ def download(place: Spot, into: Path, progress: Callable[[int], None] | None = N
             changed = files_remote.fetch(place, wanted, unpacking.take)
         size = sum((arrived / found).lstat().st_size for found in unpacking.files)
         put_folder(arrived, target, unpacking)
-    left_out += unpacking.left_out
-    return Downloaded(str(into), len(unpacking.files), size, left_out, changed)
+    left_out = offer.left_out + unpacking.left_out
+    return Downloaded(str(into), len(unpacking.files), size, left_out, changed, offer.git)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from devctl.api.ephemeral_acceleration_job import Condition
@@ -73,11 +74,12 @@ def wait_claim(
     failed_since: float | None = None
     while True:
         job = Job(cluster.get(resources.EphemeralAccelerationJob, name))
-        try:
-            return find_claim(cluster, name)
-        except NotFoundError:
-            # Or it is one of an earlier job that is on its way out.
-            progress(job)
+        with suppress(NotFoundError):
+            claim = find_claim(cluster, name)
+            if claim.is_of(job):
+                return claim
+        # Or it is one of an earlier job: on its way out, or another person's.
+        progress(job)
         applied = job.condition(Condition.APPLIED)
         now = time.monotonic()
         if applied.get("status") != "False":

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from devctl.api.ephemeral_acceleration_job import Condition, Phase, claim_name
-from devctl.client.named import Named
+from devctl.client.named import Named, condition, known, moment, number
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,12 @@ class Job(Named):
     def current(self) -> bool:
         """Whether its status speaks of what its user wants now."""
         seen, wanted = self.status.get("observedGeneration"), self.raw["metadata"].get("generation")
-        return bool(self.status) and (seen or 0) >= (wanted or 0)
+        return bool(self.status) and number(seen) >= number(wanted)
 
     @property
-    def phase(self) -> Phase:
-        """What it does, in one word."""
-        return Phase(self.status.get("phase") or Phase.PENDING)
+    def phase(self) -> Phase | str:
+        """What it does, in one word; as it is where a newer release has brought the word."""
+        return known(Phase, self.status.get("phase") or Phase.PENDING)
 
     @property
     def reason(self) -> str:
@@ -60,13 +62,18 @@ class Job(Named):
 
     @property
     def finished(self) -> bool:
-        """Whether it has ended, for ever."""
+        """Whether it has ended, for ever; of a phase that we do not know, nobody can tell."""
         return self.phase in {Phase.SUCCEEDED, Phase.FAILED}
 
     @property
     def started(self) -> bool:
         """Whether it runs or has run: then only its times to keep things can be changed."""
         return bool(self.status.get("startedAt")) or self.finished
+
+    @property
+    def owner(self) -> str:
+        """Whose it is; empty for a job of a release that knew no owners."""
+        return str(self.spec.get("owner", ""))
 
     @property
     def suspended(self) -> bool:
@@ -81,7 +88,7 @@ class Job(Named):
     @property
     def gpus(self) -> int:
         """How many GPUs it asks for."""
-        return int((self.spec.get("resources") or {}).get("gpu", 1))
+        return number((self.spec.get("resources") or {}).get("gpu", 1))
 
     @property
     def input_path(self) -> str:
@@ -95,13 +102,11 @@ class Job(Named):
 
     def moment(self, name: str) -> datetime | None:
         """A time of its status, such as `artifactsExpireAt`."""
-        found = self.status.get(name)
-        return datetime.fromisoformat(found) if found else None
+        return moment(self.status.get(name))
 
     def condition(self, kind: str) -> dict[str, Any]:
         """A condition of its status; empty where there is none."""
-        found = (c for c in self.status.get("conditions", []) if c["type"] == kind)
-        return next(found, {})
+        return condition(self.status, kind)
 
 
 DEFAULT_INPUT = "/artifacts/input.jpg"

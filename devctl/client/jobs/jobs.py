@@ -112,7 +112,8 @@ class Jobs:
 
         Raises:
             UsageError: The options make no sense.
-            AlreadyExistsError: There is a job of that name that goes on or has ended.
+            AlreadyExistsError: There is a job of that name that goes on, has ended, or is
+                another person's.
             DeniedError: Rights or a quota forbid it.
         """
         manifest = job_manifest(name, options)
@@ -124,6 +125,11 @@ class Jobs:
                 there = self.get(name)
         if there.started or not there.suspended:
             raise _taken(there)
+        if there.owner and there.owner != self._cluster.whoami():
+            raise AlreadyExistsError(
+                f"job `{name}` waits for its files, and is `{there.owner}`'s",
+                "choose another name",
+            )
         manifest["spec"].setdefault("suspend", False)
         manifest["metadata"]["uid"] = there.uid
         return Job(self._cluster.apply(_KIND, manifest, dry_run=dry_run))
@@ -169,8 +175,7 @@ class Jobs:
         concerned = (
             event
             for event in found
-            if (event.raw["involvedObject"].get("kind"), event.raw["involvedObject"].get("name"))
-            in about
+            if (event.object.get("kind"), event.object.get("name")) in about
         )
         return sorted(concerned, key=lambda event: event.at)
 

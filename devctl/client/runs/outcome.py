@@ -50,7 +50,7 @@ class Outcome:
         first = self.first_failure
         if first is None:
             return 0
-        return self._code(first) if isinstance(first, Ended) else _PLAIN
+        return first.code if isinstance(first, Ended) else _PLAIN
 
     @property
     def last_lines(self) -> list[bytes]:
@@ -71,13 +71,9 @@ class Outcome:
                 f" {self.run}` has what it printed",
             )
         error = DevctlError(
-            f"run `{self.run}` has failed: {who} ended with exit code {self._code(first)}",
+            f"run `{self.run}` has failed: {who} ended with exit code {first.code}",
             f"see all it printed with `devctl logs {self.place.server} {self.run}"
-            + (f" --replica {first.rank}`" if len(self.place.pods) > 1 else "`"),
+            + (f" --replica {first.rank}`" if self.place.size > 1 else "`"),
         )
-        error.exit_code = self._code(first)
+        error.exit_code = first.code
         return error
-
-    def _code(self, end: Ended) -> int:
-        tail = self._tails.get(end.rank)
-        return tail.own_code(end.code) if tail and self.place.distributed else end.code

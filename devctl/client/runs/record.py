@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from devctl.errors import DevctlError
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from devctl.client.runs.place import Place
+
+
+_RUN = re.compile(r"[a-z0-9-]+")
+_FATES = frozenset({"running", "ended", "lost"})
+_NUMBER = re.compile(r"[0-9]{1,10}")
+_HEAD, _ABOUT = 3, 3
+"""Fields of a record that tell its run, and those that follow before its command."""
 
 
 class Record(NamedTuple):
@@ -21,7 +27,7 @@ class Record(NamedTuple):
         run: Its name.
         fate: What has become of it: `running`, `ended` or `lost`.
         code: Its exit code, once it has ended.
-        started: When, in seconds since 1970 on the rank's own clock.
+        started: When, in seconds since 1970 on the rank's own clock; 0 where nobody knows.
         folder: Where.
         argv: What.
     """
@@ -68,12 +74,14 @@ class Run:
     @property
     def started_at(self) -> datetime:
         """When its first rank was started."""
-        return datetime.fromtimestamp(min(r.started for r in self.records.values()), UTC)
+        known = [record.started for record in self.records.values() if record.started]
+        return datetime.fromtimestamp(min(known, default=0), UTC)
 
     @property
     def argv(self) -> tuple[str, ...]:
-        """The command."""
-        return self.records[min(self.records)].argv
+        """The command; nothing where no record has it."""
+        known = (self.records[rank].argv for rank in sorted(self.records))
+        return next((argv for argv in known if argv), ())
 
     @property
     def raw(self) -> dict[str, object]:
@@ -95,31 +103,36 @@ class Run:
 def parse(listed: bytes) -> list[Record]:
     r"""The records that a rank lists: fields that each end with a NUL.
 
+    What cannot be read is left out, and where it is known of which run it is, that run has no
+    command: a torn record must not stand in the way of all others.
+
     >>> parse(b"a-1\0ended\0007\0001700000000\0/home/dev\0002\0python\0x.py\0")[0].argv
     ('python', 'x.py')
-
-    Raises:
-        DevctlError: Nobody can read that; the pod is not to be trusted.
+    >>> [record.run for record in parse(b"a-1\0lost\0-\0b-2\0lost\0-\0001\0/\0000\0")]
+    ['a-1', 'b-2']
     """
     fields = listed.decode(errors="backslashreplace").split("\0")[:-1]
     found, at = [], 0
-    try:
-        while at < len(fields):
-            run, fate, code, started, folder, count = fields[at : at + 6]
-            at += 6 + int(count)
+    while at < len(fields):
+        run, fate, code, *about = fields[at : at + _HEAD + _ABOUT] + [""] * (_HEAD + _ABOUT)
+        if fate not in _FATES or not _RUN.fullmatch(run):
+            at += 1
+            continue
+        ended = int(code) if fate == "ended" and _NUMBER.fullmatch(code) else None
+        fate = "lost" if fate == "ended" and ended is None else fate
+        started, folder, count = about[:_ABOUT]
+        at += _HEAD
+        known = _NUMBER.fullmatch(started) and _NUMBER.fullmatch(count)
+        if known and at + _ABOUT + int(count) <= len(fields):
+            at += _ABOUT + int(count)
             argv = tuple(fields[at - int(count) : at])
-            if int(count) < 0 or len(argv) != int(count):
-                raise ValueError(count)  # noqa: TRY301 - a record that is cut off is one of several
-            ended = int(code) if fate == "ended" else None
             found.append(Record(run, fate, ended, int(started), folder, argv))
-    except ValueError as error:
-        raise DevctlError(
-            "the list of runs cannot be read", "see `~/.devctl/runs` with `devctl ssh`"
-        ) from error
+        else:
+            found.append(Record(run, fate, ended, 0, "", ()))
     return found
 
 
-def merged(place: Place, listed: Mapping[int, list[Record]]) -> list[Run]:
+def merged(place: Place, listed: Mapping[int, Sequence[Record]]) -> list[Run]:
     """The runs of all ranks, the latest first."""
     names = dict.fromkeys(record.run for records in listed.values() for record in records)
     runs = [

@@ -9,13 +9,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from devctl.client.files.names import readable
+from devctl.client.ranks import OnEvery, on_every
+from devctl.client.runs.command import new_name
 from devctl.client.runs.follow import Following
 from devctl.client.runs.place import find_place
 from devctl.client.runs.rank import said_size
-from devctl.client.runs.ranks import OnEvery, on_every
 from devctl.client.runs.record import Record, Run, merged, parse
-from devctl.client.runs.script import new_name
-from devctl.errors import DevctlError, NotFoundError, UsageError, WaitTimeoutError
+from devctl.client.runs.variables import encoded
+from devctl.errors import BusyError, DevctlError, NotFoundError, UsageError, WaitTimeoutError
 from devctl.kube.exec_stream import STDOUT, ConnectionLostError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Runs:
         self._cluster = cluster
 
     def place(self, server: str) -> Place:
-        """Where runs of a server are; it has to run.
+        """Where runs of a server can be started; all of it has to run.
 
         Raises:
             NotFoundError: There is no such server.
@@ -53,7 +54,32 @@ class Runs:
         """
         return find_place(self._cluster, server)
 
-    def start(self, place: Place, argv: Sequence[str], folder: str = ".", *, name: str = "") -> Run:
+    def check_free(self, place: Place) -> None:
+        """See that a run could start now; for whoever prepares one.
+
+        Raises:
+            BusyError: Another run goes on on ranks that train together.
+        """
+        if place.processes == 1:
+            return
+        for run in self.list(place):
+            if run.state == "Running":
+                raise BusyError(
+                    f"run `{run.name}` is active on `{place.server}`, which takes one at a time;"
+                    " nothing was sent",
+                    f"end it with `devctl stop-run {place.server} {run.name}`, or wait for it",
+                )
+
+    def start(  # noqa: PLR0913 - each is a choice of the caller
+        self,
+        place: Place,
+        argv: Sequence[str],
+        folder: str = ".",
+        *,
+        name: str = "",
+        env: Mapping[str, str] | None = None,
+        imports: Sequence[str] = (),
+    ) -> Run:
         """Start a command on all ranks of a server; on all, or on none.
 
         Args:
@@ -61,6 +87,9 @@ class Runs:
             argv: The command and its arguments; no shell takes them apart.
             folder: Where it runs; one that is not absolute is in the home.
             name: What the run is called, of a-z, 0-9 and '-'; else something new.
+            env: Variables that it gets besides the server's own. They may be secrets: no record,
+                log or process's arguments have them.
+            imports: Folders below its own that go before what the server has as PYTHONPATH.
 
         Raises:
             BusyError: Another run goes on on ranks that train together.
@@ -71,11 +100,24 @@ class Runs:
         if any("\0" in word for word in (*argv, folder)):
             raise UsageError("a word of the command holds a NUL", "leave it out")
         name = name or new_name(argv[0])
+        lines = encoded(env or {}, imports)
+        words = ["begin", str(len(lines))] if lines else ["start"]
+        words += [name, folder, *argv]
+
+        def begin(rank: int) -> None:
+            try:
+                place.ask(rank, *words, send=b"".join(lines))
+            except UsageError as error:
+                if not lines:
+                    raise
+                restart = f"`devctl stop {place.server}` and `devctl start {place.server}`"
+                older = f"a server that an older release has started needs {restart} first"
+                raise UsageError(error.message, f"{error.fix}; {older}") from error
 
         first, *others = place.ranks
         # Whoever has the first rank has them all: of two at once each might have one otherwise.
         for number, ranks in enumerate(([first], others)):
-            begun = OnEvery(ranks, lambda rank: place.ask(rank, "start", name, folder, *argv))
+            begun = OnEvery(ranks, begin)
             try:
                 begun.results()
             except BaseException:
@@ -91,9 +133,20 @@ class Runs:
         return Run(place, name, dict.fromkeys(place.ranks, record))
 
     def list(self, server: str | Place) -> Sequence[Run]:
-        """The runs that a server's ranks have on record, the latest first."""
-        place = self.place(server) if isinstance(server, str) else server
-        return merged(place, on_every(place.ranks, lambda rank: parse(place.ask(rank, "list"))))
+        """The runs that a server's ranks have on record, the latest first.
+
+        Args:
+            server: Its name, where ranks that are not there do no harm; or a place, all of whose
+                ranks have to answer.
+        """
+        if not isinstance(server, str):
+            return merged(server, on_every(server.ranks, lambda rank: _recorded(server, rank)))
+        place = find_place(self._cluster, server, partly=True)
+        asked = OnEvery(place.ranks, lambda rank: _recorded(place, rank))
+        asked.wait()
+        away = {rank: e for rank, e in asked.failed.items() if isinstance(e, DevctlError)}
+        listed = asked.done if len(away) == len(asked.failed) and asked.done else asked.results()
+        return merged(place.without(away), listed)
 
     def find(self, server: str, name: str | None = None, *, running: bool = False) -> Run:
         """One run: that of a name, else the latest.
@@ -112,8 +165,10 @@ class Runs:
             for run in found:
                 if run.name == name:
                     return run
+            place = found[0].place if found else None
+            there = " on the ranks that are there" if place and place.away else ""
             raise NotFoundError(
-                f"server `{server}` has no run `{readable(name)}`",
+                f"server `{server}` has no run `{readable(name)}`{there}",
                 f"see its runs with `devctl logs {server} --list`",
             )
         going = [run for run in found if run.state == "Running"]
@@ -228,6 +283,10 @@ class Runs:
                 time.sleep(_RETRY)
             else:
                 return
+
+
+def _recorded(place: Place, rank: int) -> list[Record]:
+    return parse(place.ask(rank, "list"))
 
 
 def _unknown(error: Exception) -> bool:

@@ -7,16 +7,14 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from lightkube.operators import not_equal
-from lightkube.resources.core_v1 import Event, Node, PersistentVolumeClaim, Pod, ResourceQuota
+from lightkube.resources.core_v1 import Event, Node, ResourceQuota
 
 from devctl_observer.control.figures import PODS
 from devctl_observer.control.process import Process
-from devctl_observer.flavors.family import Flavors
-from devctl_observer.jobs.family import Jobs
-from devctl_observer.servers.family import Servers
+from devctl_observer.families import families
 from devctl_observer.watching.children import OURS, Children
 from devctl_observer.watching.clock_watch import ClockWatch
-from devctl_observer.watching.kept import node_facts, small_pod, without_history
+from devctl_observer.watching.kept import SMALL, node_facts, without_history
 from devctl_observer.watching.quotas import Quotas, room
 from devctl_observer.watching.reflector import Followed, Reflector
 from devctl_observer.watching.source import Source
@@ -46,13 +44,10 @@ class Observer:
     def __init__(self, client: AsyncClient, api: ClusterApi, clock: Clock) -> None:
         """Watch nothing yet."""
         self._client, self._api = client, api
-        self.children = Children([Servers.label, Jobs.label])
-        process = Process(self.children, api, clock)
-        self.flavors = Flavors(process)
-        self.servers = Servers(self.flavors, process)
-        self.jobs = Jobs(process)
-        self.families: Sequence[Family[Any]] = [self.flavors, self.servers, self.jobs]
+        self.children = Children()
+        self.families: Sequence[Family[Any]] = families(Process(self.children, api, clock))
         self._by_label = {family.label: family for family in self.families if family.label}
+        self.children.labels = {label: f.kind.namespaced for label, f in self._by_label.items()}
         self.quotas = Quotas(self._look_in)
         self.children.grew = self.quotas.grew
         self._clock = ClockWatch(self.look_again)
@@ -91,7 +86,7 @@ class Observer:
         return [problem for problem in found if problem]
 
     def child(self, old: Any, new: Any) -> None:
-        """A pod or a claim of ours has changed: it concerns the object that it belongs to."""
+        """Something that a role has made has changed: it concerns the object that it belongs to."""
         named = (self.children.owner(state.metadata) for state in (old, new) if state is not None)
         for owner in {owner for owner in named if owner}:
             self._by_label[owner.label].child(owner.key, old, new)
@@ -134,8 +129,10 @@ class Observer:
         known = self.children
         return [
             Followed(Node, known.nodes, node_facts, self.node),
-            Followed(Pod, known.pods, small_pod, self.child, OURS),
-            Followed(PersistentVolumeClaim, known.claims, without_history, self.child, OURS),
+            *(
+                Followed(kind, store, SMALL.get(kind, without_history), self.child, OURS)
+                for kind, store in known.stores.items()
+            ),
             Followed(ResourceQuota, Store(), room, self.quotas.changed),
             Followed(
                 *(Event, known.warnings, without_history, self.warning, _WARNINGS),

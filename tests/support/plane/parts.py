@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 OPERATOR_PORT, RUNNER_PORT, OBSERVER_PORT = 6789, 8082, 6790
 # A process that is alone has nobody to wait for: a dead one's lease would keep it for 15 s.
 _ELECTION = "--leader-elect"
-_BIN = {"ansible-runner": "client", "devctl-runnerd": "daemon"}
+_BIN = {"ansible-runner": "client", "devctl-runnerd": "daemon.__main__"}
 
 
 def is_ready(port: int, address: str = "127.0.0.1") -> bool:
@@ -190,10 +190,12 @@ class OperatorProcess:
 
 
 def image_settings(checkout: Path = REPOSITORY) -> dict[str, str]:
-    """What the operator's image says of the warm runner."""
+    """What the operator's image says of the warm runner, and of how client-go lists."""
     text = (checkout / "images/operator/Containerfile").read_text()
-    names = ("DEVCTL_RUNNER_PRELOAD", "DEVCTL_RUNNER_IN_PROCESS")
-    return {name: text.partition(f'{name}="')[2].partition('"')[0] for name in names}
+    names = ("DEVCTL_RUNNER_PRELOAD", "DEVCTL_RUNNER_IN_PROCESS", "KUBE_FEATURE_WatchListClient")
+    said = {name: text.partition(f'{name}="')[2].partition('"')[0] for name in names}
+    # An earlier release says less.
+    return {name: value for name, value in said.items() if value}
 
 
 class ObserverProcess(Process):

@@ -79,6 +79,34 @@ class Terminal(io.StringIO):
         raise OSError
 
 
+class Tty(io.TextIOWrapper):
+    """A terminal that takes bytes, too."""
+
+    def __init__(self) -> None:
+        self._taken = io.BytesIO()
+        super().__init__(self._taken, write_through=True)
+
+    def isatty(self) -> bool:
+        return True
+
+    def written(self) -> bytes:
+        """What it has got."""
+        return self._taken.getvalue()
+
+
+@pytest.fixture
+def tty(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Tty]:
+    """Make standard output and standard error one terminal; and get it."""
+
+    def make() -> Tty:
+        found = Tty()
+        monkeypatch.setattr(sys, "stdout", found)
+        monkeypatch.setattr(sys, "stderr", found)
+        return found
+
+    return make
+
+
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Terminal, Terminal]]:
     """Make standard output and standard error terminals of a size; and get them."""

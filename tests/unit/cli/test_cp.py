@@ -75,6 +75,25 @@ def test_what_is_left_out_of_a_folder(devctl: Devctl, lab: Homes, here: Path) ->
     assert tree(here) == {"runs/a": b"x"}
 
 
+def test_no_git_repository_comes(devctl: Devctl, lab: Homes, here: Path) -> None:
+    hooks = lab.home(0) / "project" / ".git" / "hooks"
+    hooks.mkdir(parents=True)
+    (hooks / "pre-commit").write_text("evil")
+    (hooks / "pre-commit").chmod(0o755)
+    (hooks.parent / "HEAD").write_text("ref: refs/heads/main")
+    (lab.home(0) / "project" / "a").write_text("x")
+    for target in (".", "elsewhere"):
+        found = devctl("cp", "lab:project", target)
+        said = "left out: 2 files of git (`.git`), which could run programs here; pack it"
+        assert (found.code, found.stderr) == (0, f"{said} into a tar there, and copy that\n")
+    assert tree(here) == {"project/a": b"x", "elsewhere/a": b"x"}
+    for source, target in (("project/.git", "."), ("project/a", ".git"), ("project", "git~1")):
+        found = devctl("cp", f"lab:{source}", target)
+        assert found.code == 2
+        assert "would be a part of a git repository here" in found.stderr
+    assert sorted(tree(here)) == ["elsewhere/a", "project/a"]
+
+
 @pytest.mark.parametrize(
     ("source", "target", "code", "said"),
     [

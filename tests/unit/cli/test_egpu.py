@@ -20,14 +20,16 @@ from devctl.client.events import Event
 from devctl.client.jobs.job import Job
 from devctl.kube.cluster import Cluster
 from unit.cli.egpu_program import egpu
-from unit.client.fake_cluster import NOW, FakeApi, ago, event
+from unit.client.fake_cluster import NOW, FakeApi, Thing, ago, event
 from unit.client.job_things import CLAIMS, JOBS, KEY, PODS, claim, job, suspended, user
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from syrupy.assertion import SnapshotAssertion
 
+    from unit.cli.conftest import Tty
     from unit.cli.egpu_program import Egpu
 
 __all__ = ["egpu"]
@@ -116,6 +118,42 @@ def test_lists(output: str, api: FakeApi, egpu: Egpu, snapshot: SnapshotAssertio
     assert egpu("list", "-o", output).stdout == snapshot
 
 
+def newer() -> Thing:
+    """A job as a newer release could have it."""
+    thing = job("my-job", "Checkpointing", reason="LowCarbon", message="until it is windy")
+    thing["status"] |= {"startedAt": "some day", "finishedAt": "never", "conditions": [{"odd": 1}]}
+    thing["spec"] |= {"resources": {"gpu": "half"}, "colour": "green"}
+    return thing
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("list -o wide", "Checkpointing"),
+        ("list -o yaml", "colour: green"),
+        ("get my-job", "Phase:        Checkpointing (LowCarbon)\n"),
+        ("get my-job -o json", '"Checkpointing"'),
+    ],
+)
+def test_what_a_newer_release_says_is_shown_as_it_is(
+    line: str, said: str, api: FakeApi, egpu: Egpu
+) -> None:
+    api.add(JOBS, newer())
+    api.add("events", {**event("EphemeralAccelerationJob/my-job"), "type": "Delightful"})
+    found = egpu(*line.split())
+    assert (found.code, found.stderr) == (0, "")
+    assert said in found.stdout
+
+
+def test_a_phase_of_a_newer_release_ends_no_wait(api: FakeApi, egpu: Egpu) -> None:
+    api.add(JOBS, newer())
+    ended = job("my-job", "Succeeded")["status"]
+    api.then.append(lambda: api.things[KEY].update(status=ended))
+    found = egpu("watch", "my-job")
+    assert (found.code, found.stdout) == (0, "ephemeralaccelerationjob/my-job succeeded\n")
+    assert "my-job: Checkpointing (LowCarbon): until it is windy" in found.stderr
+
+
 def test_an_empty_list_says_what_to_do(egpu: Egpu) -> None:
     found = egpu("list", "-n", "team")
     assert (found.code, found.stdout) == (0, "")
@@ -196,6 +234,16 @@ def test_logs(api: FakeApi, egpu: Egpu) -> None:
     assert egpu("logs", "my-job").stdout == "one\ntwo\n"
 
 
+def test_logs_on_a_terminal(api: FakeApi, egpu: Egpu, tty: Callable[[], Tty]) -> None:
+    said = "\x1b[32mgreen\x1b[m\x1b]52;c;bHMK\x07\x1b[2J\n"
+    api.add(JOBS, job("my-job", "Running"))
+    api.add(PODS, user("ephemeralaccelerationjob-my-job") | {"log": said})
+    assert egpu("logs", "my-job").stdout == said
+    screen = tty()
+    egpu("logs", "my-job")
+    assert screen.written() == b"\x1b[32mgreen\x1b[m\n"
+
+
 def test_delete_keeps_the_volume_and_says_until_when(api: FakeApi, egpu: Egpu) -> None:
     api.add(JOBS, job("my-job", "Running"))
     api.add(CLAIMS, claim())
@@ -232,6 +280,18 @@ def test_delete_leaves_a_foreign_volume_alone(api: FakeApi, egpu: Egpu) -> None:
     assert found.code == 1
     assert "was not made for job `my-job` and is left alone" in found.stderr
     assert (api.names(JOBS), api.names(CLAIMS)) == (["my-job"], ["artifacts-my-job"])
+
+
+def test_cleanup_goes_on_after_a_volume_that_is_another_persons(api: FakeApi, egpu: Egpu) -> None:
+    past = ago(hours=3)
+    for name in ("one", "two"):
+        api.add(CLAIMS, claim(name, finished_at=past))
+    api.refusals["DELETE", CLAIMS] = (403, "it belongs to `alice`")
+    found = egpu("cleanup")
+    assert (found.code, found.stdout) == (0, "")
+    for name in ("one", "two"):
+        assert f"artifacts-{name} is kept: " in found.stderr
+    assert found.stderr.count("it belongs to `alice`") == 2
 
 
 def test_cleanup(api: FakeApi, egpu: Egpu) -> None:

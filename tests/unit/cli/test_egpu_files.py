@@ -175,6 +175,18 @@ def test_artifacts(
     assert api.names(PODS) == []
 
 
+def test_no_git_repository_is_fetched(
+    api: FakeApi, egpu: Egpu, there: Path, tmp_path: Path
+) -> None:
+    api.add(CLAIMS, claim())
+    (there / ".git" / "hooks").mkdir(parents=True)
+    (there / ".git" / "hooks" / "post-checkout").write_text("evil")
+    (there / "output.json").write_text("{}")
+    found = egpu("artifacts", "my-job", "--to", str(tmp_path))
+    assert (found.code, found.stderr[:35]) == (0, "left out: 1 file of git (`.git`), w")
+    assert not (tmp_path / ".git").exists()
+
+
 def test_debug_off_a_terminal_stays_until_it_is_ended(
     api: FakeApi, egpu: Egpu, there: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

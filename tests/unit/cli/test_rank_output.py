@@ -16,25 +16,7 @@ from devctl.client.runs.tail import Tail
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from unit.cli.conftest import Terminal
-
-TORCHRUN = b"""
-============================================================
-./train.py FAILED
-------------------------------------------------------------
-Failures:
-  <NO_OTHER_FAILURES>
-------------------------------------------------------------
-Root Cause (first observed failure):
-[0]:
-  time      : 2026-01-02_12:00:00
-  host      : lab-1.lab.dev-alice.svc
-  rank      : 1 (local_rank: 0)
-  exitcode  : %d (pid: 77)
-  error_file: <N/A>
-  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html
-============================================================
-"""
+    from unit.cli.conftest import Terminal, Tty
 
 
 def shown(ranks: list[int], pieces: list[tuple[int, bytes]]) -> bytes:
@@ -65,6 +47,29 @@ def test_a_progress_bar_is_a_line_for_each_of_its_states() -> None:
 
 def test_a_single_rank_is_passed_on() -> None:
     assert shown([0], [(0, b"\r10%"), (0, b"\xff\x00")]) == b"\r10%\xff\x00"
+
+
+def test_on_a_terminal_it_is_what_that_may_get(tty: Callable[[], Tty]) -> None:
+    screen = tty()
+    said = b"\x1b]52;c;bHMK\x07\x1b[31mred\x1b[2J\r 10%"
+    output = RankOutput([0])
+    for piece in (said[:3], said[3:], b"\n"):
+        output.add(0, piece)
+    output.end(0)
+    assert screen.written() == b"\x1b[31mred\r 10%\n\x1b[0m"
+
+
+def test_on_a_terminal_a_colour_is_that_of_its_line(
+    tty: Callable[[], Tty], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    screen = tty()
+    output = RankOutput([0, 1])
+    output.add(0, b"\x1b[31mred\x1b]0;x")
+    output.add(1, b"plain\n")
+    output.add(0, b"\x07\nnext\x1b")
+    output.end_all()
+    assert screen.written() == b"[1] plain\n[0] \x1b[31mred\x1b[0m\n[0] next\n"
 
 
 def test_numbers_are_in_columns() -> None:
@@ -104,18 +109,10 @@ def test_ranks_have_colours_on_a_terminal(
     assert (b"\x1b[" in shown([0, 1], [(0, b"a\n")])) is (not no_color)
 
 
-@pytest.mark.parametrize(("own", "code"), [(3, 3), (-9, 137), (1, 1)])
-def test_the_code_behind_torchruns_is_found(own: int, code: int) -> None:
+def test_the_last_lines_are_kept_and_no_more() -> None:
     tail = Tail()
-    tail.add(b"x" * 100_000 + b"\n" + TORCHRUN % own)
-    assert tail.own_code(1) == code
-    assert tail.own_code(143) == 143
-    assert tail.lines()[-1] == b"=" * 60
-    assert len(tail.lines()) <= 20
-
-
-def test_a_code_that_nobody_explains_stays() -> None:
+    tail.add(b"x" * 100_000 + b"\n" + b"".join(b"%d\n" % number for number in range(30)))
+    assert tail.lines() == [b"%d" % number for number in range(10, 30)]
     tail = Tail()
     tail.add(b"exitcode  : 7 (pid: 5)\n\xff")
-    assert tail.own_code(1) == 1
     assert tail.lines() == [b"exitcode  : 7 (pid: 5)", b"\xff"]

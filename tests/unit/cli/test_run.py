@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import os
 import signal
+import subprocess
 import threading
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from devctl.cli import run
-from devctl.cli.run import marked
-from devctl.client.runs import script
-from devctl.errors import NotFoundError, UsageError
-from unit.client.objects import SERVERS, server
+from devctl.client.runs import command
+from unit.client.objects import PODS, SERVERS, pod, server
 from unit.client.pods import pods
-from unit.client.run_things import Ranks, ranks
+from unit.client.run_things import Ranks, ranks, running
 from unit.devserver_files.conftest import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from unit.cli.conftest import Devctl
+    from unit.cli.conftest import Devctl, Outcome
     from unit.client.fake_cluster import FakeApi
 
 SAYS = """
@@ -84,8 +81,125 @@ def test_a_folder_is_sent_and_its_script_run_on_every_rank(
     assert again.stderr.startswith("lab-0:/home/dev/project: nothing has changed\n")
 
 
-def test_examples() -> None:
-    assert doctest.testmod(run).failed == 0
+def git(folder: Path, *words: str) -> None:
+    own = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+    subprocess.run(["git", *own, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A project of several folders, whose script needs a package, a module and a file."""
+    root = tmp_path / "here" / "vision"
+    files = {
+        "pyproject.toml": "",
+        "src/vision/__init__.py": "",
+        "src/vision/model.py": "NAME = 'small'\n",
+        "src/vision/train.py": "import sys\nfrom vision.model import NAME\n"
+        "print(NAME, *sys.argv[1:])\n",
+        "tools/shared.py": "WORD = 'found'\n",
+        "scripts/train.py": "import sys, vision.model, tools.shared\n"
+        "print(vision.model.NAME, tools.shared.WORD, open('config.txt').read(), *sys.argv[1:])\n",
+        "config.txt": "lr=1",
+        ".gitignore": "data/\n",
+        "data/big": "",
+        "Makefile": "train:\n\t@echo made $(WHAT)\n",
+    }
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    git(root, "init", "-q")
+    return root
+
+
+def both(found: Outcome, line: str) -> bool:
+    """Whether both ranks have printed a line, and no more."""
+    return sorted(found.stdout.splitlines()) == [f"[0] {line}", f"[1] {line}"]
+
+
+def test_a_repository_goes_along_and_is_the_working_directory(
+    lab: Ranks, repository: Path, devctl: Devctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository / "scripts")
+    found = devctl("run", "lab", "train.py", "--lr", "1")
+    assert both(found, "small found lr=1 --lr 1"), found
+    sent = {file.name for file in (lab.home(1) / "vision").iterdir()}
+    assert sent == {
+        "pyproject.toml",
+        "src",
+        "scripts",
+        "tools",
+        "config.txt",
+        ".gitignore",
+        "Makefile",
+    }
+    name = found.stderr.splitlines()[-1].split()[0]
+    assert name.startswith("train-")
+    monkeypatch.chdir(repository.parent)
+    found = devctl("run", "--workdir", "vision", "lab", "-m", "vision.train", "-m", "-d")
+    assert both(found, "small -m -d"), found
+    monkeypatch.chdir(repository / "src" / "vision")
+    found = devctl("run", "lab", "--", "make", "train", "WHAT=it")
+    assert both(found, "made it"), found
+    assert not [call for call in lab.calls if call[1] == "begin" and "make" in call]
+
+
+def test_variables_reach_the_run_and_nothing_else(
+    lab: Ranks, project: Path, devctl: Devctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", "sesame")
+    (project / "train.py").write_text("import os\nprint(*(os.environ[n] for n in ['A', 'TOKEN']))")
+    file = project / ".env"
+    file.write_text("A='open it'\n")
+    line = ("--env-file", str(file), "--secret", "TOKEN", "lab", str(project / "train.py"))
+    found = devctl("-vv", "run", *line)
+    assert both(found, "open it sesame"), found
+    listed = devctl("logs", "lab", "--list", "-o", "json").stdout
+    words = [str(call) for call in lab.calls]
+    for told in (found.stderr, listed, *words):
+        assert "sesame" not in told
+        assert "open it" not in told
+    assert devctl("run", "--env", "A", *line[2:]).code == 2
+
+
+def test_a_server_of_an_older_release_is_told_from_a_wrong_variable(
+    lab: Ranks, project: Path, devctl: Devctl
+) -> None:
+    lab.changes = {"start:* | begin:* |": "start:* |"}
+    found = devctl("run", "--env", "A=b", "lab", str(project / "train.py"))
+    assert found.code == 2
+    assert "an older release has started needs `devctl stop lab`" in found.stderr
+    assert devctl("run", "lab", str(project / "train.py")).code == 0
+
+
+def test_what_is_on_the_server_is_run_there(
+    lab: Ranks, repository: Path, devctl: Devctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository)
+    lines = [
+        ("--workdir", "vision/src", "lab", "vision/src/vision/train.py", "x"),
+        ("--workdir", "~/vision/src", "lab", "-m", "vision.train", "x"),
+    ]
+    for line in lines:
+        # Here such a path is this machine's.
+        assert devctl("run", "--no-sync", *line).code == 3
+    started = [call[3:] for call in lab.calls if call[1] == "start"]
+    torchrun = list(command.TORCHRUN)
+    assert started == [
+        ["/home/dev/vision/src", *torchrun, "./vision/train.py", "x"],
+        ["/home/dev/vision/src", *torchrun, "-m", "vision.train", "x"],
+    ]
+
+
+def test_nothing_is_sent_while_a_run_is_active(lab: Ranks, project: Path, devctl: Devctl) -> None:
+    (project / "train.py").write_text(SLEEPS)
+    name = devctl("run", "-d", "lab", str(project / "train.py")).stdout.strip()
+    (project / "train.py").write_text(SAYS)
+    found = devctl("run", "--overwrite", "lab", str(project / "train.py"))
+    assert found.code == 1
+    said = f"error: run `{name}` is active on `lab`, which takes one at a time; nothing was sent"
+    assert found.stderr.splitlines()[0] == said
+    for rank in (0, 1):
+        assert (lab.home(rank) / "project/train.py").read_text() == SLEEPS
 
 
 def test_one_rank_is_passed_on_as_it_is(
@@ -203,6 +317,49 @@ def test_a_detached_run_is_followed_attached_to_and_stopped(
     assert devctl("attach", "lab").code == 3
 
 
+def test_survivors_are_shown_and_ended_and_who_is_away_is_told(
+    api: FakeApi, lab: Ranks, project: Path, devctl: Devctl
+) -> None:
+    (project / "train.py").write_text(SLEEPS)
+    name = devctl("run", "-d", "lab", str(project / "train.py")).stdout.strip()
+    eventually(lambda: begun(lab))
+    gone = running("lab-1")
+    gone["status"]["containerStatuses"][0]["state"] = {"terminated": {"exitCode": 137}}
+    api.add(PODS, gone)
+    away = "rank 1 is not there: replica 1 of server `lab` does not run"
+
+    for line in ("logs lab", "logs lab --tail 1"):
+        found = devctl(*line.split())
+        assert (found.code, found.stdout) == (0, "[0] begun\n")
+        assert found.stderr.startswith(away)
+    assert devctl("logs", "lab", "--list").stderr.startswith(away)
+    assert devctl("logs", "lab", "--replica", "0").stderr == ""
+    found = devctl("logs", "lab", "--replica", "1")
+    assert (found.code, found.stderr[7 : 7 + len(away)]) == (1, away)
+
+    calls = len(lab.calls)
+    interrupt_when(lambda: "follow" in [call[1] for call in lab.calls[calls:]])
+    found = devctl("attach", "lab")
+    assert found.code == 130
+    assert found.stderr.startswith(away)
+    assert f"{name} runs on 1 of 2 ranks; Ctrl-C ends it" in found.stderr
+    found = devctl("stop-run", "lab", name)
+    assert found.stderr.startswith(away)
+    assert devctl("run", "lab", str(project / "train.py")).code == 1
+
+
+def test_how_a_rank_ended_that_is_away_is_not_made_up(
+    api: FakeApi, lab: Ranks, project: Path, devctl: Devctl
+) -> None:
+    name = devctl("run", "-d", "lab", str(project / "train.py")).stdout.strip()
+    assert devctl("attach", "lab", name).code == 0
+    api.add(PODS, pod("lab-1", phase="Pending"))
+    found = devctl("attach", "lab", name)
+    assert found.code == 1
+    assert f"error: how {name} ended on rank 1 is not known: it is not there" in found.stderr
+    assert lab.count == 2
+
+
 def test_stop_run(lab: Ranks, project: Path, devctl: Devctl) -> None:
     (project / "train.py").write_text(SLEEPS)
     name = devctl("run", "-d", "lab", str(project / "train.py")).stdout.strip()
@@ -238,6 +395,11 @@ def test_logs(project: Path, devctl: Devctl) -> None:
         ("run lab no/such.py", 3, "there is no file `no/such.py` here"),
         ("run nobody train.py", 3, "there is no"),
         ("run halted train.py", 1, "server `halted` is stopped"),
+        ("run lab", 2, "there is nothing to run"),
+        ("run lab --", 2, "there is nothing to run"),
+        ("run lab -m no-module", 2, "`no-module` is not the name of a module"),
+        ("run --workdir no/such lab train.py", 3, "there is no folder `no/such` here"),
+        ("run --workdir data lab train.py", 2, "is not in"),
         ("run lab .", 2, "`.` is a folder"),
         ("run --no-sync lab no/such.py", 3, "there is no folder"),
         ("run --no-sync lab /", 2, "names no script"),
@@ -274,49 +436,3 @@ def test_an_empty_list_says_what_to_do(lab: Ranks, devctl: Devctl) -> None:
     assert (found.code, found.stdout) == (0, "")
     assert found.stderr == "no runs on `lab`; start one with `devctl run lab SCRIPT`\n"
     assert lab.count == 2
-
-
-@pytest.mark.parametrize("folder", ["/", "~", ".config"])
-def test_a_folder_that_is_no_project_is_refused(
-    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".config").mkdir()
-    for file in (tmp_path / "train.py", tmp_path / ".config/train.py"):
-        file.touch()
-    if folder == "/":
-        with pytest.raises((UsageError, NotFoundError)):
-            script.local_script("/train.py")
-        return
-    with pytest.raises(UsageError, match=r"project|over one of the home's own"):
-        script.local_script(f"{folder}/train.py")
-
-
-@pytest.mark.parametrize(
-    ("line", "ours"),
-    [
-        ("lab train.py -d", "lab train.py -- -d"),
-        ("-d lab -n team train.py -n 3", "-d lab -n team train.py -- -n 3"),
-        ("-nteam lab train.py --help", "-nteam lab train.py -- --help"),
-        ("lab --help", "lab --help"),
-        ("lab -n", "lab -n"),
-        ("-- lab -d", "-- lab -d"),
-        ("lab - -d", "lab - -- -d"),
-    ],
-)
-def test_options_behind_the_script_are_its_own(line: str, ours: str) -> None:
-    assert marked(line.split(), {"-n", "--namespace"}) == ours.split()
-
-
-@pytest.mark.parametrize(
-    ("name", "distributed", "argv"),
-    [
-        ("train.py", False, ["python", "-u", "./train.py", "-x"]),
-        ("-go.sh", False, ["./-go.sh", "-x"]),
-        ("train.py", True, [*script.TORCHRUN, "./train.py", "-x"]),
-        ("go.sh", True, [*script.TORCHRUN, "--no-python", "./go.sh", "-x"]),
-    ],
-)
-def test_a_script_is_run_as_what_it_is(name: str, distributed: bool, argv: list[str]) -> None:  # noqa: FBT001
-    assert script.Script(name, ".").argv(["-x"], distributed=distributed) == argv

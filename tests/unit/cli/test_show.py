@@ -29,9 +29,102 @@ if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
 
     from unit.cli.conftest import Devctl
-    from unit.client.fake_cluster import FakeApi
+    from unit.client.fake_cluster import FakeApi, Thing
 
 MESSAGE = "no node has enough free `nvidia.com/gpu`; wait until others stop\n\x1b[31m"
+
+
+EVIL = "\x1b]52;c;bHMK\x07\x9b2J\n\x1b[31m"
+"""Writes the clipboard and wipes the screen."""
+LOOKS = [
+    "list -o wide",
+    "list -o json",
+    "list -o yaml",
+    "status",
+    "status evil",
+    "describe evil",
+    "describe evil -o json",
+    "describe evil -o yaml",
+    "events",
+    "events -o json",
+    "events -o yaml",
+    "exec evil -- true",
+    "start evil --wait --timeout 1s",
+]
+
+
+@pytest.mark.parametrize("line", LOOKS)
+def test_no_word_of_a_status_or_an_event_reaches_the_terminal_raw(
+    line: str, api: FakeApi, devctl: Devctl
+) -> None:
+    thing = server("evil", "Failed", reason=EVIL, message=EVIL, spec={"owner": EVIL, "image": EVIL})
+    thing["status"] |= {"phase": EVIL, "startedAt": EVIL}
+    thing["status"]["conditions"][0]["type"] = "Ready"
+    api.add(SERVERS, thing)
+    api.add(EVENTS, event("DevServer/evil", EVIL, EVIL))
+    found = devctl(*line.split())
+    shown = (found.stdout + found.stderr).replace("\n", "")
+    assert shown.isprintable()
+    assert "52;c;bHMK" in shown
+    assert "ValueError" not in shown
+    # Documents say the same as before, in the words of their own rules.
+    if line == "describe evil -o json":
+        assert json.loads(found.stdout)["status"]["phase"] == EVIL
+    if line == "describe evil -o yaml":
+        assert yaml.safe_load(found.stdout)["status"]["phase"] == EVIL
+
+
+def newer() -> Thing:
+    """A server as a newer release could have it: words, fields and a layout that are new."""
+    thing = server(
+        "new", "Hibernating", replicas=2, reason="LowCarbon", message="until it is windy"
+    )
+    thing["spec"] |= {"distributed": {"elastic": {"min": 1}}, "colour": "green"}
+    thing["status"] |= {"startedAt": "some day", "mood": {"good": True}, "readyReplicas": "few"}
+    thing["status"]["replicaStatuses"][0] |= {"phase": "Dreaming", "dream": "sheep"}
+    thing["status"]["replicaStatuses"][1] = {"phase": "Waking"}
+    thing["status"]["conditions"] += [{"kind": "Odd"}, {"type": "Windy", "status": "Maybe"}]
+    return thing
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("list", "Hibernating  LowCarbon"),
+        ("list -o json", '"mood"'),
+        ("list -o yaml", "colour: green"),
+        ("list -o name", "devserver/new\ndevserver/old"),
+        ("status", "until it is windy"),
+        ("status new -o yaml", "phase: Dreaming"),
+        ("describe new", "Phase:        Hibernating (LowCarbon)\n"),
+        ("describe new", "new-0  Dreaming  LowCarbon"),
+        ("describe new -o json", '"dream": "sheep"'),
+        ("events", "SleptWell"),
+    ],
+)
+def test_what_a_newer_release_says_is_shown_as_it_is(
+    line: str, said: str, api: FakeApi, devctl: Devctl
+) -> None:
+    api.add(SERVERS, newer(), server("old"))
+    happened = event("ServerMood/new", "SleptWell", "it slept")
+    happened["type"] = "Delightful"
+    api.add(EVENTS, happened, event("DevServer/new") | {"series": {"count": "often"}})
+    found = devctl(*line.split())
+    assert (found.code, found.stderr) == (0, "")
+    assert said in found.stdout
+
+
+def test_one_server_of_a_newer_release_ends_no_wait(api: FakeApi, devctl: Devctl) -> None:
+    api.add(SERVERS, newer())
+
+    def wakes() -> None:
+        api.add(SERVERS, server("new", "Running") | {"spec": newer()["spec"]})
+
+    api.then.append(wakes)
+    found = devctl("start", "new", "--wait", "--timeout", "1m")
+    assert found.code == 0
+    assert "new: Hibernating (LowCarbon): until it is windy" in found.stderr
+    assert "`new` is ready" in found.stderr
 
 
 @pytest.fixture

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from devctl.cli import confirm
 from devctl.client.files import files as client_files
 from devctl.errors import DevctlError
 from unit.cli.file_things import lab
+from unit.client.objects import CLAIMS, PODS, home
 from unit.client.pods import tree
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from unit.cli.conftest import Devctl
     from unit.cli.file_things import Homes
+    from unit.client.fake_cluster import FakeApi
 
 __all__ = ["lab"]
 
@@ -72,6 +75,96 @@ def test_a_folder_comes_back(devctl: Devctl, lab: Homes, tmp_path: Path) -> None
     assert "left out: `out`: this link leads out of the folder" in found.stderr
     assert found.stdout == f"{target}: 1 file, 5 B brought\n"
     assert tree(target) == {"model": b"model"}
+
+
+def test_no_git_repository_comes_back(devctl: Devctl, lab: Homes, project: Path) -> None:
+    there = lab.home(0) / "project"
+    (there / ".git" / "hooks").mkdir(parents=True)
+    (there / ".git" / "hooks" / "post-checkout").write_text("evil")
+    found = devctl("sync", "lab", str(project), "--from")
+    assert found.code == 0
+    assert found.stderr.startswith("left out: 1 file of git (`.git`), which could run")
+    assert not (project / ".git").exists()
+
+
+def brought(devctl: Devctl, lab: Homes, folder: Path, count: int) -> Path:
+    """A folder of a home with so many files, which have been brought here."""
+    there = lab.home(0) / "runs"
+    there.mkdir()
+    for number in range(count):
+        (there / f"{number:02}").write_text("x")
+    assert devctl("sync", "lab", str(folder), "runs", "--from").code == 0
+    return there
+
+
+def on_claim(api: FakeApi, uid: str) -> None:
+    """Have the pod lab-0 its home on a claim."""
+    spec = api.get(PODS, "lab-0")["spec"]
+    claim = {"name": "home", "persistentVolumeClaim": {"claimName": "home-lab-0"}}
+    mounts = [{"name": "home", "mountPath": "/home/dev"}, {"name": "other", "mountPath": "/"}]
+    spec |= {"containers": [{"name": "server", "volumeMounts": mounts}], "volumes": [claim]}
+    found = home("lab", 0)
+    found["metadata"]["uid"] = uid
+    api.add(CLAIMS, found)
+
+
+def test_a_home_that_was_made_again_takes_nothing_away(
+    api: FakeApi, devctl: Devctl, lab: Homes, tmp_path: Path
+) -> None:
+    folder, back = tmp_path / "runs", ("--from", "--delete", "--confirm")
+    on_claim(api, "uid-first")
+    there = brought(devctl, lab, folder, 3)
+    (there / "00").unlink()
+    # The pod is another one after each start; the volume is the same.
+    api.get(PODS, "lab-0")["metadata"]["uid"] = "uid-later"
+    assert "1 deleted" in devctl("sync", "lab", str(folder), "runs", *back).stdout
+    for file in there.iterdir():
+        file.unlink()
+    on_claim(api, "uid-second")
+    found = devctl("sync", "lab", str(folder), "runs", *back)
+    assert (found.code, found.stdout) == (0, f"{folder}: nothing has changed\n")
+    assert sorted(tree(folder)) == ["01", "02"]
+
+
+def test_many_files_here_go_only_with_a_word(devctl: Devctl, lab: Homes, tmp_path: Path) -> None:
+    folder, back = tmp_path / "runs", ("runs", "--from", "--delete")
+    there = brought(devctl, lab, folder, 30)
+    for number in range(25):
+        (there / f"{number:02}").unlink()
+    (there / "new").write_text("x")
+    shown = devctl("sync", "lab", str(folder), *back, "--dry-run").stderr.splitlines()
+    assert shown == [*(f"  - {number:02}" for number in range(25)), "  … and 1 more"]
+    found = devctl("sync", "lab", str(folder), *back)
+    assert found.code == 2
+    assert found.stderr.startswith("error: 25 files here would be deleted: `00`, `01`, `02`")
+    assert "repeat it with --confirm" in found.stderr
+    assert len(tree(folder)) == 30
+    assert devctl("sync", "lab", str(folder), *back, "--confirm").code == 0
+    assert sorted(tree(folder)) == ["25", "26", "27", "28", "29", "new"]
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_all_files_here_go_only_with_a_word(
+    answer: str, devctl: Devctl, lab: Homes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "runs"
+    there = brought(devctl, lab, folder, 2)
+    for file in there.iterdir():
+        file.unlink()
+    monkeypatch.setattr(confirm, "_somebody_is_here", lambda: True)
+    found = devctl("sync", "lab", str(folder), "runs", "--from", "--delete", typed=f"{answer}\n")
+    assert "  - 00\n  - 01\nDelete these 2 files here" in found.stderr
+    assert found.code == (0 if answer == "y" else 2)
+    assert len(tree(folder)) == (0 if answer == "y" else 2)
+
+
+def test_few_files_here_go_as_asked(devctl: Devctl, lab: Homes, tmp_path: Path) -> None:
+    folder = tmp_path / "runs"
+    there = brought(devctl, lab, folder, 11)
+    for number in range(10):
+        (there / f"{number:02}").unlink()
+    assert devctl("sync", "lab", str(folder), "runs", "--from", "--delete").code == 0
+    assert sorted(tree(folder)) == ["10"]
 
 
 def test_files_that_were_changed_on_both_sides(devctl: Devctl, lab: Homes, project: Path) -> None:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from devctl.cli import tables, times
 from devctl.cli.layout import lines_of
-from devctl.cli.tables import Column, print_document, print_items, printable, span, table, until
+from devctl.cli.tables import Column, print_document, print_items, span, table, until
+from devctl.text import one_line
 from unit.client.objects import NOW
 
 
@@ -84,7 +85,7 @@ def test_lines_fit_and_nothing_in_them_moves_the_cursor(
     rows = [(name[:4], more, most) for name, more, most in rows]
     lines = table(["NAME", "MORE", "MOST"], rows, width)
     assert len(lines) >= len(rows) + 1
-    longest_name = max((len(printable(name)) for name, *_ in rows), default=0)
+    longest_name = max((len(one_line(name)) for name, *_ in rows), default=0)
     assert all(len(line) <= max(width, longest_name + 16) for line in lines)
     assert all(line.isprintable() for line in lines)
 
@@ -134,10 +135,10 @@ def test_who_has_set_which_field_is_nobodys_concern(capsys: pytest.CaptureFixtur
 
 
 @given(TEXT)
-def test_printable_is_one_line_and_text_that_is_stays_as_it_is(text: str) -> None:
-    assert printable(text).isprintable()
+def test_it_is_one_line_and_text_that_is_stays_as_it_is(text: str) -> None:
+    assert one_line(text).isprintable()
     if text.isprintable():
-        assert printable(text) == text
+        assert one_line(text) == text
 
 
 @given(st.timedeltas(timedelta(0), timedelta(days=9999)))

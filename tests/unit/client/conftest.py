@@ -8,11 +8,15 @@ import pytest
 
 from unit.client.fake_cluster import FakeApi
 from unit.client.job_things import volume
+from unit.client.run_things import ranks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from devctl.client.client import Client
+    from devctl.client.runs.runs import Runs
+    from unit.client.run_things import Ranks
 
 
 @pytest.fixture
@@ -44,3 +48,17 @@ def client(api: FakeApi) -> Client:
     from devctl.client.client import Client  # noqa: PLC0415 - tests of other parts need none
 
     return Client(api.cluster())
+
+
+@pytest.fixture
+def lab(api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ranks]:
+    """A server of two ranks that are folders of this machine."""
+    made = ranks(api, tmp_path, monkeypatch)
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def runs(client: Client) -> Runs:
+    """The SDK's runs."""
+    return client.runs

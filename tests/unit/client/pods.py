@@ -141,9 +141,9 @@ def pods(monkeypatch: pytest.MonkeyPatch, above: Path, **env: str) -> None:
 
 
 def place(path: str = "/home/dev/p", pod: str = "lab-0") -> Place:
-    """A place in such a pod."""
+    """A place in such a pod, on a volume of its own."""
     cluster: Any = Cluster()
-    return Place(cluster, NAMESPACE, pod, path)
+    return Place(cluster, NAMESPACE, pod, path, f"uid-{pod}")
 
 
 def tree(root: Path) -> dict[str, bytes]:

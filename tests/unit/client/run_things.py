@@ -9,7 +9,9 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from devctl.client.runs import follow, place, rank, runs, script, watch
+from devctl.client.runs import command, follow, place, rank, runs, watch
+from devctl.client.runs.events import Printed
+from devctl.client.runs.outcome import Outcome
 from devctl.kube.exec_stream import STDERR, STDOUT, ConnectionLostError
 from unit.client.objects import PODS, SERVERS, Thing, pod, server
 from unit.devserver_files.conftest import make_container
@@ -20,8 +22,16 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from devctl.client.runs.events import Event
+    from devctl.client.runs.follow import Following
+    from devctl.client.runs.record import Run
+    from devctl.client.runs.runs import Runs
     from unit.client.fake_cluster import FakeApi
     from unit.devserver_files.conftest import Container
+
+# Prints a word with its rank, and does what a rank is told to.
+EACH = 'echo "begun $NODE_RANK"; case $NODE_RANK in 0) {0} ;; *) {1} ;; esac'
+SLEEP = "exec sleep 60"
 
 
 class Stream:
@@ -70,6 +80,15 @@ class Stream:
                 continue
             yield piece
 
+    def write(self, data: bytes) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def close_stdin(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+
     def close(self) -> None:
         """Hang up: the program's input ends, and whoever reads is told."""
         self.lost.set()
@@ -97,6 +116,10 @@ class Ranks:
         """Pods that cannot be reached."""
         self.arrives: Callable[[bytes], bytes] | None = None
         """What arrives of an output that was printed; else all of it."""
+        self.variables: dict[str, str] = {}
+        """Variables of the server's."""
+        self.changes: dict[str, str] = {}
+        """Texts of the program that are replaced."""
         self.count = count
         api.add(SERVERS, server("lab", replicas=count))
         for ordinal in range(count):
@@ -119,8 +142,8 @@ class Ranks:
         container = self.containers[pod]
         # The person's own `os.environ` is not the server's.
         env = {"PATH": os.environ["PATH"], "WORLD_SIZE": str(self.count)}
-        env |= {"NODE_RANK": pod.rpartition("-")[2]}
-        script = container.script("run", {"limit=100 ": "limit=6 "})
+        env |= {"NODE_RANK": pod.rpartition("-")[2]} | self.variables
+        script = container.script("run", {"limit=100 ": "limit=6 "} | self.changes)
         words = [str(container.root / "sh"), str(script), *argv[2:]]
         stream = Stream(words, env, self.arrives if argv[2] in {"follow", "output"} else None)
         self.streams.append(stream)
@@ -177,5 +200,27 @@ def ranks(api: FakeApi, root: Path, monkeypatch: pytest.MonkeyPatch, count: int 
     monkeypatch.setattr(place, "open_exec", made.open_exec)
     torchrun = root / "torchrun-here"
     torchrun.write_text('[ "$1" = --no-python ] && shift || set -- python3 -u "$@"\nexec "$@"\n')
-    monkeypatch.setattr(script, "TORCHRUN", ("/bin/sh", str(torchrun)))
+    monkeypatch.setattr(command, "TORCHRUN", ("/bin/sh", str(torchrun)))
     return made
+
+
+def start(runs: Runs, first: str = "exit 0", other: str | None = None) -> Run:
+    """A run whose first rank does this and whose others do that; else all the same."""
+    line = EACH.format(first, first if other is None else other)
+    return runs.start(runs.place("lab"), ["sh", "-c", line])
+
+
+def seen(
+    run: Run, events: Following, meanwhile: Callable[[Event], object] = lambda _event: None
+) -> tuple[dict[int, bytes], Outcome, list[Event]]:
+    """What each rank has printed, how the run has ended, and everything that was told."""
+    outcome, told = Outcome(run.place, run.name), []
+    printed: dict[int, bytes] = {}
+    with events:
+        for event in events:
+            told.append(event)
+            outcome.tell(event)
+            if isinstance(event, Printed):
+                printed[event.rank] = printed.get(event.rank, b"") + event.data
+            meanwhile(event)
+    return printed, outcome, told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devctl.api.ephemeral_acceleration_job import Phase
+from devctl.api.ephemeral_acceleration_job import OWNER, Phase
+from devctl.api.labels import owner_digest
 from devctl.client import waiting
 from devctl.client.jobs import following, manifest
 from devctl.client.jobs import jobs as module
@@ -27,7 +29,7 @@ from devctl.errors import (
     UsageError,
     WaitTimeoutError,
 )
-from unit.client.fake_cluster import NAMESPACE, NOW, FakeApi, Thing, ago, event
+from unit.client.fake_cluster import NAMESPACE, NOW, USER, FakeApi, Thing, ago, event
 from unit.client.job_things import CLAIMS, JOBS, KEY, LATER, PODS, claim, job, suspended, user
 
 if TYPE_CHECKING:
@@ -133,6 +135,15 @@ def test_a_job_that_has_begun_is_not_touched(
     assert api.things[KEY]["spec"] == thing["spec"]
 
 
+@pytest.mark.parametrize(("owner", "refused"), [(USER, False), ("bob", True)])
+def test_another_persons_job_that_waits_is_not_completed(
+    api: FakeApi, jobs: Jobs, owner: str, *, refused: bool
+) -> None:
+    api.add(JOBS, job("my-job", "Pending", spec={"suspend": True, "owner": owner}))
+    with pytest.raises(AlreadyExistsError, match="is `bob`'s") if refused else nullcontext():
+        assert not jobs.create("my-job").suspended
+
+
 def test_another_job_of_the_name_is_not_completed(api: FakeApi, jobs: Jobs) -> None:
     api.add(JOBS, suspended())
     seen = jobs.get("my-job")
@@ -226,6 +237,15 @@ def test_a_volume_that_is_somebody_elses_is_not_waited_for(api: FakeApi, jobs: J
         jobs.wait_claim("my-job", 60)
 
 
+def test_another_persons_volume_is_not_taken_for_the_jobs(api: FakeApi, jobs: Jobs) -> None:
+    api.add(JOBS, job("my-job", "Pending", spec={"suspend": True, "owner": "bob"}))
+    hers = claim(job_uid="earlier", owner_name="alice")
+    hers["metadata"]["labels"][OWNER] = owner_digest("alice")
+    api.add(CLAIMS, hers)
+    with pytest.raises(WaitTimeoutError, match="has no volume"):
+        jobs.wait_claim("my-job", 0.05)
+
+
 def test_output(api: FakeApi, jobs: Jobs) -> None:
     api.add(JOBS, job("my-job", "Running"))
     pod = user("ephemeralaccelerationjob-my-job") | {"log": "one\ntwo\n"}
@@ -315,6 +335,8 @@ PAST = ago(hours=2)
         (claim(), job("my-job", "Failed", artifactsExpireAt=ago(minutes=1)), [], Why.DUE),
         (claim(), job("my-job", "Failed", artifactsExpireAt=""), [], Why.UNKNOWN),
         (claim(), job("my-job", "Failed", artifactsExpireAt=ago(minutes=1)), ["a"], Why.IN_USE),
+        # Another person's job has the name by now.
+        (claim(finished_at=PAST), job(spec={"owner": "bob"}), [], Why.DUE),
         (claim(finished_at=PAST), None, [], Why.DUE),
         (claim(finished_at=ago(minutes=59)), None, [], Why.EARLY),
         (claim(finished_at=ago(minutes=60)), None, [], Why.DUE),
@@ -335,6 +357,8 @@ PAST = ago(hours=2)
     ],
 )
 def test_when_a_volume_goes(made: Thing, thing: Thing | None, pods: list[str], why: Why) -> None:
+    if thing:
+        thing["metadata"]["uid"] = "2"
     found = judge(Claim(made), Job(thing) if thing else None, pods, NOW)
     assert found.why is why
 

@@ -121,7 +121,7 @@ def test_one_that_fails_says_its_last_line(
     answers(monkeypatch, *[b""] * 1000)
     stream.says = [(STDERR, b"loading\nport 20000 is \x1b[1mtaken")]
     stream.code, stream.holds = 1, False
-    with pytest.raises(DevctlError, match=r"does not start: port 20000 is \[1mtaken"):
+    with pytest.raises(DevctlError, match=r"does not start: port 20000 is \\x1b\[1mtaken"):
         jupyter(api.cluster(), "lab").__enter__()
 
 

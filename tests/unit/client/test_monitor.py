@@ -11,7 +11,7 @@ import pytest
 
 from devctl.client.monitor import Monitor, judge
 from devctl.client.streams.execute import Executed
-from devctl.client.usage import Process, Usage
+from devctl.client.usage import COMMAND, Process, Usage
 from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
 from unit.client.objects import SERVERS, server
 
@@ -30,7 +30,7 @@ class Replicas:
     looks: dict[int, int] = field(default_factory=dict)
 
     def __call__(self, name: str, argv: Sequence[str], *, replica: int = 0) -> Executed:
-        assert list(argv) == ["sh", "/opt/devctl/usage"]
+        assert tuple(argv) == COMMAND
         self.asked.append((name, replica))
         fails = self.fails.get(replica)
         if isinstance(fails, Exception):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from devctl.client.files import pull, remote, scripts, sync
+from devctl.client.files.dotgit import Withheld
 from devctl.client.files.pull import pull as bring
 from devctl.client.files.record import Record
 from devctl.client.files.synced import Synced, SyncOptions
@@ -35,11 +36,11 @@ def here(tmp_path: Path) -> Path:
     return tmp_path / "here"
 
 
-def get(here: Path, **options: bool) -> Synced:
+def get(here: Path, **options: Any) -> Synced:
     return bring(place(PATH), here, SyncOptions(**options))
 
 
-def send(here: Path, **options: bool) -> Synced:
+def send(here: Path, **options: Any) -> Synced:
     how = SyncOptions(**options)
     record = Record.read(here, place(PATH))
     return sync.push(sync.plan(place(PATH), sync.choose(here, how), record, how), how)
@@ -122,7 +123,9 @@ def test_the_rules_here_say_what_belongs_to_it(here: Path, there: Path) -> None:
     (there / ".git" / "hooks" / "post-checkout").write_text("evil")
     (there / "deep" / ".GIT").mkdir()
     (there / "deep" / ".GIT" / "config").write_text("evil")
-    get(here)
+    (there / "venv" / "x" / ".git").mkdir(parents=True)
+    (there / "venv" / "x" / ".git" / "config").write_text("of what is ignored")
+    assert get(here).git == Withheld(2, (".git", "deep/.GIT"))
     assert sorted(tree(here)) == [".gitignore", "a", "deep/b"]
 
 

@@ -10,67 +10,26 @@ import time
 from typing import TYPE_CHECKING, Any, Never
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from devctl.client.runs import command, record, variables
 from devctl.client.runs import rank as rank_module
-from devctl.client.runs import record, script
 from devctl.client.runs.events import Ended, Event, Lost, Noticed, Printed
-from devctl.client.runs.outcome import Outcome
 from devctl.errors import BusyError, DeniedError, DevctlError, NotFoundError, UsageError
 from devctl.kube.exec_stream import ConnectionLostError
 from unit.client.objects import PODS, SERVERS, pod, server
-from unit.client.run_things import Ranks, ranks, running
+from unit.client.run_things import SLEEP, Ranks, ranks, running, seen, start
 from unit.devserver_files.conftest import eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from devctl.client.client import Client
-    from devctl.client.runs.follow import Following
-    from devctl.client.runs.record import Run
     from devctl.client.runs.runs import Runs
     from unit.client.fake_cluster import FakeApi
 
-# Prints a word with its rank, and does what a rank is told to.
-EACH = 'echo "begun $NODE_RANK"; case $NODE_RANK in 0) {0} ;; *) {1} ;; esac'
-SLEEP = "exec sleep 60"
 
-
-@pytest.fixture
-def lab(api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ranks]:
-    made = ranks(api, tmp_path, monkeypatch)
-    yield made
-    made.end()
-
-
-@pytest.fixture
-def runs(client: Client) -> Runs:
-    return client.runs
-
-
-def start(runs: Runs, first: str = "exit 0", other: str | None = None) -> Run:
-    """A run whose first rank does this and whose others do that; else all the same."""
-    line = EACH.format(first, first if other is None else other)
-    return runs.start(runs.place("lab"), ["sh", "-c", line])
-
-
-def seen(
-    run: Run, events: Following, meanwhile: Callable[[Event], object] = lambda _event: None
-) -> tuple[dict[int, bytes], Outcome, list[Event]]:
-    """What each rank has printed, how the run has ended, and everything that was told."""
-    outcome, told = Outcome(run.place, run.name), []
-    printed: dict[int, bytes] = {}
-    with events:
-        for event in events:
-            told.append(event)
-            outcome.tell(event)
-            if isinstance(event, Printed):
-                printed[event.rank] = printed.get(event.rank, b"") + event.data
-            meanwhile(event)
-    return printed, outcome, told
-
-
-@pytest.mark.parametrize("module", [record, script])
+@pytest.mark.parametrize("module", [command, record, variables])
 def test_examples(module: Any) -> None:
     assert doctest.testmod(module).failed == 0
 
@@ -317,7 +276,8 @@ def test_a_lost_connection_while_starting_leaves_nothing(
     with pytest.raises(ConnectionLostError):
         start(runs, SLEEP)
     lab.broken.clear()
-    assert {found.state for found in runs.list("lab")} == {"Failed"}
+    # Nobody waits for the end of what has begun for longer than that.
+    eventually(lambda: {found.state for found in runs.list("lab")} == {"Failed"})
 
 
 def test_one_run_at_a_time_where_ranks_meet(lab: Ranks, runs: Runs) -> None:
@@ -327,6 +287,25 @@ def test_one_run_at_a_time_where_ranks_meet(lab: Ranks, runs: Runs) -> None:
     assert [found.name for found in runs.list("lab")] == [first.name]
     assert first.state == "Running"
     assert lab.count == 2
+
+
+def test_it_is_told_beforehand_whether_a_run_could_start(
+    api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lab: Ranks, runs: Runs
+) -> None:
+    runs.check_free(runs.place("lab"))
+    first = start(runs, SLEEP)
+    with pytest.raises(BusyError, match=f"run `{first.name}` is active on `lab`") as raised:
+        runs.check_free(runs.place("lab"))
+    assert f"devctl stop-run lab {first.name}" in raised.value.fix
+    runs.stop(first)
+    runs.check_free(runs.place("lab"))
+    lab.end()
+    one = ranks(api, tmp_path / "one", monkeypatch, 1)
+    try:
+        start(runs, SLEEP)
+        runs.check_free(runs.place("lab"))
+    finally:
+        one.end()
 
 
 def test_stop_ends_all_ranks(lab: Ranks, runs: Runs) -> None:
@@ -408,6 +387,73 @@ def test_words_are_words(lab: Ranks, runs: Runs) -> None:
     assert not list(lab.home().rglob("evil"))
 
 
+def evict(api: FakeApi, name: str = "lab-1") -> None:
+    """A pod whose container has ended."""
+    found = running(name)
+    found["status"]["containerStatuses"][0]["state"] = {"terminated": {"exitCode": 137}}
+    api.add(PODS, found)
+
+
+def test_survivors_are_read_and_ended_where_a_rank_is_away(
+    api: FakeApi, lab: Ranks, runs: Runs
+) -> None:
+    run = start(runs, SLEEP)
+    evict(api)
+    found = runs.find("lab", running=True)
+    assert (found.name, [*found.records], found.state) == (run.name, [0], "Running")
+    assert "replica 1 of server `lab` does not run" in found.place.away[1].message
+    assert b"".join(runs.output(found, 0)) == b"begun 0\n"
+    assert found.place.called(0) == "rank 0"
+    runs.stop(found)
+    assert runs.find("lab", run.name).code == 143
+    with pytest.raises(NotFoundError, match="no run `other` on the ranks that are there"):
+        runs.find("lab", "other")
+    with pytest.raises(DevctlError, match="replica 1 of server `lab` does not run"):
+        runs.place("lab")
+    assert lab.count == 2
+
+
+def test_a_rank_that_does_not_answer_is_away_like_one_that_is_gone(
+    api: FakeApi, lab: Ranks, runs: Runs
+) -> None:
+    start(runs)
+    lab.broken.add("lab-0")
+    found = runs.find("lab")
+    assert [*found.records] == [1]
+    assert "pod `lab-0` does not answer" in found.place.away[0].message
+    # Whoever is about to start one has to know of all.
+    with pytest.raises(ConnectionLostError):
+        runs.check_free(runs.place("lab"))
+    evict(api)
+    with pytest.raises(ConnectionLostError):
+        runs.list("lab")
+
+
+def test_a_torn_record_of_an_older_release_hides_no_other_run(lab: Ranks, runs: Runs) -> None:
+    lab.changes = {'if is_whole "$run/record"; then': "if true; then"}
+    first = start(runs)
+    seen(first, runs.follow(first))
+    second = start(runs, SLEEP)
+    for rank in (0, 1):
+        (lab.home(rank) / f".devctl/runs/{first.name}/record").write_bytes(b"")
+    found = {run.name: run for run in runs.list("lab")}
+    assert found.keys() == {first.name, second.name}
+    assert (found[first.name].state, found[first.name].argv) == ("Succeeded", ())
+    assert [*found] == [second.name, first.name]
+    assert found[second.name].argv[0] == "sh"
+    assert runs.find("lab", running=True).name == second.name
+    runs.stop(runs.find("lab", first.name))
+
+
+@given(st.binary(max_size=200))
+@example(b"a\0ended\0\0001\0/\0000\0")
+@example(b"a\0ended\0007\000999999999999\0/\000-1\0")
+def test_whatever_a_rank_lists_is_no_error(listed: bytes) -> None:
+    for found in record.parse(listed + b"\0b\0lost\0-\0001\0/\0000\0"):
+        assert found.fate in {"running", "ended", "lost"}
+        assert (found.code is None) is (found.fate != "ended")
+
+
 @pytest.mark.parametrize(
     ("thing", "said"),
     [
@@ -430,7 +476,7 @@ def test_a_pod_without_the_program_is_told(lab: Ranks, runs: Runs) -> None:
     lab.containers["lab-0"].root.joinpath("sh").unlink()
     lab.containers["lab-0"].root.joinpath("sh").symlink_to("/bin/false")
     with pytest.raises(DevctlError, match="cannot look after runs") as raised:
-        runs.list("lab")
+        runs.list(runs.place("lab"))
     assert "devctl stop lab" in raised.value.fix
 
 

@@ -134,9 +134,7 @@ def test_changes_are_seen(api: FakeApi, servers: Servers) -> None:
         lambda: api.things[KEY]["status"].update(phase="Running"),
         lambda: api.drop(SERVERS, "lab"),
     ]
-    seen = [
-        (change.type, Server(change.object).phase.value) for change in islice(servers.watch(), 3)
-    ]
+    seen = [(change.type, Server(change.object).phase) for change in islice(servers.watch(), 3)]
     assert seen == [("ADDED", "Pending"), ("MODIFIED", "Running"), ("DELETED", "Running")]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -36,10 +38,10 @@ class Project:
     def there(self, replica: int = 0) -> Path:
         return self.above / f"lab-{replica}" / "home" / "dev" / "here"
 
-    def push(self, **options: bool) -> list[Synced]:
+    def push(self, **options: Any) -> list[Synced]:
         return list(self.files.push("lab", self.here, options=SyncOptions(**options)))
 
-    def changes(self, **options: bool) -> list[str]:
+    def changes(self, **options: Any) -> list[str]:
         return [f"{each.what} {each.path}" for each in self.push(**options)[0].changes]
 
 
@@ -54,7 +56,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     pods(monkeypatch, above)
 
     def running(_cluster: object, name: str, replica: int = 0) -> dict[str, Any]:
-        return {"metadata": {"name": f"{name}-{replica}", "namespace": NAMESPACE}}
+        pod = f"{name}-{replica}"
+        return {"metadata": {"name": pod, "namespace": NAMESPACE, "uid": f"uid-{pod}"}}
 
     monkeypatch.setattr(client_files, "running_pod", running)
     monkeypatch.setattr(Files, "_replicas", lambda *_: range(2))
@@ -81,7 +84,7 @@ def test_only_changes_are_sent_to_every_replica(project: Project) -> None:
     (project.here / "new.py").write_text("n")
     assert project.changes() == ["changed a.py", "new new.py"]
     assert tree(project.there(1)) == tree(project.here)
-    assert project.sent == ["lab-0", "lab-1", "lab-0", "lab-1"]
+    assert sorted(project.sent) == ["lab-0", "lab-0", "lab-1", "lab-1"]
 
 
 def test_a_change_of_the_same_size_within_a_second_is_sent(project: Project) -> None:
@@ -97,7 +100,7 @@ def test_what_is_only_touched_is_not_sent(project: Project) -> None:
     project.push()
     os.utime(project.here / "a.py", (1, 1))
     assert project.changes() == []
-    assert project.sent == ["lab-0", "lab-1"]
+    assert sorted(project.sent) == ["lab-0", "lab-1"]
 
 
 def test_without_a_record_contents_are_compared(project: Project) -> None:
@@ -254,9 +257,67 @@ def test_a_record_is_of_two_folders_only(project: Project) -> None:
     kept = Record.read(project.here, one)
     odd = "\udcff\n"
     kept.files[odd] = kept.files["a.py"]
-    kept.write(project.here, one)
+    kept.write()
     assert odd in Record.read(project.here, one).files
     assert kept.files[odd].is_here(entry(project.here, "a.py"))
+
+
+def test_replicas_are_sent_to_at_the_same_time(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together, receive = threading.Barrier(2, timeout=20), remote.receive
+    moved: list[int] = []
+
+    def meet(place: Any, feed: Any) -> None:
+        together.wait()
+        receive(place, feed)
+
+    monkeypatch.setattr(remote, "receive", meet)
+    done = project.files.push("lab", project.here, moved=moved.append)
+    assert [each.target for each in done] == ["lab-0:/home/dev/here", "lab-1:/home/dev/here"]
+    assert tree(project.there(0)) == tree(project.there(1)) == tree(project.here)
+    assert sum(moved) > 0
+
+
+def test_what_replicas_share_is_sent_once(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shared(_cluster: object, pod: dict[str, Any], path: str) -> str:
+        return "shared" if path.startswith("/shared") else pod["metadata"]["uid"]
+
+    monkeypatch.setattr(client_files, "volume_of", shared)
+    [done] = project.files.push("lab", project.here, "/shared/here")
+    assert (done.target, project.sent) == ("lab-0:/shared/here", ["lab-0"])
+    assert len(project.push()) == 2
+
+
+def test_a_record_is_of_one_volume(project: Project) -> None:
+    project.push()
+    one = place("/home/dev/here", "lab-0")
+    assert Record.read(project.here, one._replace(pod="made-again-0")).files
+    assert Record.read(project.here, one._replace(volume="another")).files == {}
+    kept = Record.read(project.here, one._replace(volume=""))
+    kept.write()
+    assert Record.read(project.here, one._replace(volume="")).files == {}
+
+
+@pytest.mark.parametrize("name", ["../a", "/a", "a/../../b", "a//b", "."])
+def test_a_record_with_names_that_lead_elsewhere_is_of_no_use(name: str, project: Project) -> None:
+    project.push()
+    kept = Record.read(project.here, place("/home/dev/here", "lab-0"))
+    kept.files[name] = kept.files["a.py"]
+    kept.write()
+    assert name not in Record.read(project.here, place("/home/dev/here", "lab-0")).files
+
+
+@pytest.mark.parametrize("how", ["version", "about", "files"])
+def test_a_record_of_an_older_release_or_a_broken_one_is_none(how: str, project: Project) -> None:
+    project.push()
+    for file in folder().glob("*.json"):
+        kept = json.loads(file.read_text())
+        kept[how] = {"version": 1, "about": kept["about"][:-1], "files": {"a.py": "x"}}[how]
+        file.write_text(json.dumps(kept))
+    assert Record.read(project.here, place("/home/dev/here", "lab-0")).files == {}
 
 
 def test_a_record_that_cannot_be_kept(

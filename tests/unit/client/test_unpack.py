@@ -91,6 +91,13 @@ def test_a_hard_link_is_a_copy_of_what_was_sent(arrived: Path) -> None:
     assert (arrived / "a").stat().st_nlink == 1
 
 
+@pytest.mark.parametrize("target", [".git/hooks/pre-commit", "deep/../.GIT", "git~1"])
+def test_no_link_leads_into_a_repository(target: str, arrived: Path) -> None:
+    unpacking = take(arrived, tar(("a", b"1"), link("link", target)))
+    assert [line.partition(": ")[0] for line in unpacking.left_out] == ["`link`"]
+    assert os.listdir(arrived) == ["a"]  # noqa: PTH208
+
+
 HOSTILE = {
     "absolute": [("/etc/evil", b"x")],
     "above": [("../evil", b"x")],

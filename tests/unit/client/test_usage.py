@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import os
 import subprocess
 from pathlib import Path
 
@@ -12,11 +13,12 @@ from hypothesis import strategies as st
 
 from devctl.client import usage
 from devctl.client.streams import whole
-from devctl.client.usage import Gpu, Process, parse_usage
+from devctl.client.usage import COMMAND, Gpu, Process, parse_usage
 
 SCRIPT = Path(__file__).parents[3] / "roles" / "devserver" / "files" / "usage"
 
 V2 = """\
+page 4096
 ==> /proc/uptime <==
 1000.50 4000.00
 
@@ -133,6 +135,35 @@ def test_processes_without_those_of_the_script() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("said", "memory"),
+    [
+        ("65536", 512 << 16),
+        ("16384", 512 << 14),
+        ("KernelPageSize:       64 kB", 512 << 16),
+        ("", None),
+        ("4095", None),
+        ("0", None),
+        ("99999999999999999", None),
+        ("KernelPageSize: x kB", None),
+    ],
+)
+def test_a_page_is_as_large_as_the_machine_says(said: str, memory: int | None) -> None:
+    text = V2.replace("page 4096", f"page {said}")
+    assert parse_usage(text.encode()).processes[1].memory == memory
+
+
+@pytest.mark.parametrize("getconf", ["echo 65536", "exit 127"])
+def test_a_machine_is_asked_how_large_a_page_is(getconf: str, tmp_path: Path) -> None:
+    (tmp_path / "getconf").write_text(f"#!/bin/sh\n{getconf}\n")
+    (tmp_path / "getconf").chmod(0o755)
+    script = COMMAND[-1].replace("/opt/devctl/usage", "/dev/null")
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    said = subprocess.run(["sh", "-c", script], env=env, capture_output=True, check=True).stdout
+    page = 65536 if "echo" in getconf else os.sysconf("SC_PAGE_SIZE")
+    assert usage._page(said.decode()) == page  # noqa: SLF001 - what follows is the other script's
+
+
 def test_the_shell_above_a_command_is_not_shown() -> None:
     shell = ("/bin/sh", "-c", whole.SCRIPT, "devctl", "0123", "no", "sh", "/opt/devctl/usage")
     line = " ".join(shell)[:200]
@@ -161,10 +192,15 @@ def test_whatever_a_pod_prints(noise: bytes, where: int) -> None:
 
 
 def test_the_script_prints_what_is_read() -> None:
-    said = subprocess.run(["sh", SCRIPT], capture_output=True, check=True).stdout
+    argv = [word.replace("/opt/devctl/usage", str(SCRIPT)) for word in COMMAND]
+    said = subprocess.run(argv, capture_output=True, check=True).stdout
     found = parse_usage(said)
     assert found.at
     assert found.cpus
     assert found.memory_size
     assert found.processes
+    page = os.sysconf("SC_PAGE_SIZE")
+    own = int(Path("/proc/self/statm").read_text().split()[1]) * page
+    memory = next(each.memory for each in found.processes if each.pid == os.getpid())
+    assert memory == pytest.approx(own, rel=0.5)
     assert not [each for each in found.processes if str(SCRIPT) in each.command]

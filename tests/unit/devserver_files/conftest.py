@@ -7,7 +7,8 @@ import shutil
 import signal
 import subprocess
 import time
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -17,11 +18,13 @@ import pytest
 from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 FILES = REPOSITORY / "roles/devserver/files"
 # What images have as /bin/sh: Debian's, Red Hat's (bash under that name), Alpine's.
 SHELLS = {"dash": ["dash"], "bash": ["sh"], "busybox": ["busybox", "sh"]}
+# Programs get this many tenths of a second to write what they have.
+SHORT = {"limit=100 ": "limit=6 "}
 PRESENT = [program for program in SHELLS if shutil.which(program)]
 
 
@@ -144,3 +147,112 @@ def catches_term(pid: int) -> bool:
     """Whether a process has a handler or trap for TERM."""
     caught = status(pid).partition("SigCgt:")[2].split()[0]
     return bool(int(caught, 16) >> (signal.SIGTERM - 1) & 1)
+
+
+@dataclass
+class Rank:
+    """A container whose processes are this machine's; what a test has started ends with it."""
+
+    container: Container
+    begun: list[str] = field(default_factory=list)
+
+    @property
+    def home(self) -> Path:
+        return self.container.root / "home/dev"
+
+    @property
+    def runs(self) -> Path:
+        return self.home / ".devctl/runs"
+
+    def __call__(
+        self,
+        *words: str,
+        env: Mapping[str, str] | None = None,
+        more: Mapping[str, str] | None = None,
+        typed: str | None = None,
+    ) -> tuple[int, str, str]:
+        return self.container.run("run", *words, env=env, more=more, words=typed)
+
+    def start(
+        self,
+        run: str,
+        *argv: str,
+        env: Mapping[str, str] | None = None,
+        more: Mapping[str, str] | None = None,
+    ) -> tuple[int, str, str]:
+        self.begun.append(run)
+        return self("start", run, ".", *argv, env=env, more=more)
+
+    def follow(self, run: str, offset: int = 0) -> tuple[str, list[str]]:
+        """What one call of `follow` prints, and what it says."""
+        process = self.container.start("run", "follow", run, str(offset), stdin=subprocess.PIPE)
+        assert process.stdout
+        assert process.stderr
+        try:
+            printed, said = process.stdout.read(), process.stderr.read().splitlines()
+            assert process.wait(10) == 0
+        finally:
+            process.kill()
+            process.communicate()
+        return printed, said
+
+    def all(self, run: str) -> tuple[str, list[str]]:
+        """Everything that a run prints, and how it has ended."""
+        printed, said = self.follow(run)
+        while said[-1] == "more":
+            rest, said = self.follow(run, len(printed.encode()))
+            printed += rest
+        return printed, said[-1].split()
+
+    def listed(self) -> list[str]:
+        status, out, err = self("list")
+        assert (status, err) == (0, "")
+        return out.split("\0")[:-1]
+
+    def fates(self) -> dict[str, str]:
+        """What has become of each run: its fate and its code."""
+        fields, found = self.listed(), {}
+        while fields:
+            run, fate, code, _started, _folder, count = fields[:6]
+            found[run] = f"{fate} {code}"
+            del fields[: 6 + int(count)]
+        return found
+
+    def pretends(self, run: str, *, turn: bool = False) -> Path:
+        """A run whose shell is this process: it goes on for as long as the test."""
+        folder = self.runs / run
+        folder.mkdir(parents=True)
+        (folder / "record").write_bytes(b"1\0/home\0001\0train\0")
+        if turn:
+            (folder / "turn").touch()
+        since = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
+        (folder / "supervisor").write_text(f"{os.getpid()} {since}\n")
+        return folder
+
+
+@contextmanager
+def made(root: Path, program: str) -> Iterator[Rank]:
+    container = make_container(root / "container", program)
+    # `stop` touches a run's own processes alone.
+    (container.root / "proc").rmdir()
+    (container.root / "proc").symlink_to("/proc")
+    rank = Rank(container)
+    yield rank
+    for run in rank.begun:
+        if (rank.runs / run / "record").exists():
+            rank("stop", run, more=SHORT)
+
+
+@pytest.fixture(params=PRESENT)
+def rank(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Rank]:
+    with made(tmp_path, request.param) as rank:
+        yield rank
+
+
+def tells(result: tuple[int, str, str], status: int, error: str, fix: str) -> None:
+    assert result[:2] == (status, ""), result
+    first, second = result[2].splitlines()
+    assert first.startswith("error: ")
+    assert error in first
+    assert second.startswith("  fix: ")
+    assert fix in second

@@ -6,10 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -17,14 +14,13 @@ from hypothesis import strategies as st
 
 from unit.devserver_files.conftest import (
     PRESENT,
-    Container,
+    SHORT,
+    Rank,
     catches_term,
     eventually,
-    make_container,
+    made,
+    tells,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 ODD = ["a b", "$(touch evil)", "`touch evil`", "'\"", "-n", "", "a\nb", "*", "ü€", "\\"]
 SEVERAL = {"WORLD_SIZE": "2"}
@@ -39,116 +35,6 @@ signal.signal(signal.SIGTERM, save)
 print("begun")
 time.sleep(60)
 """
-# Programs get this many tenths of a second to write what they have.
-SHORT = {"limit=100 ": "limit=6 "}
-
-
-@dataclass
-class Rank:
-    """A container whose processes are this machine's; what a test has started ends with it."""
-
-    container: Container
-    begun: list[str] = field(default_factory=list)
-
-    @property
-    def home(self) -> Path:
-        return self.container.root / "home/dev"
-
-    @property
-    def runs(self) -> Path:
-        return self.home / ".devctl/runs"
-
-    def __call__(
-        self,
-        *words: str,
-        env: Mapping[str, str] | None = None,
-        more: Mapping[str, str] | None = None,
-    ) -> tuple[int, str, str]:
-        return self.container.run("run", *words, env=env, more=more)
-
-    def start(
-        self,
-        run: str,
-        *argv: str,
-        env: Mapping[str, str] | None = None,
-        more: Mapping[str, str] | None = None,
-    ) -> tuple[int, str, str]:
-        self.begun.append(run)
-        return self("start", run, ".", *argv, env=env, more=more)
-
-    def follow(self, run: str, offset: int = 0) -> tuple[str, list[str]]:
-        """What one call of `follow` prints, and what it says."""
-        process = self.container.start("run", "follow", run, str(offset), stdin=subprocess.PIPE)
-        assert process.stdout
-        assert process.stderr
-        try:
-            printed, said = process.stdout.read(), process.stderr.read().splitlines()
-            assert process.wait(10) == 0
-        finally:
-            process.kill()
-            process.communicate()
-        return printed, said
-
-    def all(self, run: str) -> tuple[str, list[str]]:
-        """Everything that a run prints, and how it has ended."""
-        printed, said = self.follow(run)
-        while said[-1] == "more":
-            rest, said = self.follow(run, len(printed.encode()))
-            printed += rest
-        return printed, said[-1].split()
-
-    def listed(self) -> list[str]:
-        status, out, err = self("list")
-        assert (status, err) == (0, "")
-        return out.split("\0")[:-1]
-
-    def fates(self) -> dict[str, str]:
-        """What has become of each run: its fate and its code."""
-        fields, found = self.listed(), {}
-        while fields:
-            run, fate, code, _started, _folder, count = fields[:6]
-            found[run] = f"{fate} {code}"
-            del fields[: 6 + int(count)]
-        return found
-
-    def pretends(self, run: str, *, turn: bool = False) -> Path:
-        """A run whose shell is this process: it goes on for as long as the test."""
-        folder = self.runs / run
-        folder.mkdir(parents=True)
-        (folder / "record").write_bytes(b"1\0/home\0001\0train\0")
-        if turn:
-            (folder / "turn").touch()
-        since = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
-        (folder / "supervisor").write_text(f"{os.getpid()} {since}\n")
-        return folder
-
-
-@contextmanager
-def made(root: Path, program: str) -> Iterator[Rank]:
-    container = make_container(root / "container", program)
-    # `stop` touches a run's own processes alone.
-    (container.root / "proc").rmdir()
-    (container.root / "proc").symlink_to("/proc")
-    rank = Rank(container)
-    yield rank
-    for run in rank.begun:
-        if (rank.runs / run / "record").exists():
-            rank("stop", run, more=SHORT)
-
-
-@pytest.fixture(params=PRESENT)
-def rank(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Rank]:
-    with made(tmp_path, request.param) as rank:
-        yield rank
-
-
-def tells(result: tuple[int, str, str], status: int, error: str, fix: str) -> None:
-    assert result[:2] == (status, ""), result
-    first, second = result[2].splitlines()
-    assert first.startswith("error: ")
-    assert error in first
-    assert second.startswith("  fix: ")
-    assert fix in second
 
 
 def test_a_run_goes_on_without_whoever_started_it(rank: Rank) -> None:
@@ -408,7 +294,7 @@ def test_old_runs_give_way_but_none_that_goes_on(rank: Rank) -> None:
     assert sorted(rank.fates()) == ["first", "run-2", "run-3", "run-4"]
 
 
-@pytest.mark.parametrize("written", ['>"$run/record"', '1<>"$1"'])
+@pytest.mark.parametrize("written", ['>"$run/record.new"', '1<>"$1"'])
 def test_a_full_home_is_called_so(rank: Rank, written: str) -> None:
     more = {f"| cat {written}": "| cat >/dev/full"}
     result = rank.start("one", "true", more=more)
@@ -468,11 +354,47 @@ def test_a_run_that_is_not_there_is_told(rank: Rank, words: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [[], ["start"], ["start", "one", "."], ["follow", "one"], ["stop"], ["list", "x"], ["prune"]],
+    [
+        [],
+        ["start"],
+        ["start", "one", "."],
+        ["begin", "0", "one", "."],
+        ["follow", "one"],
+        ["stop"],
+        ["list", "x"],
+        ["prune"],
+    ],
     ids=" ".join,
 )
 def test_a_wrong_call_is_told(rank: Rank, words: list[str]) -> None:
     tells(rank(*words), 2, "does not go like this", "use start")
+
+
+@pytest.mark.parametrize(
+    "torn",
+    [b"", b"17", b"17\0/home\0002\0train\0", b"17\0/home\0x\0", b"\0\0\0", b"17\0/a\nb\0009\0x\0"],
+)
+def test_a_torn_record_stands_in_nobodys_way(torn: bytes, rank: Rank) -> None:
+    for name in ("a", "b", "c"):
+        rank.start(name, "printf", "x\n%s", name)
+        eventually((rank.runs / name / "exit").exists)
+    (rank.runs / "b/record").write_bytes(torn)
+    fields = rank.listed()
+    assert rank.fates() == {"a": "ended 0", "b": "ended 0", "c": "ended 0"}
+    assert rank.all("b")[0] == "x\nb"
+    assert rank("stop", "b") == (0, "", "")
+    at = fields.index("b")
+    assert fields[at : at + 6] == ["b", "ended", "0", "0", "", "0"]
+
+
+@pytest.mark.parametrize("torn", ["", " " * 40 + "\n", "7", "x y"])
+def test_an_end_that_nobody_can_read_is_no_end(torn: str, rank: Rank) -> None:
+    folder = rank.pretends("one")
+    (folder / "output").write_text("begun\n")
+    (folder / "supervisor").unlink()
+    (folder / "exit").write_text(torn)
+    assert rank.fates() == {"one": "lost -"}
+    assert rank.all("one") == ("begun\n", ["lost"])
 
 
 def test_no_runs_are_an_empty_list(rank: Rank) -> None:

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
-from devctl_observer.flavors.model import Flavor, parse_flavor
-from devctl_observer.flavors.placed_pods import PlacedPod
-from devctl_observer.judging.timestamps import to_text
-from devctl_observer.servers.model import Server, parse_server
+from devctl_observer.judging.clocks import to_text
+from devctl_observer.kinds.flavors.model import FLAVOR, Flavor
+from devctl_observer.kinds.flavors.placed_pods import PlacedPod
+from devctl_observer.kinds.servers.model import SERVER, Server
 from lightkube.resources.core_v1 import Event, Node, PersistentVolumeClaim, Pod
 
 from devctl.api.labels import MADE_FROM
@@ -26,7 +26,7 @@ def ago(**of: float) -> str:
 def server(
     status: dict[str, Any] | None = None, meta: dict[str, Any] | None = None, **spec: Any
 ) -> Server:
-    return parse_server(
+    return SERVER.parse(
         {
             "apiVersion": "devops.yourcompany.com/v1",
             "kind": "DevServer",
@@ -50,7 +50,7 @@ def distributed(pods: int = 2) -> dict[str, Any]:
 
 
 def flavor(name: str = "cpu-small", generation: int = 1, **spec: Any) -> Flavor:
-    return parse_flavor(
+    return FLAVOR.parse(
         {
             "metadata": {"name": name, "generation": generation},
             "spec": {"resources": {"requests": {"cpu": 1, "memory": "1Gi"}}, **spec},

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from devctl_observer.control.figures import REGISTRY
 from devctl_observer.control.process import Clock
+from devctl_observer.kinds.flavors.family import Flavors
+from devctl_observer.kinds.jobs.family import Jobs
+from devctl_observer.kinds.servers.family import Servers
 from devctl_observer.observer import Observer
 from lightkube import ApiError
 from lightkube.models.meta_v1 import Status
@@ -16,10 +19,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from http import HTTPStatus
 
+F = TypeVar("F")
+
 
 def idle_observer(api: object = None, clock: Clock | None = None) -> Observer:
     """A process that watches nothing: what it would hear of is told to it."""
     return Observer(cast("Any", None), cast("Any", api), clock or Clock())
+
+
+def _family(one: Observer, kind: type[F]) -> F:
+    (found,) = (family for family in one.families if isinstance(family, kind))
+    return found
+
+
+def flavors_of(one: Observer) -> Flavors:
+    return _family(one, Flavors)
+
+
+def servers_of(one: Observer) -> Servers:
+    return _family(one, Servers)
+
+
+def jobs_of(one: Observer) -> Jobs:
+    return _family(one, Jobs)
 
 
 def figure(name: str, **labels: str) -> float:

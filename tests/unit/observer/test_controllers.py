@@ -10,11 +10,11 @@ import msgspec
 import pytest
 from devctl_observer.control.process import Clock, Process
 from devctl_observer.control.role_controller import GRACE
-from devctl_observer.flavors.controller import FlavorController
-from devctl_observer.flavors.node_use import NodeUse
 from devctl_observer.judging.conditions import find
-from devctl_observer.servers.caches import Caches
-from devctl_observer.servers.controller import ServerController
+from devctl_observer.kinds.flavors.controller import FlavorController
+from devctl_observer.kinds.flavors.placed_pods import NodeUse
+from devctl_observer.kinds.servers.controller import ServerController
+from devctl_observer.kinds.servers.observed import Caches
 from devctl_observer.watching.children import Children
 from devctl_observer.watching.kept import node_facts, small_stateful_set
 from devctl_observer.watching.store import Key, Store
@@ -36,7 +36,7 @@ from unit.observer.running import api_error, figure
 
 if TYPE_CHECKING:
     from devctl_observer.control.cluster_api import ClusterApi
-    from devctl_observer.servers.model import Server
+    from devctl_observer.kinds.servers.model import Server
 
 KEY = Key("dev-alice", "my-dev")
 RESOURCES = {"resources": {"requests": {"cpu": 1, "memory": "1Gi"}}}
@@ -118,7 +118,8 @@ class Controllers:
 
 
 def filled() -> tuple[Caches, FakeCluster, Controllers]:
-    children = Children([DEVSERVER])
+    children = Children()
+    children.labels = {DEVSERVER: True}
     caches = Caches(children, Store())
     cluster = FakeCluster(caches)
     caches.servers.put(KEY, 100, server())

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from devctl_observer.flavors.fit import counts
-from devctl_observer.flavors.node_use import NodeUse
-from devctl_observer.flavors.placed_pods import Asked, PlacedPod, asked
+from devctl_observer.kinds.flavors.placed_pods import Asked, NodeUse, PlacedPod, asked
+from devctl_observer.kinds.flavors.status import counts
 from devctl_observer.watching.kept import node_facts
 from hypothesis import given
 from hypothesis import strategies as st

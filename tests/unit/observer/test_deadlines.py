@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from devctl_observer.control.cluster_api import ClusterApi, Fresh
-from devctl_observer.servers.deadlines import expiry, is_due, next_look
-from devctl_observer.servers.expiry import expire
-from devctl_observer.servers.status import Observed, server_status
+from devctl_observer.kinds.servers.controller import expire
+from devctl_observer.kinds.servers.deadlines import expiry, is_due, next_look
+from devctl_observer.kinds.servers.observed import Observed
+from devctl_observer.kinds.servers.status import server_status
 from hypothesis import given
 from hypothesis import strategies as st
 
 from unit.observer.objects import NOW, ago, server
 
 if TYPE_CHECKING:
-    from devctl_observer.servers.model import Server
+    from devctl_observer.kinds.servers.model import Server
 
 
 def lived(

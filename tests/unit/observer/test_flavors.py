@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
-from devctl_observer.flavors.fit import fit
-from devctl_observer.flavors.node_use import NodeUse
-from devctl_observer.flavors.status import flavor_status
 from devctl_observer.judging.conditions import MESSAGE_LIMIT, condition, find
+from devctl_observer.kinds.flavors.placed_pods import NodeUse
+from devctl_observer.kinds.flavors.status import fit, flavor_status
 from devctl_observer.watching.kept import node_facts
 
 from unit.observer.objects import NOW, flavor, node
@@ -69,7 +69,7 @@ def test_the_status_of_a_flavor_stays_when_derived_again() -> None:
     assert (first["schedulable"], first["total"], first["free"]) == (True, 4, 4)
     assert [c["type"] for c in first["conditions"]] == ["DefaultConflict", "Schedulable"]
     again = flavor_status(
-        type(only)(only.metadata, only.spec, first),
+        msgspec.structs.replace(only, status=first),
         {"cpu-small": only},
         [node_facts(node())],
         NodeUse(),

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from devctl_observer.judging.pods import Surroundings
-from devctl_observer.servers.status import Observed
-from devctl_observer.servers.wake import missing
+from devctl_observer.kinds.servers.observed import Observed
+from devctl_observer.kinds.servers.wake import missing
 
 from unit.observer.objects import ago, claim, distributed, server
 

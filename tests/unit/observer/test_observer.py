@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from devctl_observer.flavors.placed_pods import asked
+from devctl_observer.kinds.flavors.placed_pods import asked
 from devctl_observer.watching.kept import node_facts, small_pod
 from devctl_observer.watching.store import Key
 from lightkube.resources.core_v1 import Event
 
 from devctl.api.labels import DEVSERVER
 from unit.observer.objects import asks, claim, flavor, node, placed, pod, server, warning
-from unit.observer.running import idle_observer
+from unit.observer.running import flavors_of, idle_observer, servers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Any], None
     def play(change: Callable[[Any], None]) -> set[str]:
         async def run() -> set[str]:
             one = idle_observer()
-            flavors, servers = one.flavors, one.servers
+            flavors, servers = flavors_of(one), servers_of(one)
             found: set[str] = set()
             monkeypatch.setattr(servers.queue, "add", lambda key: found.add(key.name))
             monkeypatch.setattr(flavors.queue, "add", lambda key: found.add(f"flavor {key.name}"))
@@ -91,7 +91,7 @@ FLAVORS = {"flavor cpu-small", "flavor gpu"}
     ],
 )
 def test_a_flavor(looked_at: Any, old: Any, new: Any, expected: set[str]) -> None:
-    assert looked_at(lambda one: one.flavors.changed(old, new)) == expected
+    assert looked_at(lambda one: flavors_of(one).changed(old, new)) == expected
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ def test_what_takes_room_concerns_every_flavor_and_no_server(looked_at: Any) -> 
     kept: list[Any] = []
 
     def change(one: Observer) -> None:
-        (followed,) = one.flavors.others
+        (followed,) = flavors_of(one).others
         for _ in range(100):
             followed.changed(None, asked(placed(containers=[asks(cpu="1")])))
         followed.changed(asked(placed(containers=[asks(cpu="1")])), None)
-        kept.append(one.flavors.use.of("node-a"))
+        kept.append(flavors_of(one).use.of("node-a"))
 
     assert looked_at(change) == FLAVORS
     assert kept == [{"cpu": 99, "pods": 99}]
@@ -123,8 +123,8 @@ def test_what_takes_room_concerns_every_flavor_and_no_server(looked_at: Any) -> 
 
 def test_a_server_a_child_and_a_warning(looked_at: Any) -> None:
     said = warning("Pod", "my-dev-0", "FailedMount", "x")
-    assert looked_at(lambda one: one.servers.changed(None, server())) == {"my-dev"}
-    assert looked_at(lambda one: one.servers.changed(server(), None)) == {"my-dev"}
+    assert looked_at(lambda one: servers_of(one).changed(None, server())) == {"my-dev"}
+    assert looked_at(lambda one: servers_of(one).changed(server(), None)) == {"my-dev"}
     assert looked_at(lambda one: one.child(labelled(), None)) == {"my-dev"}
     assert looked_at(lambda one: one.child(None, pod())) == set()
     assert looked_at(lambda one: one.warning(None, said)) == {"my-dev"}
@@ -139,7 +139,7 @@ def test_what_is_gone_is_remembered_and_a_clock_that_was_set_concerns_all(looked
     def lose(one: Observer) -> None:
         one.child(home(), None)
         one.child(labelled(), None)
-        kept.append(dict(one.servers.controller.gone))
+        kept.append(dict(servers_of(one).controller.gone))
 
     looked_at(lose)
     assert kept == [{MINE: "c-0"}]
@@ -151,12 +151,12 @@ def test_nothing_is_remembered_of_a_server_that_is_gone(looked_at: Any) -> None:
 
     def go(one: Observer) -> None:
         one.child(home(), None)
-        one.servers.store.drop(MINE)
-        one.servers.changed(server(), None)
+        servers_of(one).store.drop(MINE)
+        servers_of(one).changed(server(), None)
         one.child(home(), None)
         with contextlib.suppress(StopIteration):
-            one.servers.controller.look(MINE).send(None)
-        kept.append(one.servers.controller.gone)
+            servers_of(one).controller.look(MINE).send(None)
+        kept.append(servers_of(one).controller.gone)
 
     assert looked_at(go) == {"my-dev"}
     assert kept == [{}]
@@ -171,18 +171,18 @@ def test_whether_a_flavor_fits_concerns_its_servers(looked_at: Any) -> None:
             return {"metadata": metadata, "spec": {}, "status": status}
 
     def change(one: Observer) -> None:
-        one.flavors.controller._api = Api()  # type: ignore[assignment]  # noqa: SLF001
+        flavors_of(one).controller._api = Api()  # type: ignore[assignment]  # noqa: SLF001
         for version in (1, 2):
             one.children.nodes.put(Key("", "node-a"), version, node_facts(node()))
             with contextlib.suppress(StopIteration):
-                one.flavors.controller.look(Key("", "cpu-small")).send(None)
+                flavors_of(one).controller.look(Key("", "cpu-small")).send(None)
 
     assert looked_at(change) == {"my-dev", "nameless"}
 
 
 def test_a_warning_about_nothing_of_ours_is_not_kept() -> None:
     one = idle_observer()
-    one.servers.store.put(MINE, 1, server())
+    servers_of(one).store.put(MINE, 1, server())
     (followed,) = [each for each in one.shared if each.kind is Event]
     assert followed.keep(warning("Pod", "my-dev-0", "FailedMount", "x"))
     assert followed.keep(warning("StatefulSet", "my-dev", "FailedCreate", "x"))

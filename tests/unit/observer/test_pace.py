@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from devctl_observer.control.pace import Pace
+from devctl_observer.kinds.flavors.family import Pace
 
 
 def play(pace: float, *waits: float) -> list[float]:

@@ -11,7 +11,7 @@ from devctl_observer.watching.store import Key
 from lightkube.resources.core_v1 import ResourceQuota
 
 from unit.observer.objects import flavor, server
-from unit.observer.running import idle_observer
+from unit.observer.running import flavors_of, idle_observer, servers_of
 
 
 def quota(
@@ -56,9 +56,9 @@ def test_all_of_the_namespace_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> N
     found: list[str] = []
     for family in one.families:
         monkeypatch.setattr(family.queue, "add", lambda key: found.append(key.name))
-    one.servers.store.put(Key("dev-alice", "my-dev"), 1, server())
-    one.servers.store.put(Key("dev-bob", "other"), 1, server())
-    one.flavors.store.put(Key("", "small"), 1, flavor())
+    servers_of(one).store.put(Key("dev-alice", "my-dev"), 1, server())
+    servers_of(one).store.put(Key("dev-bob", "other"), 1, server())
+    flavors_of(one).store.put(Key("", "small"), 1, flavor())
     one.quotas.changed(quota(pods="5"), quota(2, pods="6"))
     assert found == ["my-dev"]
     assert one.children.grew("dev-alice") == "2"

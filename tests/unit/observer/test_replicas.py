@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from devctl_observer.judging.model import Verdict
 from devctl_observer.judging.pods import Surroundings, judge_pod
-from devctl_observer.servers.replicas import Replica, observe_replicas, ordinal, to_statuses
+from devctl_observer.kinds.servers.replicas import Replica, observe_replicas, ordinal, to_statuses
 from hypothesis import given
 from hypothesis import strategies as st
 

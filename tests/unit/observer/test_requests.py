@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
-from devctl_observer.artifacts.claims import CLAIM
 from devctl_observer.control.cluster_api import ClusterApi
 from devctl_observer.control.election import LeadershipLostError
 from devctl_observer.control.process import Clock
-from devctl_observer.flavors.model import FLAVOR
-from devctl_observer.jobs.model import JOB
 from devctl_observer.judging.model import Meta, Transition
+from devctl_observer.kinds.artifacts.claims import CLAIM
+from devctl_observer.kinds.flavors.model import FLAVOR
+from devctl_observer.kinds.jobs.model import JOB
+from devctl_observer.kinds.servers.model import SERVER
 from devctl_observer.observer import Observer
-from devctl_observer.servers.model import SERVER
 from lightkube import ApiError, AsyncClient, KubeConfig
 from lightkube.config import client_adapter
 from lightkube.config.models import Cluster, User

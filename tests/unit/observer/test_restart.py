@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from devctl_observer.judging.conditions import find
-from devctl_observer.servers.drift import recorded
-from devctl_observer.servers.status import Observed, server_status
-from devctl_observer.servers.transitions import transitions
+from devctl_observer.kinds.servers.drift import recorded
+from devctl_observer.kinds.servers.observed import Observed
+from devctl_observer.kinds.servers.status import server_status
+from devctl_observer.kinds.servers.transitions import transitions
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -6,9 +6,10 @@ import msgspec
 import pytest
 from devctl_observer.judging.conditions import MESSAGE_LIMIT, find, own_part
 from devctl_observer.judging.pods import Surroundings
-from devctl_observer.servers.refusal import addition
-from devctl_observer.servers.status import OWN, Observed, server_status
-from devctl_observer.servers.transitions import transitions
+from devctl_observer.kinds.servers.observed import Observed
+from devctl_observer.kinds.servers.phase import addition
+from devctl_observer.kinds.servers.status import OWN, server_status
+from devctl_observer.kinds.servers.transitions import transitions
 
 from unit.observer.objects import (
     NOW,
@@ -182,7 +183,7 @@ def test_an_idle_timeout_says_that_it_does_nothing_yet() -> None:
     idle = find(status(server(lifecycle={"idleTimeout": "2h"}), pod(ready=True)), "Idle")
     assert (idle["status"], idle["reason"]) == ("Unknown", "NotMeasured")
     assert "Idle" in OWN
-    for lifecycle in (None, {"timeToLive": "9d"}):
+    for lifecycle in ({}, {"timeToLive": "9d"}):
         assert not find(status(server(lifecycle=lifecycle), pod(ready=True)), "Idle")
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from devctl_observer.control import work_queue
 from devctl_observer.control.work_queue import WorkQueue
+from devctl_observer.kinds.servers.model import SERVER
 from devctl_observer.probes import respond
-from devctl_observer.servers.model import DevServer, parse_server
 from devctl_observer.watching import reflector
 from devctl_observer.watching.kept import small_pod
 from devctl_observer.watching.reflector import Followed, Reflector
@@ -19,7 +19,7 @@ from lightkube.models.core_v1 import ObjectReference
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Pod
 
-from unit.observer.running import api_error, for_a_while, idle_observer, until
+from unit.observer.running import api_error, for_a_while, idle_observer, servers_of, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -248,13 +248,13 @@ def test_a_watch_that_fails_now_and_then_is_no_problem(
 )
 def test_an_object_that_is_not_understood_hides_no_other(drifted: dict[str, Any]) -> None:
     metadata = {"namespace": "n", "resourceVersion": "1"}
-    broken = DevServer.from_dict({"metadata": metadata | {"name": "x"}, **drifted})
-    sound = DevServer.from_dict({"metadata": metadata | {"name": "y"}, "spec": {}})
+    broken = SERVER.resource.from_dict({"metadata": metadata | {"name": "x"}, **drifted})
+    sound = SERVER.resource.from_dict({"metadata": metadata | {"name": "y"}, "spec": {}})
     source = FakeSource([[broken, sound]], [])
 
     async def play() -> int:
         store: Store[Any] = Store()
-        follower = following(source, DevServer, parse_server, store)
+        follower = following(source, SERVER.resource, SERVER.parse, store)
         await until(follower.run(), follower.synced.is_set)
         return len(store)
 
@@ -290,4 +290,4 @@ def test_what_cannot_work_is_alive_and_not_ready() -> None:
 )
 def test_a_warning_finds_its_server(kind: str, name: str, expected: Key | None) -> None:
     about = ObjectReference(kind=kind, name=name, namespace="dev-alice")
-    assert idle_observer().servers.of_warning(about) == expected
+    assert servers_of(idle_observer()).of_warning(about) == expected

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import httpx2
 import pytest
-from devctl_observer.flavors.placed_pods import PLACED, PlacedPod
-from devctl_observer.servers.model import DevServer
+from devctl_observer.kinds.flavors.placed_pods import PLACED, PlacedPod
+from devctl_observer.kinds.servers.model import SERVER
 from devctl_observer.watching import source
 from devctl_observer.watching.children import OURS
 from devctl_observer.watching.source import SILENCE, Source
@@ -77,7 +77,7 @@ def bookmark(version: int, **more: Any) -> dict[str, Any]:
         (PlacedPod, {"spec": {"containers": None}, "status": {}}),
         (Event, {"involvedObject": {}, "source": {}}),
         (Node, {"spec": {}, "status": {}}),
-        (DevServer, {"spec": {}}),
+        (SERVER.resource, {"spec": {}}),
     ],
 )
 def test_a_watch_goes_on_from_the_last_bookmark(
@@ -96,7 +96,7 @@ def test_what_happened_is_told_in_order(monkeypatch: pytest.MonkeyPatch) -> None
         [event("ADDED", 6, "a", spec={}), event("DELETED", 7, "b", spec={})],
         [bookmark(8), event("MODIFIED", 9, "a", spec={})],
     ]
-    asked, found, _ = watched(monkeypatch, DevServer, {}, answers)
+    asked, found, _ = watched(monkeypatch, SERVER.resource, {}, answers)
     assert found == [("ADDED", "a"), ("DELETED", "b"), ("MODIFIED", "a")]
     assert [request.url.params["resourceVersion"] for request in asked] == ["5", "7", "9"]
     assert asked[0].url.path == "/apis/devops.yourcompany.com/v1/devservers"
@@ -104,7 +104,7 @@ def test_what_happened_is_told_in_order(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_version_that_is_too_old_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     gone = {"type": "ERROR", "object": {"kind": "Status", "code": 410, "message": "too old"}}
-    asked, _, ended = watched(monkeypatch, DevServer, {}, [[gone]])
+    asked, _, ended = watched(monkeypatch, SERVER.resource, {}, [[gone]])
     assert (len(asked), ended) == (1, ["too old"])
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 from devctl_observer.control.role_controller import Known
-from devctl_observer.servers.model import parse_server
-from devctl_observer.servers.wake import cause
+from devctl_observer.kinds.servers.model import SERVER
+from devctl_observer.kinds.servers.wake import cause
 
 from unit.observer.objects import ago, flavor, server
 
@@ -88,7 +88,7 @@ def test_the_choice_of_the_default_depends_on_every_flavor() -> None:
 
 @pytest.mark.parametrize("annotations", [{}, {"annotations": None}, {"annotations": {"a": "b"}}])
 def test_a_server_that_was_never_woken(annotations: dict[str, Any]) -> None:
-    assert parse_server({"metadata": {"name": "a", **annotations}, "spec": {}}).wake == ""
+    assert SERVER.parse({"metadata": {"name": "a", **annotations}, "spec": {}}).wake == ""
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from apply.manifests import parse
-from apply.templates import render
+from apply.templates import parse, render
 from hypothesis import strategies as st
 
 from devctl.local.paths import REPOSITORY

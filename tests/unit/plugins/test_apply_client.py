@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from apply.client import Cluster
-from apply.connection import connect
 from apply.errors import ApplyError
 from apply.manifests import Key, Kind
-from apply.retry import Retry
+from apply.server.client import Cluster
+from apply.server.connection import connect
+from apply.server.retry import Retry
 from unit.plugins.fake_api import FakeApi, failure
 from urllib3.exceptions import ProtocolError
 

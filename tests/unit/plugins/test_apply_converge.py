@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from apply.client import Cluster
 from apply.converge import Goal, converge
 from apply.errors import ApplyError
 from apply.manifests import Key, Kind, stamp, unique
 from apply.ownership import Owner
 from apply.report import Report
-from apply.retry import Retry
+from apply.server.client import Cluster
+from apply.server.retry import Retry
 from unit.plugins.fake_api import FakeApi, failure
 
 from devctl.api.applied import Reason

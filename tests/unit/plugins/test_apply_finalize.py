@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apply.client import Cluster
 from apply.errors import ApplyError
 from apply.finalize import finalize
 from apply.manifests import Kind, stamp
 from apply.ownership import Owner
 from apply.report import Report
-from apply.retry import Retry
+from apply.server.client import Cluster
+from apply.server.retry import Retry
 from unit.plugins.fake_api import FakeApi
 
 from devctl.api.applied import Reason

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 from apply.errors import ApplyError
-from apply.manifests import Manifest, key_of, parse, stamp, unique
+from apply.manifests import Manifest, key_of, stamp, to_yaml, unique
 from apply.ownership import Owner
-from apply.yaml_text import dump
+from apply.templates import parse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,14 +34,14 @@ def test_a_template_holds_any_number_of_documents() -> None:
 # What a Kubernetes API can hold: any text but lone surrogates.
 @given(value=st.text(st.characters(exclude_categories=["Cs"])))
 def test_a_value_written_as_json_is_read_as_it_was(value: str) -> None:
-    text = f"apiVersion: v1\nkind: K\nmetadata: {{name: n}}\ndata:\n  v: {json.dumps(value)}\n"
+    text = f"apiVersion: v1\nkind: K\nmetadata: {{name: n}}\ndata:\n  v: {to_yaml(value)}\n"
 
     assert parse("t", text)[0]["data"] == {"v": value}
 
 
 @given(value=st.text(st.characters(exclude_categories=["Cs"])))
 def test_what_is_sent_reads_the_same_as_yaml(value: str) -> None:
-    assert yaml.load(dump({"v": value}), yaml.CSafeLoader) == {"v": value}
+    assert yaml.load(to_yaml({"v": value}), yaml.CSafeLoader) == {"v": value}
 
 
 @pytest.mark.parametrize(

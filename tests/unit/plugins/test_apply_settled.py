@@ -6,7 +6,7 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apply.settled import is_settled
+from apply.fields import is_settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable

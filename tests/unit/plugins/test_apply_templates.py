@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from apply.errors import ApplyError
-from apply.manifests import parse
-from apply.templates import prepare, render
+from apply.templates import parse, prepare, render
 from hypothesis import given
 from hypothesis import strategies as st
 from jinja2.environment import Environment

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from apply.errors import ApplyError
 from devserver.homes import homes
-from devserver.utilities import utilities_name
-from devserver.values import identity
+from devserver.values import identity, utilities_name
 from devserver.values import values as compute
 
 from devctl.api.applied import Reason

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import pytest
-from apply.environment import entries
+from apply.errors import ApplyError
 from apply.manifests import Key, Kind
-from ephemeral_acceleration_job.environment import environment
-from ephemeral_acceleration_job.pod import made_from, pod_values
+from apply.values import entries
+from ephemeral_acceleration_job.pod import environment, made_from, pod_values
 from ephemeral_acceleration_job.values import identity
 from hypothesis import given
 from hypothesis import strategies as st
 from unit.plugins.jobs import FINISHED, Thing, claim, decided, expired, job, names, pod
 
+from devctl.api.applied import Reason
+from devctl.api.ephemeral_acceleration_job import JOB_UID, OWNER, OWNER_NAME
+from devctl.api.labels import owner_digest
+
 VOLUME = Key(Kind("v1", "PersistentVolumeClaim"), "artifacts-scan", "team")
 RUNNING = {"phase": "Running"}
 GOING = {"deletionTimestamp": "now"}
+ALICE, BOB = "alice@company.com", "bob@company.com"
+
+
+def had_by(owner: str | None, uid: str = "u0", **metadata: str) -> Thing:
+    """A claim that a job of somebody's had last; of a release that knew no owners, of nobody's."""
+    labels = {OWNER: owner_digest(owner)} if owner else {}
+    notes = {JOB_UID: uid} | ({OWNER_NAME: owner} if owner else {})
+    return claim(labels=identity(job()) | labels, annotations=notes, **metadata)
 
 
 def test_a_new_job_gets_its_claim_and_its_pod() -> None:
@@ -23,6 +35,7 @@ def test_a_new_job_gets_its_claim_and_its_pod() -> None:
 
     assert made["claim"] == {
         "name": "artifacts-scan",
+        "labels": {},
         "annotations": {
             "gpu.yourdomain.io/job-uid": "u1",
             "gpu.yourdomain.io/pvc-ttl-seconds": "3600",
@@ -119,6 +132,47 @@ def test_a_claim_says_when_its_job_finished_and_how_long_it_stays() -> None:
         "gpu.yourdomain.io/pvc-ttl-seconds": "0",
         "gpu.yourdomain.io/finished-at": "t2",
     }
+
+
+def test_a_claim_says_whose_files_it_has() -> None:
+    made = names(job(owner=ALICE), [], [])["claim"]
+
+    assert made["labels"] == {OWNER: owner_digest(ALICE)}
+    assert made["annotations"][OWNER_NAME] == ALICE
+
+
+@pytest.mark.parametrize(
+    ("owner", "there"),
+    [
+        (ALICE, had_by(ALICE)),
+        # Of a release that knew no owners: the job's own, and one that such a job had before it.
+        (None, had_by(None, "u1")),
+        (None, had_by(None)),
+        # A release that knows no owners has taken hers off meanwhile.
+        (ALICE, had_by(None, "u1")),
+        # What goes is waited for, whosever it is.
+        (BOB, had_by(ALICE, **GOING)),
+    ],
+)
+def test_a_job_gets_the_claim_of_its_owners_earlier_one(owner: str | None, there: Thing) -> None:
+    wanted: Thing = {"owner": owner} if owner else {}
+    assert names(job(**wanted), [], [there])["claim"]
+
+
+@pytest.mark.parametrize(
+    ("there", "whose", "advice"),
+    [
+        (had_by(ALICE), f"of `{ALICE}`", f"have `{ALICE}` or an administrator delete it"),
+        (had_by(None), "of nobody knows whom", "choose another name for the job, or delete it"),
+    ],
+)
+def test_a_job_does_not_get_another_persons_claim(there: Thing, whose: str, advice: str) -> None:
+    with pytest.raises(ApplyError) as refused:
+        names(job(owner=BOB), [], [there])
+
+    assert refused.value.reason == Reason.CONFLICT
+    for part in ("artifacts-scan", whose, advice, "`egpu delete scan --delete-pvc`"):
+        assert part in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from apply.others_fields import CREATE_ONLY_FIELDS, leave_to_others
+from apply.fields import CREATE_ONLY_FIELDS, leave_to_others
 
 US = "devctl-operator"
 Thing = dict[str, Any]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from devctl_runner import client
-from devctl_runner.entry import split
+from devctl_runner.runs.request import split
 
 if TYPE_CHECKING:
     from pathlib import Path

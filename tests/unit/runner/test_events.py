@@ -4,8 +4,8 @@ import io
 import json
 
 import pytest
-from devctl_runner.events import Progress, Recorder
-from devctl_runner.report import explain, failure
+from devctl_runner.daemon.job import explain, failure
+from devctl_runner.runs.events import Progress, Recorder
 
 
 @pytest.fixture

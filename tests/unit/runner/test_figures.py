@@ -3,8 +3,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from devctl_runner import figures, paths
-from devctl_runner.scraper import Scraper
+from devctl_runner import paths
+from devctl_runner.daemon import figures
+from devctl_runner.daemon.figures import Scraper
 
 if TYPE_CHECKING:
     from pathlib import Path

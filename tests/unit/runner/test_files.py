@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from devctl_runner import job
-from devctl_runner.files import Files, fingerprint, sources, watched_roles
-from devctl_runner.protocol import Run
+from devctl_runner.daemon.files import Files, fingerprint, sources, watched_roles
+from devctl_runner.runs.request import Run
+from devctl_runner.runs.serve import prepare
 
 if TYPE_CHECKING:
     import pytest
@@ -83,7 +83,7 @@ def test_only_the_newest_artifacts_stay(tmp_path: Path) -> None:
         os.utime(folder, ns=(number, number))
     (tmp_path / "artifacts/latest").symlink_to("0")
 
-    job.prepare(Run(tmp_path, "new", keep=3))
+    prepare(Run(tmp_path, "new", keep=3))
 
     names = sorted(path.name for path in (tmp_path / "artifacts").iterdir())
     assert names == ["3", "4", "latest", "new"]
@@ -91,6 +91,6 @@ def test_only_the_newest_artifacts_stay(tmp_path: Path) -> None:
 
 def test_no_limit_keeps_all(tmp_path: Path) -> None:
     for ident in "abc":
-        job.prepare(Run(tmp_path, ident, keep=0))
+        prepare(Run(tmp_path, ident, keep=0))
 
     assert len(list((tmp_path / "artifacts").iterdir())) == 3

@@ -7,9 +7,10 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from devctl_runner.entry import Job
-from devctl_runner.pool import DONE, Pool
-from devctl_runner.protocol import Inputs, Run
+from devctl_runner.daemon.job import Job
+from devctl_runner.daemon.pool import Pool
+from devctl_runner.runs.request import Inputs, Run
+from devctl_runner.runs.serve import DONE
 from pytest_socket import disable_socket, enable_socket
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import subprocess
 import sys
 import time
 
-from devctl_runner.processes import descendants, kill_tree, resident_bytes
+from devctl_runner.daemon.figures import resident_bytes
+from devctl_runner.daemon.processes import descendants, kill_tree
 
 # A child in a session of its own, as Ansible's tasks have one, below a child.
 TREE = """

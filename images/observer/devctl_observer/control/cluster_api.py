@@ -18,7 +18,7 @@ from lightkube.resources.core_v1 import Event
 
 from devctl_observer.control.election import LeadershipLostError
 from devctl_observer.control.figures import WRITES
-from devctl_observer.judging.timestamps import utc_now
+from devctl_observer.judging.clocks import utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from lightkube import ApiError
 
@@ -33,9 +33,9 @@ Ours = TypeVar("Ours", bound=Item)
 class Controller(ABC, Generic[T]):
     """Handler of a kind's work queue; `store` has its objects as they were observed."""
 
-    word: ClassVar[str]
+    word: str
     """What its figures are labelled with."""
-    own: ClassVar[Iterable[str]] = ()
+    own: Iterable[str] = ()
     """The types of conditions that we write; a role writes the others."""
 
     def __init__(self, kind: Kind[T], store: Store[T], process: Process) -> None:

@@ -15,7 +15,7 @@ from lightkube.models.coordination_v1 import LeaseSpec
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.coordination_v1 import Lease
 
-from devctl_observer.judging.timestamps import utc_now
+from devctl_observer.judging.clocks import utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable

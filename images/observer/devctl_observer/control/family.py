@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from devctl_observer.control.figures import OBJECTS, QUEUE
 from devctl_observer.control.work_queue import WorkQueue
@@ -27,7 +27,7 @@ T = TypeVar("T", bound=Item)
 class Family(Generic[T]):
     """One kind that users write, and all that is watched for it."""
 
-    label: ClassVar[str] = ""
+    label: str = ""
     """The label by which its children name it; empty where it has none."""
 
     def __init__(self, controller: Controller[T], workers: int = WORKERS) -> None:

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from devctl_observer.judging.timestamps import utc_now
+from devctl_observer.judging.clocks import utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from uuid import uuid4
 
 from devctl.api.applied import Reason
@@ -49,15 +49,7 @@ class Known(NamedTuple):
     """Stands for the last time that there was more room in the quotas of its namespace."""
 
 
-class Woken(Item, Protocol):
-    """An object with an annotation that runs its role."""
-
-    @property
-    def wake(self) -> str:
-        """The annotation's value."""
-
-
-T = TypeVar("T", bound=Woken)
+T = TypeVar("T", bound=Item)
 
 
 class RoleController(Controller[T]):
@@ -107,8 +99,13 @@ class RoleController(Controller[T]):
         return GRACE if unsure else wait
 
 
-def waits_no_more(item: Item, known: Known) -> Cause:
-    """Why a role is run again that could not do its work: what it waited for may be there."""
+def usual_cause(item: Item, known: Known) -> Cause:
+    """Why a role is run again: what it made is lost, or what it waited for may be there."""
+    if item.going:
+        return ()
+    if known.lost:
+        generation = str(item.metadata.generation)
+        return "lost", generation, *known.lost, known.gone or known.born
     if failure(item).get("reason") == Reason.QUOTA_EXCEEDED:
         return "room", known.grew
     return ("freed", known.gone) if known.gone and blocked(item) else ()

@@ -1,14 +1,13 @@
-"""What time it is, to whom."""
+"""Times as Kubernetes writes them, and what time it is, to whom."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
 AGREE = timedelta(minutes=1)
 """Clocks that are further apart are not both right."""
@@ -40,3 +39,22 @@ class Clocks:
     def passed(self, moment: datetime) -> bool:
         """Whether a moment is over by every clock."""
         return all(now >= moment for now in self.known)
+
+
+def to_text(moment: datetime) -> str:
+    """Seconds in UTC, as in metadata.creationTimestamp."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def utc_now() -> datetime:
+    """This machine's idea of the present."""
+    return datetime.now(UTC)
+
+
+def from_text(text: object) -> datetime | None:
+    """The moment that a status names, in UTC; None where it names none, as without a time zone."""
+    try:
+        found = datetime.fromisoformat(str(text))
+        return found.astimezone(UTC) if found.tzinfo else None
+    except (ValueError, OverflowError):
+        return None

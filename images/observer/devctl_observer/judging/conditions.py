@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from devctl.api.devserver import Condition
-from devctl_observer.judging.timestamps import to_text
+from devctl.api.applied import APPLIED
+from devctl_observer.judging.clocks import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,10 +36,10 @@ def merge(
     generation: int,
     now: datetime,
 ) -> list[dict[str, Any]]:
-    """The wanted conditions, with the transition times of those whose status stays."""
+    """The wanted conditions by type, with the transition times of those whose status stays."""
     before = {entry.get("type"): entry for entry in observed}
     merged = []
-    for entry in wanted:
+    for entry in sorted(wanted, key=lambda entry: str(entry["type"])):
         old = before.get(entry["type"], {})
         same = old.get("status") == entry["status"] and old.get("lastTransitionTime")
         since = old["lastTransitionTime"] if same else to_text(now)
@@ -67,7 +67,7 @@ def role_said(item: Item) -> Mapping[str, Any]:
 
     The condition of an earlier generation speaks of a spec that is no longer there.
     """
-    said = find(item.status, Condition.APPLIED)
+    said = find(item.status, APPLIED)
     return said if said.get("observedGeneration") == item.metadata.generation else {}
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime  # noqa: TC003 - msgspec reads the annotations
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from lightkube.models.meta_v1 import ObjectMeta
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from devctl.api.devserver import Phase
 
 
@@ -31,16 +29,20 @@ class Meta(Base, frozen=True):
     deletion_timestamp: datetime | None = None
 
 
-class Item(Protocol):
-    """An object of a kind of ours."""
+class Item(Base, frozen=True, kw_only=True):
+    """An object of a kind of ours; its own class adds the spec."""
+
+    metadata: Meta
+    """What names it; its generation is that of its spec."""
+    status: dict[str, Any] = {}
+    """What was written about it."""
+    wake: str = ""
+    """The annotation that runs its role again."""
 
     @property
-    def metadata(self) -> Meta:
-        """What names it; its generation is that of its spec."""
-
-    @property
-    def status(self) -> Mapping[str, Any]:
-        """What was written about it."""
+    def going(self) -> bool:
+        """Whether it is being deleted."""
+        return self.metadata.deletion_timestamp is not None
 
 
 def meta_of(metadata: ObjectMeta | None) -> Meta:
@@ -52,6 +54,12 @@ def meta_of(metadata: ObjectMeta | None) -> Meta:
         namespace=found.namespace or "",
         resource_version=found.resourceVersion or "",
     )
+
+
+def is_owned(metadata: ObjectMeta | None, uid: str) -> bool:
+    """Whether an object is a child of that very owner, and not of an earlier one of its name."""
+    owners = (metadata.ownerReferences if metadata else None) or []
+    return any(owner.uid == uid for owner in owners)
 
 
 @dataclass(frozen=True)

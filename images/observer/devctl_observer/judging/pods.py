@@ -10,10 +10,10 @@ from devctl_observer.judging.containers import judge_container
 from devctl_observer.judging.model import Verdict
 from devctl_observer.judging.refusals import judge_mount
 from devctl_observer.judging.scheduling import SERVER_WORDS, judge_scheduling
-from devctl_observer.judging.volumes import claim_names, judge_claims, waiting_claims
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from lightkube.models.core_v1 import (
         ContainerStatus,
@@ -40,12 +40,12 @@ class Surroundings:
 
 def judge_pod(pod: Pod, around: Surroundings) -> Verdict:
     """What a pod does and why it does not run."""
-    if pod.metadata and pod.metadata.deletionTimestamp:
+    if ends_at(pod):
         return Verdict(Phase.STOPPING, "Terminating", "its pod is being ended")
     if node := lost_node(pod, around):
         message = f"node `{node}` does not answer; it starts elsewhere when the node is removed"
         return Verdict(Phase.PENDING, "NodeLost", message)
-    if (ready := _condition(pod, "Ready")) and ready.status == "True":
+    if (ready := pod_condition(pod, "Ready")) and ready.status == "True":
         return Verdict(Phase.RUNNING, "Ready", "")
     if pod.status and pod.status.phase in {"Failed", "Succeeded"}:
         detail = pod.status.message or f"its pod ended as {pod.status.phase}"
@@ -56,7 +56,7 @@ def judge_pod(pod: Pod, around: Surroundings) -> Verdict:
 
 def judge_start(pod: Pod, around: Surroundings, words: Words) -> Verdict:
     """Why a pod is not up yet, in the words of what it is for."""
-    scheduled = _condition(pod, "PodScheduled")
+    scheduled = pod_condition(pod, "PodScheduled")
     if scheduled and scheduled.status == "True":
         return _starting(pod, around)
     return _unscheduled(pod, scheduled, around, words)
@@ -96,25 +96,83 @@ def _starting(pod: Pod, around: Surroundings) -> Verdict:
 
 def container_statuses(pod: Pod) -> list[ContainerStatus]:
     """What is told of a pod's containers, in the order in which they start."""
-    status = pod.status
-    return [
-        *((status.initContainerStatuses if status else None) or []),
-        *((status.containerStatuses if status else None) or []),
-    ]
+    before = (pod.status.initContainerStatuses if pod.status else None) or []
+    return [*before, *own_statuses(pod)]
+
+
+def own_statuses(pod: Pod) -> list[ContainerStatus]:
+    """The same of those containers that do what the pod is for."""
+    return (pod.status.containerStatuses if pod.status else None) or []
+
+
+def node_of(pod: Pod) -> str:
+    """The node that a pod was given; empty where it has none yet."""
+    return (pod.spec.nodeName if pod.spec else None) or ""
+
+
+def ends_at(pod: Pod) -> datetime | None:
+    """When a pod that was deleted is gone at last; None where nobody has deleted it."""
+    return pod.metadata.deletionTimestamp if pod.metadata else None
 
 
 def is_refused(pod: Pod) -> bool:
     """Whether the scheduler has looked for a node, and found none."""
-    scheduled = _condition(pod, "PodScheduled")
+    scheduled = pod_condition(pod, "PodScheduled")
     return scheduled is not None and scheduled.status == "False"
 
 
 def lost_node(pod: Pod, around: Surroundings) -> str:
     """The pod's node, if that does not answer; else empty."""
-    node = (pod.spec.nodeName if pod.spec else None) or ""
-    return node if node in around.lost_nodes else ""
+    return node if (node := node_of(pod)) in around.lost_nodes else ""
 
 
-def _condition(pod: Pod, kind: str) -> PodCondition | None:
+def pod_condition(pod: Pod, kind: str) -> PodCondition | None:
+    """A condition of a pod."""
     conditions = (pod.status.conditions if pod.status else None) or []
     return next((entry for entry in conditions if entry.type == kind), None)
+
+
+def claim_names(pod: Pod) -> list[str]:
+    """The claims that a pod mounts."""
+    volumes = (pod.spec.volumes if pod.spec else None) or []
+    sources = [volume.persistentVolumeClaim for volume in volumes]
+    return [source.claimName for source in sources if source is not None]
+
+
+def judge_claims(
+    names: Iterable[str],
+    claims: Mapping[str, PersistentVolumeClaim],
+    warnings: Iterable[Event],
+) -> Verdict | None:
+    """The first claim that is lost, or waits for a volume and has said why.
+
+    A claim that only waits is no verdict: most storage classes wait for the pod to have a node.
+    A claim that is not known may be a shared one, which the scheduler tells about.
+    """
+    about = [(event.involvedObject, event) for event in warnings]
+    said = {thing.name: event for thing, event in about if thing.kind == "PersistentVolumeClaim"}
+    for name in names:
+        claim = claims.get(name)
+        if claim is None or claim.status is None:
+            continue
+        if claim.status.phase == "Lost":
+            message = f"the volume of claim `{name}` is gone; ask an administrator to restore it"
+            return Verdict(Phase.FAILED, "VolumeLost", message)
+        if claim.status.phase == "Pending" and (event := said.get(name)):
+            message = (
+                f"claim `{name}` gets no volume; ask an administrator to look at its storage class "
+                f"({event.message})"
+            )
+            return Verdict(Phase.PENDING, "VolumePending", message)
+    return None
+
+
+def waiting_claims(
+    names: Iterable[str], claims: Mapping[str, PersistentVolumeClaim]
+) -> list[tuple[str, str]]:
+    """Claims that have no volume yet, with their storage class."""
+    return [
+        (name, (claim.spec.storageClassName if claim.spec else None) or "")
+        for name in names
+        if (claim := claims.get(name)) and claim.status and claim.status.phase == "Pending"
+    ]

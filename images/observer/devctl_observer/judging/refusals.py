@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from devctl.api.applied import Reason
 from devctl.api.devserver import Phase
 from devctl_observer.judging.model import Verdict
 
@@ -35,10 +36,10 @@ def judge_refusal(warnings: Iterable[Event]) -> Verdict | None:
             f"{quota['used']} of {quota['limited']} are in use; stop another server, choose a "
             "smaller flavor, or ask an administrator for more"
         )
-        return Verdict(Phase.PENDING, "QuotaExceeded", message)
+        return Verdict(Phase.PENDING, Reason.QUOTA_EXCEEDED, message)
     if "exceeded quota" in detail or "failed quota" in detail:
         message = f"a quota of the namespace forbids it; ask an administrator ({detail})"
-        return Verdict(Phase.PENDING, "QuotaExceeded", message)
+        return Verdict(Phase.PENDING, Reason.QUOTA_EXCEEDED, message)
     message = f"the cluster refuses to make its pod; ask an administrator ({detail})"
     return Verdict(Phase.FAILED, "PodRefused", message)
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
 
 from devctl.api.labels import MANAGED_BY, MANAGER
+from devctl_observer.judging.pods import node_of
 from devctl_observer.watching.store import Key, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from lightkube.models.core_v1 import ObjectReference
     from lightkube.models.meta_v1 import ObjectMeta
-    from lightkube.resources.core_v1 import Event, PersistentVolumeClaim, Pod
+    from lightkube.resources.core_v1 import Event
 
     from devctl.api.placing import NodeFacts
 
@@ -23,6 +26,7 @@ OURS = {"labels": {MANAGED_BY: MANAGER}}
 class Owner(NamedTuple):
     """The object of ours that a child belongs to: the label of its kind, and its key.
 
+    The object is in the child's namespace, or in none where its kind is not.
     No owner reference: a pod's names its StatefulSet, and a claim outlives whom it was made for.
     """
 
@@ -38,60 +42,65 @@ class About(NamedTuple):
     name: str
 
 
-def is_owned(metadata: ObjectMeta | None, uid: str) -> bool:
-    """Whether an object is a child of that very owner, and not of an earlier one of its name."""
-    owners = (metadata.ownerReferences if metadata else None) or []
-    return any(owner.uid == uid for owner in owners)
-
-
 def subject(about: ObjectReference) -> About:
     """What a warning is found by."""
     return About(about.kind or "", about.namespace or "", about.name or "")
 
 
 class Children:
-    """The stores of the kinds that every family shares.
+    """The stores of the kinds that every family shares."""
 
-    Args:
-        labels: Those by which children name the object that they belong to, one for each kind.
-    """
-
-    def __init__(self, labels: Sequence[str]) -> None:
+    def __init__(self) -> None:
         """Begin with nothing known."""
-        self._labels = labels
-        self.pods: Store[Pod] = Store(lambda pod: self.owner(pod.metadata))
-        self.claims: Store[PersistentVolumeClaim] = Store(lambda claim: self.owner(claim.metadata))
+        self.labels: dict[str, bool] = {}
+        """By which children name the object that they belong to; whether that is in a namespace."""
+        self.stores: dict[Any, Store[Any]] = {}
+        """Children by their kind."""
+        self.pods: Store[Pod] = self.follow(Pod)
+        self.claims: Store[PersistentVolumeClaim] = self.follow(PersistentVolumeClaim)
         self.warnings: Store[Event] = Store(lambda event: subject(event.involvedObject))
         self.nodes: Store[NodeFacts] = Store()
         self.grew: Callable[[str], str] = lambda _: ""
         """Stands for the last time that a namespace's quotas left more room."""
 
+    def follow(self, resource: Any) -> Store[Any]:
+        """Have the children of a kind watched, given by lightkube's class; returns their store."""
+        return self.stores.setdefault(resource, Store(lambda child: self.owner(child.metadata)))
+
+    def of(self, owner: Owner) -> list[Any]:
+        """All children of an object, of whatever kind."""
+        return [child for store in self.stores.values() for child in store.find(owner)]
+
     def owner(self, metadata: ObjectMeta | None) -> Owner | None:
         """The object that a child belongs to."""
         labels = (metadata.labels if metadata else None) or {}
-        for label in self._labels:
+        for label, namespaced in self.labels.items():
             if metadata and (name := labels.get(label)):
-                return Owner(label, Key(metadata.namespace or "", name))
+                return Owner(label, Key((metadata.namespace or "") if namespaced else "", name))
         return None
 
-    def warnings_about(self, objects: Iterable[tuple[str, ObjectMeta | None]]) -> tuple[Event, ...]:
-        """Warnings about these very objects, each given by its kind and metadata.
+    def warned(self, about: ObjectReference) -> Owner | None:
+        """The object whose child a warning is about."""
+        key = Key(about.namespace or "", about.name or "")
+        found = (s.get(key) for kind, s in self.stores.items() if kind.__name__ == about.kind)
+        return next((self.owner(child.metadata) for child in found if child), None)
+
+    def warnings_about(self, things: Iterable[Any]) -> tuple[Event, ...]:
+        """Warnings about these very objects; what is None is not there.
 
         A warning about an earlier object of the same name says nothing about this one.
         """
+        known = [(type(thing).__name__, thing.metadata) for thing in things if thing]
         return tuple(
             event
-            for kind, metadata in objects
-            if metadata
-            for event in self.warnings.find(
-                About(kind, metadata.namespace or "", metadata.name or "")
-            )
-            if event.involvedObject.uid == metadata.uid
+            for kind, meta in known
+            for event in self.warnings.find(About(kind, meta.namespace or "", meta.name or ""))
+            if event.involvedObject.uid == meta.uid
         )
 
     def owners_on(self, node: str) -> set[Owner]:
         """Whose pods a node has."""
-        pods = (pod for pod in self.pods if pod.spec and pod.spec.nodeName == node)
+        pods = (pod for pod in self.pods if node_of(pod) == node)
         return {owner for pod in pods if (owner := self.owner(pod.metadata))}
 
     def lost_nodes(self) -> frozenset[str]:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lightkube.models.core_v1 import PodTemplateSpec
+from lightkube.resources.apps_v1 import StatefulSet
+from lightkube.resources.core_v1 import ConfigMap, Pod
 
 from devctl.api.placing import NodeFacts, Taint
 
 if TYPE_CHECKING:
-    from lightkube.models.core_v1 import Node
-    from lightkube.resources.apps_v1 import StatefulSet
-    from lightkube.resources.core_v1 import Event, PersistentVolumeClaim, Pod
+    from collections.abc import Callable
 
-Child = TypeVar("Child", "Pod", "StatefulSet", "PersistentVolumeClaim", "Event")
+    from lightkube.models.core_v1 import Node
+
+Child = TypeVar("Child")
 
 
 def without_history(child: Child) -> Child:
     """A child without the record of who set which field: half of its size, and unused here."""
-    if child.metadata:
-        child.metadata.managedFields = None
+    metadata: Any = getattr(child, "metadata", None)
+    if metadata:
+        metadata.managedFields = None
     return child
 
 
@@ -38,6 +41,20 @@ def small_stateful_set(found: StatefulSet) -> StatefulSet:
     if found.spec:
         found.spec.template = PodTemplateSpec()
     return without_history(found)
+
+
+def without_data(found: Any) -> Any:
+    """A ConfigMap as something that exists."""
+    found.data = found.binaryData = None
+    return without_history(found)
+
+
+SMALL: dict[Any, Callable[[Any], Any]] = {
+    Pod: small_pod,
+    StatefulSet: small_stateful_set,
+    ConfigMap: without_data,
+}
+"""What is kept of a child, by its kind; of all others, what `without_history` leaves."""
 
 
 def node_facts(node: Node) -> NodeFacts:

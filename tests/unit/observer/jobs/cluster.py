@@ -8,12 +8,12 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
-from devctl_observer.artifacts.claims import CLAIM, parse_claim
 from devctl_observer.control.cluster_api import Fresh
 from devctl_observer.control.process import Clock
-from devctl_observer.jobs.model import JOB, parse_job
-from devctl_observer.jobs.status import OWN
-from devctl_observer.judging.timestamps import from_text, to_text
+from devctl_observer.judging.clocks import from_text, to_text
+from devctl_observer.kinds.artifacts.claims import CLAIM, parse_claim
+from devctl_observer.kinds.jobs.model import JOB
+from devctl_observer.kinds.jobs.status import OWN
 from devctl_observer.watching.kept import node_facts, small_pod
 from devctl_observer.watching.store import Key
 from lightkube.resources.core_v1 import Node, PersistentVolumeClaim, Pod
@@ -21,14 +21,16 @@ from lightkube.resources.core_v1 import Node, PersistentVolumeClaim, Pod
 from devctl.api.ephemeral_acceleration_job import (
     FINISHED_AT,
     JOB_UID,
+    OWNER,
     PVC_TTL_SECONDS,
     RELEASED_AT,
     RELEASED_UID,
     WAKE,
 )
+from devctl.api.labels import owner_digest
 from unit.observer.jobs.things import NAMESPACE, OURS, container
 from unit.observer.objects import NOW
-from unit.observer.running import api_error, idle_observer
+from unit.observer.running import api_error, idle_observer, jobs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -101,7 +103,7 @@ class Cluster:
         """Our process dies, and another one knows nothing but what is stored."""
         self.process_works = True
         self.observer = idle_observer(self, Clock(lambda: self.ours, lambda: self.seconds))
-        self.process = self.observer.jobs
+        self.process = jobs_of(self.observer)
         self.process.queue = cast("Any", Queue(self, self.process.controller.look))
         self.process.claims = cast("Any", Queue(self, self.process.claim_controller.look))
         for name in self.nodes:
@@ -162,7 +164,7 @@ class Cluster:
         store: Any
         changed: Any
         if kind == "jobs":
-            store, parse, changed = caches.jobs, parse_job, process.changed
+            store, parse, changed = caches.jobs, JOB.parse, process.changed
         elif kind == "pods":
             store, parse, changed = caches.children.pods, _parse_pod, self.observer.child
         else:
@@ -178,7 +180,7 @@ class Cluster:
 
     async def read(self, _kind: Any, meta: Any) -> Fresh[Any]:
         found = self.jobs.get(meta.name)
-        return Fresh(parse_job(found) if found else None, self.theirs)
+        return Fresh(JOB.parse(found) if found else None, self.theirs)
 
     async def list_now(
         self, resource: Any, _namespace: str | None = None, name: str = ""
@@ -261,6 +263,7 @@ class Cluster:
             return
         status, spec, uid = found.get("status", {}), found["spec"], found["metadata"]["uid"]
         labels = OURS | {"gpu.yourdomain.io/job": name}
+        labels |= {OWNER: owner_digest(spec["owner"])} if "owner" in spec else {}
         notes = {JOB_UID: uid, PVC_TTL_SECONDS: str(spec.get("pvcTTLSecondsAfterFinished", 3600))}
         notes |= {FINISHED_AT: status["finishedAt"]} if "finishedAt" in status else {}
         claim, pod = self.claims.get(CLAIM_OF + name), POD_OF + name

@@ -99,6 +99,36 @@ def test_a_job_of_the_same_name_takes_its_claim_over() -> None:
     assert VOLUME not in cluster.claims
 
 
+def test_another_persons_job_neither_has_a_claim_nor_keeps_it() -> None:
+    cluster = Cluster()
+    finished(cluster, pvcTTLSecondsAfterFinished=50, owner="alice")
+    cluster.delete_job()
+    cluster.wait(20)
+    hers = cluster.claims[VOLUME]["metadata"]["uid"]
+    cluster.create(pvcTTLSecondsAfterFinished=600, owner="bob")
+    assert cluster.status()["reason"] == "Conflict"
+    cluster.wait(29)
+    assert cluster.claims[VOLUME]["metadata"]["uid"] == hers
+    cluster.wait(LATE + 1)
+    # The role was run again for that, and has made another one.
+    assert cluster.claims[VOLUME]["metadata"]["uid"] != hers
+    cluster.runs()
+    cluster.exits()
+    assert cluster.status()["phase"] == "Succeeded"
+
+
+def test_an_end_deletes_no_other_persons_volume() -> None:
+    cluster = Cluster()
+    finished(cluster, pvcTTLSecondsAfterFinished=10**6, owner="alice")
+    cluster.delete_job()
+    cluster.role_works = False
+    ended = {"phase": "Failed", "startedAt": at(0), "finishedAt": at(0)}
+    spec = {"pvcTTLSecondsAfterFinished": 0, "owner": "bob"}
+    cluster.store("jobs", {"metadata": {"name": "my-job"}, "spec": spec, "status": ended})
+    cluster.wait(LATE)
+    assert VOLUME in cluster.claims
+
+
 def test_a_job_that_came_and_went_unseen_starts_its_claims_time_anew() -> None:
     cluster = Cluster()
     cluster.create(pvcTTLSecondsAfterFinished=50)

@@ -6,10 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from devctl_observer.jobs.deadlines import finished_at, next_look, times
-from devctl_observer.jobs.status import job_status, volume_is_due, wants_proof
-from devctl_observer.judging.clocks import Clocks
-from devctl_observer.judging.timestamps import from_text
+from devctl_observer.judging.clocks import Clocks, from_text
+from devctl_observer.kinds.jobs.deadlines import finished_at, next_look, times
+from devctl_observer.kinds.jobs.status import job_status, volume_is_due, wants_proof
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from devctl_observer.jobs.endings import DELETED
-from devctl_observer.jobs.status import job_status
+from devctl_observer.kinds.jobs.endings import DELETED
+from devctl_observer.kinds.jobs.status import job_status
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 import pytest
-from devctl_observer.artifacts.claims import bound_status, deadline, job_of, users_of
-from devctl_observer.jobs.transitions import transitions
+from devctl_observer.kinds.artifacts.claims import bound_status, deadline, job_of, users_of
+from devctl_observer.kinds.jobs.transitions import transitions
 from devctl_observer.watching.kept import node_facts
 from devctl_observer.watching.store import Key
 from hypothesis import given
@@ -21,7 +21,7 @@ from unit.observer.jobs.cluster import Cluster
 from unit.observer.jobs.things import OURS, at, claim, job, pod
 from unit.observer.objects import NOW, node, warning
 from unit.observer.objects import pod as server_pod
-from unit.observer.running import api_error, figure, idle_observer
+from unit.observer.running import api_error, figure, idle_observer, jobs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ JOB, CLAIM = {"my-job"}, {"claim artifacts-my-job"}
 
 def looked_at(change: Callable[[Observer], None]) -> tuple[set[str], Observer]:
     one = idle_observer()
-    family = one.jobs
+    family = jobs_of(one)
     found: set[str] = set()
     cast("Any", family.queue).add = lambda key: found.add(key.name)
     cast("Any", family.claims).add = lambda key: found.add(f"claim {key.name}")
@@ -56,26 +56,26 @@ def remake(kind: str, name: str) -> Any:
 def test_nothing_is_remembered_of_a_job_that_is_gone() -> None:
     def goes(one: Observer) -> None:
         one.child(pod(), None)
-        assert one.jobs.controller.gone.keys() == {MINE}
-        one.jobs.store.drop(MINE)
-        one.jobs.changed(job(), None)
+        assert jobs_of(one).controller.gone.keys() == {MINE}
+        jobs_of(one).store.drop(MINE)
+        jobs_of(one).changed(job(), None)
         one.child(pod(), None)
         one.child(claim(), None)
 
     looked, one = looked_at(goes)
     assert looked >= JOB
-    asyncio.run(one.jobs.controller.look(MINE))
-    assert not one.jobs.controller.gone
-    assert not one.jobs.caches.last
+    asyncio.run(jobs_of(one).controller.look(MINE))
+    assert not jobs_of(one).controller.gone
+    assert not jobs_of(one).caches.last
 
 
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda f: f.jobs.changed(None, job()), JOB | CLAIM),
-        (lambda f: f.jobs.changed(job(), None), JOB | CLAIM),
-        (lambda f: f.jobs.changed(job(), job(suspend=True)), JOB),
-        (lambda f: f.jobs.changed(None, None), set()),
+        (lambda f: jobs_of(f).changed(None, job()), JOB | CLAIM),
+        (lambda f: jobs_of(f).changed(job(), None), JOB | CLAIM),
+        (lambda f: jobs_of(f).changed(job(), job(suspend=True)), JOB),
+        (lambda f: jobs_of(f).changed(None, None), set()),
         (lambda f: f.child(None, pod()), JOB),
         (lambda f: f.child(pod(), None), JOB),
         (lambda f: f.child(None, server_pod()), set()),
@@ -103,7 +103,7 @@ def test_whom_a_change_concerns(change: Callable[[Observer], None], expected: se
 
 def test_the_last_of_what_is_lost_is_remembered() -> None:
     _, one = looked_at(lambda f: f.child(claim(), None))
-    gone = one.jobs.controller.gone
+    gone = jobs_of(one).controller.gone
     assert gone == {MINE: "c-1"}
     one.child(pod(), None)
     assert gone == {MINE: "p-1"}

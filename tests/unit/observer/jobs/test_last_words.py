@@ -9,8 +9,8 @@ import unicodedata
 from typing import Any
 
 import pytest
-from devctl_observer.jobs import last_words
-from devctl_observer.jobs.last_words import LONGEST, own_words, shown
+from devctl_observer.kinds.jobs import last_words
+from devctl_observer.kinds.jobs.last_words import LONGEST, own_words, shown
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from devctl_observer.judging.timestamps import to_text
+from devctl_observer.judging.clocks import to_text
 
 from unit.observer.jobs.cluster import POD, Cluster, KilledError
 from unit.observer.jobs.things import at, container

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from devctl_observer.jobs.status import job_status
+from devctl_observer.kinds.jobs.status import job_status
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -6,11 +6,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from devctl_observer.jobs.model import Job, parse_job
-from devctl_observer.jobs.observed import Observed
-from devctl_observer.judging.clocks import Clocks
+from devctl_observer.judging.clocks import Clocks, to_text
 from devctl_observer.judging.pods import Surroundings
-from devctl_observer.judging.timestamps import to_text
+from devctl_observer.kinds.jobs.model import JOB as KIND
+from devctl_observer.kinds.jobs.observed import Observed
 from devctl_observer.watching.kept import node_facts
 from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
 
@@ -20,6 +19,8 @@ from unit.observer.objects import NOW, node
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from devctl_observer.kinds.jobs.model import Job
 
 NAMESPACE, NAME, UID = "team", "my-job", "j-1"
 OURS = {MANAGED_BY: MANAGER, JOB: NAME}
@@ -41,7 +42,7 @@ def job(
     status: dict[str, Any] | None = None, meta: dict[str, Any] | None = None, **spec: Any
 ) -> Job:
     metadata = {"name": NAME, "namespace": NAMESPACE, "uid": UID, "generation": 1}
-    return parse_job(
+    return KIND.parse(
         {
             "metadata": {**metadata, "resourceVersion": "5", **(meta or {})},
             "spec": spec,

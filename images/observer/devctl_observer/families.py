@@ -1,0 +1,27 @@
+"""Every kind that the observer knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from devctl_observer.control.standard import StandardFamily
+from devctl_observer.kinds.flavors.family import Flavors
+from devctl_observer.kinds.jobs.family import Jobs
+from devctl_observer.kinds.servers.family import Servers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from devctl_observer.control.family import Family
+    from devctl_observer.control.process import Process
+    from devctl_observer.control.standard import Standard
+
+STANDARD: Sequence[Standard[Any]] = ()
+"""Kinds of which nothing but the status is their own."""
+
+
+def families(process: Process) -> Sequence[Family[Any]]:
+    """One for each kind, of one process."""
+    flavors = Flavors(process)
+    own: list[Family[Any]] = [flavors, Servers(flavors, process), Jobs(process)]
+    return [*own, *(StandardFamily(kind, process) for kind in STANDARD)]

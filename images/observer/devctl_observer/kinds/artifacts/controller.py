@@ -1,0 +1,124 @@
+"""Claims of jobs: what is done about one, and the deletion of one whose time is over."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
+from prometheus_client import Counter
+
+from devctl.api.ephemeral_acceleration_job import RELEASED_AT
+from devctl_observer.control.controller import DOUBT, IN_USE, Controller
+from devctl_observer.control.figures import COMMON
+from devctl_observer.judging.clocks import Clocks
+from devctl_observer.judging.model import Meta, meta_of
+from devctl_observer.kinds.artifacts.claims import (
+    CLAIM,
+    bound_status,
+    deadline,
+    is_claim_of,
+    is_released,
+    job_of,
+    notes_of,
+    release,
+    stays,
+    users_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from devctl_observer.control.cluster_api import ClusterApi
+    from devctl_observer.control.process import Process
+    from devctl_observer.watching.store import Key
+
+log = logging.getLogger(__name__)
+
+_MARGIN = 1.0
+_REMOVED = Counter("claims_deleted", "Volumes of jobs that were deleted in their time.", **COMMON)
+
+
+class ClaimController(Controller[PersistentVolumeClaim]):
+    """Handler of the work queue of claims."""
+
+    word = "claim"
+
+    def __init__(self, owners: Controller[Any], process: Process) -> None:
+        """`owners` knows what claims are made for."""
+        super().__init__(CLAIM, process.children.claims, process)
+        self._owners = owners
+
+    async def _look(self, key: Key, item: PersistentVolumeClaim) -> float | None:
+        owner = job_of(item)
+        if owner is None or not stays(item):
+            return None
+        claim = await self._tell_bound(key, item)
+        job = self._owners.store.get(owner)
+        if job is None or not is_claim_of(claim, job):
+            return await self._released(key, claim, owner)
+        # A job has it again, which keeps its time.
+        if RELEASED_AT in notes_of(claim):
+            await self._note(key, claim, {})
+        return None
+
+    async def _released(self, key: Key, claim: PersistentVolumeClaim, owner: Key) -> float | None:
+        """Delete a claim whose job is gone when its time has come."""
+        where = Meta(name=owner.name, namespace=owner.namespace)
+        fresh = await self._api.read(self._owners.kind, where)
+        if fresh.item is not None and is_claim_of(claim, fresh.item):
+            return DOUBT
+        clocks = Clocks(self._clock.now(), fresh.clock)
+        if not is_released(notes_of(claim)):
+            if not clocks.agree:
+                return DOUBT
+            claim = await self._note(key, claim, release(notes_of(claim), clocks.latest))
+        at = deadline(notes_of(claim))
+        if at is None:
+            # What cannot be read never deletes anything.
+            return None
+        if not clocks.passed(at):
+            return max((at - clocks.ours).total_seconds() + _MARGIN, DOUBT)
+        removed, users = await remove(self._api, claim)
+        if removed:
+            return None
+        return IN_USE if users else DOUBT
+
+    async def _note(
+        self, key: Key, claim: PersistentVolumeClaim, notes: Mapping[str, str]
+    ) -> PersistentVolumeClaim:
+        """Make our annotations of a claim exactly these."""
+        applied = await self._api.annotate(CLAIM, meta_of(claim.metadata), notes)
+        return self._keep(key, applied)
+
+    async def _tell_bound(self, key: Key, claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
+        """Show in a claim's conditions that it has its volume."""
+        status = bound_status(claim, self._clock.now())
+        if status is None:
+            return claim
+        try:
+            applied = await self._api.apply_status(CLAIM, meta_of(claim.metadata), status)
+        except httpx2.HTTPError as error:
+            # Nobody loses anything by it, so it must not keep a claim from going in time.
+            log.warning("%s/%s: its condition Bound was not written: %r", *key, error)
+            return claim
+        return self._keep(key, applied)
+
+
+async def remove(api: ClusterApi, claim: PersistentVolumeClaim) -> tuple[bool, list[str]]:
+    """Delete exactly this version of a claim unless a pod has it in use.
+
+    Whoever calls has made sure that its time is over. Users are asked for past the cache, which
+    knows devctl's own pods only.
+
+    Returns:
+        Whether it was deleted, and who uses it.
+    """
+    meta = meta_of(claim.metadata)
+    users = users_of(await api.list_now(Pod, meta.namespace), meta.name)
+    if users or not await api.delete(CLAIM, meta):
+        return False, users
+    _REMOVED.inc()
+    log.info("%s/%s: deleted, its time is over", meta.namespace, meta.name)
+    return True, []

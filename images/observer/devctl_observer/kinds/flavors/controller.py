@@ -1,0 +1,39 @@
+"""What is done about one flavor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devctl.api.devserver import FlavorCondition
+from devctl_observer.control.controller import Controller
+from devctl_observer.kinds.flavors.model import FLAVOR, Flavor
+from devctl_observer.kinds.flavors.status import flavor_status
+from devctl_observer.watching.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from devctl_observer.control.process import Process
+    from devctl_observer.kinds.flavors.placed_pods import NodeUse
+    from devctl_observer.watching.store import Key
+
+
+class FlavorController(Controller[Flavor]):
+    """Handler of the work queue of flavors."""
+
+    word = "flavor"
+    own = tuple(FlavorCondition)
+
+    def __init__(self, use: NodeUse, process: Process) -> None:
+        """Know nothing yet."""
+        super().__init__(FLAVOR, Store(), process)
+        self._nodes, self._use = process.children.nodes, use
+        self.concerns: Callable[[str], None] = lambda _: None
+        """Told the name of each flavor that has changed for its servers."""
+
+    async def _look(self, key: Key, item: Flavor) -> None:
+        by_name = {flavor.metadata.name: flavor for flavor in self.store}
+        wanted = flavor_status(item, by_name, list(self._nodes), self._use, self._clock.now())
+        written = await self._write(key, item, wanted)
+        if written.status.get("schedulable") != item.status.get("schedulable"):
+            self.concerns(key.name)

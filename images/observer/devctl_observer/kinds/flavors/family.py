@@ -1,0 +1,95 @@
+"""The family of DevServerFlavors, and how often what is free is counted."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from prometheus_client import Gauge
+
+from devctl_observer.control.family import Family
+from devctl_observer.control.figures import COMMON
+from devctl_observer.kinds.flavors.controller import FlavorController
+from devctl_observer.kinds.flavors.model import Flavor
+from devctl_observer.kinds.flavors.placed_pods import PLACED, NodeUse, PlacedPod, asked
+from devctl_observer.watching.reflector import Followed
+from devctl_observer.watching.store import Key, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from devctl.api.placing import NodeFacts
+    from devctl_observer.control.process import Process
+    from devctl_observer.kinds.flavors.placed_pods import Asked
+
+_COUNTED = 5.0
+"""Seconds between two counts of what is free while pods come and go: each may write all flavors."""
+_PLACED_PODS = Gauge("placed_pods", "Pods of anybody that take room on nodes.", **COMMON)
+
+
+class Flavors(Family[Flavor]):
+    """Whom a change concerns among flavors."""
+
+    controller: FlavorController
+
+    def __init__(self, process: Process) -> None:
+        """Know nothing yet."""
+        self.use = NodeUse()
+        self.placed: Store[Asked] = Store()
+        super().__init__(FlavorController(self.use, process), workers=1)
+        _PLACED_PODS.set_function(lambda: len(self.placed))
+        self._count = Pace(self.look_again, _COUNTED)
+
+    @property
+    def others(self) -> Sequence[Followed]:
+        """Whatever takes room on nodes."""
+        return [Followed(PlacedPod, self.placed, asked, self._placed, selectors=PLACED)]
+
+    def changed(self, old: Flavor | None, new: Flavor | None) -> None:
+        """Look at a flavor, and at the others where it is about which of them is the default."""
+        flavor = new or old
+        if flavor is None:
+            return
+        if old is None or new is None or _version(old) != _version(new):
+            self.controller.concerns(flavor.metadata.name)
+        if old is None or new is None or old.spec.default != new.spec.default:
+            self.look_again()
+        else:
+            self.queue.add(Key("", flavor.metadata.name))
+
+    def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:  # noqa: ARG002 - any change may decide
+        """Look at every flavor."""
+        self.look_again()
+
+    def _placed(self, old: Asked | None, new: Asked | None) -> None:
+        self.use.change(old, new)
+        self._count.wish()
+
+
+def _version(flavor: Flavor) -> tuple[str, int]:
+    """What moves with a flavor's spec, and with nothing else."""
+    return flavor.metadata.uid, flavor.metadata.generation
+
+
+@dataclass
+class Pace:
+    """Does something soon after the first wish, and again only after a while, whoever wishes it."""
+
+    action: Callable[[], None]
+    seconds: float
+    """From one time to the next."""
+    _not_before: float = 0.0
+    _waits: bool = False
+
+    def wish(self) -> None:
+        """Have it done: at once after a quiet time, else when it is time."""
+        if not self._waits:
+            self._waits = True
+            loop = asyncio.get_running_loop()
+            loop.call_at(max(loop.time(), self._not_before), self._act)
+
+    def _act(self) -> None:
+        self._waits = False
+        self._not_before = asyncio.get_running_loop().time() + self.seconds
+        self.action()

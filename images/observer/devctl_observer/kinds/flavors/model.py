@@ -1,0 +1,49 @@
+"""A DevServerFlavor, as far as the observer reads it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from devctl.api import kinds
+from devctl.api.flavors import choose, pod_part
+from devctl.api.placing import Toleration  # noqa: TC001 - msgspec reads the annotations
+from devctl_observer.control.kind import kind_of
+from devctl_observer.judging.model import Base, Item
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Resources(Base, frozen=True):
+    """Quantities as they were written: numbers or text."""
+
+    requests: dict[str, int | float | str] = msgspec.field(default_factory=dict)
+    limits: dict[str, int | float | str] = msgspec.field(default_factory=dict)
+
+
+class FlavorSpec(Base, frozen=True):
+    """What servers of the flavor run on."""
+
+    resources: Resources = Resources()
+    node_selector: dict[str, str] = msgspec.field(default_factory=dict)
+    tolerations: list[Toleration] = msgspec.field(default_factory=list)
+    default: bool = False
+
+
+class Flavor(Item, frozen=True):
+    """A DevServerFlavor."""
+
+    spec: FlavorSpec = FlavorSpec()
+    pod_spec: dict[str, Any] = msgspec.field(default_factory=dict)
+    """The spec as it is stored, but for whether it is the default: that says nothing about pods."""
+
+
+FLAVOR = kind_of(kinds.FLAVOR, Flavor, lambda obj: {"pod_spec": pod_part(obj.get("spec", {}))})
+
+
+def wanted_flavor(name: str | None, flavors: Mapping[str, Flavor]) -> tuple[Flavor | None, str]:
+    """The flavor of that name, or the default one; else why there is none."""
+    choice = choose(name, {key: flavor.spec.default for key, flavor in flavors.items()})
+    return flavors.get(choice.name), choice.problem

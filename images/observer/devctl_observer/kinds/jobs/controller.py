@@ -1,0 +1,74 @@
+"""What is done about one job: derive its status, write it if it differs, and keep its times."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lightkube.resources.core_v1 import Node, Pod
+
+from devctl_observer.control.controller import DOUBT, IN_USE
+from devctl_observer.control.role_controller import RoleController, soonest
+from devctl_observer.judging.clocks import Clocks
+from devctl_observer.kinds.artifacts.controller import remove
+from devctl_observer.kinds.jobs.deadlines import next_look
+from devctl_observer.kinds.jobs.model import JOB, Job
+from devctl_observer.kinds.jobs.status import OWN, job_status, judge, volume_is_due, wants_proof
+from devctl_observer.kinds.jobs.transitions import transitions
+from devctl_observer.kinds.jobs.wake import cause, missing
+from devctl_observer.watching.kept import node_facts, small_pod
+
+if TYPE_CHECKING:
+    from devctl_observer.control.process import Process
+    from devctl_observer.kinds.jobs.observed import JobCaches, Observed
+    from devctl_observer.watching.store import Key
+
+
+class JobController(RoleController[Job]):
+    """Handler of the work queue of jobs."""
+
+    word = "job"
+    own = OWN
+
+    def __init__(self, caches: JobCaches, process: Process) -> None:
+        """Know nothing yet."""
+        super().__init__(JOB, caches.jobs, process)
+        self._caches = caches
+
+    async def _look(self, key: Key, item: Job) -> float | None:
+        seen, clocks = self._caches.observe(key, item), Clocks(self._clock.now())
+        users: list[str] = []
+        doubtful = wants_proof(seen, clocks)
+        if doubtful:
+            proven = await self._prove(key, seen)
+            if proven is None:
+                return None
+            seen, clocks = proven
+            if volume_is_due(seen, clocks) and seen.claim:
+                removed, users = await remove(self._api, seen.claim)
+                seen = replace(seen, claim=None) if removed else seen
+        wanted = job_status(seen, clocks, users)
+        job = await self._write(key, seen.job, wanted, transitions(seen.job.status, wanted))
+        seen = replace(seen, job=job)
+        again = await self._wake_if(key, job, missing(seen), lambda known: cause(job, known))
+        wait = next_look(seen, self._clock.now())
+        if wait is None:
+            # What seemed to be an end was none, or cannot be told yet.
+            return soonest(again, DOUBT if doubtful and not job.finished else None)
+        return soonest(again, wait.total_seconds() or (IN_USE if users else DOUBT))
+
+    async def _prove(self, key: Key, seen: Observed) -> tuple[Observed, Clocks] | None:
+        """The same past the cache, with the API server's time; None where the job is gone."""
+        fresh = await self._api.read(JOB, seen.job.metadata)
+        job = fresh.item
+        if job is None or job.metadata.uid != seen.job.metadata.uid:
+            return None
+        seen = self._caches.observe(key, job)
+        clocks = Clocks(self._clock.now(), fresh.clock)
+        if not job.finished and judge(seen, clocks).absence:
+            # Nodes come last: one that has come back by then has not ended its pod.
+            pods = await self._api.list_now(Pod, key.namespace, seen.pod_name)
+            pod = next(map(small_pod, pods), None)
+            nodes = [node_facts(node) for node in await self._api.list_now(Node)]
+            seen = seen.with_pod(pod, nodes, listed=True)
+        return seen, clocks

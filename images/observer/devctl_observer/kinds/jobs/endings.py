@@ -1,0 +1,186 @@
+"""How a job ended, from its pod or from there being none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from devctl.api.ephemeral_acceleration_job import Phase
+from devctl_observer.judging.pods import (
+    container_statuses,
+    ends_at,
+    node_of,
+    own_statuses,
+    pod_condition,
+)
+from devctl_observer.kinds.jobs.last_words import LONGEST, own_words, shown
+from devctl_observer.kinds.jobs.model import Outcome
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from lightkube.models.core_v1 import ContainerStateTerminated, Pod
+
+    from devctl_observer.judging.clocks import Clocks
+    from devctl_observer.kinds.jobs.observed import Observed
+
+COMPLETED = "Job completed successfully"
+DELETED = "its pod was deleted while its program ran; to run it again, make a job of another name"
+LOST = "node `{}`, on which its program ran, went away; to run it again, make a job of another name"
+NEVER_HEARD = "node `{}` went away before it said whether the program has started; to run it, make \
+a job of another name"
+_NODE_GONE = {"DeletionByTaintManager", "DeletionByPodGC"}
+_START_FAILED = {"StartError", "ContainerCannotRun"}
+_UNKNOWN = "ContainerStatusUnknown"
+"""What a kubelet says of a container that it does not find any more; the exit code is made up."""
+_NO_CODE = {"NodeLost", "PodDeleted", "PodRejected"}
+"""Ends of which the exit code says nothing, and is not always known."""
+_NODE_ENDED = {"NodeLost", "NodeShutdown", "Shutdown", "Terminated"}
+"""Reasons of pods whose node went or was shut down."""
+
+
+def judge_end(pod: Pod, seen: Observed) -> Outcome | None:
+    """How a pod ended; None where it has not, or where another one takes its place.
+
+    A kubelet reports the pod that was deleted before its program ran as failed: no end of the job.
+    """
+    status = pod.status
+    if status is None or status.phase not in {"Succeeded", "Failed"}:
+        return None
+    ended = _exit(pod)
+    if status.phase == "Succeeded":
+        return _outcome(Phase.SUCCEEDED, "Completed", COMPLETED, ended)
+    ran = seen.job.started or started_at(pod) is not None
+    if not ran and ends_at(pod):
+        return None
+    reason, message = _cluster_did(pod, ended, ran=ran) or _program_did(ended)
+    return _outcome(Phase.FAILED, reason, message, ended)
+
+
+def judge_lost(pod: Pod, seen: Observed, clocks: Clocks) -> Outcome | None:
+    """The end of a job whose pod should be gone by now, if nobody is there to end it.
+
+    The API keeps the pod of a node that died: only its kubelet could say that it has ended. It may
+    also have begun unheard, so that another pod in its place could be the second one to run.
+    """
+    until, node = ends_at(pod), node_of(pod)
+    if not node or node in seen.nodes or until is None or not clocks.passed(until):
+        return None
+    started = started_at(pod)
+    return _gone(node, started, ran=bool(started) or seen.job.started)
+
+
+def judge_absence(seen: Observed) -> Outcome:
+    """The end of a job whose program ran and whose pod is gone.
+
+    It may have told its end when it was seen last.
+    """
+    if seen.last and (told := judge_end(seen.last, seen)):
+        return replace(told, absence=True)
+    status = seen.job.status
+    node = str(status.get("nodeName", ""))
+    if node and (node not in seen.nodes or status.get("reason") == "NodeNotReady"):
+        return _gone(node)
+    return Outcome(Phase.FAILED, "PodDeleted", DELETED, absence=True)
+
+
+def started_at(pod: Pod) -> datetime | None:
+    """When the first of a pod's own containers started."""
+    states = [c.state for c in own_statuses(pod)]
+    told = [s.running or s.terminated for s in states if s]
+    times = [moment.startedAt for moment in told if moment and moment.startedAt]
+    return min(times, default=None)
+
+
+def _gone(node: str, started: datetime | None = None, *, ran: bool = True) -> Outcome:
+    message = (LOST if ran else NEVER_HEARD).format(node)
+    return Outcome(Phase.FAILED, "NodeLost", message, started, absence=True)
+
+
+def _exit(pod: Pod) -> ContainerStateTerminated | None:
+    """How its program ended: of several containers, the first that failed."""
+    exits = [c.state.terminated for c in container_statuses(pod) if c.state and c.state.terminated]
+    main = own_statuses(pod)
+    last = main[0].state.terminated if main and main[0].state else None
+    return next((ended for ended in exits if ended.exitCode), last)
+
+
+def _outcome(
+    phase: Phase, reason: str, message: str, ended: ContainerStateTerminated | None
+) -> Outcome:
+    return Outcome(
+        phase,
+        reason,
+        message[:LONGEST],
+        started=ended.startedAt if ended else None,
+        finished=ended.finishedAt if ended else None,
+        exit_code=ended.exitCode if ended and reason not in _NO_CODE else None,
+    )
+
+
+def _cluster_did(
+    pod: Pod, ended: ContainerStateTerminated | None, *, ran: bool
+) -> tuple[str, str] | None:
+    """What the cluster ended a pod for; None where it did not."""
+    said = (pod.status.reason if pod.status else None) or ""
+    detail = shown((pod.status.message if pod.status else None) or "", LONGEST // 2)
+    disrupted = _disruption(pod, ended)
+    unknown = ended is not None and ended.reason == _UNKNOWN
+    advice = "make a job of another name"
+    if said == "DeadlineExceeded":
+        return said, "it took longer than spec.activeDeadlineSeconds allows and was stopped"
+    if disrupted in _NODE_GONE or said in _NODE_ENDED:
+        return "NodeLost", LOST.format(node_of(pod))
+    if said == "Evicted" or disrupted:
+        why = detail or disrupted or said
+        return "Evicted", f"the cluster needed its place ({why}); {advice} that asks for enough"
+    if ran and _was_deleted(pod, ended) and not (ended and ended.reason == "OOMKilled"):
+        return "PodDeleted", DELETED
+    if ended is None or unknown:
+        return _never_said(pod, detail or said or "no detail given", ran=ran)
+    return None
+
+
+def _never_said(pod: Pod, why: str, *, ran: bool) -> tuple[str, str]:
+    """The end of a pod whose node does not know how its program ended."""
+    if ran:
+        return "NodeLost", LOST.format(node_of(pod))
+    return "PodRejected", f"its node refused the pod ({why}); make a job of another name"
+
+
+def _program_did(ended: ContainerStateTerminated | None) -> tuple[str, str]:
+    """Why a program failed, in its own words where it left any."""
+    text = (ended.message if ended else None) or ""
+    if ended and ended.reason == "OOMKilled":
+        advice = "ask for more in spec.resources.memory, in a job of another name"
+        return "OutOfMemory", f"it used more memory than it may and was killed; {advice}"
+    if ended and ended.reason in _START_FAILED:
+        advice = "check the image and spec.command"
+        detail = shown(text, LONGEST // 2)
+        return "StartFailed", f"its program cannot be started; {advice} ({detail})"
+    if words := own_words(text):
+        return words.reason, words.message
+    said = f"exit code {ended.exitCode if ended else 0}"
+    last = shown(text, LONGEST - len(said) - 2)
+    return "NonZeroExit", f"{said}: {last}" if last else said
+
+
+def _disruption(pod: Pod, ended: ContainerStateTerminated | None) -> str:
+    """Why the cluster took a pod away, unless its program had ended before that."""
+    found = pod_condition(pod, "DisruptionTarget")
+    if found is None or found.status != "True":
+        return ""
+    since, finished = found.lastTransitionTime, ended.finishedAt if ended else None
+    before = bool(since and finished and finished < since)
+    return "" if before else found.reason or "Disrupted"
+
+
+def _was_deleted(pod: Pod, ended: ContainerStateTerminated | None) -> bool:
+    """Whether a program ended because somebody had its pod deleted."""
+    until = ends_at(pod)
+    if until is None or pod.metadata is None:
+        return False
+    asked = until - timedelta(seconds=pod.metadata.deletionGracePeriodSeconds or 0)
+    finished = ended.finishedAt if ended else None
+    return finished is None or finished >= asked

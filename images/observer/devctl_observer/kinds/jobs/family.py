@@ -1,0 +1,115 @@
+"""The family of EphemeralAccelerationJobs and their claims."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lightkube.resources.core_v1 import Pod
+from prometheus_client import Gauge
+
+from devctl.api.ephemeral_acceleration_job import JOB as LABEL
+from devctl.api.ephemeral_acceleration_job import Phase, claim_name, pod_name
+from devctl_observer.control.family import Family
+from devctl_observer.control.figures import COMMON, QUEUE
+from devctl_observer.control.work_queue import WorkQueue
+from devctl_observer.judging.model import meta_of
+from devctl_observer.kinds.artifacts.claims import claim_key, job_of
+from devctl_observer.kinds.artifacts.controller import ClaimController
+from devctl_observer.kinds.jobs.controller import JobController
+from devctl_observer.kinds.jobs.model import Job
+from devctl_observer.kinds.jobs.observed import JobCaches
+from devctl_observer.watching.store import Key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lightkube.models.core_v1 import ObjectReference
+    from lightkube.resources.core_v1 import PersistentVolumeClaim
+
+    from devctl_observer.control.process import Process
+
+_CLAIM_WORKERS = 4
+_CHILDREN = {"Pod": pod_name(""), "PersistentVolumeClaim": claim_name("")}
+"""What the names of a job's children begin with; the rest is its own."""
+_JOBS = Gauge("jobs", "Jobs, by phase.", ["phase"], **COMMON)
+
+
+class Jobs(Family[Job]):
+    """Whom a change concerns among jobs and their claims."""
+
+    controller: JobController
+    label = LABEL
+
+    def __init__(self, process: Process) -> None:
+        """Know nothing yet."""
+        self.caches = JobCaches(process.children)
+        super().__init__(JobController(self.caches, process))
+        self.claim_controller = ClaimController(self.controller, process)
+        self.claims = WorkQueue(self.claim_controller.look)
+        QUEUE.labels(kind=ClaimController.word).set_function(lambda: self.claims.waiting)
+        for phase in Phase:
+            _JOBS.labels(phase=phase).set_function(partial(self._count, phase))
+
+    @property
+    def queues(self) -> Sequence[tuple[WorkQueue, int]]:
+        """Jobs and claims."""
+        return [*super().queues, (self.claims, _CLAIM_WORKERS)]
+
+    def changed(self, old: Job | None, new: Job | None) -> None:
+        """Look at a job; whether it is there decides about its claim."""
+        super().changed(old, new)
+        job = new or old
+        if job is None:
+            return
+        key = Key(job.metadata.namespace, job.metadata.name)
+        if new is None or new.finished:
+            self.caches.last.pop(key, None)
+        if old is None or new is None:
+            there = self.caches.children.claims.get(claim_key(key)) is not None
+            self._claim(key, there=there)
+
+    def child(self, key: Key, old: Any, new: Any) -> None:
+        """Look at a job, and at its claim if it is that; remember what it lost."""
+        found = new or old
+        if isinstance(found, Pod):
+            if found.metadata and found.metadata.name == pod_name(key.name):
+                self._pod(key, old, new)
+        elif job_of(found) == key:
+            self._volume(key, found, there=new is not None)
+
+    def of_warning(self, about: ObjectReference) -> Key | None:
+        """The job whose child a warning would be about, by the child's name."""
+        stem, name = _CHILDREN.get(about.kind or "", ""), about.name or ""
+        if not stem or not name.startswith(stem):
+            return None
+        return Key(about.namespace or "", name.removeprefix(stem))
+
+    def look_again(self) -> None:
+        """Look at every job, and at every claim of one."""
+        super().look_again()
+        for job in filter(None, map(job_of, self.caches.children.claims)):
+            self.claims.add(claim_key(job))
+
+    def _count(self, phase: Phase) -> int:
+        """How many jobs are in a phase."""
+        return sum(job.status.get("phase", Phase.PENDING) == phase for job in self.store)
+
+    def _pod(self, key: Key, old: Pod | None, new: Pod | None) -> None:
+        if new is None and old is not None:
+            self.controller.gone[key] = meta_of(old.metadata).uid
+            if (job := self.store.get(key)) and not job.finished:
+                self.caches.last[key] = old
+        self.queue.add(key)
+
+    def _volume(self, key: Key, claim: PersistentVolumeClaim, *, there: bool) -> None:
+        if not there:
+            self.controller.gone[key] = meta_of(claim.metadata).uid
+        self.queue.add(key)
+        self._claim(key, there=there)
+
+    def _claim(self, job: Key, *, there: bool) -> None:
+        if there:
+            self.claims.add(claim_key(job))
+        else:
+            self.claims.forget_timer(claim_key(job))

@@ -1,0 +1,98 @@
+"""What a job's status is derived from, and where that is watched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from devctl.api.ephemeral_acceleration_job import claim_name, pod_name
+from devctl_observer.judging.clocks import from_text
+from devctl_observer.judging.model import is_owned
+from devctl_observer.judging.pods import Surroundings
+from devctl_observer.kinds.artifacts.claims import claim_key, is_claim_of, job_of, stays
+from devctl_observer.watching.store import Key, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
+
+    from devctl.api.placing import NodeFacts
+    from devctl_observer.kinds.jobs.model import Job
+    from devctl_observer.watching.children import Children
+
+
+def is_own(pod: Pod, job: Job) -> bool:
+    """Whether a pod is that very job's, and not an earlier job's or made after its program ran."""
+    if not is_owned(pod.metadata, job.metadata.uid):
+        return False
+    started = from_text(job.status.get("startedAt"))
+    made = pod.metadata.creationTimestamp if pod.metadata else None
+    return not (job.started and started and made and made > started)
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A job and what is there of it."""
+
+    job: Job
+    pod: Pod | None = None
+    """Its own pod."""
+    last: Pod | None = None
+    """Its own pod as it was seen last, where that is gone: its kubelet tells its end and removes it
+    within milliseconds."""
+    taken: bool = False
+    """Whether the pod of its name is not its own."""
+    claim: PersistentVolumeClaim | None = None
+    """The claim of its name, if a role has made it for this job or its owner's, and it stays."""
+    around: Surroundings = field(default_factory=Surroundings)
+    nodes: frozenset[str] = frozenset()
+    """Nodes that answer."""
+    listed: bool = False
+    """Whether pod and nodes were asked for past the cache."""
+
+    @property
+    def pod_name(self) -> str:
+        """What its pod is called."""
+        return pod_name(self.job.metadata.name)
+
+    def with_pod(
+        self, pod: Pod | None, nodes: Iterable[NodeFacts], *, listed: bool = False
+    ) -> Observed:
+        """The same with the pod of its name, whosever that is, and the nodes."""
+        own = pod is not None and is_own(pod, self.job)
+        return replace(
+            self,
+            pod=pod if own else None,
+            taken=pod is not None and not own,
+            nodes=frozenset(node.name for node in nodes if node.ready),
+            listed=listed,
+        )
+
+
+@dataclass
+class JobCaches:
+    """The stores of every kind that makes a job."""
+
+    children: Children
+    """Those that are shared with other families."""
+    jobs: Store[Job] = field(default_factory=Store)
+    last: dict[Key, Pod] = field(default_factory=dict)
+    """The pod that each job lost before it was known how it ended, as it was seen last."""
+
+    def observe(self, key: Key, job: Job) -> Observed:
+        """Everything that a job's status is derived from."""
+        children = self.children
+        pod = children.pods.get(Key(key.namespace, pod_name(key.name)))
+        found = children.claims.get(claim_key(key))
+        own = found and job_of(found) == key and is_claim_of(found, job) and stays(found)
+        claim = found if own else None
+        claims = {claim_name(key.name): claim} if claim else {}
+        last = self.last.get(key)
+        seen = Observed(
+            job,
+            last=last if last and is_own(last, job) else None,
+            claim=claim,
+            around=Surroundings(claims, children.warnings_about([pod, claim])),
+        )
+        return seen.with_pod(pod, children.nodes)

@@ -1,0 +1,169 @@
+"""The whole status of a job, from everything that was observed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from devctl.api.ephemeral_acceleration_job import Condition, Phase
+from devctl_observer.judging.clocks import from_text, to_text
+from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition, merge
+from devctl_observer.judging.pods import node_of
+from devctl_observer.kinds.jobs.deadlines import (
+    artifacts_condition,
+    finished_at,
+    pod_condition,
+    pod_expired,
+    times,
+)
+from devctl_observer.kinds.jobs.endings import judge_absence, judge_end, judge_lost
+from devctl_observer.kinds.jobs.model import Outcome
+from devctl_observer.kinds.jobs.waiting import judge_waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from devctl_observer.judging.clocks import Clocks
+    from devctl_observer.kinds.jobs.observed import Observed
+
+OWN = (Condition.SUCCEEDED, Condition.POD_EXPIRED, Condition.ARTIFACTS_EXPIRED)
+_KEPT = (
+    *("phase", "reason", "message", "startedAt", "finishedAt", "podName", "nodeName"),
+    *("artifactPath", "exitCode"),
+)
+_WORDS = {Phase.SUCCEEDED: TRUE, Phase.FAILED: FALSE}
+
+
+def judge(seen: Observed, clocks: Clocks) -> Outcome:
+    """What a job does that is not known to have ended; it may turn out here that it has."""
+    job, pod = seen.job, seen.pod
+    if job.going:
+        return judge_waiting(seen)
+    if pod is None:
+        return judge_absence(seen) if job.started else judge_waiting(seen)
+    return judge_end(pod, seen) or judge_lost(pod, seen, clocks) or judge_waiting(seen)
+
+
+def wants_proof(seen: Observed, clocks: Clocks) -> bool:
+    """Whether something is to be done that cannot be undone, for which a cache is not enough."""
+    job = seen.job
+    if job.going:
+        return False
+    if not job.finished:
+        return judge(seen, clocks).ended
+    at = times(job, finished_at(job))
+    if at is None:
+        return False
+    pod = not pod_expired(job) and at.due(at.pod, clocks)
+    return pod or (seen.claim is not None and at.due(at.artifacts, clocks))
+
+
+def volume_is_due(seen: Observed, clocks: Clocks) -> bool:
+    """Whether a job's claim is to be deleted, as far as its status and both clocks say."""
+    if seen.claim is None or clocks.theirs is None or seen.job.going:
+        return False
+    at = times(seen.job, finished_at(seen.job))
+    return at is not None and at.due(at.artifacts, clocks)
+
+
+def job_status(seen: Observed, clocks: Clocks, users: Sequence[str] = ()) -> dict[str, Any]:
+    """What status should say; a key without a value is left out.
+
+    Args:
+        seen: The job and what is there of it.
+        clocks: What time it is; an end is told only where both are known and agree.
+        users: Pods that keep the volume from being deleted.
+    """
+    job = seen.job
+    if job.finished:
+        # For ever: nothing that happens now changes how it ended.
+        kept = {name: job.status[name] for name in _KEPT if name in job.status}
+        return _whole(seen, kept, finished_at(job), clocks, users)
+    outcome = judge(seen, clocks)
+    if outcome.ended and not (clocks.agree and (seen.listed or not outcome.absence)):
+        outcome = _not_yet(outcome, started=job.started)
+    finished = _finished(outcome, seen, clocks) if outcome.ended else None
+    made = seen.pod is not None or job.status.get("podName")
+    told = {
+        "phase": str(outcome.phase),
+        "reason": outcome.reason,
+        "message": outcome.message,
+        "startedAt": _text(_started(outcome, seen, clocks)),
+        "finishedAt": _text(finished),
+        "podName": seen.pod_name if made else None,
+        # Remembered, since a pod that has gone does not tell any more.
+        "nodeName": (seen.pod and node_of(seen.pod)) or job.status.get("nodeName"),
+        "artifactPath": job.spec.output.path if outcome.phase is Phase.SUCCEEDED else None,
+        "exitCode": outcome.exit_code if outcome.ended else None,
+    }
+    return _whole(seen, told, finished, clocks, users)
+
+
+def _not_yet(end: Outcome, *, started: bool) -> Outcome:
+    """What is said of an end while it is not certain when it was."""
+    return Outcome(
+        Phase.RUNNING if started or end.started else Phase.PENDING,
+        "Ending",
+        "the job has ended; that is recorded as soon as the clocks of the observer and of the API "
+        "server agree: if that lasts, ask an administrator to set them",
+        started=end.started,
+    )
+
+
+def _whole(
+    seen: Observed,
+    told: Mapping[str, Any],
+    finished: datetime | None,
+    clocks: Clocks,
+    users: Sequence[str],
+) -> dict[str, Any]:
+    """The status with what follows from the end: times to live and conditions."""
+    job = seen.job
+    phase = Phase(str(told["phase"]))
+    reason, message = str(told.get("reason") or phase), str(told.get("message", ""))
+    wanted = [condition(Condition.SUCCEEDED, _WORDS.get(phase, UNKNOWN), reason, message)]
+    at = times(job, finished)
+    if phase in _WORDS:
+        wanted += [
+            artifacts_condition(seen, at, clocks, users),
+            pod_condition(job, at, clocks),
+        ]
+    status = {
+        **told,
+        "observedGeneration": job.metadata.generation,
+        "podExpiresAt": _text(at.pod) if at else None,
+        "artifactsExpireAt": _text(at.artifacts) if at else None,
+        "conditions": merge(
+            sorted(wanted, key=lambda entry: str(entry["type"])),
+            job.status.get("conditions", []),
+            job.metadata.generation,
+            clocks.ours,
+        ),
+    }
+    return {name: value for name, value in status.items() if value is not None}
+
+
+def _started(outcome: Outcome, seen: Observed, clocks: Clocks) -> datetime | None:
+    """When its program started: not before its pod was made, and not in the future."""
+    stored = from_text(seen.job.status.get("startedAt"))
+    if stored and not (outcome.ended and outcome.started):
+        return stored
+    if outcome.started is None:
+        return None
+    made, started = _made(seen), min(outcome.started, clocks.latest)
+    return max(started, made) if made else started
+
+
+def _finished(outcome: Outcome, seen: Observed, clocks: Clocks) -> datetime:
+    """When it ended: not before its start, and not in the future; now where nobody knows."""
+    first = [_started(outcome, seen, clocks), _made(seen), outcome.finished or clocks.latest]
+    return min(max(known for known in first if known), clocks.latest)
+
+
+def _made(seen: Observed) -> datetime | None:
+    metadata = seen.pod.metadata if seen.pod else None
+    return metadata.creationTimestamp if metadata else None
+
+
+def _text(at: datetime | None) -> str | None:
+    return to_text(at) if at else None

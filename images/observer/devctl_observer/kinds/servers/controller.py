@@ -1,0 +1,97 @@
+"""What is done about one server: its status, its wake, its end."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lightkube.resources.core_v1 import PersistentVolumeClaim
+
+from devctl_observer.control.role_controller import RoleController, soonest
+from devctl_observer.judging.clocks import to_text
+from devctl_observer.judging.model import Transition
+from devctl_observer.kinds.servers.deadlines import is_due, next_look
+from devctl_observer.kinds.servers.model import SERVER, Server
+from devctl_observer.kinds.servers.phase import addition
+from devctl_observer.kinds.servers.status import OWN, server_status
+from devctl_observer.kinds.servers.transitions import transitions
+from devctl_observer.kinds.servers.wake import cause, missing
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from devctl_observer.control.cluster_api import ClusterApi
+    from devctl_observer.control.process import Process
+    from devctl_observer.kinds.servers.observed import Caches, Observed
+    from devctl_observer.watching.store import Key
+
+log = logging.getLogger(__name__)
+
+_DOUBT = 60.0
+"""Seconds until a server is looked at again that is due by our clock alone."""
+
+
+class ServerController(RoleController[Server]):
+    """Handler of the work queue of servers."""
+
+    word = "devserver"
+    own = OWN
+
+    def __init__(self, caches: Caches, process: Process) -> None:
+        """Know nothing yet."""
+        super().__init__(SERVER, caches.servers, process)
+        self._caches = caches
+
+    async def _look(self, key: Key, item: Server) -> float | None:
+        now = self._clock.now()
+        if await expire(self._api, item, now):
+            return None
+        seen = await self._with_shared(self._caches.observe(key, item))
+        wanted = server_status(seen, now)
+        # Without pods it is the reason of all the rest, and told as such.
+        unapplied = addition(item) if seen.pods else ""
+        events = transitions(item.status, wanted, unapplied)
+        server = await self._write(key, item, wanted, events)
+        again = await self._wake_if(
+            key, server, missing(seen), lambda known: cause(server, seen.flavors, known)
+        )
+        if is_due(server, now):
+            return _DOUBT
+        wait = next_look(server, now)
+        # Timers may fire a moment early; a second later it is certainly time.
+        return soonest(again, wait.total_seconds() + 1 if wait else None)
+
+    async def _with_shared(self, seen: Observed) -> Observed:
+        """The same, knowing whether the shared claim that its pods wait for is there.
+
+        It is not ours, so no watch tells. The scheduler looks for it again as soon as one is made.
+        """
+        name, meta = seen.awaited, seen.server.metadata
+        if not name or await self._api.list_now(PersistentVolumeClaim, meta.namespace, name):
+            return seen
+        return replace(seen, around=replace(seen.around, absent=name))
+
+
+async def expire(api: ClusterApi, server: Server, now: datetime) -> bool:
+    """Delete a server if it is due by our clock and by the API server's, as it is stored now.
+
+    The object is read again first, past the cache; the deletion then holds for that very version.
+
+    Returns:
+        Whether it was deleted.
+    """
+    if not is_due(server, now):
+        return False
+    fresh = await api.read(SERVER, server.metadata)
+    found = fresh.item
+    if found is None or found.metadata.uid != server.metadata.uid:
+        return False
+    meta = found.metadata
+    if not is_due(found, now, fresh.clock) or not await api.delete(SERVER, meta):
+        return False
+    log.info("%s/%s: deleted, its timeToLive is over", meta.namespace, meta.name)
+    message = f"the server was deleted at {to_text(now)}: its timeToLive is over; its files stay"
+    said = Transition("Normal", "Expired", message)
+    await api.tell(SERVER, meta, meta.resource_version, said)
+    return True

@@ -1,0 +1,106 @@
+"""What a server's status is derived from, and where that is watched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from lightkube.resources.apps_v1 import StatefulSet
+
+from devctl.api.labels import DEVSERVER, MADE_FROM
+from devctl.api.made_from import read_record
+from devctl_observer.judging.model import is_owned
+from devctl_observer.judging.pods import Surroundings, is_refused
+from devctl_observer.watching.children import Owner
+from devctl_observer.watching.store import Key, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lightkube.models.core_v1 import Pod
+
+    from devctl.api.made_from import MadeFrom
+    from devctl_observer.kinds.flavors.model import Flavor
+    from devctl_observer.kinds.servers.model import Server
+    from devctl_observer.watching.children import Children
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Everything that a server's status is derived from."""
+
+    server: Server
+    made: bool = False
+    """Whether its StatefulSet exists."""
+    scale: int = 0
+    """How many pods its StatefulSet is to have."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Those of its StatefulSet: what its pods are made from."""
+    revision: str = ""
+    """The revision that its StatefulSet would make pods from now; empty where that is not known."""
+    pods: Sequence[Pod] = ()
+    around: Surroundings = field(default_factory=Surroundings)
+    flavors: Mapping[str, Flavor] = field(default_factory=dict)
+
+    @cached_property
+    def record(self) -> MadeFrom | None:
+        """What its pods are made from, read once however often it is asked for."""
+        return read_record(self.annotations.get(MADE_FROM))
+
+    @property
+    def layout(self) -> Mapping[str, Any]:
+        """What decides how many pods there should be: what the server runs on, while it runs.
+
+        A change of the spec does not touch it. Once nothing runs the role takes up the spec.
+        """
+        runs = bool(self.pods) or self.scale > 0
+        return self.record.spec if self.record and runs else self.server.pod_spec
+
+    @property
+    def awaited(self) -> str:
+        """The shared claim of pods that the scheduler has no node for; empty without such."""
+        waits = any(map(is_refused, self.pods))
+        return str(self.layout.get("sharedVolumeClaimName", "")) if waits else ""
+
+
+def _by_flavor() -> Store[Server]:
+    return Store(lambda server: server.spec.flavor or "")
+
+
+@dataclass
+class Caches:
+    """The stores of every kind that makes a server."""
+
+    children: Children
+    """Those that are shared with other families."""
+    flavors: Store[Flavor]
+    servers: Store[Server] = field(default_factory=_by_flavor)
+    stateful_sets: Store[StatefulSet] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Have what is made for servers watched."""
+        self.stateful_sets = self.children.follow(StatefulSet)
+
+    def observe(self, key: Key, server: Server) -> Observed:
+        """Everything that a server's status is derived from."""
+        children, owner = self.children, Owner(DEVSERVER, key)
+        made = self.stateful_sets.get(key)
+        claims = {
+            claim.metadata.name or "": claim
+            for claim in children.claims.find(owner)
+            if claim.metadata
+        }
+        pods = tuple(children.pods.find(owner))
+        warnings = children.warnings_about([made, *pods, *claims.values()])
+        own = made if made and is_owned(made.metadata, server.metadata.uid) else None
+        return Observed(
+            server=server,
+            made=own is not None,
+            scale=(own.spec.replicas if own and own.spec else None) or 0,
+            annotations=(own.metadata.annotations if own and own.metadata else None) or {},
+            revision=(own.status.updateRevision if own and own.status else None) or "",
+            pods=pods,
+            around=Surroundings(claims, warnings, children.lost_nodes()),
+            flavors={flavor.metadata.name: flavor for flavor in self.flavors},
+        )

@@ -1,0 +1,142 @@
+"""What a server as a whole does, from what its replicas do, and why its role could not make it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devctl.api.applied import PASSING, Reason
+from devctl.api.devserver import FlavorCondition, Phase
+from devctl_observer.judging.conditions import FALSE, MESSAGE_LIMIT, failure, find
+from devctl_observer.judging.model import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from devctl_observer.kinds.flavors.model import Flavor
+    from devctl_observer.kinds.servers.model import Server
+    from devctl_observer.kinds.servers.replicas import Replica
+
+# Of several replicas that do not run, the one that most needs somebody decides.
+_GRAVITY = [Phase.FAILED, Phase.PENDING, Phase.STARTING, Phase.STOPPING]
+_PLACING = {"Scheduling", "Unschedulable", "VolumeNotFound", "VolumePending"}
+"""Reasons of a pod that has no node."""
+_RETRIED = PASSING - {Reason.QUOTA_EXCEEDED}
+"""Reasons that pass without anybody's doing."""
+_LONGEST = 1024
+
+
+def judge_server(  # noqa: PLR0913 - all that it follows from
+    server: Server,
+    replicas: Sequence[Replica],
+    size: int,
+    flavor: Flavor | None,
+    *,
+    made: bool,
+    flavor_problem: str,
+) -> Verdict:
+    """The server's phase and the reason of its Ready condition.
+
+    Args:
+        server: What is wanted.
+        replicas: What there is.
+        size: How many of them there should be.
+        flavor: What its pods are made from; None where that is not known, or gone.
+        made: Whether its StatefulSet exists.
+        flavor_problem: Why its flavor cannot be used; empty where it can.
+    """
+    present = [replica for replica in replicas if replica.pod is not None]
+    if server.metadata.deletion_timestamp:
+        return Verdict(Phase.STOPPING, "Deleting", "the server is being deleted; its files stay")
+    if server.spec.stopped:
+        stopped = _stopped(server, len(present))
+        return with_addition(stopped, addition(server)) if present else stopped
+    wanted = [replica for replica in replicas if replica.ordinal < size]
+    if any(replica.pod is not None for replica in wanted):
+        # An invalid change leaves what runs untouched, and so its state is the pods'.
+        return with_addition(_unless_unfit(_combine(wanted), flavor), addition(server))
+    return _obstacle(server, made=made, flavor_problem=flavor_problem) or _combine(wanted)
+
+
+def _unless_unfit(verdict: Verdict, flavor: Flavor | None) -> Verdict:
+    """The same, but for what waits for a place that no node has: all else follows from that.
+
+    The scheduler may speak of the volume alone, and of room that others would have to leave.
+    """
+    said = find(flavor.status, FlavorCondition.SCHEDULABLE) if flavor else {}
+    if flavor is None or verdict.reason not in _PLACING or said.get("status") != FALSE:
+        return verdict
+    name, why = flavor.metadata.name, said.get("message")
+    message = f"flavor `{name}` fits no node: {why}; choose another one, or ask an administrator"
+    return Verdict(Phase.PENDING, "Unschedulable", message)
+
+
+def _obstacle(server: Server, *, made: bool, flavor_problem: str) -> Verdict | None:
+    """Why there cannot be any pod yet."""
+    if flavor_problem:
+        return Verdict(Phase.FAILED, "InvalidFlavor", flavor_problem)
+    if refused := refusal(server):
+        return refused
+    if not made:
+        return Verdict(Phase.PENDING, "NotApplied", "the operator is about to make it")
+    return None
+
+
+def _stopped(server: Server, left: int) -> Verdict:
+    if left:
+        message = f"the server stops; {left} of its pods still end"
+        return Verdict(Phase.STOPPING, "Stopping", message)
+    start = f"start it with `devctl start {server.metadata.name}`"
+    return Verdict(
+        Phase.STOPPED, "Stopped", f"the server is stopped and its files are kept; {start}"
+    )
+
+
+def _combine(wanted: Sequence[Replica]) -> Verdict:
+    running = [replica for replica in wanted if replica.verdict.phase is Phase.RUNNING]
+    count = f"{len(running)} of {len(wanted)} replicas ready"
+    if len(running) == len(wanted):
+        message = "the server is ready" if len(wanted) == 1 else f"{count}"
+        return Verdict(Phase.RUNNING, "Ready", message)
+    rest = [replica for replica in wanted if replica.verdict.phase is not Phase.RUNNING]
+    worst = min(rest, key=lambda replica: _GRAVITY.index(replica.verdict.phase))
+    verdict = worst.verdict
+    # A pod that ends while it is wanted is on its way to being a new one.
+    phase = Phase.STARTING if verdict.phase is Phase.STOPPING else verdict.phase
+    if len(wanted) == 1:
+        return Verdict(phase, verdict.reason, verdict.message)
+    message = f"{count}; replica {worst.ordinal}: {verdict.message}"
+    return Verdict(phase, verdict.reason, message)
+
+
+def refusal(server: Server) -> Verdict | None:
+    """Why a server that has no pods gets none, in the role's own words."""
+    said = failure(server)
+    if not said:
+        return None
+    reason = said.get("reason") or "ApplyFailed"
+    phase = Phase.PENDING if reason in PASSING else Phase.FAILED
+    return Verdict(phase, reason, said.get("message") or "it cannot be made")
+
+
+def addition(server: Server) -> str:
+    """What is said of a server that has pods, beside what they do; empty where all is well.
+
+    A change that cannot be made leaves what runs untouched, and would go unnoticed.
+    """
+    refused = refusal(server)
+    if refused is None or refused.reason in _RETRIED:
+        return ""
+    return f"its spec as it is now is not applied ({refused.reason}): {obstacle(server)}"
+
+
+def obstacle(server: Server) -> str:
+    """Why a server could not start as it is now, as far as the role knows; empty where it could."""
+    refused = refusal(server)
+    return "" if refused is None or refused.reason in _RETRIED else refused.message[:_LONGEST]
+
+
+def with_addition(verdict: Verdict, more: str) -> Verdict:
+    """The same verdict with a longer message, of which the end is kept."""
+    end = f"; but {more}" if more else ""
+    message = verdict.message[: MESSAGE_LIMIT - len(end)] + end
+    return Verdict(verdict.phase, verdict.reason, message)

@@ -1,0 +1,83 @@
+"""What each replica of a server does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from devctl.api.devserver import Phase
+from devctl_observer.judging.model import Verdict
+from devctl_observer.judging.pods import judge_pod, node_of, own_statuses
+from devctl_observer.judging.refusals import judge_refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lightkube.models.core_v1 import Pod
+
+    from devctl_observer.judging.pods import Surroundings
+
+
+_MESSAGES = 16
+"""How many replicas have a message, those first that do not run: a thousand that all wait for one
+image would otherwise make an object that etcd refuses for ever."""
+_LONGEST = 1024
+
+
+@dataclass(frozen=True)
+class Replica:
+    """One pod of a server, or the place where it should be."""
+
+    ordinal: int
+    verdict: Verdict
+    pod: Pod | None = None
+
+    def to_status(self, name: str, *, told: bool = True) -> dict[str, object]:
+        """An entry of status.replicaStatuses; with a message only where that is to be told."""
+        pod = self.pod
+        counts = [status.restartCount for status in own_statuses(pod)] if pod else []
+        entry = {
+            "ordinal": self.ordinal,
+            "pod": name,
+            "node": node_of(pod) if pod else None,
+            "ip": pod.status.podIP if pod and pod.status else None,
+            "phase": str(self.verdict.phase),
+            "reason": self.verdict.reason,
+            "message": self.verdict.message[:_LONGEST] if told else "",
+            "restarts": sum(counts),
+        }
+        return {key: value for key, value in entry.items() if value not in {None, ""}}
+
+
+def to_statuses(replicas: Sequence[Replica], server: str) -> list[dict[str, object]]:
+    """status.replicaStatuses of a server, of a size that does not grow with what goes wrong."""
+    telling = sorted(replicas, key=lambda replica: replica.verdict.phase is Phase.RUNNING)
+    told = {replica.ordinal for replica in telling[:_MESSAGES]}
+    return [r.to_status(f"{server}-{r.ordinal}", told=r.ordinal in told) for r in replicas]
+
+
+def ordinal(name: str) -> int | None:
+    """The number at the end of a StatefulSet pod's name."""
+    last = name.rpartition("-")[2]
+    return int(last) if last.isascii() and last.isdecimal() and len(last) < 7 else None  # noqa: PLR2004 - far beyond any server's size
+
+
+def observe_replicas(size: int, pods: Iterable[Pod], around: Surroundings) -> list[Replica]:
+    """Every replica that should be there and every pod that still is, in order."""
+    by_ordinal = {
+        number: pod
+        for pod in pods
+        if pod.metadata and (number := ordinal(pod.metadata.name or "")) is not None
+    }
+    return [
+        _observe(number, by_ordinal.get(number), around)
+        for number in sorted({*range(size), *by_ordinal})
+    ]
+
+
+def _observe(number: int, pod: Pod | None, around: Surroundings) -> Replica:
+    if pod is None:
+        made_by = [e for e in around.warnings if e.involvedObject.kind == "StatefulSet"]
+        waits = Verdict(Phase.PENDING, "PodMissing", "its pod is about to be made")
+        return Replica(number, judge_refusal(made_by) or waits)
+    return Replica(number, judge_pod(pod, around), pod)

@@ -1,0 +1,56 @@
+"""When a server's role is to be run again: what it lacked is there, or what it made is gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devctl.api.applied import Reason
+from devctl.api.devserver import Condition, home_names
+from devctl.api.pod_spec import shape
+from devctl_observer.control.role_controller import usual_cause
+from devctl_observer.judging.conditions import TRUE, failure, find, role_said
+from devctl_observer.kinds.flavors.model import wanted_flavor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from devctl_observer.control.role_controller import Cause, Known
+    from devctl_observer.kinds.flavors.model import Flavor
+    from devctl_observer.kinds.servers.model import Server
+    from devctl_observer.kinds.servers.observed import Observed
+
+
+def cause(server: Server, flavors: Mapping[str, Flavor], known: Known) -> Cause:
+    """Why the role is to be run again; empty where it is not.
+
+    The times of conditions are no part of it: a role that fails again would be woken for that.
+
+    Args:
+        server: As it is stored.
+        flavors: Every flavor.
+        known: What else there is to know of it.
+    """
+    if server.going or known.lost:
+        return usual_cause(server, known)
+    # Of a pod, its StatefulSet's controller tries again: sooner if the role changes something.
+    if find(server.status, Condition.READY).get("reason") == Reason.QUOTA_EXCEEDED:
+        return "room", known.grew
+    if failure(server).get("reason") != Reason.INVALID:
+        return usual_cause(server, known)
+    flavor, _ = wanted_flavor(server.spec.flavor, flavors)
+    if flavor is None:
+        return ()
+    # Which flavor is the only default depends on all of them.
+    causes = [flavor] if server.spec.flavor else [flavors[name] for name in sorted(flavors)]
+    versions = (f"{cause.metadata.uid}/{cause.metadata.generation}" for cause in causes)
+    return "flavor", str(server.metadata.generation), *versions
+
+
+def missing(seen: Observed) -> list[str]:
+    """What the role has made for the present spec and is not there; empty while it is at work."""
+    server = seen.server
+    if server.going or role_said(server).get("status") != TRUE:
+        return []
+    homes = home_names(server.metadata.name, shape(seen.layout)[0])
+    lost = [home for home in homes if home not in seen.around.claims]
+    return lost if seen.made else [*lost, "the StatefulSet"]

@@ -1,0 +1,132 @@
+"""What the daemon counts, and how Prometheus is answered.
+
+What it has forked counts for nobody: its copies end with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    MetricsHandler,
+    disable_created_metrics,
+)
+
+from devctl_runner import paths
+
+if TYPE_CHECKING:
+    import socket
+
+_SCRAPE_SECONDS = 5
+_BUSY_SECONDS = 0.01
+_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+
+disable_created_metrics()  # type: ignore[no-untyped-call]
+REGISTRY = CollectorRegistry()
+_ours: dict[str, Any] = {"namespace": "devctl", "subsystem": "runner", "registry": REGISTRY}
+
+RUNS = Counter("runs", "Runs that ended, by role and result.", ["role", "result"], **_ours)
+RUN_SECONDS = Histogram(
+    *("run_seconds", "Time from a run's start to its end, by role.", ["role"]),
+    buckets=_BUCKETS,
+    **_ours,
+)
+QUEUE_SECONDS = Histogram(
+    "queue_seconds", "Time that a run waited for others to end.", buckets=_BUCKETS, **_ours
+)
+FALLBACKS = Counter(
+    "fallbacks", "Runs that went to the stock ansible-runner, by reason.", ["reason"], **_ours
+)
+WARM = Gauge(
+    "warm", "1 if runs are done here, 0 if all of them go to the stock ansible-runner.", **_ours
+)
+WARM_UPS = Counter("warm_ups", "Times that Ansible was imported and every role run once.", **_ours)
+WARM_UP_SECONDS = Gauge("warm_up_seconds", "How long the last warm-up took.", **_ours)
+QUEUE = Gauge("queue", "Runs that wait for others to end.", **_ours)
+RUNNING = Gauge("running", "Runs that go on.", **_ours)
+MAX_RUNS = Gauge("max_runs", "How many runs may go on at once.", **_ours)
+MAX_RUNS.set_function(paths.max_runs)
+RESIDENT_BYTES = Gauge(
+    "resident_bytes", "Memory of the process that runs are forked from.", **_ours
+)
+
+# Fallbacks are in a file, from which the next process counts all of them again.
+_KEPT = (RUNS, WARM_UPS)
+
+
+def save() -> str:
+    """What the next process of the same daemon goes on from."""
+    return json.dumps(
+        [
+            [
+                (sample.labels, sample.value)
+                for metric in kept.collect()
+                for sample in metric.samples
+            ]
+            for kept in _KEPT
+        ]
+    )
+
+
+def restore(saved: str) -> None:
+    """Go on from what the last process of the same daemon saved."""
+    for kept, samples in zip(_KEPT, json.loads(saved), strict=True):
+        for labels, value in samples:
+            (kept.labels(**labels) if labels else kept).inc(value)
+
+
+def resident_bytes() -> int:
+    """The memory that this process holds."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+class Scraper:
+    """Answers one scrape at a time, so that scrapes cost a bounded number of processes."""
+
+    def __init__(self) -> None:
+        """Nobody has asked yet."""
+        self._pid = 0
+        self._fallbacks_read = 0
+
+    def answer(self, listener: socket.socket) -> None:
+        """Answer from a process of its own, which a slow reader cannot make the runs wait for."""
+        if self._pid and os.waitpid(self._pid, os.WNOHANG)[0] == 0:
+            time.sleep(_BUSY_SECONDS)
+            return
+        self._pid = 0
+        self.count_fallbacks()
+        RESIDENT_BYTES.set(resident_bytes())
+        try:
+            connection, address = listener.accept()
+        except OSError:
+            return
+        with connection:
+            self._pid = os.fork()
+            if self._pid == 0:
+                try:
+                    signal.alarm(_SCRAPE_SECONDS)  # nobody is waited for any longer
+                    handler = MetricsHandler.factory(REGISTRY)
+                    handler(connection, address, cast("Any", None))
+                finally:
+                    os._exit(0)
+
+    def count_fallbacks(self) -> None:
+        """Count what the clients noted since the last time."""
+        with contextlib.suppress(OSError), open(paths.fallbacks_path(), "rb") as file:  # noqa: PTH123
+            file.seek(self._fallbacks_read)
+            for line in file.read().splitlines(keepends=True):
+                if line.endswith(b"\n"):
+                    self._fallbacks_read += len(line)
+                    reason = line.decode(errors="replace").strip()
+                    FALLBACKS.labels(reason=reason).inc()

@@ -1,0 +1,131 @@
+"""A run from the daemon's side: what its client is told, and what is reported in its place."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from devctl_runner import paths
+from devctl_runner.runs.events import Poster, Progress
+from devctl_runner.runs.request import Inputs, Run, UnsupportedError, understand
+from devctl_runner.runs.serve import prepare
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Mapping
+
+INCOMPATIBLE = "incompatible"
+"""Why every run goes to the stock runner where Ansible could not be warmed up."""
+
+TIMED_OUT = 254  # as the stock runner has it
+
+_OUTPUT_CHARACTERS = 20_000
+_HOST = "localhost"
+
+
+@dataclass(eq=False)
+class Job:
+    """A run that waits or goes on."""
+
+    client: socket.socket
+    message: bytes
+    run: Run
+    inputs: Inputs
+    since: float = field(default_factory=time.monotonic)
+    pid: int = 0
+    deadline: float = float("inf")
+    progress: Progress = field(default_factory=Progress)
+    result: str = ""
+    status: int = 0
+
+
+def read(client: socket.socket, own: Mapping[str, str], *, warm: bool) -> Job | None:
+    """The run that a client asks for; none if it is refused, which the client then knows.
+
+    Args:
+        client: Its message is there to be read.
+        own: The environment that the daemon began with.
+        warm: Whether any run can be done.
+    """
+    try:
+        message = client.recv(paths.MESSAGE_BYTES)
+        if not warm:
+            answer(client, f"fallback {INCOMPATIBLE}")
+            return None
+        run, inputs = understand(message, own)
+        client.send(paths.ACCEPTED)
+    except UnsupportedError as error:
+        answer(client, f"fallback {error}")
+    except (OSError, ValueError, IndexError):
+        answer(client, "fallback unreadable")
+    else:
+        return Job(client, message, run, inputs)
+    return None
+
+
+def answer(client: socket.socket, message: str) -> None:
+    """The last word to a client."""
+    with contextlib.suppress(OSError):
+        client.send(message.encode(errors="replace"))
+    client.close()
+
+
+def output(run: Run) -> str:
+    """The end of what a run printed."""
+    try:
+        text = (run.artifacts / "stdout").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return text[-_OUTPUT_CHARACTERS:]
+
+
+def failure(message: str, progress: Progress) -> list[str]:
+    """The events of a run that cannot report any more: a failed task and the closing summary."""
+    none: dict[str, int] = {}
+    summary = {"changed": none, "dark": none, "ok": none, "skipped": none, "failures": {_HOST: 1}}
+    result = {"failed": True, "msg": message}
+    data = {
+        "runner_on_failed": {"host": _HOST, "task": "Run", "ignore_errors": False, "res": result},
+        "playbook_on_stats": summary | {"processed": {_HOST: 1}},
+    }
+    created = datetime.now(UTC).isoformat()
+    common = {"created": created, "pid": os.getpid(), "stdout": "", "start_line": 0, "end_line": 0}
+    return [
+        json.dumps(
+            common
+            | {"event": event, "event_data": event_data}
+            | {"uuid": str(uuid4()), "counter": progress.add(event)}
+        )
+        for event, event_data in data.items()
+    ]
+
+
+def explain(result: str, status: int) -> str:
+    """Why a run was killed, for the person who reads the object's status."""
+    if result == "timeout":
+        return (
+            f"The run took longer than {paths.timeout():g} s and was ended. A role must never "
+            "wait; DEVCTL_RUNNER_TIMEOUT of the operator sets the limit."
+        )
+    reason = " It may have run out of memory." if status == -9 else ""  # noqa: PLR2004
+    return f"The run ended without a result: signal {-status} killed it.{reason}"
+
+
+def report(entry: Job, message: str) -> None:
+    """Say in a run's place that it failed, in a process of its own: the operator may be slow."""
+    with contextlib.suppress(OSError):
+        prepare(entry.run)
+        with (entry.run.artifacts / "stdout").open("a", encoding="utf-8") as file:
+            file.write(f"{message}\n")
+        (entry.run.artifacts / "rc").write_text(str(TIMED_OUT), encoding="ascii")
+        (entry.run.artifacts / "status").write_text(entry.result or "failed", encoding="ascii")
+    post = Poster(entry.inputs.event_socket, entry.inputs.event_path)
+    for body in failure(message, entry.progress):
+        post(body)
+    os._exit(0)

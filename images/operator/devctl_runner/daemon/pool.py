@@ -1,0 +1,125 @@
+"""The processes that were forked from the warm one, at work or idle.
+
+A fork costs more than a small run itself: every page that the run touches is copied, and whatever
+Python and Ansible find out at first use is found out again. So a process that has done a run, and
+whose tasks left nothing behind, does the next one that comes within seconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import socket
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from devctl_runner.runs.serve import DONE, UNABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from devctl_runner.daemon.job import Job
+    from devctl_runner.runs.events import Progress
+
+IDLE_SECONDS = 5.0
+
+
+@dataclass(eq=False)
+class Forked:
+    """A process, and the job that it does."""
+
+    pid: int
+    watch: int
+    channel: socket.socket
+    progress: Progress
+    job: Job | None
+    idle_since: float = 0.0
+
+
+class Pool:
+    """Forks, hands jobs on to processes that are free, and ends those that nobody needs."""
+
+    def __init__(self, selector: selectors.BaseSelector, ended: Callable[[Job, int], None]) -> None:
+        """`ended` is told of each job that is no longer done, and its process's exit status."""
+        self._selector, self._ended = selector, ended
+        self._idle: list[Forked] = []
+
+    def fork(self, job: Job, work: Callable[[socket.socket], object]) -> None:
+        """Do something for a job in a process of its own, which gets a channel to this one."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        job.pid = os.fork()
+        if job.pid == 0:
+            try:
+                for key in list(self._selector.get_map().values()):
+                    os.close(key.fd)  # a client waits while anybody holds its socket
+                ours.close()
+                work(theirs)
+            finally:
+                os._exit(UNABLE)
+        theirs.close()
+        process = Forked(job.pid, os.pidfd_open(job.pid), ours, job.progress, job)
+        self._selector.register(process.watch, selectors.EVENT_READ, lambda: self._collect(process))
+        self._selector.register(ours, selectors.EVENT_READ, lambda: self._hear(process))
+
+    def hand_on(self, job: Job) -> bool:
+        """Let a process that is free do a job; False if there is none."""
+        while self._idle:
+            process = self._idle.pop()  # the last one's memory is the likeliest to be at hand
+            process.progress.reset()
+            try:
+                process.channel.send(job.message)
+            except OSError:
+                self._dismiss(process)
+                continue
+            job.pid, job.progress, process.job = process.pid, process.progress, job
+            return True
+        return False
+
+    def dismiss_idle(self, seconds: float = IDLE_SECONDS) -> None:
+        """End the processes that have had nothing to do for so long."""
+        limit = time.monotonic() - seconds
+        for process in [one for one in self._idle if one.idle_since <= limit]:
+            self._idle.remove(process)
+            self._dismiss(process)
+
+    def close(self) -> None:
+        """End every process that is free, and await it."""
+        for process in self._idle:
+            self._dismiss(process)
+            os.waitpid(process.pid, 0)
+            self._selector.unregister(process.watch)
+            os.close(process.watch)
+        self._idle.clear()
+
+    def _dismiss(self, process: Forked) -> None:
+        """It ends when its channel does."""
+        with contextlib.suppress(KeyError, ValueError):  # no longer registered, or closed
+            self._selector.unregister(process.channel)
+        process.channel.close()
+
+    def _hear(self, process: Forked) -> None:
+        """A process says that it has done its job and may do another."""
+        try:
+            said = process.channel.recv(len(DONE))
+        except OSError:
+            said = b""
+        if said != DONE or process.job is None:
+            self._dismiss(process)  # it has ended, and `watch` says how
+            return
+        job, process.job = process.job, None
+        process.idle_since = time.monotonic()
+        self._idle.append(process)
+        self._ended(job, 0)
+
+    def _collect(self, process: Forked) -> None:
+        """A process has ended."""
+        self._selector.unregister(process.watch)
+        os.close(process.watch)
+        self._dismiss(process)
+        status = os.waitstatus_to_exitcode(os.waitpid(process.pid, 0)[1])
+        if process in self._idle:
+            self._idle.remove(process)
+        if process.job is not None:
+            self._ended(process.job, status)

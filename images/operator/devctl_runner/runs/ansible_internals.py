@@ -1,0 +1,188 @@
+"""Every place where the warm runner leans on what Ansible promises to nobody.
+
+Import it after `compatibility.check`, and once the environment is set: Ansible reads its settings
+when it is imported. Nothing else in this package imports Ansible.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from ansible import constants, context
+from ansible._internal._task import TaskContext
+from ansible.cli import CLI
+from ansible.cli.playbook import PlaybookCLI
+from ansible.errors import AnsibleError
+from ansible.executor.playbook_executor import PlaybookExecutor
+from ansible.executor.process.worker import WorkerProcess
+from ansible.plugins import strategy
+from ansible.plugins.loader import add_all_plugin_dirs, callback_loader
+from ansible.utils import vars as ansible_vars
+from ansible.utils.context_objects import CLIArgs
+from ansible.utils.display import Display
+from ansible.vars.manager import VariableManager
+
+from devctl_runner.runs.compatibility import CALLBACK, OF_THE_CALLBACK, check
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator
+    from pathlib import Path
+
+
+class Ansible:
+    """Ansible, set up as its command line does it; once in a process, as it refuses to be again.
+
+    Attributes:
+        callback: The module of the callback that makes events.
+        forked: The actions of the tasks that this process forked for.
+    """
+
+    def __init__(self, inventory: Path, poll_seconds: float) -> None:
+        """Set it up.
+
+        Args:
+            inventory: The file with the hosts.
+            poll_seconds: How often a run looks whether its task has ended.
+
+        Raises:
+            IncompatibleError: ansible-runner's callback has changed.
+        """
+        constants.DEFAULT_INTERNAL_POLL_INTERVAL = poll_seconds
+        # It has to name a playbook, which nobody reads.
+        cli = PlaybookCLI(args=["ansible-playbook", "-i", str(inventory), "none"])
+        CLI.run(cli)  # reads the command line and makes collections importable
+        self._loader, self._inventory, self._variables = cli._play_prereqs()  # noqa: SLF001
+        self._version = CLI.version_info(gitinfo=False)
+        self._files: dict[str, Any] = {}
+        callback_loader.get("awx_display", class_only=True)
+        check("ansible-runner", OF_THE_CALLBACK)
+        self.callback: Any = sys.modules[CALLBACK]
+        self.forked: list[str] = []
+
+    def keep_files(self) -> None:
+        """Have each run begin with the files that have been read until now."""
+        self._files = dict(self._loader._FILE_CACHE)  # noqa: SLF001
+
+    def forget_file(self, path: Path) -> None:
+        """Have a file read anew."""
+        self._loader._FILE_CACHE.pop(str(path), None)  # noqa: SLF001
+
+    def begin_run(self, *, extra: Path | None, roles_path: str, verbosity: int) -> None:
+        """Take on the variables of one run, with nobody else's facts.
+
+        Args:
+            extra: The file with the run's extra variables, if there is one.
+            roles_path: Where roles are; empty for a playbook.
+            verbosity: How much is said.
+        """
+        if roles_path:
+            constants.DEFAULT_ROLES_PATH = [roles_path]
+        self.forked.clear()
+        display = Display()
+        display.verbosity = verbosity
+        # Each of these shows a text once; the throwaway run is not to use that up.
+        for shown in (display._warns, display._deprecations, display._errors):  # noqa: SLF001
+            shown.clear()
+        # Unique names for plays and tasks: a counter after a random part that was drawn at import.
+        ansible_vars.node_mac = uuid4().hex[:12]
+        # It keeps what it has read by path, and the last run of this object had the same path.
+        self._loader._FILE_CACHE = dict(self._files)  # noqa: SLF001
+        # Ansible's own loader: it alone knows unsafe marks and what may be a template.
+        changed = {"extra_vars": (f"@{extra}",) if extra else (), "verbosity": verbosity}
+        context.CLIARGS = CLIArgs({**context.CLIARGS, **changed})
+        ansible_vars.load_extra_vars.extra_vars = None
+        self._variables = VariableManager(
+            loader=self._loader, inventory=self._inventory, version_info=self._version
+        )
+        self._variables._options_vars |= {"ansible_verbosity": verbosity}  # noqa: SLF001
+
+    def run_playbook(self, playbook: Path) -> int:
+        """Run a playbook; returns the exit status of ansible-playbook."""
+        try:
+            executor = PlaybookExecutor(
+                playbooks=[str(playbook)],
+                inventory=self._inventory,
+                variable_manager=self._variables,
+                loader=self._loader,
+                passwords={},
+            )
+            return int(executor.run())
+        except AnsibleError as error:
+            Display().error(error)
+            return int(error._exit_code)  # noqa: SLF001 - as in Ansible's own command line
+
+    def add_plugins_beside(self, playbook: Path) -> None:
+        """Have the plugins found that are in folders beside a playbook."""
+        add_all_plugin_dirs(os.fsencode(playbook.resolve().parent))
+
+    def work_in_process(self, known: Container[str]) -> None:
+        """From now on, do the tasks of known actions in the process that would fork for them.
+
+        Ansible forks for each task, because a task may do anything to the process that it is in. A
+        run is a process of its own already; for one task that speaks to the API the second fork
+        only costs.
+        """
+        forked = self.forked
+
+        class Worker(WorkerProcess):  # type: ignore[misc]
+            """Ansible's own, but that it may do its work where it is started."""
+
+            _task: Any
+
+            def start(self) -> None:
+                if self._task.action not in known:
+                    forked.append(self._task.action)
+                    super().start()
+                    return
+                # What follows changes its task; the strategy goes by the one that it has.
+                self._task = self._task.copy()
+                with _task_context(self), _kept(self._host), _looked_into():
+                    self._run()
+
+        strategy.WorkerProcess = Worker
+
+
+def _task_context(worker: Any) -> Any:
+    """What tells an action which task it belongs to."""
+    if not hasattr(TaskContext, "create"):  # before ansible-core 2.21
+        return TaskContext(worker._task)  # noqa: SLF001
+    return TaskContext.create(
+        task=worker._task,  # noqa: SLF001
+        task_vars=worker._task_vars,  # noqa: SLF001
+        host_name=worker._host.name,  # noqa: SLF001
+    )
+
+
+@contextlib.contextmanager
+def _kept(host: Any) -> Iterator[None]:
+    """A worker empties its copy of the host; in this process it is the only one."""
+    variables, groups = host.vars, host.groups
+    try:
+        yield
+    finally:
+        host.vars, host.groups = variables, groups
+
+
+class _Output:
+    """A stream, and what a worker asks of its own: whether anything was written past Ansible."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def getvalue(self) -> str:
+        return ""
+
+
+@contextlib.contextmanager
+def _looked_into() -> Iterator[None]:
+    """Standard output and error as a worker knows them; what is written goes where it did."""
+    output, errors = _Output(sys.stdout), _Output(sys.stderr)
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        yield

@@ -1,0 +1,176 @@
+"""What ansible-operator asks of ansible-runner: its command line and the folder of one run."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# The operator writes this for every run; another inventory is the stock runner's affair.
+INVENTORY = (
+    "localhost ansible_connection=local ansible_python_interpreter={{ansible_playbook_python}}"
+)
+_SETTINGS = {"runner_http_url", "runner_http_path"}
+_WITH_VALUE = {
+    "--rotate-artifacts": "keep",
+    "--role": "role",
+    "--roles-path": "roles_path",
+    "--hosts": "hosts",
+    "-i": "ident",
+    "-p": "playbook",
+}
+
+
+class UnsupportedError(Exception):
+    """The warm runner does not do this; the argument is a metric's label, so one short word."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run, as the command line has it."""
+
+    directory: Path
+    ident: str
+    keep: int = 0
+    role: str = ""
+    roles_path: str = ""
+    hosts: str = "all"
+    playbook: str = ""
+    verbosity: int = 0
+    gather_facts: bool = True
+
+    @property
+    def label(self) -> str:
+        """What metrics call it."""
+        return self.role or Path(self.playbook).name
+
+    @property
+    def artifacts(self) -> Path:
+        """Where this run leaves its output."""
+        return self.directory / "artifacts" / self.ident
+
+    def play(self) -> list[dict[str, Any]]:
+        """The play that ansible-runner makes of a role, without a task to validate its arguments.
+
+        The operator makes the arguments of an object that the API server has held against its
+        schema; in a role of one task, the validation would be the other half of a run.
+        """
+        role = {"name": self.role, "rolespec_validate": False}
+        tasks = [{"ansible.builtin.import_role": role}]
+        return [{"hosts": self.hosts, "gather_facts": self.gather_facts, "tasks": tasks}]
+
+
+def understand(message: bytes, own: Mapping[str, str]) -> tuple[Run, Inputs]:
+    """What a client asks for.
+
+    Raises:
+        UnsupportedError: The stock runner has to do it.
+        ValueError: The message is not one of client.request's.
+        IndexError: Likewise.
+        OSError: The run's folder cannot be read.
+    """
+    argv, cwd, environment = split(message)
+    run = parse(argv, cwd)
+    return run, read_inputs(run, environment, own)
+
+
+def split(message: bytes) -> tuple[list[str], str, dict[str, str]]:
+    """Arguments, folder and environment of a client.
+
+    Raises:
+        ValueError: The message is not one of client.request's.
+        IndexError: Likewise.
+    """
+    count, *words = [os.fsdecode(word) for word in message.split(b"\0")]
+    number = int(count)
+    pairs = (word.partition("=") for word in words[number + 1 :])
+    return words[:number], words[number], {name: value for name, _, value in pairs}
+
+
+def parse(argv: Sequence[str], cwd: str) -> Run:
+    """The run that a command line stands for.
+
+    Raises:
+        UnsupportedError: It has another form than those of ansible-operator.
+    """
+    if len(argv) < 2 or argv[0] != "run" or argv[1].startswith("-"):  # noqa: PLR2004
+        raise UnsupportedError("arguments")
+    values: dict[str, Any] = {}
+    words = iter(argv[2:])
+    for word in words:
+        if word in _WITH_VALUE:
+            values[_WITH_VALUE[word]] = next(words, "")
+        elif word == "--role-skip-facts":
+            values["gather_facts"] = False
+        elif word.startswith("-v") and not word.strip("-v"):
+            values["verbosity"] = word.count("v")
+        else:
+            raise UnsupportedError("arguments")
+    one_of_two = bool(values.get("role")) != bool(values.get("playbook"))
+    if not one_of_two or not values.get("ident") or not str(values.get("keep", "0")).isdigit():
+        raise UnsupportedError("arguments")
+    if values.get("role") and not values.get("roles_path"):
+        raise UnsupportedError("arguments")
+    if "/" in values["ident"] or values["ident"] in {".", ".."}:
+        raise UnsupportedError("arguments")
+    values["keep"] = int(values.get("keep", 0))
+    if "roles_path" in values:
+        values["roles_path"] = str(Path(cwd, values["roles_path"]))
+    return Run(directory=Path(cwd, argv[1]), **values)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the folder of a run says, apart from the extra variables."""
+
+    event_socket: str
+    event_path: str
+    environment: Mapping[str, str]
+
+
+def read_inputs(run: Run, env: Mapping[str, str], own: Mapping[str, str]) -> Inputs:
+    """Read a run's folder. `env` is the client's environment, `own` what the daemon began with.
+
+    Raises:
+        UnsupportedError: Something in it needs the stock runner.
+    """
+    folder = run.directory / "env"
+    if any((folder / name).exists() for name in ("passwords", "ssh_key")):
+        raise UnsupportedError("credentials")
+    if (folder / "cmdline").exists() and (folder / "cmdline").read_text().strip():
+        raise UnsupportedError("cmdline")
+    settings = _mapping(folder / "settings")
+    environment = {**env, **{k: str(v) for k, v in _mapping(folder / "envvars").items()}}
+    # Ansible read its settings when the daemon imported it.
+    if _ansible(environment) != _ansible(own):
+        raise UnsupportedError("environment")
+    hosts = run.directory / "inventory"
+    names = [path.name for path in hosts.iterdir()]
+    if names != ["hosts"] or (hosts / "hosts").read_text().strip() != INVENTORY:
+        raise UnsupportedError("inventory")
+    address = environment.get("RUNNER_HTTP_URL") or str(settings.get("runner_http_url", ""))
+    if set(settings) - _SETTINGS or not Path(address).is_socket():
+        raise UnsupportedError("settings")
+    path = environment.get("RUNNER_HTTP_PATH") or str(settings.get("runner_http_path", "/"))
+    return Inputs(address, path, environment)
+
+
+def _mapping(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise UnsupportedError("format") from error
+    if not isinstance(found, dict):
+        raise UnsupportedError("format")
+    return found
+
+
+def _ansible(environment: Mapping[str, str]) -> dict[str, str]:
+    return {k: v for k, v in environment.items() if k.startswith("ANSIBLE_")}

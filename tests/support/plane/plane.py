@@ -13,6 +13,7 @@ from support.plane.control_plane import ControlPlane
 from support.plane.namespaces import ADDRESS
 from support.plane.parts import ObserverProcess, OperatorProcess
 from support.plane.process import Process
+from support.servers import succeeds, wait_until
 
 from devctl.local.paths import REPOSITORY
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from support.plane.pki import Pki
 
 SYSTEM = "devctl-system"
+JOB_API = "gpu.yourdomain.io/v1alpha1"
 
 
 class Plane:
@@ -60,6 +62,7 @@ class Plane:
         apply = ("apply", "--server-side", "--force-conflicts", "--field-manager=devctl-deploy")
         everything = content.everything(self.kubectl.program, checkout)
         self._super_admin(*apply, "-f", "-", input=everything)
+        wait_until(lambda: succeeds(self._try_job), "the API server takes jobs")
 
     def release(self, checkout: Path) -> tuple[OperatorProcess, ObserverProcess]:
         """Operator and observer of another release, for when the plane's own are away."""
@@ -128,6 +131,19 @@ class Plane:
         file = self.folder / f"{namespace}-{name}.conf"
         file.write_text(json.dumps(config))
         return file
+
+    def _try_job(self) -> None:
+        """Have a job looked at: for 5 s after its kind is new the API server can answer 503.
+
+        So often it reads schemas for mutating policies (k8s.io/apiserver, type converters).
+        """
+        job = {
+            "apiVersion": JOB_API,
+            "kind": "EphemeralAccelerationJob",
+            "metadata": {"name": "try", "namespace": "default"},
+            "spec": {"image": "none", "command": ["true"]},
+        }
+        self._super_admin("create", "--dry-run=server", "-f", "-", input=json.dumps(job))
 
     @property
     def _super_admin(self) -> Kubectl:

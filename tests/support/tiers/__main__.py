@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from support.tiers.budget import Used, is_good, table
 from support.tiers.failures import failures
+from support.tiers.pace import Slowdown
 from support.tiers.stamps import Stamps, digest
 from support.tiers.tier import RESULTS, Tier, load, tier_of
 
@@ -45,6 +46,7 @@ class Run:
         """Leave out what has not changed, if that is asked for; keep the cluster, likewise."""
         self.rows: list[Used] = []
         self._keep = keep
+        self._slowdown = Slowdown()
         self._stamps = Stamps()
         self._digests = {tier.name: digest(tier) for tier in tiers}
         self._tiers = []
@@ -59,7 +61,7 @@ class Run:
         """Run them all; the exit code."""
         shutil.rmtree(RESULTS, ignore_errors=True)
         RESULTS.mkdir()
-        with shared_folder(), self._building() as built:
+        with shared_folder(), self._slowdown, self._building() as built:
             clustered = [tier for tier in self._tiers if tier.cluster]
             others = [tier for tier in self._tiers if not (tier.cluster or self._is_beside(tier))]
             coming: subprocess.Popen[bytes] | None = None
@@ -112,7 +114,9 @@ class Run:
     def _with_cluster(self, tiers: Sequence[Tier], coming: subprocess.Popen[bytes]) -> None:
         before = time.monotonic()
         passed = coming.wait() == 0
-        self._row(Used("cluster", since(before), CLUSTER_MINUTES, passed, "waited for"))
+        slowdown = self._slowdown.since(before)
+        row = Used("cluster", since(before), CLUSTER_MINUTES, passed, "waited for")
+        self._row(replace(row, slowdown=slowdown))
         try:
             with ThreadPoolExecutor() as pool:
                 coming_too = []
@@ -152,7 +156,9 @@ class Run:
             done = subprocess.run(line, check=False, cwd=REPOSITORY, stdout=output, stderr=output)
             passed = passed and done.returncode == 0
         beside = tier.beside if output else ""
-        self._row(Used(tier.name, since(before), tier.minutes, passed, beside=beside))
+        slowdown = self._slowdown.since(before)
+        row = Used(tier.name, since(before), tier.minutes, passed, beside=beside, slowdown=slowdown)
+        self._row(row)
         if passed:
             self._stamps.passed(tier, self._digests[tier.name])
 

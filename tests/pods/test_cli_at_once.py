@@ -31,10 +31,11 @@ def place(lab: DevServer) -> Iterator[str]:
 def test_ranks_that_meet_at_one_port_have_one_run_at_a_time(
     command_line: CommandLine, lab: DevServer, place: str
 ) -> None:
-    waits = f"until [ -e /home/dev/{place}/go ]; do sleep 0.1; done; exit 9"
+    folder = f"/home/dev/{place}"
+    waits = f"until [ -e {folder}/go ] || [ ! -d {folder} ]; do sleep 0.1; done; exit 9"
     line = ("run", "--no-sync", "--detach", "lab", "/bin/sh", "-c", waits)
     first = command_line.must(*line).strip()
-    assert f"run `{first}` goes on here" in command_line.fails(1, *line)
+    assert f"run `{first}` is active on `lab`" in command_line.fails(1, *line)
     for rank in (0, 1):
         lab.run(f"touch {place}/go", rank)
     assert command_line("attach", "lab", first).returncode == 9

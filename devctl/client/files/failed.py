@@ -67,15 +67,20 @@ def failure(place: Spot, said: list[str]) -> DevctlError:
             # GNU's tar says no more than this where a part of its last piece still fits.
             what, low = "there is room for a part only", "no space left"
         if "no space left" in low or "quota exceeded" in low:
-            full = "the home" if in_home(place.path) else "the volume"
-            return DevctlError(
-                f"`{place}`: {full} is full: {what}; nothing was changed", place.advice.no_room
-            )
+            return full(place, what)
         if "read-only file" in low:
             return DevctlError(f"`{place}`: {what}; nothing was changed", place.advice.read_only)
         if "permission denied" in low or "not permitted" in low:
             return DeniedError(f"`{place}`: {line}", place.advice.denied)
     return DevctlError(f"`{place}`: {why}", place.advice.look)
+
+
+def full(place: Spot, what: str) -> DevctlError:
+    """That a volume has no room for what is sent to it."""
+    volume = "the home" if in_home(place.path) else "the volume"
+    return DevctlError(
+        f"`{place}`: {volume} is full: {what}; nothing was changed", place.advice.no_room
+    )
 
 
 def lines(errors: bytes) -> list[str]:

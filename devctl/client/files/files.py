@@ -113,6 +113,9 @@ class Files:
             lambda each: sync.plan(places[each], selection, records[each], options),
             _AT_ONCE,
         )
+        if len(todo) > 1:
+            # One that is full would notice while others are taking their part.
+            on_every(todo, lambda each: sync.check_room(todo[each]), _AT_ONCE)
         progress = _one_by_one(moved)
         done = on_every(todo, lambda each: sync.push(todo[each], options, progress), _AT_ONCE)
         return [done[each] for each in places]

@@ -184,6 +184,12 @@ def digests(place: Spot, names: Iterable[str]) -> dict[str, str]:
     }
 
 
+def room(place: Spot) -> int | None:
+    """For how many bytes the volume of a folder has room; None where its image cannot tell."""
+    said = answer(place, scripts.ROOM)
+    return int(said) if said.isdigit() else None
+
+
 def receive(place: Spot, feed: Feed) -> None:
     """Have a folder take an archive of devctl.client.files.archive, wholly or not at all.
 

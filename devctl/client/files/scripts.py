@@ -19,6 +19,16 @@ printf '\0\0'
 exit 0
 """
 
+# Arguments: folder, there or not. Prints for how many bytes its volume has room.
+ROOM = r"""
+at=$1
+until [ -d "$at" ]; do at=$(dirname -- "$at"); done
+set -- $(stat -f -c '%a %S' -- "$at" 2>/dev/null)
+[ -z "$2" ] || printf %s "$(($1 * $2))"
+printf '\0\0'
+exit 0
+"""
+
 # Arguments: folder. Prints the names of files, links and empty folders below it.
 FIND = r"""
 [ -e "$1" ] || exit 96

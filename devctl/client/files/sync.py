@@ -11,6 +11,7 @@ from devctl.client.files import remote
 from devctl.client.files.amounts import amount, sent
 from devctl.client.files.archive import pack
 from devctl.client.files.compare import doubtful, same, same_content
+from devctl.client.files.failed import full
 from devctl.client.files.ignore import listed
 from devctl.client.files.local import entry, select
 from devctl.client.files.names import named, readable
@@ -131,6 +132,18 @@ def plan(place: Place, selection: Selection, record: Record, options: SyncOption
         else:
             push.left_out.append(f"`{readable(name)}`: it is gone here, but was changed there")
     return push
+
+
+def check_room(todo: Push) -> None:
+    """See that a volume has room for what comes: all of it is there before it replaces anything.
+
+    Raises:
+        DevctlError: It has not.
+    """
+    coming = sum(change.size for change in todo.changes)
+    free = remote.room(todo.place) if coming else None
+    if free is not None and free < coming:
+        raise full(todo.place, f"{amount(coming)} to send, {amount(free)} free")
 
 
 def push(todo: Push, options: SyncOptions, progress: Callable[[int], None] | None = None) -> Synced:

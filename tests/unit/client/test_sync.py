@@ -279,6 +279,20 @@ def test_replicas_are_sent_to_at_the_same_time(
     assert sum(moved) > 0
 
 
+def test_nothing_is_sent_to_any_replica_while_one_has_no_room(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rooms, room = {"lab-1": 0}, remote.room
+    assert (room(place("/home/dev/no/such/folder")) or 0) > 1 << 20
+    monkeypatch.setattr(remote, "room", lambda place: rooms.get(place.pod))
+    message = r"`lab-1:/home/dev/here`: the home is full: .* to send, 0 B free; nothing was changed"
+    with pytest.raises(DevctlError, match=message):
+        project.push()
+    assert project.sent == []
+    rooms.clear()
+    assert len(project.push()) == 2
+
+
 def test_what_replicas_share_is_sent_once(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

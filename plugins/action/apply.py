@@ -15,8 +15,8 @@ from apply.condition import tell, told
 from apply.converge import Goal, converge
 from apply.errors import ApplyError
 from apply.finalize import finalize
-from apply.manifests import Kind, kind_of, stamp, unique
-from apply.ownership import Owner
+from apply.manifests import Kind, kind_of, unique
+from apply.ownership import Owner, stamp
 from apply.report import Report
 from apply.server.client import Cluster
 from apply.server.connection import connect

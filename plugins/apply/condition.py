@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from apply.errors import NotFoundError, StaleReadError
+from apply.errors import ApplyError, NotFoundError, StaleReadError
 from apply.manifests import key_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from apply.errors import ApplyError
-    from apply.server.client import Cluster
+from apply.server.client import Cluster
 
 # A status condition holds 32 KiB.
 _LONGEST = 4096

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from apply.errors import ApplyError, NotFoundError
-from apply.manifests import key_of
+from apply.manifests import Kind, Manifest, key_of
+from apply.ownership import Owner
+from apply.report import Report
+from apply.server.client import Cluster
 from devctl.api.applied import Reason
 from devctl.api.labels import OWNER_UID
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from apply.manifests import Kind, Manifest
-    from apply.ownership import Owner
-    from apply.report import Report
-    from apply.server.client import Cluster
 
 _NAMED = 3
 

@@ -1,17 +1,21 @@
-"""Whose an existing object is: only the owner's own objects are ever written or deleted."""
+"""How a manifest becomes the owner's, and whose an existing object is.
+
+Only the owner's own objects are ever written or deleted.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from apply.errors import ApplyError
-from apply.manifests import SHARED, is_marked, is_retained, key_of, place
+from apply.manifests import SHARED, Kind, Manifest, is_marked, is_retained, key_of, place
 from devctl.api.applied import Reason
-from devctl.api.labels import OWNER_UID
+from devctl.api.labels import MANAGED_BY, MANAGER, OWNER_UID
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+# By which what is shared is known. Only we can write an annotation of ours (config/admission).
+SHARED_IDENTITY = {MANAGED_BY: MANAGER}
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,48 @@ class Owner:
             and (reference["kind"], reference["name"]) == (self.kind, self.name)
             and reference["uid"] != self.uid
         )
+
+
+def stamp(
+    manifest: Manifest,
+    owner: Owner,
+    identity: Mapping[str, str],
+    finalized: Collection[Kind] = frozenset(),
+) -> Manifest:
+    """The manifest with the identity labels and, unless it is data or shared, its owner.
+
+    It is put into the owner's namespace. Where the owner is in none, the manifest says itself where
+    it belongs: Kubernetes lets such an owner have objects anywhere. So it may where its kind is
+    finalized: those are known by the owner's UID, and removed by us.
+
+    Raises:
+        ApplyError: The manifest names another namespace, or gives an identity label another value.
+    """
+    metadata = manifest["metadata"]
+    where = key_of(manifest)
+    namespace = where.namespace or owner.namespace
+    apart = bool(owner.namespace) and namespace != owner.namespace
+    is_finalized = where.kind in finalized
+    if apart and not is_finalized:
+        message = f"{where} is not meant for the owner's namespace, {owner.namespace}"
+        raise ApplyError(Reason.INVALID, message)
+    shared = is_marked(manifest, SHARED)
+    if shared:
+        identity = SHARED_IDENTITY
+    labels = dict(metadata.get("labels") or {})
+    for label, value in identity.items():
+        if labels.get(label, value) != value:
+            message = (
+                f"{where} sets the label {label}, by which its owner is known, to another value"
+            )
+            raise ApplyError(Reason.INVALID, message)
+    known = {OWNER_UID: owner.uid} if is_finalized else {}
+    stamped = metadata | {"labels": {**labels, **identity, **known}}
+    if namespace:
+        stamped["namespace"] = namespace
+    if not apart and not shared and not is_retained(manifest):
+        stamped["ownerReferences"] = [owner.reference()]
+    return manifest | {"metadata": stamped}
 
 
 def controller_of(thing: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
 from apply.errors import ApplyError
-from apply.manifests import Manifest, kind_of
+from apply.manifests import Key, Manifest, kind_of
+from apply.server.client import Cluster
 from devctl.api.applied import Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from apply.manifests import Key
-    from apply.server.client import Cluster
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from devctl.api.devserver import home_names
 from devctl.api.quantities import parse_quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
 
 # What the API server puts in by itself; to apply it would be a write.
 _DEFAULTS = {"volumeMode": "Filesystem", "creationTimestamp": None}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from apply.values import Values
 
@@ -24,9 +25,6 @@ from devctl.api.labels import (
 from devctl.api.pod_spec import shape
 from devserver.homes import claim_templates, homes
 from devserver.pods import environment, made_from, update_strategy
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 def identity(server: Mapping[str, Any]) -> dict[str, str]:

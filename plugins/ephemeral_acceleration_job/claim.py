@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from apply.errors import ApplyError
 
@@ -20,9 +21,6 @@ from devctl.api.ephemeral_acceleration_job import (
 from devctl.api.labels import owner_digest
 from devctl.api.quantities import parse_quantity
 from ephemeral_acceleration_job.state import is_finished, is_going, is_started, is_true
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def is_rendered(

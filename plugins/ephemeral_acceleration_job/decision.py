@@ -6,14 +6,12 @@ written half a result. Until then it may be removed, and a later run makes it an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from devctl.api.ephemeral_acceleration_job import MADE_FROM, Condition
 from ephemeral_acceleration_job.state import is_finished, is_going, is_started, is_true
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Decision(Enum):

@@ -6,14 +6,12 @@ pod.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from apply.condition import told
 
 from devctl.api.ephemeral_acceleration_job import Condition, Phase
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _ENDED = {Phase.SUCCEEDED, Phase.FAILED}
 _BEGUN = {"Running", "Succeeded", "Failed"}

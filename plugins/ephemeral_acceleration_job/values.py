@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from apply.manifests import Key, Kind
 from apply.values import Values
@@ -13,9 +14,6 @@ from ephemeral_acceleration_job.claim import claim_values, is_rendered, refuse_a
 from ephemeral_acceleration_job.decision import Decision, decide
 from ephemeral_acceleration_job.pod import made_from, pod_of, pod_values
 from ephemeral_acceleration_job.state import is_finished, is_going, is_started
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 CLAIM = Kind("v1", "PersistentVolumeClaim")
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from kubernetes.client.exceptions import ApiException
 
 from apply.errors import (
     ApplyError,
@@ -14,9 +16,6 @@ from apply.errors import (
     StaleReadError,
 )
 from devctl.api.applied import Reason
-
-if TYPE_CHECKING:
-    from kubernetes.client.exceptions import ApiException
 
 # Enough for a page of CEL messages; a status condition holds 32 KiB.
 _LONGEST = 2000

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from apply.converge import Goal, converge
 from apply.errors import ApplyError
-from apply.manifests import Key, Kind, stamp, unique
-from apply.ownership import Owner
+from apply.manifests import Key, Kind, unique
+from apply.ownership import Owner, stamp
 from apply.report import Report
 from apply.server.client import Cluster
 from apply.server.retry import Retry

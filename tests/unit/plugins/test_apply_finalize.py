@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from apply.errors import ApplyError
 from apply.finalize import finalize
-from apply.manifests import Kind, stamp
-from apply.ownership import Owner
+from apply.manifests import Kind
+from apply.ownership import Owner, stamp
 from apply.report import Report
 from apply.server.client import Cluster
 from apply.server.retry import Retry

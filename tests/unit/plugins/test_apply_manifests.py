@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 from apply.errors import ApplyError
-from apply.manifests import Manifest, key_of, stamp, to_yaml, unique
-from apply.ownership import Owner
+from apply.manifests import Manifest, key_of, to_yaml, unique
+from apply.ownership import Owner, stamp
 from apply.templates import parse
 from hypothesis import given
 from hypothesis import strategies as st

@@ -6,21 +6,16 @@ import asyncio
 import logging
 import math
 import time
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 import httpx2
-from lightkube import ApiError
+from lightkube import ApiError, AsyncClient
 from lightkube.models.coordination_v1 import LeaseSpec
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.coordination_v1 import Lease
 
 from devctl_observer.judging.clocks import utc_now
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lightkube import AsyncClient
 
 log = logging.getLogger(__name__)
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
 
+from lightkube.models.core_v1 import ObjectReference
+
+from devctl.api.placing import NodeFacts
+from devctl_observer.control.controller import Controller
 from devctl_observer.control.figures import OBJECTS, QUEUE
 from devctl_observer.control.work_queue import WorkQueue
 from devctl_observer.judging.model import Item
 from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lightkube.models.core_v1 import ObjectReference
-
-    from devctl.api.placing import NodeFacts
-    from devctl_observer.control.controller import Controller
 
 WORKERS = 8
 """Requests in flight at most: 100 servers at once stay under a second, and the API server calm."""

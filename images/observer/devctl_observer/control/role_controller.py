@@ -10,22 +10,19 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 from uuid import uuid4
 
 from devctl.api.applied import Reason
 from devctl_observer.control.controller import Controller
 from devctl_observer.control.figures import WAKES
+from devctl_observer.control.kind import Kind
+from devctl_observer.control.process import Process
 from devctl_observer.control.retries import Since, attempts, blocked
 from devctl_observer.judging.conditions import failure
 from devctl_observer.judging.model import Item
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from devctl_observer.control.kind import Kind
-    from devctl_observer.control.process import Process
-    from devctl_observer.watching.store import Key, Store
+from devctl_observer.watching.store import Key, Store
 
 log = logging.getLogger(__name__)
 

@@ -6,26 +6,23 @@ controller of its own, as servers and jobs have.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from lightkube.models.core_v1 import ObjectReference
+from lightkube.resources.core_v1 import Event
 
 from devctl.api.applied import READY, Reason
 from devctl_observer.control.family import Family
+from devctl_observer.control.kind import Kind
+from devctl_observer.control.process import Process
 from devctl_observer.control.role_controller import RoleController, usual_cause
 from devctl_observer.judging.conditions import TRUE, find, role_said
 from devctl_observer.judging.model import Item, Transition
 from devctl_observer.watching.children import Owner
 from devctl_observer.watching.store import Key, Store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from lightkube.models.core_v1 import ObjectReference
-    from lightkube.resources.core_v1 import Event
-
-    from devctl_observer.control.kind import Kind
-    from devctl_observer.control.process import Process
 
 T = TypeVar("T", bound=Item)
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
 
 from devctl.api.applied import APPLIED
 from devctl_observer.judging.clocks import to_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from datetime import datetime
-
-    from devctl_observer.judging.model import Item
+from devctl_observer.judging.model import Item
 
 MESSAGE_LIMIT = 4096
 

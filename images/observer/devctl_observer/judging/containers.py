@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 import signal
-from typing import TYPE_CHECKING
+
+from lightkube.models.core_v1 import ContainerStateTerminated, ContainerStatus
 
 from devctl.api.devserver import Phase
 from devctl_observer.judging.model import Verdict
-
-if TYPE_CHECKING:
-    from lightkube.models.core_v1 import ContainerStateTerminated, ContainerStatus
 
 CRASHES = 3
 """After so many restarts a container that is not ready counts as crashing while it runs, too."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime  # noqa: TC003 - msgspec reads the annotations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from datetime import datetime
+from typing import Any, NamedTuple
 
 import msgspec
 from lightkube.models.meta_v1 import ObjectMeta
 
-if TYPE_CHECKING:
-    from devctl.api.devserver import Phase
+from devctl.api.devserver import Phase
 
 
 class Base(msgspec.Struct, rename="camel", frozen=True):

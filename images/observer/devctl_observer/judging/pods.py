@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from datetime import datetime
+
+from lightkube.models.core_v1 import (
+    ContainerStatus,
+    PersistentVolumeClaim,
+    Pod,
+    PodCondition,
+)
+from lightkube.resources.core_v1 import Event
 
 from devctl.api.devserver import Phase
 from devctl_observer.judging.containers import judge_container
 from devctl_observer.judging.model import Verdict
 from devctl_observer.judging.refusals import judge_mount
-from devctl_observer.judging.scheduling import SERVER_WORDS, judge_scheduling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from lightkube.models.core_v1 import (
-        ContainerStatus,
-        PersistentVolumeClaim,
-        Pod,
-        PodCondition,
-    )
-    from lightkube.resources.core_v1 import Event
-
-    from devctl_observer.judging.scheduling import Words
+from devctl_observer.judging.scheduling import SERVER_WORDS, Words, judge_scheduling
 
 
 @dataclass(frozen=True)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
-from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
+from lightkube.models.core_v1 import ObjectReference
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.resources.core_v1 import Event, PersistentVolumeClaim, Pod
 
 from devctl.api.labels import MANAGED_BY, MANAGER
+from devctl.api.placing import NodeFacts
 from devctl_observer.judging.pods import node_of
 from devctl_observer.watching.store import Key, Store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from lightkube.models.core_v1 import ObjectReference
-    from lightkube.models.meta_v1 import ObjectMeta
-    from lightkube.resources.core_v1 import Event
-
-    from devctl.api.placing import NodeFacts
 
 OURS = {"labels": {MANAGED_BY: MANAGER}}
 """What roles have made."""

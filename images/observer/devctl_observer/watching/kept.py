@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from lightkube.models.core_v1 import PodTemplateSpec
+from lightkube.models.core_v1 import Node, PodTemplateSpec
 from lightkube.resources.apps_v1 import StatefulSet
 from lightkube.resources.core_v1 import ConfigMap, Pod
 
 from devctl.api.placing import NodeFacts, Taint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lightkube.models.core_v1 import Node
 
 Child = TypeVar("Child")
 

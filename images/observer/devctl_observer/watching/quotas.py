@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from decimal import Decimal
+from typing import NamedTuple
 from uuid import uuid4
 
+from lightkube.resources.core_v1 import ResourceQuota
+
 from devctl.api.quantities import parse_quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from decimal import Decimal
-
-    from lightkube.resources.core_v1 import ResourceQuota
 
 
 class Room(NamedTuple):

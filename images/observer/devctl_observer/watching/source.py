@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 import httpx2
 import msgspec
-from lightkube import ApiError
+from lightkube import ApiError, AsyncClient
 from lightkube.config import client_adapter
 from lightkube.core import decoders
 from lightkube.core.resource import NamespacedResource, api_info
 from lightkube.core.selector import build_selector
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-
-    from lightkube import AsyncClient
 
 _RENEW = 45
 """Seconds after which the API server ends a watch, which is then taken up where it ended."""

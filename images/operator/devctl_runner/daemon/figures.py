@@ -9,9 +9,10 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from prometheus_client import (
     CollectorRegistry,
@@ -23,9 +24,6 @@ from prometheus_client import (
 )
 
 from devctl_runner import paths
-
-if TYPE_CHECKING:
-    import socket
 
 _SCRAPE_SECONDS = 5
 _BUSY_SECONDS = 0.01

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 _LOOK_SECONDS = 1.0
 

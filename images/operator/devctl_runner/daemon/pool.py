@@ -12,16 +12,12 @@ import os
 import selectors
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from devctl_runner.daemon.job import Job
+from devctl_runner.runs.events import Progress
 from devctl_runner.runs.serve import DONE, UNABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from devctl_runner.daemon.job import Job
-    from devctl_runner.runs.events import Progress
 
 IDLE_SECONDS = 5.0
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Protocol
 
 import msgspec
 from lightkube.generic_resource import create_namespaced_resource
-from lightkube.resources.core_v1 import PersistentVolumeClaim
+from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
 
 from devctl.api.ephemeral_acceleration_job import (
     FINISHED_AT,
@@ -23,17 +24,10 @@ from devctl.api.ephemeral_acceleration_job import (
 from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl_observer.control.kind import Kind
 from devctl_observer.judging.clocks import from_text, to_text
+from devctl_observer.judging.model import Meta
 from devctl_observer.judging.pods import claim_names
 from devctl_observer.watching.kept import without_history
 from devctl_observer.watching.store import Key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from datetime import datetime
-
-    from lightkube.resources.core_v1 import Pod
-
-    from devctl_observer.judging.model import Meta
 
 _SECONDS = re.compile(r"\d{1,10}", re.ASCII)
 BOUND = "Bound"

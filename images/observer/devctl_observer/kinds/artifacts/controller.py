@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import httpx2
 from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
 from prometheus_client import Counter
 
 from devctl.api.ephemeral_acceleration_job import RELEASED_AT
+from devctl_observer.control.cluster_api import ClusterApi
 from devctl_observer.control.controller import DOUBT, IN_USE, Controller
 from devctl_observer.control.figures import COMMON
+from devctl_observer.control.process import Process
 from devctl_observer.judging.clocks import Clocks
 from devctl_observer.judging.model import Meta, meta_of
 from devctl_observer.kinds.artifacts.claims import (
@@ -26,13 +29,7 @@ from devctl_observer.kinds.artifacts.claims import (
     stays,
     users_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from devctl_observer.control.cluster_api import ClusterApi
-    from devctl_observer.control.process import Process
-    from devctl_observer.watching.store import Key
+from devctl_observer.watching.store import Key
 
 log = logging.getLogger(__name__)
 

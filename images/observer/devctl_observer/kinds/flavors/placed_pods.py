@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from lightkube.core.resource import ApiInfo, NamespacedResourceG, ResourceDef
@@ -13,9 +14,6 @@ from lightkube.operators import not_equal, not_in
 
 from devctl.api.placing import PODS, effective_requests
 from devctl_observer.kinds.flavors.model import Resources
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PLACED: Mapping[str, Any] = {
     "fields": {"spec.nodeName": not_equal(""), "status.phase": not_in(["Succeeded", "Failed"])}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from devctl.api.devserver import FlavorCondition
 from devctl.api.flavors import listed
@@ -15,14 +17,8 @@ from devctl.api.placing import (
     room,
 )
 from devctl_observer.judging.conditions import FALSE, TRUE, condition, merge, word
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from devctl.api.placing import NodeFacts
-    from devctl_observer.kinds.flavors.model import Flavor
-    from devctl_observer.kinds.flavors.placed_pods import NodeUse
+from devctl_observer.kinds.flavors.model import Flavor
+from devctl_observer.kinds.flavors.placed_pods import NodeUse
 
 
 def flavor_status(

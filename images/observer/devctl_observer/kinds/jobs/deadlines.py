@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from devctl.api.ephemeral_acceleration_job import Condition, claim_name
-from devctl_observer.judging.clocks import AGREE, from_text, to_text
+from devctl_observer.judging.clocks import AGREE, Clocks, from_text, to_text
 from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition, find
 from devctl_observer.judging.pods import ends_at
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from devctl_observer.judging.clocks import Clocks
-    from devctl_observer.kinds.jobs.model import Job
-    from devctl_observer.kinds.jobs.observed import Observed
+from devctl_observer.kinds.jobs.model import Job
+from devctl_observer.kinds.jobs.observed import Observed
 
 _MARGIN = timedelta(seconds=1)
 """Timers may fire a moment early; a second later it is certainly time."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from lightkube.resources.core_v1 import Pod
+from lightkube.models.core_v1 import ObjectReference
+from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
 from prometheus_client import Gauge
 
 from devctl.api.ephemeral_acceleration_job import JOB as LABEL
 from devctl.api.ephemeral_acceleration_job import Phase, claim_name, pod_name
 from devctl_observer.control.family import Family
 from devctl_observer.control.figures import COMMON, QUEUE
+from devctl_observer.control.process import Process
 from devctl_observer.control.work_queue import WorkQueue
 from devctl_observer.judging.model import meta_of
 from devctl_observer.kinds.artifacts.claims import claim_key, job_of
@@ -20,14 +23,6 @@ from devctl_observer.kinds.jobs.controller import JobController
 from devctl_observer.kinds.jobs.model import Job
 from devctl_observer.kinds.jobs.observed import JobCaches
 from devctl_observer.watching.store import Key
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lightkube.models.core_v1 import ObjectReference
-    from lightkube.resources.core_v1 import PersistentVolumeClaim
-
-    from devctl_observer.control.process import Process
 
 _CLAIM_WORKERS = 4
 _CHILDREN = {"Pod": pod_name(""), "PersistentVolumeClaim": claim_name("")}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 from devctl.api.ephemeral_acceleration_job import Condition, Phase
-from devctl_observer.judging.clocks import from_text, to_text
+from devctl_observer.judging.clocks import Clocks, from_text, to_text
 from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition, merge
 from devctl_observer.judging.pods import node_of
 from devctl_observer.kinds.jobs.deadlines import (
@@ -17,14 +19,8 @@ from devctl_observer.kinds.jobs.deadlines import (
 )
 from devctl_observer.kinds.jobs.endings import judge_absence, judge_end, judge_lost
 from devctl_observer.kinds.jobs.model import Outcome
+from devctl_observer.kinds.jobs.observed import Observed
 from devctl_observer.kinds.jobs.waiting import judge_waiting
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from devctl_observer.judging.clocks import Clocks
-    from devctl_observer.kinds.jobs.observed import Observed
 
 OWN = (Condition.SUCCEEDED, Condition.POD_EXPIRED, Condition.ARTIFACTS_EXPIRED)
 _KEPT = (

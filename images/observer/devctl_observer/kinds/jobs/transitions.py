@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from devctl.api.ephemeral_acceleration_job import Condition, Phase
 from devctl_observer.judging.conditions import TRUE, find
 from devctl_observer.judging.model import Transition
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _USUAL = {"NotApplied", "Suspended", "Scheduling", "Creating", "Queued", "Deleting", "Running"}
 """Reasons that belong to every job's life."""

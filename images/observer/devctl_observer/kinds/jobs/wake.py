@@ -5,17 +5,12 @@ It has ended, its pod's time is over, a part is lost, or what stood in its way i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from devctl.api.ephemeral_acceleration_job import claim_name
-from devctl_observer.control.role_controller import usual_cause
+from devctl_observer.control.role_controller import Cause, Known, usual_cause
 from devctl_observer.judging.conditions import TRUE, role_said
 from devctl_observer.kinds.jobs.deadlines import pod_expired
-
-if TYPE_CHECKING:
-    from devctl_observer.control.role_controller import Cause, Known
-    from devctl_observer.kinds.jobs.model import Job
-    from devctl_observer.kinds.jobs.observed import Observed
+from devctl_observer.kinds.jobs.model import Job
+from devctl_observer.kinds.jobs.observed import Observed
 
 
 def cause(job: Job, known: Known) -> Cause:

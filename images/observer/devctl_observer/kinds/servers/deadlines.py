@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from devctl.api.devserver import Condition
 from devctl.api.durations import parse_duration
 from devctl_observer.judging.clocks import from_text
 from devctl_observer.judging.conditions import TRUE, find
-
-if TYPE_CHECKING:
-    from devctl_observer.kinds.servers.model import Server
+from devctl_observer.kinds.servers.model import Server
 
 SKEW = timedelta(minutes=1)
 """A creation further in the future than this means that a clock is wrong."""

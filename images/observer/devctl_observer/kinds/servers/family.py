@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from lightkube.models.core_v1 import ObjectReference
 from lightkube.resources.core_v1 import Pod
 from prometheus_client import Gauge
 
 from devctl.api.labels import DEVSERVER
 from devctl_observer.control.family import Family
 from devctl_observer.control.figures import COMMON
+from devctl_observer.control.process import Process
+from devctl_observer.kinds.flavors.family import Flavors
 from devctl_observer.kinds.servers.controller import ServerController
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Caches
 from devctl_observer.watching.store import Key
-
-if TYPE_CHECKING:
-    from lightkube.models.core_v1 import ObjectReference
-
-    from devctl_observer.control.process import Process
-    from devctl_observer.kinds.flavors.family import Flavors
 
 _DEVSERVERS = Gauge("devservers", "DevServers.", **COMMON)
 

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from lightkube.models.core_v1 import Pod
 from lightkube.resources.apps_v1 import StatefulSet
 
 from devctl.api.labels import DEVSERVER, MADE_FROM
-from devctl.api.made_from import read_record
+from devctl.api.made_from import MadeFrom, read_record
 from devctl_observer.judging.model import is_owned
 from devctl_observer.judging.pods import Surroundings, is_refused
-from devctl_observer.watching.children import Owner
+from devctl_observer.kinds.flavors.model import Flavor
+from devctl_observer.kinds.servers.model import Server
+from devctl_observer.watching.children import Children, Owner
 from devctl_observer.watching.store import Key, Store
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from lightkube.models.core_v1 import Pod
-
-    from devctl.api.made_from import MadeFrom
-    from devctl_observer.kinds.flavors.model import Flavor
-    from devctl_observer.kinds.servers.model import Server
-    from devctl_observer.watching.children import Children
 
 
 @dataclass(frozen=True)

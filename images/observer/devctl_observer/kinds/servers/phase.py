@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from devctl.api.applied import PASSING, Reason
 from devctl.api.devserver import FlavorCondition, Phase
 from devctl_observer.judging.conditions import FALSE, MESSAGE_LIMIT, failure, find
 from devctl_observer.judging.model import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from devctl_observer.kinds.flavors.model import Flavor
-    from devctl_observer.kinds.servers.model import Server
-    from devctl_observer.kinds.servers.replicas import Replica
+from devctl_observer.kinds.flavors.model import Flavor
+from devctl_observer.kinds.servers.model import Server
+from devctl_observer.kinds.servers.replicas import Replica
 
 # Of several replicas that do not run, the one that most needs somebody decides.
 _GRAVITY = [Phase.FAILED, Phase.PENDING, Phase.STARTING, Phase.STOPPING]

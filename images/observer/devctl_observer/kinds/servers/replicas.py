@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from lightkube.models.core_v1 import Pod
 
 from devctl.api.devserver import Phase
 from devctl_observer.judging.model import Verdict
-from devctl_observer.judging.pods import judge_pod, node_of, own_statuses
+from devctl_observer.judging.pods import Surroundings, judge_pod, node_of, own_statuses
 from devctl_observer.judging.refusals import judge_refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from lightkube.models.core_v1 import Pod
-
-    from devctl_observer.judging.pods import Surroundings
-
 
 _MESSAGES = 16
 """How many replicas have a message, those first that do not run: a thousand that all wait for one

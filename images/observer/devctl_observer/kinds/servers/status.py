@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
+
+from lightkube.models.core_v1 import Pod
 
 from devctl.api.devserver import MASTER_PORT, Condition, Phase
 from devctl.api.occupancy import is_occupied
@@ -12,7 +16,7 @@ from devctl_observer.judging.clocks import from_text, to_text
 from devctl_observer.judging.conditions import UNKNOWN, condition, find, merge, word
 from devctl_observer.judging.refusals import since
 from devctl_observer.kinds.flavors.model import wanted_flavor
-from devctl_observer.kinds.servers.deadlines import expiry
+from devctl_observer.kinds.servers.deadlines import Expiry, expiry
 from devctl_observer.kinds.servers.drift import (
     Recorded,
     advice,
@@ -20,19 +24,10 @@ from devctl_observer.kinds.servers.drift import (
     recorded,
     restart_condition,
 )
+from devctl_observer.kinds.servers.model import Server
+from devctl_observer.kinds.servers.observed import Observed
 from devctl_observer.kinds.servers.phase import judge_server, obstacle
-from devctl_observer.kinds.servers.replicas import observe_replicas, to_statuses
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from lightkube.models.core_v1 import Pod
-
-    from devctl_observer.kinds.servers.deadlines import Expiry
-    from devctl_observer.kinds.servers.model import Server
-    from devctl_observer.kinds.servers.observed import Observed
-    from devctl_observer.kinds.servers.replicas import Replica
+from devctl_observer.kinds.servers.replicas import Replica, observe_replicas, to_statuses
 
 OWN = (
     Condition.READY,

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
-from apply.condition import tell, told
+from apply.condition import tell
 from apply.converge import Goal, converge
 from apply.errors import ApplyError
 from apply.finalize import finalize
@@ -24,6 +24,7 @@ from apply.templates import parse, render
 from apply.values import compute, load, neighbours
 
 from devctl.api.applied import Reason
+from devctl.api.conditions import find
 
 DOCUMENTATION = """
 name: apply
@@ -165,7 +166,7 @@ class ActionModule(ActionBase):
             prune=frozenset(map(kind_of, arguments["prune"])),
             remove=values.remove,
             update_only=values.update_only,
-            first=bool(kind) and not told(resource, kind),
+            first=bool(kind) and not find(resource.get("status", {}), kind),
             finalized=finalized,
         )
 

@@ -9,6 +9,7 @@ from typing import Any
 from apply.errors import ApplyError, NotFoundError, StaleReadError
 from apply.manifests import key_of
 from apply.server.client import Cluster
+from devctl.api.conditions import find
 
 # A status condition holds 32 KiB.
 _LONGEST = 4096
@@ -29,12 +30,6 @@ def condition(kind: str, generation: int, error: ApplyError | None) -> dict[str,
     }
 
 
-def told(owner: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-    """The owner's condition of a type, as the last run that came to its end wrote it; or empty."""
-    found = (c for c in owner.get("status", {}).get("conditions", []) if c.get("type") == kind)
-    return next(found, {})
-
-
 def status_manifest(
     owner: Mapping[str, Any], kind: str, error: ApplyError | None, now: datetime | None = None
 ) -> dict[str, Any] | None:
@@ -47,7 +42,7 @@ def status_manifest(
         now: The time, if not the present.
     """
     metadata = owner["metadata"]
-    before = told(owner, kind)
+    before = find(owner.get("status", {}), kind)
     wanted = condition(kind, metadata["generation"], error)
     since = before.get("lastTransitionTime")
     if since and wanted.items() <= before.items():

@@ -11,8 +11,7 @@ from apply.report import Report
 from apply.server.client import Cluster
 from devctl.api.applied import Reason
 from devctl.api.labels import OWNER_UID
-
-_NAMED = 3
+from devctl.api.messages import listed
 
 
 def finalize(cluster: Cluster, owner: Owner, kinds: Iterable[Kind], report: Report) -> None:
@@ -30,9 +29,8 @@ def finalize(cluster: Cluster, owner: Owner, kinds: Iterable[Kind], report: Repo
         cluster.retry.while_stale(lambda kind=kind: _delete(cluster, owner, kind, report))  # type: ignore[misc]
     left = [str(key_of(thing)) for kind in kinds for thing in _there(cluster, owner, kind)]
     if left:
-        more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
-        named = ", ".join(sorted(left)[:_NAMED])
-        raise ApplyError(Reason.TERMINATING, f"{owner} goes when these are gone: {named}{more}")
+        named = listed(sorted(left), 3)
+        raise ApplyError(Reason.TERMINATING, f"{owner} goes when these are gone: {named}")
 
 
 def _delete(cluster: Cluster, owner: Owner, kind: Kind, report: Report) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from devctl.api.devserver import home_names
-from devctl.api.quantities import parse_quantity
+from devctl.api.quantities import larger
 
 # What the API server puts in by itself; to apply it would be a write.
 _DEFAULTS = {"volumeMode": "Filesystem", "creationTimestamp": None}
@@ -28,15 +28,9 @@ def homes(
         for claim in claims
     }
     return [
-        {"name": home, "size": _larger(there.get(home), str(wanted))}
+        {"name": home, "size": larger(there.get(home), str(wanted))}
         for home in home_names(name, count)
     ]
-
-
-def _larger(there: str | None, wanted: str) -> str:
-    if there is not None and parse_quantity(there) >= parse_quantity(wanted):
-        return there
-    return wanted
 
 
 def claim_templates(

@@ -19,7 +19,7 @@ from devctl.api.ephemeral_acceleration_job import (
     has_claim,
 )
 from devctl.api.labels import owner_digest
-from devctl.api.quantities import parse_quantity
+from devctl.api.quantities import larger
 from ephemeral_acceleration_job.state import is_finished, is_going, is_started, is_true
 
 
@@ -78,27 +78,14 @@ def claim_values(job: Mapping[str, Any], claim: Mapping[str, Any] | None) -> dic
     if owner := spec.get("owner"):
         labels[OWNER] = owner_digest(str(owner))
         annotations[OWNER_NAME] = str(owner)
-    wanted = str(spec["pvcSize"])
+    there = claim["spec"]["resources"]["requests"]["storage"] if claim else None
     return {
         "name": claim_name(job["metadata"]["name"]),
         "labels": labels,
         "annotations": annotations,
-        "size": wanted if claim is None else at_least(_size(claim), wanted),
+        "size": larger(there, str(spec["pvcSize"])),
         "storage_class": spec.get("storageClass") if claim is None else _applied_class(claim),
     }
-
-
-def at_least(there: str, wanted: str) -> str:
-    """The larger of two sizes; the one that is there if they are equal. Claims cannot shrink.
-
-    >>> at_least("1024Mi", "1Gi"), at_least("1Gi", "2Gi")
-    ('1024Mi', '2Gi')
-    """
-    return there if parse_quantity(there) >= parse_quantity(wanted) else wanted
-
-
-def _size(claim: Mapping[str, Any]) -> str:
-    return str(claim["spec"]["resources"]["requests"]["storage"])
 
 
 def _applied_class(claim: Mapping[str, Any]) -> str | None:

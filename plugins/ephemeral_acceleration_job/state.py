@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from apply.condition import told
-
+from devctl.api.conditions import find
 from devctl.api.ephemeral_acceleration_job import Condition, Phase
 
 _ENDED = {Phase.SUCCEEDED, Phase.FAILED}
@@ -36,7 +35,7 @@ def is_started(job: Mapping[str, Any], pod: Mapping[str, Any] | None) -> bool:
 
 def is_true(job: Mapping[str, Any], kind: Condition) -> bool:
     """Whether a condition of the job's status is true."""
-    return told(job, kind).get("status") == "True"
+    return find(job.get("status", {}), kind).get("status") == "True"
 
 
 def _has_begun(pod: Mapping[str, Any] | None) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Generic, TypeVar
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
 
 from lightkube.models.core_v1 import ObjectReference
 
@@ -26,6 +27,8 @@ class Family(Generic[T]):
 
     label: str = ""
     """The label by which its children name it; empty where it has none."""
+    names: ClassVar[Mapping[str, str]] = {}
+    """What its children are called, by kind: a pattern with one group, the object's own name."""
 
     def __init__(self, controller: Controller[T], workers: int = WORKERS) -> None:
         """Know nothing yet; of its objects, so many are worked on at once."""
@@ -64,9 +67,10 @@ class Family(Generic[T]):
         """Look at the object that a child belongs to."""
         self.queue.add(key)
 
-    def of_warning(self, about: ObjectReference) -> Key | None:  # noqa: ARG002 - for kinds whose children have such
-        """The object whose child a warning would be about, by the child's name."""
-        return None
+    def of_warning(self, about: ObjectReference) -> Key | None:
+        """The object whose child a warning would be about, be it there yet or not."""
+        found = re.fullmatch(self.names.get(about.kind or "", "(?!)"), about.name or "")
+        return Key(about.namespace or "", found[1]) if found else None
 
     def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:
         """A node has changed in a way that decides something."""

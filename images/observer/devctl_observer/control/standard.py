@@ -15,11 +15,12 @@ from lightkube.models.core_v1 import ObjectReference
 from lightkube.resources.core_v1 import Event
 
 from devctl.api.applied import READY, Reason
+from devctl.api.conditions import find
 from devctl_observer.control.family import Family
 from devctl_observer.control.kind import Kind
 from devctl_observer.control.process import Process
 from devctl_observer.control.role_controller import RoleController, usual_cause
-from devctl_observer.judging.conditions import TRUE, find, role_said
+from devctl_observer.judging.conditions import TRUE, role_said
 from devctl_observer.judging.model import Item, Transition
 from devctl_observer.watching.children import Owner
 from devctl_observer.watching.store import Key, Store

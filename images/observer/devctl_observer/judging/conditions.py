@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from devctl.api.applied import APPLIED
+from devctl.api.conditions import find
 from devctl_observer.judging.clocks import to_text
 from devctl_observer.judging.model import Item
 
@@ -27,17 +28,11 @@ def condition(kind: str, status: str, reason: str, message: str) -> dict[str, An
     return {"type": str(kind), "status": status, "reason": reason, "message": message}
 
 
-def merge(
-    wanted: Iterable[Mapping[str, Any]],
-    observed: Iterable[Mapping[str, Any]],
-    generation: int,
-    now: datetime,
-) -> list[dict[str, Any]]:
+def merge(wanted: Iterable[Mapping[str, Any]], item: Item, now: datetime) -> list[dict[str, Any]]:
     """The wanted conditions by type, with the transition times of those whose status stays."""
-    before = {entry.get("type"): entry for entry in observed}
-    merged = []
+    generation, merged = item.metadata.generation, []
     for entry in sorted(wanted, key=lambda entry: str(entry["type"])):
-        old = before.get(entry["type"], {})
+        old = find(item.status, entry["type"])
         same = old.get("status") == entry["status"] and old.get("lastTransitionTime")
         since = old["lastTransitionTime"] if same else to_text(now)
         merged.append({**entry, "observedGeneration": generation, "lastTransitionTime": since})
@@ -51,12 +46,6 @@ def own_part(status: Mapping[str, Any], types: Iterable[str]) -> dict[str, Any]:
     kept = [entry for entry in status.get("conditions", []) if entry.get("type") in ours]
     part["conditions"] = sorted(kept, key=lambda entry: str(entry["type"]))
     return part
-
-
-def find(status: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-    """A status's condition of a type; empty where there is none."""
-    found = (entry for entry in status.get("conditions", []) if entry.get("type") == kind)
-    return next(found, {})
 
 
 def role_said(item: Item) -> Mapping[str, Any]:

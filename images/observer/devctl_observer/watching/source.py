@@ -19,14 +19,6 @@ SILENCE = 55.0
 """Seconds without a byte after which a connection counts as dead: a live one has ended by then."""
 
 
-class _Metadata(msgspec.Struct):
-    resourceVersion: str  # noqa: N815 - the API's name
-
-
-class _Bookmark(msgspec.Struct):
-    metadata: _Metadata
-
-
 class Source:
     """Where a Reflector's objects come from.
 
@@ -70,8 +62,8 @@ class Source:
                         raise ApiError(status=decoders.decode_status(event.object))
                     if event.type == "BOOKMARK":
                         # An empty object, that none of the kinds' classes would take.
-                        mark = msgspec.json.decode(event.object, type=_Bookmark)
-                        version = mark.metadata.resourceVersion
+                        mark = msgspec.json.decode(event.object)
+                        version = mark["metadata"]["resourceVersion"]
                         continue
                     obj = decoders.decode_object(event.object, kind)
                     version = obj.metadata.resourceVersion

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from lightkube.generic_resource import create_namespaced_resource
@@ -24,7 +24,7 @@ from devctl.api.ephemeral_acceleration_job import (
 from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl_observer.control.kind import Kind
 from devctl_observer.judging.clocks import from_text, to_text
-from devctl_observer.judging.model import Meta
+from devctl_observer.judging.model import labels_of, meta_of, notes_of
 from devctl_observer.judging.pods import claim_names
 from devctl_observer.watching.kept import without_history
 from devctl_observer.watching.store import Key
@@ -46,32 +46,17 @@ def parse_claim(obj: Mapping[str, Any]) -> PersistentVolumeClaim:
 CLAIM = Kind(_Claim, parse_claim)
 
 
-class Owned(Protocol):
-    """What has a claim that outlives it."""
-
-    @property
-    def metadata(self) -> Meta:
-        """What names it."""
-
-    @property
-    def owner(self) -> str:
-        """Whose files are on it."""
-
-
-def is_claim_of(claim: PersistentVolumeClaim, job: Owned) -> bool:
+def is_claim_of(claim: PersistentVolumeClaim, job: Any) -> bool:
     """Whether a claim of a job's name is its own, and not of another person's earlier job."""
-    labels = (claim.metadata.labels if claim.metadata else None) or {}
-    return has_claim(job.metadata.uid, job.owner, labels, notes_of(claim))
+    return has_claim(job.metadata.uid, job.spec.owner, labels_of(claim), notes_of(claim))
 
 
 def job_of(claim: PersistentVolumeClaim) -> Key | None:
     """The job that a role has made a claim for; None where it is no such claim."""
-    metadata = claim.metadata
-    labels = (metadata.labels if metadata else None) or {}
+    meta, labels = meta_of(claim.metadata), labels_of(claim)
     job = labels.get(JOB, "")
-    if metadata is None or labels.get(MANAGED_BY) != MANAGER or metadata.name != claim_name(job):
-        return None
-    return Key(metadata.namespace or "", job) if job else None
+    ours = job and labels.get(MANAGED_BY) == MANAGER and meta.name == claim_name(job)
+    return Key(meta.namespace, job) if ours else None
 
 
 def claim_key(job: Key) -> Key:
@@ -82,11 +67,6 @@ def claim_key(job: Key) -> Key:
 def stays(claim: PersistentVolumeClaim) -> bool:
     """Whether nobody has deleted a claim yet."""
     return bool(claim.metadata and not claim.metadata.deletionTimestamp)
-
-
-def notes_of(claim: PersistentVolumeClaim) -> Mapping[str, str]:
-    """A claim's annotations."""
-    return (claim.metadata.annotations if claim.metadata else None) or {}
 
 
 def is_released(notes: Mapping[str, str]) -> bool:
@@ -118,7 +98,7 @@ def deadline(notes: Mapping[str, str]) -> datetime | None:
 def users_of(namespace_pods: Iterable[Pod], claim: str) -> list[str]:
     """Pods of a claim's namespace that mount it and have not ended."""
     return sorted(
-        (pod.metadata.name if pod.metadata else None) or ""
+        meta_of(pod.metadata).name
         for pod in namespace_pods
         if claim in claim_names(pod)
         and not (pod.status and pod.status.phase in {"Succeeded", "Failed"})

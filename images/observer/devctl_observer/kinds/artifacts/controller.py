@@ -16,7 +16,7 @@ from devctl_observer.control.controller import DOUBT, IN_USE, Controller
 from devctl_observer.control.figures import COMMON
 from devctl_observer.control.process import Process
 from devctl_observer.judging.clocks import Clocks
-from devctl_observer.judging.model import Meta, meta_of
+from devctl_observer.judging.model import Meta, meta_of, notes_of
 from devctl_observer.kinds.artifacts.claims import (
     CLAIM,
     bound_status,
@@ -24,7 +24,6 @@ from devctl_observer.kinds.artifacts.claims import (
     is_claim_of,
     is_released,
     job_of,
-    notes_of,
     release,
     stays,
     users_of,

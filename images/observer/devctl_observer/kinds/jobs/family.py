@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
-from lightkube.models.core_v1 import ObjectReference
 from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
 from prometheus_client import Gauge
 
@@ -25,8 +24,6 @@ from devctl_observer.kinds.jobs.observed import JobCaches
 from devctl_observer.watching.store import Key
 
 _CLAIM_WORKERS = 4
-_CHILDREN = {"Pod": pod_name(""), "PersistentVolumeClaim": claim_name("")}
-"""What the names of a job's children begin with; the rest is its own."""
 _JOBS = Gauge("jobs", "Jobs, by phase.", ["phase"], **COMMON)
 
 
@@ -35,6 +32,7 @@ class Jobs(Family[Job]):
 
     controller: JobController
     label = LABEL
+    names: ClassVar = {"Pod": pod_name("(.+)"), "PersistentVolumeClaim": claim_name("(.+)")}
 
     def __init__(self, process: Process) -> None:
         """Know nothing yet."""
@@ -72,13 +70,6 @@ class Jobs(Family[Job]):
                 self._pod(key, old, new)
         elif job_of(found) == key:
             self._volume(key, found, there=new is not None)
-
-    def of_warning(self, about: ObjectReference) -> Key | None:
-        """The job whose child a warning would be about, by the child's name."""
-        stem, name = _CHILDREN.get(about.kind or "", ""), about.name or ""
-        if not stem or not name.startswith(stem):
-            return None
-        return Key(about.namespace or "", name.removeprefix(stem))
 
     def look_again(self) -> None:
         """Look at every job, and at every claim of one."""

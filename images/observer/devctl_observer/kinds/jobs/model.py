@@ -40,11 +40,6 @@ class Job(Item, frozen=True):
     spec: JobSpec = JobSpec()
 
     @property
-    def owner(self) -> str:
-        """Whose files are on its volume."""
-        return self.spec.owner
-
-    @property
     def finished(self) -> bool:
         """Whether it has ended, for ever."""
         return self.status.get("phase") in _ENDS

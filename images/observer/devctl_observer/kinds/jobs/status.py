@@ -120,21 +120,13 @@ def _whole(
     wanted = [condition(Condition.SUCCEEDED, _WORDS.get(phase, UNKNOWN), reason, message)]
     at = times(job, finished)
     if phase in _WORDS:
-        wanted += [
-            artifacts_condition(seen, at, clocks, users),
-            pod_condition(job, at, clocks),
-        ]
+        wanted += [artifacts_condition(seen, at, clocks, users), pod_condition(job, at, clocks)]
     status = {
         **told,
         "observedGeneration": job.metadata.generation,
         "podExpiresAt": _text(at.pod) if at else None,
         "artifactsExpireAt": _text(at.artifacts) if at else None,
-        "conditions": merge(
-            sorted(wanted, key=lambda entry: str(entry["type"])),
-            job.status.get("conditions", []),
-            job.metadata.generation,
-            clocks.ours,
-        ),
+        "conditions": merge(wanted, job, clocks.ours),
     }
     return {name: value for name, value in status.items() if value is not None}
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from devctl.api.conditions import find
 from devctl.api.ephemeral_acceleration_job import Condition, Phase
-from devctl_observer.judging.conditions import TRUE, find
+from devctl_observer.judging.conditions import TRUE
 from devctl_observer.judging.model import Transition
 
 _USUAL = {"NotApplied", "Suspended", "Scheduling", "Creating", "Queued", "Deleting", "Running"}

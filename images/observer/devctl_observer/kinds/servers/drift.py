@@ -22,10 +22,9 @@ class Recorded(NamedTuple):
     generation: int
 
 
-def recorded(annotations: Mapping[str, str] | None) -> Recorded | None:
+def recorded(annotations: Mapping[str, str]) -> Recorded | None:
     """The flavor that a pod says it was made from."""
-    name = (annotations or {}).get(FLAVOR, "")
-    generation = (annotations or {}).get(FLAVOR_GENERATION, "")
+    name, generation = annotations.get(FLAVOR, ""), annotations.get(FLAVOR_GENERATION, "")
     # Longer numbers are no generation, and Python refuses to read the longest.
     if not (name and generation.isascii() and generation.isdecimal() and len(generation) < 20):  # noqa: PLR2004 - digits of 64 bits
         return None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from lightkube.models.core_v1 import ObjectReference
 from lightkube.resources.core_v1 import Pod
 from prometheus_client import Gauge
 
@@ -26,6 +25,11 @@ class Servers(Family[Server]):
 
     controller: ServerController
     label = DEVSERVER
+    names: ClassVar = {
+        "StatefulSet": "(.+)",
+        "Pod": r"(.+)-\d+",
+        "PersistentVolumeClaim": r"home-(.+)-\d+",
+    }
 
     def __init__(self, flavors: Flavors, process: Process) -> None:
         """Know nothing yet."""
@@ -39,18 +43,6 @@ class Servers(Family[Server]):
         if old is not None and new is None and not isinstance(old, Pod):
             self.controller.gone[key] = old.metadata.uid
         self.queue.add(key)
-
-    def of_warning(self, about: ObjectReference) -> Key | None:
-        """The server whose child a warning would be about, by the child's name."""
-        namespace, name = about.namespace or "", about.name or ""
-        if about.kind == "StatefulSet":
-            return Key(namespace, name)
-        stem, _, number = name.rpartition("-")
-        if about.kind == "PersistentVolumeClaim" and stem.startswith("home-"):
-            return Key(namespace, stem.removeprefix("home-")) if number.isdecimal() else None
-        if about.kind == "Pod" and number.isdecimal():
-            return Key(namespace, stem)
-        return None
 
     def _flavor(self, name: str) -> None:
         """Look at the servers of a flavor, and at those that name none."""

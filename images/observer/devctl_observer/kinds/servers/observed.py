@@ -12,6 +12,7 @@ from lightkube.resources.apps_v1 import StatefulSet
 
 from devctl.api.labels import DEVSERVER, MADE_FROM
 from devctl.api.made_from import MadeFrom, read_record
+from devctl.api.pod_spec import shape
 from devctl_observer.judging.model import is_owned
 from devctl_observer.judging.pods import Surroundings, is_refused
 from devctl_observer.kinds.flavors.model import Flavor
@@ -52,14 +53,15 @@ class Observed:
         return self.record.spec if self.record and runs else self.server.pod_spec
 
     @property
+    def size(self) -> int:
+        """How many pods there should be."""
+        return 0 if self.server.ends else shape(self.layout)[0]
+
+    @property
     def awaited(self) -> str:
         """The shared claim of pods that the scheduler has no node for; empty without such."""
         waits = any(map(is_refused, self.pods))
         return str(self.layout.get("sharedVolumeClaimName", "")) if waits else ""
-
-
-def _by_flavor() -> Store[Server]:
-    return Store(lambda server: server.spec.flavor or "")
 
 
 @dataclass
@@ -69,11 +71,12 @@ class Caches:
     children: Children
     """Those that are shared with other families."""
     flavors: Store[Flavor]
-    servers: Store[Server] = field(default_factory=_by_flavor)
+    servers: Store[Server] = field(init=False)
     stateful_sets: Store[StatefulSet] = field(init=False)
 
     def __post_init__(self) -> None:
         """Have what is made for servers watched."""
+        self.servers = Store(lambda server: server.spec.flavor or "")
         self.stateful_sets = self.children.follow(StatefulSet)
 
     def observe(self, key: Key, server: Server) -> Observed:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from devctl.api.conditions import find
 from devctl.api.devserver import Condition, Phase
-from devctl_observer.judging.conditions import find
 from devctl_observer.judging.model import Transition
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from devctl.api.applied import Reason
+from devctl.api.conditions import find
 from devctl.api.devserver import Condition, home_names
 from devctl.api.pod_spec import shape
 from devctl_observer.control.role_controller import Cause, Known, usual_cause
-from devctl_observer.judging.conditions import TRUE, failure, find, role_said
+from devctl_observer.judging.conditions import TRUE, failure, role_said
 from devctl_observer.kinds.flavors.model import Flavor, wanted_flavor
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Observed

@@ -119,7 +119,7 @@ class ActionModule(ActionBase):
             with connect() as client:
                 cluster = Cluster(
                     client,
-                    namespace=owner.namespace,
+                    namespace=owner.key.namespace,
                     field_manager=arguments["field_manager"],
                     dry_run=self._task.check_mode,
                 )

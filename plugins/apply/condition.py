@@ -15,23 +15,8 @@ from devctl.api.conditions import find
 _LONGEST = 4096
 
 
-def condition(kind: str, generation: int, error: ApplyError | None) -> dict[str, Any]:
-    """A condition without its time.
-
-    >>> condition("Applied", 2, None)["reason"]
-    'Applied'
-    """
-    return {
-        "type": kind,
-        "status": "False" if error else "True",
-        "observedGeneration": generation,
-        "reason": str(error.reason) if error else "Applied",
-        "message": str(error)[:_LONGEST] if error else "the cluster holds what it is to hold",
-    }
-
-
 def status_manifest(
-    owner: Mapping[str, Any], kind: str, error: ApplyError | None, now: datetime | None = None
+    owner: Mapping[str, Any], kind: str, error: ApplyError | None
 ) -> dict[str, Any] | None:
     """The status to apply to the owner; None where it says so already.
 
@@ -39,16 +24,21 @@ def status_manifest(
         owner: The custom resource, as it was when the run began.
         kind: The condition's type.
         error: Why it is not so; None where it is.
-        now: The time, if not the present.
     """
     metadata = owner["metadata"]
     before = find(owner.get("status", {}), kind)
-    wanted = condition(kind, metadata["generation"], error)
+    wanted = {
+        "type": kind,
+        "status": "False" if error else "True",
+        "observedGeneration": metadata["generation"],
+        "reason": str(error.reason) if error else "Applied",
+        "message": str(error)[:_LONGEST] if error else "the cluster holds what it is to hold",
+    }
     since = before.get("lastTransitionTime")
     if since and wanted.items() <= before.items():
         return None
     if not since or before.get("status") != wanted["status"]:
-        since = (now or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],

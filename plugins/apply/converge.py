@@ -22,7 +22,7 @@ _LOOKS, _LOOK_SECONDS = 10, 0.02
 # ConfigMaps a cluster may have thousands of others': watches.yaml blacklists them.
 _UNWATCHED = {"PersistentVolumeClaim", "StatefulSet", "Deployment", "Job", "Pod", "ConfigMap"}
 # Where, for whose owners and what the operator is known to watch. A process ends with its operator.
-_watched: set[tuple[str, str, Kind]] = set()
+_watched: set[tuple[str, Kind, Kind]] = set()
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def have_watched(cluster: Cluster, owner: Owner, keys: Iterable[Key]) -> None:
     lives, so a process that does several runs asks once.
     """
     for key in {key.kind: key for key in keys}.values():
-        watch = (cluster.host, f"{owner.api_version} {owner.kind}", key.kind)
+        watch = (cluster.host, owner.key.kind, key.kind)
         if key.kind.kind in _UNWATCHED or watch in _watched:
             continue
         for _ in range(_LOOKS):

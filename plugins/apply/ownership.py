@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apply.errors import ApplyError
-from apply.manifests import SHARED, Kind, Manifest, is_marked, is_retained, key_of, place
+from apply.manifests import SHARED, Key, Kind, Manifest, is_marked, is_retained, key_of, place
 from devctl.api.applied import Reason
 from devctl.api.labels import MANAGED_BY, MANAGER, OWNER_UID
 
@@ -22,11 +22,7 @@ SHARED_IDENTITY = {MANAGED_BY: MANAGER}
 class Owner:
     """The custom resource whose objects are applied."""
 
-    api_version: str
-    kind: str
-    name: str
-    namespace: str
-    """Empty for one that is in none."""
+    key: Key
     uid: str
 
     @classmethod
@@ -37,30 +33,23 @@ class Owner:
             ApplyError: A field is missing, or the resource is being deleted.
         """
         try:
-            metadata = resource["metadata"]
-            owner = cls(
-                str(resource["apiVersion"]),
-                str(resource["kind"]),
-                str(metadata["name"]),
-                str(metadata.get("namespace", "")),
-                str(metadata["uid"]),
-            )
+            owner = cls(key_of(resource), str(resource["metadata"]["uid"]))
         except (KeyError, TypeError) as error:
             raise ApplyError(Reason.INVALID, f"the owner lacks {error}") from error
-        if metadata.get("deletionTimestamp") and not going:
+        if resource["metadata"].get("deletionTimestamp") and not going:
             raise ApplyError(Reason.TERMINATING, f"{owner} is being deleted; nothing is applied")
         return owner
 
     def __str__(self) -> str:
         """As people name it."""
-        return f"{self.kind} {place(self.namespace, self.name)}"
+        return str(self.key)
 
     def reference(self) -> dict[str, Any]:
         """The owner reference that its objects carry."""
         return {
-            "apiVersion": self.api_version,
-            "kind": self.kind,
-            "name": self.name,
+            "apiVersion": self.key.kind.api_version,
+            "kind": self.key.kind.kind,
+            "name": self.key.name,
             "uid": self.uid,
             "controller": True,
             "blockOwnerDeletion": True,
@@ -68,10 +57,11 @@ class Owner:
 
     def was(self, reference: Mapping[str, Any]) -> bool:
         """Whether a reference names an earlier resource of this name, deleted since."""
-        group = self.api_version.partition("/")[0]
+        kind, name, _ = self.key
+        group = kind.api_version.partition("/")[0]
         return (
             str(reference["apiVersion"]).partition("/")[0] == group
-            and (reference["kind"], reference["name"]) == (self.kind, self.name)
+            and (reference["kind"], reference["name"]) == (kind.kind, name)
             and reference["uid"] != self.uid
         )
 
@@ -93,11 +83,12 @@ def stamp(
     """
     metadata = manifest["metadata"]
     where = key_of(manifest)
-    namespace = where.namespace or owner.namespace
-    apart = bool(owner.namespace) and namespace != owner.namespace
+    home = owner.key.namespace
+    namespace = where.namespace or home
+    apart = bool(home) and namespace != home
     is_finalized = where.kind in finalized
     if apart and not is_finalized:
-        message = f"{where} is not meant for the owner's namespace, {owner.namespace}"
+        message = f"{where} is not meant for the owner's namespace, {home}"
         raise ApplyError(Reason.INVALID, message)
     shared = is_marked(manifest, SHARED)
     if shared:
@@ -196,7 +187,7 @@ def _foreign(thing: Mapping[str, Any], owner: Owner, identity: Mapping[str, str]
         return ""
     reference = controller_of(thing)
     if reference and not owner.was(reference):
-        holder = f"{reference['kind']} {place(owner.namespace, reference['name'])}"
+        holder = f"{reference['kind']} {place(owner.key.namespace, reference['name'])}"
         return f"belongs to {holder}, not to {owner}"
     if holder_uid := (thing["metadata"].get("labels") or {}).get(OWNER_UID):
         return f"belongs to UID {holder_uid}, not to {owner}"

@@ -20,7 +20,7 @@ from devctl.api.ephemeral_acceleration_job import (
 )
 from devctl.api.labels import owner_digest
 from devctl.api.quantities import larger
-from ephemeral_acceleration_job.state import is_finished, is_going, is_started, is_true
+from ephemeral_acceleration_job.state import is_begun, is_finished, is_going, is_true
 
 
 def is_rendered(
@@ -32,12 +32,10 @@ def is_rendered(
     empty volume would pass for the job's. One that goes before its job has started is applied all
     the same, which fails for as long as it is there: so the run is tried again until it is gone.
     """
-    if is_finished(job):
-        expired = is_true(job, Condition.ARTIFACTS_EXPIRED)
-        return claim is not None and not is_going(claim) and not expired
-    if is_started(job, pod):
-        return claim is not None and not is_going(claim)
-    return True
+    if not is_begun(job, pod):
+        return True
+    expired = is_finished(job) and is_true(job, Condition.ARTIFACTS_EXPIRED)
+    return claim is not None and not is_going(claim) and not expired
 
 
 def refuse_anothers(job: Mapping[str, Any], claim: Mapping[str, Any]) -> None:

@@ -28,9 +28,10 @@ def is_finished(job: Mapping[str, Any]) -> bool:
     return bool(status.get("finishedAt")) or status.get("phase") in _ENDED
 
 
-def is_started(job: Mapping[str, Any], pod: Mapping[str, Any] | None) -> bool:
-    """Whether the job's program runs or has run."""
-    return bool(job.get("status", {}).get("startedAt")) or _has_begun(pod)
+def is_begun(job: Mapping[str, Any], pod: Mapping[str, Any] | None) -> bool:
+    """Whether the job's program runs or has run, or never will, since the job has ended."""
+    started = bool(job.get("status", {}).get("startedAt"))
+    return started or is_finished(job) or _has_begun(pod)
 
 
 def is_true(job: Mapping[str, Any], kind: Condition) -> bool:

@@ -38,6 +38,8 @@ class Controller(ABC, Generic[T]):
         """Know nothing yet."""
         self.kind, self.store = kind, store
         self._api, self._clock = process.api, process.clock
+        self.gone: dict[Key, str] = {}
+        """The UID of what each object lost last."""
         for counted in (LOOKS, STATUS_WRITES):
             counted.labels(kind=self.word)  # there from the start, with 0
 
@@ -62,6 +64,7 @@ class Controller(ABC, Generic[T]):
 
     def _forget(self, key: Key) -> None:
         """Nothing is to be remembered of what is gone."""
+        self.gone.pop(key, None)
 
     async def _write(
         self: Controller[Ours],

@@ -113,15 +113,12 @@ class Election:
             await self._client.create(Lease(metadata=metadata, spec=self._spec(0)))
             return True
         spec = lease.spec or LeaseSpec()
-        ours = spec.holderIdentity == self._identity or (heir and self._is_heir_of(spec))
-        if not ours and not self._is_over(lease):
+        held = spec.holderIdentity == self._identity
+        if not (held or (heir and self._is_heir_of(spec)) or self._is_over(lease)):
             return False
-        changes = spec.leaseTransitions or 0
-        if spec.holderIdentity == self._identity:
-            lease.spec = self._spec(changes)
+        lease.spec = self._spec((spec.leaseTransitions or 0) + (not held))
+        if held:
             lease.spec.acquireTime = spec.acquireTime
-        else:
-            lease.spec = self._spec(changes + 1)
         # With the version that was read: of two that try at once, one gets a conflict.
         await self._client.replace(lease)
         return True

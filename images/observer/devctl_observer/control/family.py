@@ -63,8 +63,10 @@ class Family(Generic[T]):
             if new is None:
                 self.queue.forget_timer(key)
 
-    def child(self, key: Key, old: Any, new: Any) -> None:  # noqa: ARG002 - for kinds that care
-        """Look at the object that a child belongs to."""
+    def child(self, key: Key, old: Any, new: Any) -> None:
+        """Look at the object that a child belongs to; remember what it lost."""
+        if new is None:
+            self.controller.gone[key] = old.metadata.uid
         self.queue.add(key)
 
     def of_warning(self, about: ObjectReference) -> Key | None:

@@ -57,6 +57,11 @@ def role_said(item: Item) -> Mapping[str, Any]:
     return said if said.get("observedGeneration") == item.metadata.generation else {}
 
 
+def is_settled(item: Item) -> bool:
+    """Whether its role is done with the present spec: what it made and is not there is lost."""
+    return not item.going and role_said(item).get("status") == TRUE
+
+
 def failure(item: Item) -> Mapping[str, Any]:
     """The condition Applied, if it says that the present generation was not; else empty."""
     said = role_said(item)

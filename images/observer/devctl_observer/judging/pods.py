@@ -6,12 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from lightkube.models.core_v1 import (
-    ContainerStatus,
-    PersistentVolumeClaim,
-    Pod,
-    PodCondition,
-)
+from lightkube.models.core_v1 import ContainerStatus, PersistentVolumeClaim, Pod, PodCondition
 from lightkube.resources.core_v1 import Event
 
 from devctl.api.devserver import Phase

@@ -24,6 +24,7 @@ from devctl.api.ephemeral_acceleration_job import (
 from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl_observer.control.kind import Kind
 from devctl_observer.judging.clocks import from_text, to_text
+from devctl_observer.judging.conditions import condition
 from devctl_observer.judging.model import labels_of, meta_of, notes_of
 from devctl_observer.judging.pods import claim_names
 from devctl_observer.watching.kept import without_history
@@ -114,11 +115,5 @@ def bound_status(claim: PersistentVolumeClaim, now: datetime) -> dict[str, Any] 
     if said == wanted or (said is None and wanted == "False"):
         return None
     phase = (status.phase if status else None) or "Pending"
-    entry = {
-        "type": BOUND,
-        "status": wanted,
-        "reason": phase,
-        "message": f"the claim's phase is {phase}",
-        "lastTransitionTime": to_text(now),
-    }
-    return {"conditions": [entry]}
+    entry = condition(BOUND, wanted, phase, f"the claim's phase is {phase}")
+    return {"conditions": [entry | {"lastTransitionTime": to_text(now)}]}

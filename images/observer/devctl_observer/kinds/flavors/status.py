@@ -9,13 +9,7 @@ from typing import Any
 
 from devctl.api.devserver import FlavorCondition
 from devctl.api.messages import listed
-from devctl.api.placing import (
-    Needs,
-    NodeFacts,
-    effective_requests,
-    obstacle,
-    room,
-)
+from devctl.api.placing import Needs, NodeFacts, effective_requests, obstacle, room
 from devctl_observer.judging.conditions import FALSE, TRUE, condition, merge
 from devctl_observer.kinds.flavors.model import Flavor
 from devctl_observer.kinds.flavors.placed_pods import NodeUse

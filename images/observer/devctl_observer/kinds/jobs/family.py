@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
+from lightkube.resources.core_v1 import Pod
 from prometheus_client import Gauge
 
 from devctl.api.ephemeral_acceleration_job import JOB as LABEL
@@ -66,10 +66,15 @@ class Jobs(Family[Job]):
         """Look at a job, and at its claim if it is that; remember what it lost."""
         found = new or old
         if isinstance(found, Pod):
-            if found.metadata and found.metadata.name == pod_name(key.name):
-                self._pod(key, old, new)
+            if meta_of(found.metadata).name != pod_name(key.name):
+                return
+            if new is None and (job := self.store.get(key)) and not job.finished:
+                self.caches.last[key] = old
         elif job_of(found) == key:
-            self._volume(key, found, there=new is not None)
+            self._claim(key, there=new is not None)
+        else:
+            return
+        super().child(key, old, new)
 
     def look_again(self) -> None:
         """Look at every job, and at every claim of one."""
@@ -80,19 +85,6 @@ class Jobs(Family[Job]):
     def _count(self, phase: Phase) -> int:
         """How many jobs are in a phase."""
         return sum(job.status.get("phase", Phase.PENDING) == phase for job in self.store)
-
-    def _pod(self, key: Key, old: Pod | None, new: Pod | None) -> None:
-        if new is None and old is not None:
-            self.controller.gone[key] = meta_of(old.metadata).uid
-            if (job := self.store.get(key)) and not job.finished:
-                self.caches.last[key] = old
-        self.queue.add(key)
-
-    def _volume(self, key: Key, claim: PersistentVolumeClaim, *, there: bool) -> None:
-        if not there:
-            self.controller.gone[key] = meta_of(claim.metadata).uid
-        self.queue.add(key)
-        self._claim(key, there=there)
 
     def _claim(self, job: Key, *, there: bool) -> None:
         if there:

@@ -39,10 +39,11 @@ class Servers(Family[Server]):
         _DEVSERVERS.set_function(lambda: len(self.store))
 
     def child(self, key: Key, old: Any, new: Any) -> None:
-        """Look at a server; remember what it lost, that the role has to make again."""
-        if old is not None and new is None and not isinstance(old, Pod):
-            self.controller.gone[key] = old.metadata.uid
-        self.queue.add(key)
+        """Look at a server; a pod that it lost, another controller makes again."""
+        if isinstance(old, Pod):
+            self.queue.add(key)
+        else:
+            super().child(key, old, new)
 
     def _flavor(self, name: str) -> None:
         """Look at the servers of a flavor, and at those that name none."""

@@ -15,26 +15,14 @@ from devctl_observer.judging.conditions import UNKNOWN, condition, merge, word
 from devctl_observer.judging.model import labels_of, notes_of
 from devctl_observer.judging.refusals import since
 from devctl_observer.kinds.flavors.model import wanted_flavor
+from devctl_observer.kinds.servers import drift
 from devctl_observer.kinds.servers.deadlines import Expiry, expiry
-from devctl_observer.kinds.servers.drift import (
-    Recorded,
-    advice,
-    drift_condition,
-    recorded,
-    restart_condition,
-)
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Observed
 from devctl_observer.kinds.servers.phase import judge_server, obstacle
 from devctl_observer.kinds.servers.replicas import Replica, observe_replicas, to_statuses
 
-OWN = (
-    Condition.READY,
-    Condition.FLAVOR_OUTDATED,
-    Condition.RESTART_REQUIRED,
-    Condition.EXPIRING,
-    Condition.IDLE,
-)
+OWN = [kind for kind in Condition if kind is not Condition.APPLIED]
 
 
 def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
@@ -48,7 +36,7 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
     replicas = observe_replicas(size, seen.pods, around)
     verdict = judge_server(seen, replicas, problem)
     runs_on = [
-        recorded(notes_of(pod)) or (made and Recorded(made.flavor, made.generation))
+        drift.recorded(notes_of(pod)) or (made and drift.Recorded(made.flavor, made.generation))
         for pod in seen.pods
     ]
     # As the role judges it: what nobody works in, it makes anew from the spec.
@@ -56,16 +44,16 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
     lasting = runs_on if occupied and not server.ends else []
     revisions = {labels_of(pod).get("controller-revision-hash") for pod in occupied}
     revised = bool(seen.revision and revisions - {None, "", seen.revision})
-    then = advice(server, problem or obstacle(server))
+    then = drift.advice(server, problem or obstacle(server))
     ready = condition(
         Condition.READY, word(verdict.phase is Phase.RUNNING), verdict.reason, verdict.message
     )
     wanted = [
         _expiring(server, deadline, now),
-        drift_condition(lasting, made, flavor or problem, then),
+        drift.drift_condition(lasting, made, flavor or problem, then),
         _idle(server),
         ready,
-        restart_condition(server, made, then, running=bool(lasting), revised=revised),
+        drift.restart_condition(server, made, then, running=bool(lasting), revised=revised),
     ]
     running = [r for r in replicas if r.verdict.phase is Phase.RUNNING and r.ordinal < size]
     status: dict[str, Any] = {

@@ -63,8 +63,4 @@ def claim_templates(
 
 
 def _kept(part: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        field: value
-        for field, value in part.items()
-        if field not in _DEFAULTS or value != _DEFAULTS[field]
-    }
+    return {k: v for k, v in part.items() if k not in _DEFAULTS or v != _DEFAULTS[k]}

@@ -42,10 +42,8 @@ def merge(wanted: Iterable[Mapping[str, Any]], item: Item, now: datetime) -> lis
 def own_part(status: Mapping[str, Any], types: Iterable[str]) -> dict[str, Any]:
     """An observed status without the conditions that others write."""
     ours = {str(kind) for kind in types}
-    part = dict(status)
     kept = [entry for entry in status.get("conditions", []) if entry.get("type") in ours]
-    part["conditions"] = sorted(kept, key=lambda entry: str(entry["type"]))
-    return part
+    return {**status, "conditions": sorted(kept, key=lambda entry: str(entry["type"]))}
 
 
 def role_said(item: Item) -> Mapping[str, Any]:

@@ -32,7 +32,7 @@ def judge_pod(pod: Pod, around: Surroundings) -> Verdict:
     """What a pod does and why it does not run."""
     if ends_at(pod):
         return Verdict(Phase.STOPPING, "Terminating", "its pod is being ended")
-    if node := lost_node(pod, around):
+    if (node := node_of(pod)) in around.lost_nodes:
         message = f"node `{node}` does not answer; it starts elsewhere when the node is removed"
         return Verdict(Phase.PENDING, "NodeLost", message)
     if (ready := pod_condition(pod, "Ready")) and ready.status == "True":
@@ -109,11 +109,6 @@ def is_refused(pod: Pod) -> bool:
     """Whether the scheduler has looked for a node, and found none."""
     scheduled = pod_condition(pod, "PodScheduled")
     return scheduled is not None and scheduled.status == "False"
-
-
-def lost_node(pod: Pod, around: Surroundings) -> str:
-    """The pod's node, if that does not answer; else empty."""
-    return node if (node := node_of(pod)) in around.lost_nodes else ""
 
 
 def pod_condition(pod: Pod, kind: str) -> PodCondition | None:

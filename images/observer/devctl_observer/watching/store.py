@@ -50,8 +50,7 @@ class Store(Generic[T]):
         known = self._objects.get(key)
         if known and version and version < known[0]:
             return False
-        if known:
-            self.drop(key)
+        self.drop(key)
         self._objects[key] = (version, item)
         if (index := self._index(item)) is not None:
             self._by_index[index].add(key)

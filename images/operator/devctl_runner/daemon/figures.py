@@ -64,16 +64,8 @@ _KEPT = (RUNS, WARM_UPS)
 
 def save() -> str:
     """What the next process of the same daemon goes on from."""
-    return json.dumps(
-        [
-            [
-                (sample.labels, sample.value)
-                for metric in kept.collect()
-                for sample in metric.samples
-            ]
-            for kept in _KEPT
-        ]
-    )
+    metrics = [metric for kept in _KEPT for metric in kept.collect()]
+    return json.dumps([[(one.labels, one.value) for one in m.samples] for m in metrics])
 
 
 def restore(saved: str) -> None:

@@ -157,10 +157,7 @@ class Cluster:
             "apiVersion": "v1",
             "kind": "DeleteOptions",
             "propagationPolicy": "Background",  # Jobs would orphan their pods otherwise
-            "preconditions": {
-                "uid": metadata["uid"],
-                "resourceVersion": metadata["resourceVersion"],
-            },
+            "preconditions": {name: metadata[name] for name in ("uid", "resourceVersion")},
         }
         if self.dry_run:
             # In here: with a body, the server does not look at the query.

@@ -82,12 +82,9 @@ class Pool:
 
     def close(self) -> None:
         """End every process that is free, and await it."""
-        for process in self._idle:
+        for process in list(self._idle):
             self._dismiss(process)
-            os.waitpid(process.pid, 0)
-            self._selector.unregister(process.watch)
-            os.close(process.watch)
-        self._idle.clear()
+            self._collect(process)
 
     def _dismiss(self, process: Forked) -> None:
         """It ends when its channel does."""

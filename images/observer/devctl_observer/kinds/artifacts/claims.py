@@ -11,16 +11,7 @@ import msgspec
 from lightkube.generic_resource import create_namespaced_resource
 from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
 
-from devctl.api.ephemeral_acceleration_job import (
-    FINISHED_AT,
-    JOB,
-    JOB_UID,
-    PVC_TTL_SECONDS,
-    RELEASED_AT,
-    RELEASED_UID,
-    claim_name,
-    has_claim,
-)
+from devctl.api import ephemeral_acceleration_job as words
 from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl_observer.control.kind import Kind
 from devctl_observer.judging.clocks import from_text, to_text
@@ -49,20 +40,20 @@ CLAIM = Kind(_Claim, parse_claim)
 
 def is_claim_of(claim: PersistentVolumeClaim, job: Any) -> bool:
     """Whether a claim of a job's name is its own, and not of another person's earlier job."""
-    return has_claim(job.metadata.uid, job.spec.owner, labels_of(claim), notes_of(claim))
+    return words.has_claim(job.metadata.uid, job.spec.owner, labels_of(claim), notes_of(claim))
 
 
 def job_of(claim: PersistentVolumeClaim) -> Key | None:
     """The job that a role has made a claim for; None where it is no such claim."""
     meta, labels = meta_of(claim.metadata), labels_of(claim)
-    job = labels.get(JOB, "")
-    ours = job and labels.get(MANAGED_BY) == MANAGER and meta.name == claim_name(job)
+    job = labels.get(words.JOB, "")
+    ours = job and labels.get(MANAGED_BY) == MANAGER and meta.name == words.claim_name(job)
     return Key(meta.namespace, job) if ours else None
 
 
 def claim_key(job: Key) -> Key:
     """What a job's claim is stored under."""
-    return Key(job.namespace, claim_name(job.name))
+    return Key(job.namespace, words.claim_name(job.name))
 
 
 def stays(claim: PersistentVolumeClaim) -> bool:
@@ -75,19 +66,19 @@ def is_released(notes: Mapping[str, str]) -> bool:
 
     One of the same name may have come and gone while nobody looked.
     """
-    return RELEASED_AT in notes and notes.get(RELEASED_UID) == notes.get(JOB_UID)
+    return words.RELEASED_AT in notes and notes.get(words.RELEASED_UID) == notes.get(words.JOB_UID)
 
 
 def release(notes: Mapping[str, str], now: datetime) -> dict[str, str]:
     """Our annotations of a claim whose job is gone."""
-    of = {RELEASED_UID: notes[JOB_UID]} if JOB_UID in notes else {}
-    return {RELEASED_AT: to_text(now), **of}
+    of = {words.RELEASED_UID: notes[words.JOB_UID]} if words.JOB_UID in notes else {}
+    return {words.RELEASED_AT: to_text(now), **of}
 
 
 def deadline(notes: Mapping[str, str]) -> datetime | None:
     """When a claim goes whose job is gone; None where that cannot be read, and so never."""
-    since = from_text(notes.get(FINISHED_AT) or notes.get(RELEASED_AT))
-    seconds = notes.get(PVC_TTL_SECONDS, "")
+    since = from_text(notes.get(words.FINISHED_AT) or notes.get(words.RELEASED_AT))
+    seconds = notes.get(words.PVC_TTL_SECONDS, "")
     if since is None or not _SECONDS.fullmatch(seconds):
         return None
     try:

@@ -34,9 +34,13 @@ def judge_server(seen: Observed, replicas: Sequence[Replica], flavor_problem: st
     present = [replica for replica in replicas if replica.pod is not None]
     if server.metadata.deletion_timestamp:
         return Verdict(Phase.STOPPING, "Deleting", "the server is being deleted; its files stay")
+    if server.spec.stopped and present:
+        message = f"the server stops; {len(present)} of its pods still end"
+        return with_addition(Verdict(Phase.STOPPING, "Stopping", message), addition(server))
     if server.spec.stopped:
-        stopped = _stopped(server, len(present))
-        return with_addition(stopped, addition(server)) if present else stopped
+        start = f"start it with `devctl start {server.metadata.name}`"
+        message = f"the server is stopped and its files are kept; {start}"
+        return Verdict(Phase.STOPPED, "Stopped", message)
     wanted = [replica for replica in replicas if replica.ordinal < seen.size]
     if any(replica.pod is not None for replica in wanted):
         # An invalid change leaves what runs untouched, and so its state is the pods'.
@@ -67,16 +71,6 @@ def _obstacle(seen: Observed, flavor_problem: str) -> Verdict | None:
     if not seen.made:
         return Verdict(Phase.PENDING, "NotApplied", "the operator is about to make it")
     return None
-
-
-def _stopped(server: Server, left: int) -> Verdict:
-    if left:
-        message = f"the server stops; {left} of its pods still end"
-        return Verdict(Phase.STOPPING, "Stopping", message)
-    start = f"start it with `devctl start {server.metadata.name}`"
-    return Verdict(
-        Phase.STOPPED, "Stopped", f"the server is stopped and its files are kept; {start}"
-    )
 
 
 def _combine(wanted: Sequence[Replica]) -> Verdict:

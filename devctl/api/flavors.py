@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from devctl.api.defaults import FLAVOR, filled
+from devctl.api.messages import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-_NAMED = 8
-"""How many flavors a message lists."""
+    from collections.abc import Mapping
 
 
 class Choice(NamedTuple):
@@ -60,16 +58,6 @@ def gives_the_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     True
     """
     return bool(filled(then, FLAVOR) == filled(now, FLAVOR))
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names for a message, however many there are.
-
-    >>> listed([str(number) for number in range(10)])
-    '0, 1, 2, 3, 4, 5, 6, 7 and 2 more'
-    """
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
 
 
 def _choices(flavors: Mapping[str, bool]) -> str:

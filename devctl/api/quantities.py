@@ -28,3 +28,12 @@ def parse_quantity(value: float | str) -> Decimal:
     if unit.endswith("i"):
         return number * Decimal(1024) ** (_BINARY.index(unit[0]) + 1)
     return number.scaleb(_DECIMAL[unit])
+
+
+def larger(there: str | None, wanted: str) -> str:
+    """The larger of two sizes; the one that is there if they are equal. Claims cannot shrink.
+
+    >>> larger("1024Mi", "1Gi"), larger("1Gi", "2Gi"), larger(None, "1Gi")
+    ('1024Mi', '2Gi', '1Gi')
+    """
+    return there if there and parse_quantity(there) >= parse_quantity(wanted) else wanted

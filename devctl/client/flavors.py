@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from devctl.api.conditions import find
 from devctl.api.devserver import FlavorCondition
-from devctl.client.named import Named, condition
+from devctl.client.named import Named
 from devctl.errors import DeniedError, NotFoundError, UsageError
 from devctl.kube import resources
 
@@ -85,7 +86,7 @@ class Flavor(Named):
     @property
     def message(self) -> str:
         """Why it can be used, or why it cannot."""
-        return str(condition(self.status, FlavorCondition.SCHEDULABLE).get("message", ""))
+        return str(find(self.status, FlavorCondition.SCHEDULABLE).get("message", ""))
 
 
 class Flavors:

@@ -8,8 +8,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from devctl.kube.cluster import Object
 
 Word = TypeVar("Word", bound=StrEnum)
@@ -99,9 +97,3 @@ def number(value: object) -> int:
         return int(str(value))
     except ValueError:
         return 0
-
-
-def condition(status: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """A condition of a status; empty where there is none."""
-    found = (each for each in status.get("conditions") or [] if each.get("type") == kind)
-    return next(found, {})

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from devctl.api.conditions import find
 from devctl.api.devserver import Condition, Phase, home_names
 from devctl.api.pod_spec import shape
-from devctl.client.named import Named, condition, known, moment, number
+from devctl.client.named import Named, known, moment, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,7 +161,7 @@ class Server(Named):
 
     def condition(self, kind: str) -> dict[str, Any]:
         """A condition of its status; empty where there is none."""
-        return condition(self.status, kind)
+        return find(self.status, kind)
 
     @property
     def _shape(self) -> tuple[int, int]:

@@ -11,12 +11,12 @@ from typing import Any
 import yaml
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
-from apply.condition import tell, told
+from apply.condition import tell
 from apply.converge import Goal, converge
 from apply.errors import ApplyError
 from apply.finalize import finalize
-from apply.manifests import Kind, kind_of, stamp, unique
-from apply.ownership import Owner
+from apply.manifests import Kind, kind_of, unique
+from apply.ownership import Owner, stamp
 from apply.report import Report
 from apply.server.client import Cluster
 from apply.server.connection import connect
@@ -24,6 +24,7 @@ from apply.templates import parse, render
 from apply.values import compute, load, neighbours
 
 from devctl.api.applied import Reason
+from devctl.api.conditions import find
 
 DOCUMENTATION = """
 name: apply
@@ -118,7 +119,7 @@ class ActionModule(ActionBase):
             with connect() as client:
                 cluster = Cluster(
                     client,
-                    namespace=owner.namespace,
+                    namespace=owner.key.namespace,
                     field_manager=arguments["field_manager"],
                     dry_run=self._task.check_mode,
                 )
@@ -165,7 +166,7 @@ class ActionModule(ActionBase):
             prune=frozenset(map(kind_of, arguments["prune"])),
             remove=values.remove,
             update_only=values.update_only,
-            first=bool(kind) and not told(resource, kind),
+            first=bool(kind) and not find(resource.get("status", {}), kind),
             finalized=finalized,
         )
 

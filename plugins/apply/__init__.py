@@ -2,8 +2,8 @@
 
 values      what a kind's own module says, and what is read for it
 templates   templates to manifests
-manifests   what names them, how they are written, and how they become the owner's
-ownership   whose an existing object is
+manifests   what names them, and how they are written
+ownership   how a manifest becomes the owner's, and whose an existing object is
 fields      whose a field is, and whether an apply would change nothing
 converge    read, check, remove, write, prune
 finalize    what an owner that is being deleted has in other namespaces

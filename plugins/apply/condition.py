@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from apply.errors import NotFoundError, StaleReadError
+from apply.errors import ApplyError, NotFoundError, StaleReadError
 from apply.manifests import key_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from apply.errors import ApplyError
-    from apply.server.client import Cluster
+from apply.server.client import Cluster
+from devctl.api.conditions import find
 
 # A status condition holds 32 KiB.
 _LONGEST = 4096
 
 
-def condition(kind: str, generation: int, error: ApplyError | None) -> dict[str, Any]:
-    """A condition without its time.
-
-    >>> condition("Applied", 2, None)["reason"]
-    'Applied'
-    """
-    return {
-        "type": kind,
-        "status": "False" if error else "True",
-        "observedGeneration": generation,
-        "reason": str(error.reason) if error else "Applied",
-        "message": str(error)[:_LONGEST] if error else "the cluster holds what it is to hold",
-    }
-
-
-def told(owner: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-    """The owner's condition of a type, as the last run that came to its end wrote it; or empty."""
-    found = (c for c in owner.get("status", {}).get("conditions", []) if c.get("type") == kind)
-    return next(found, {})
-
-
 def status_manifest(
-    owner: Mapping[str, Any], kind: str, error: ApplyError | None, now: datetime | None = None
+    owner: Mapping[str, Any], kind: str, error: ApplyError | None
 ) -> dict[str, Any] | None:
     """The status to apply to the owner; None where it says so already.
 
@@ -48,16 +24,21 @@ def status_manifest(
         owner: The custom resource, as it was when the run began.
         kind: The condition's type.
         error: Why it is not so; None where it is.
-        now: The time, if not the present.
     """
     metadata = owner["metadata"]
-    before = told(owner, kind)
-    wanted = condition(kind, metadata["generation"], error)
+    before = find(owner.get("status", {}), kind)
+    wanted = {
+        "type": kind,
+        "status": "False" if error else "True",
+        "observedGeneration": metadata["generation"],
+        "reason": str(error.reason) if error else "Applied",
+        "message": str(error)[:_LONGEST] if error else "the cluster holds what it is to hold",
+    }
     since = before.get("lastTransitionTime")
     if since and wanted.items() <= before.items():
         return None
     if not since or before.get("status") != wanted["status"]:
-        since = (now or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],

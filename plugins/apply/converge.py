@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from apply.errors import ApplyError, FieldConflictError, StaleReadError
 from apply.fields import is_settled, leave_to_others
 from apply.manifests import CREATE_ONLY, SHARED, Key, Kind, Manifest, is_marked, key_of
 from apply.ownership import Owner, is_prunable, refuse_foreign, refuse_going, refuse_unshared
+from apply.report import Report
+from apply.server.client import Cluster
 from devctl.api.applied import Reason
 from devctl.api.labels import OWNER_UID
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from apply.report import Report
-    from apply.server.client import Cluster
 
 _LOOKS, _LOOK_SECONDS = 10, 0.02
 # Other controllers write into these, and the operator takes what one writes first for a change that
@@ -25,7 +22,7 @@ _LOOKS, _LOOK_SECONDS = 10, 0.02
 # ConfigMaps a cluster may have thousands of others': watches.yaml blacklists them.
 _UNWATCHED = {"PersistentVolumeClaim", "StatefulSet", "Deployment", "Job", "Pod", "ConfigMap"}
 # Where, for whose owners and what the operator is known to watch. A process ends with its operator.
-_watched: set[tuple[str, str, Kind]] = set()
+_watched: set[tuple[str, Kind, Kind]] = set()
 
 
 @dataclass(frozen=True)
@@ -115,7 +112,7 @@ def have_watched(cluster: Cluster, owner: Owner, keys: Iterable[Key]) -> None:
     lives, so a process that does several runs asks once.
     """
     for key in {key.kind: key for key in keys}.values():
-        watch = (cluster.host, f"{owner.api_version} {owner.kind}", key.kind)
+        watch = (cluster.host, owner.key.kind, key.kind)
         if key.kind.kind in _UNWATCHED or watch in _watched:
             continue
         for _ in range(_LOOKS):

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from apply.manifests import Manifest
 from devctl.api.labels import GROUP
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from apply.manifests import Manifest
 
 # What names the object; the server keeps no record of who set it.
 _NAMES = ("name", "namespace", "uid")

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from apply.errors import ApplyError, NotFoundError
-from apply.manifests import key_of
+from apply.manifests import Kind, Manifest, key_of
+from apply.ownership import Owner
+from apply.report import Report
+from apply.server.client import Cluster
 from devctl.api.applied import Reason
 from devctl.api.labels import OWNER_UID
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from apply.manifests import Kind, Manifest
-    from apply.ownership import Owner
-    from apply.report import Report
-    from apply.server.client import Cluster
-
-_NAMED = 3
+from devctl.api.messages import listed
 
 
 def finalize(cluster: Cluster, owner: Owner, kinds: Iterable[Kind], report: Report) -> None:
@@ -35,9 +29,8 @@ def finalize(cluster: Cluster, owner: Owner, kinds: Iterable[Kind], report: Repo
         cluster.retry.while_stale(lambda kind=kind: _delete(cluster, owner, kind, report))  # type: ignore[misc]
     left = [str(key_of(thing)) for kind in kinds for thing in _there(cluster, owner, kind)]
     if left:
-        more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
-        named = ", ".join(sorted(left)[:_NAMED])
-        raise ApplyError(Reason.TERMINATING, f"{owner} goes when these are gone: {named}{more}")
+        named = listed(sorted(left), 3)
+        raise ApplyError(Reason.TERMINATING, f"{owner} goes when these are gone: {named}")
 
 
 def _delete(cluster: Cluster, owner: Owner, kind: Kind, report: Report) -> None:

@@ -1,19 +1,15 @@
-"""Manifests: what names them, how they are written, and how they become the owner's."""
+"""Manifests: what names them, and how they are written."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from apply.errors import ApplyError
 from devctl.api.applied import Reason
-from devctl.api.labels import GROUP, MANAGED_BY, MANAGER, OWNER_UID
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from apply.ownership import Owner
+from devctl.api.labels import GROUP
 
 Manifest = dict[str, Any]
 
@@ -22,8 +18,6 @@ CREATE_ONLY = f"{GROUP}/create-only"
 
 # Of no owner: one for all of a namespace, and kept when the last of them goes.
 SHARED = f"{GROUP}/shared"
-# By which what is shared is known. Only we can write an annotation of ours (config/admission).
-SHARED_IDENTITY = {MANAGED_BY: MANAGER}
 
 _NOT_ASCII = re.compile(r"[^\x20-\x7e]")
 
@@ -87,48 +81,6 @@ def to_yaml(value: Any, **options: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, **options)
     # All of these are inside of quotes.
     return _NOT_ASCII.sub(lambda found: f"\\U{ord(found[0]):08X}", text)
-
-
-def stamp(
-    manifest: Manifest,
-    owner: Owner,
-    identity: Mapping[str, str],
-    finalized: Collection[Kind] = frozenset(),
-) -> Manifest:
-    """The manifest with the identity labels and, unless it is data or shared, its owner.
-
-    It is put into the owner's namespace. Where the owner is in none, the manifest says itself where
-    it belongs: Kubernetes lets such an owner have objects anywhere. So it may where its kind is
-    finalized: those are known by the owner's UID, and removed by us.
-
-    Raises:
-        ApplyError: The manifest names another namespace, or gives an identity label another value.
-    """
-    metadata = manifest["metadata"]
-    where = key_of(manifest)
-    namespace = where.namespace or owner.namespace
-    apart = bool(owner.namespace) and namespace != owner.namespace
-    is_finalized = where.kind in finalized
-    if apart and not is_finalized:
-        message = f"{where} is not meant for the owner's namespace, {owner.namespace}"
-        raise ApplyError(Reason.INVALID, message)
-    shared = is_marked(manifest, SHARED)
-    if shared:
-        identity = SHARED_IDENTITY
-    labels = dict(metadata.get("labels") or {})
-    for label, value in identity.items():
-        if labels.get(label, value) != value:
-            message = (
-                f"{where} sets the label {label}, by which its owner is known, to another value"
-            )
-            raise ApplyError(Reason.INVALID, message)
-    known = {OWNER_UID: owner.uid} if is_finalized else {}
-    stamped = metadata | {"labels": {**labels, **identity, **known}}
-    if namespace:
-        stamped["namespace"] = namespace
-    if not apart and not shared and not is_retained(manifest):
-        stamped["ownerReferences"] = [owner.reference()]
-    return manifest | {"metadata": stamped}
 
 
 def unique(manifests: Iterable[Manifest]) -> dict[Key, Manifest]:

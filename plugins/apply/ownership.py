@@ -1,28 +1,28 @@
-"""Whose an existing object is: only the owner's own objects are ever written or deleted."""
+"""How a manifest becomes the owner's, and whose an existing object is.
+
+Only the owner's own objects are ever written or deleted.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from apply.errors import ApplyError
-from apply.manifests import SHARED, is_marked, is_retained, key_of, place
+from apply.manifests import SHARED, Key, Kind, Manifest, is_marked, is_retained, key_of, place
 from devctl.api.applied import Reason
-from devctl.api.labels import OWNER_UID
+from devctl.api.labels import MANAGED_BY, MANAGER, OWNER_UID
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+# By which what is shared is known. Only we can write an annotation of ours (config/admission).
+SHARED_IDENTITY = {MANAGED_BY: MANAGER}
 
 
 @dataclass(frozen=True)
 class Owner:
     """The custom resource whose objects are applied."""
 
-    api_version: str
-    kind: str
-    name: str
-    namespace: str
-    """Empty for one that is in none."""
+    key: Key
     uid: str
 
     @classmethod
@@ -33,30 +33,23 @@ class Owner:
             ApplyError: A field is missing, or the resource is being deleted.
         """
         try:
-            metadata = resource["metadata"]
-            owner = cls(
-                str(resource["apiVersion"]),
-                str(resource["kind"]),
-                str(metadata["name"]),
-                str(metadata.get("namespace", "")),
-                str(metadata["uid"]),
-            )
+            owner = cls(key_of(resource), str(resource["metadata"]["uid"]))
         except (KeyError, TypeError) as error:
             raise ApplyError(Reason.INVALID, f"the owner lacks {error}") from error
-        if metadata.get("deletionTimestamp") and not going:
+        if resource["metadata"].get("deletionTimestamp") and not going:
             raise ApplyError(Reason.TERMINATING, f"{owner} is being deleted; nothing is applied")
         return owner
 
     def __str__(self) -> str:
         """As people name it."""
-        return f"{self.kind} {place(self.namespace, self.name)}"
+        return str(self.key)
 
     def reference(self) -> dict[str, Any]:
         """The owner reference that its objects carry."""
         return {
-            "apiVersion": self.api_version,
-            "kind": self.kind,
-            "name": self.name,
+            "apiVersion": self.key.kind.api_version,
+            "kind": self.key.kind.kind,
+            "name": self.key.name,
             "uid": self.uid,
             "controller": True,
             "blockOwnerDeletion": True,
@@ -64,12 +57,56 @@ class Owner:
 
     def was(self, reference: Mapping[str, Any]) -> bool:
         """Whether a reference names an earlier resource of this name, deleted since."""
-        group = self.api_version.partition("/")[0]
+        kind, name, _ = self.key
+        group = kind.api_version.partition("/")[0]
         return (
             str(reference["apiVersion"]).partition("/")[0] == group
-            and (reference["kind"], reference["name"]) == (self.kind, self.name)
+            and (reference["kind"], reference["name"]) == (kind.kind, name)
             and reference["uid"] != self.uid
         )
+
+
+def stamp(
+    manifest: Manifest,
+    owner: Owner,
+    identity: Mapping[str, str],
+    finalized: Collection[Kind] = frozenset(),
+) -> Manifest:
+    """The manifest with the identity labels and, unless it is data or shared, its owner.
+
+    It is put into the owner's namespace. Where the owner is in none, the manifest says itself where
+    it belongs: Kubernetes lets such an owner have objects anywhere. So it may where its kind is
+    finalized: those are known by the owner's UID, and removed by us.
+
+    Raises:
+        ApplyError: The manifest names another namespace, or gives an identity label another value.
+    """
+    metadata = manifest["metadata"]
+    where = key_of(manifest)
+    home = owner.key.namespace
+    namespace = where.namespace or home
+    apart = bool(home) and namespace != home
+    is_finalized = where.kind in finalized
+    if apart and not is_finalized:
+        message = f"{where} is not meant for the owner's namespace, {home}"
+        raise ApplyError(Reason.INVALID, message)
+    shared = is_marked(manifest, SHARED)
+    if shared:
+        identity = SHARED_IDENTITY
+    labels = dict(metadata.get("labels") or {})
+    for label, value in identity.items():
+        if labels.get(label, value) != value:
+            message = (
+                f"{where} sets the label {label}, by which its owner is known, to another value"
+            )
+            raise ApplyError(Reason.INVALID, message)
+    known = {OWNER_UID: owner.uid} if is_finalized else {}
+    stamped = metadata | {"labels": {**labels, **identity, **known}}
+    if namespace:
+        stamped["namespace"] = namespace
+    if not apart and not shared and not is_retained(manifest):
+        stamped["ownerReferences"] = [owner.reference()]
+    return manifest | {"metadata": stamped}
 
 
 def controller_of(thing: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -150,7 +187,7 @@ def _foreign(thing: Mapping[str, Any], owner: Owner, identity: Mapping[str, str]
         return ""
     reference = controller_of(thing)
     if reference and not owner.was(reference):
-        holder = f"{reference['kind']} {place(owner.namespace, reference['name'])}"
+        holder = f"{reference['kind']} {place(owner.key.namespace, reference['name'])}"
         return f"belongs to {holder}, not to {owner}"
     if holder_uid := (thing["metadata"].get("labels") or {}).get(OWNER_UID):
         return f"belongs to UID {holder_uid}, not to {owner}"

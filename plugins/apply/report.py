@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from apply.manifests import Key, key_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _HIDDEN = "(hidden)"
 # What the server keeps for itself; it differs without anything having changed.

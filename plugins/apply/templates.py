@@ -6,8 +6,10 @@ whatever it holds. A template therefore has no filter to forget, and joins no te
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import jinja2
 import yaml
@@ -15,10 +17,6 @@ import yaml
 from apply.errors import ApplyError
 from apply.manifests import Manifest, to_yaml
 from devctl.api.applied import Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 # libyaml's parser is ten times faster, but not in every build of PyYAML.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

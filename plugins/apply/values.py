@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any
 
 from apply.errors import ApplyError
-from apply.manifests import Manifest, kind_of
+from apply.manifests import Key, Manifest, kind_of
+from apply.server.client import Cluster
 from devctl.api.applied import Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from apply.manifests import Key
-    from apply.server.client import Cluster
 
 
 @dataclass(frozen=True)
@@ -33,24 +29,17 @@ class Values:
     update_only: frozenset[Key] = frozenset()
 
 
-class Module(Protocol):
-    """`values.py` in the folder of a kind."""
+def load(name: str) -> Any:
+    """`values.py` in the folder of a kind, with two functions of an owner that ask nobody.
 
-    def identity(self, owner: Mapping[str, Any], /) -> Mapping[str, str]:
-        """The labels that say that an object is an owner's."""
-
-    def values(self, owner: Mapping[str, Any], /, **read: Any) -> Values:
-        """What is to be done for an owner, from what was read beside it. It asks nobody itself."""
-
-
-def load(name: str) -> Module:
-    """The module of a kind.
+    `identity` gives the labels that say that an object is the owner's. `values`, which also gets
+    what was read beside the owner, gives the Values of the run.
 
     Raises:
         ApplyError: There is none.
     """
     try:
-        return cast("Module", importlib.import_module(f"{name}.values"))
+        return importlib.import_module(f"{name}.values")
     except ImportError as error:
         raise ApplyError(Reason.TEMPLATE_ERROR, f"values of {name}: {error}") from error
 
@@ -62,12 +51,13 @@ def compute(name: str, owner: Mapping[str, Any], read: Mapping[str, Any]) -> Val
         ApplyError: It refuses, or fails.
     """
     try:
-        return load(name).values(owner, **read)
+        found: Values = load(name).values(owner, **read)
     except ApplyError:
         raise
     except Exception as error:  # the owner is told of a mistake of ours, too
         message = f"values of {name}: {type(error).__name__}: {error}"
         raise ApplyError(Reason.TEMPLATE_ERROR, message) from error
+    return found
 
 
 def neighbours(

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from devctl.api.devserver import home_names
-from devctl.api.quantities import parse_quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
+from devctl.api.quantities import larger
 
 # What the API server puts in by itself; to apply it would be a write.
 _DEFAULTS = {"volumeMode": "Filesystem", "creationTimestamp": None}
@@ -31,15 +28,9 @@ def homes(
         for claim in claims
     }
     return [
-        {"name": home, "size": _larger(there.get(home), str(wanted))}
+        {"name": home, "size": larger(there.get(home), str(wanted))}
         for home in home_names(name, count)
     ]
-
-
-def _larger(there: str | None, wanted: str) -> str:
-    if there is not None and parse_quantity(there) >= parse_quantity(wanted):
-        return there
-    return wanted
 
 
 def claim_templates(
@@ -72,8 +63,4 @@ def claim_templates(
 
 
 def _kept(part: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        field: value
-        for field, value in part.items()
-        if field not in _DEFAULTS or value != _DEFAULTS[field]
-    }
+    return {k: v for k, v in part.items() if k not in _DEFAULTS or v != _DEFAULTS[k]}

@@ -7,7 +7,8 @@ nothing to keep, and a change is taken up at once: that is how a mistake is fixe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from apply.errors import ApplyError
 from apply.values import entries
@@ -19,9 +20,6 @@ from devctl.api.labels import MADE_FROM
 from devctl.api.made_from import MadeFrom, read_record
 from devctl.api.occupancy import is_occupied
 from devctl.api.pod_spec import pod_spec, shape
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 _ORDINAL = {"fieldRef": {"fieldPath": "metadata.labels['apps.kubernetes.io/pod-index']"}}
 

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from apply.values import Values
 
+from devctl.api import labels
 from devctl.api.devserver import PORTS
-from devctl.api.labels import (
-    DEVSERVER,
-    FLAVOR,
-    FLAVOR_GENERATION,
-    MADE_FROM,
-    MANAGED_BY,
-    MANAGER,
-    OWNER,
-    OWNER_NAME,
-    WAKE,
-    owner_digest,
-)
 from devctl.api.pod_spec import shape
 from devserver.homes import claim_templates, homes
 from devserver.pods import environment, made_from, update_strategy
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 def identity(server: Mapping[str, Any]) -> dict[str, str]:
@@ -36,9 +23,9 @@ def identity(server: Mapping[str, Any]) -> dict[str, str]:
     that somebody else makes does not come up with another person's files, but with a conflict.
     """
     return {
-        MANAGED_BY: MANAGER,
-        DEVSERVER: str(server["metadata"]["name"]),
-        OWNER: owner_digest(str(server["spec"]["owner"])),
+        labels.MANAGED_BY: labels.MANAGER,
+        labels.DEVSERVER: str(server["metadata"]["name"]),
+        labels.OWNER: labels.owner_digest(str(server["spec"]["owner"])),
     }
 
 
@@ -65,8 +52,8 @@ def values(  # noqa: PLR0913 - all that its task reads
         ApplyError: The flavor that it needs cannot be told.
     """
     statefulset = next(iter(stateful_sets), None)
-    name, labels, live = server["metadata"]["name"], identity(server), server["spec"]
-    owner = {OWNER_NAME: str(live["owner"])}
+    name, known, live = server["metadata"]["name"], identity(server), server["spec"]
+    owner = {labels.OWNER_NAME: str(live["owner"])}
     made = made_from(server, flavors, statefulset, pods)
     spec, flavor = made.spec, made.flavor_spec
     nodes, _ = shape(spec)
@@ -78,11 +65,11 @@ def values(  # noqa: PLR0913 - all that its task reads
     woken = server if len(pods) < replicas else statefulset
     names = {
         "name": name,
-        "labels": labels,
+        "labels": known,
         "replicas": replicas,
         "update_strategy": update_strategy(server, statefulset, pods, made),
-        "annotations": {MADE_FROM: made.to_text(), **_wake(woken)},
-        "flavor": {FLAVOR: made.flavor, FLAVOR_GENERATION: str(made.generation)},
+        "annotations": {labels.MADE_FROM: made.to_text(), **_wake(woken)},
+        "flavor": {labels.FLAVOR: made.flavor, labels.FLAVOR_GENERATION: str(made.generation)},
         "image": spec["image"],
         "ports": list(PORTS),
         "environment": environment(name, spec),
@@ -95,7 +82,7 @@ def values(  # noqa: PLR0913 - all that its task reads
         "home_annotations": owner,
         "homes": homes(name, nodes, size, claims),
         "claim_templates": claim_templates(
-            statefulset, {"labels": labels, "annotations": owner}, size
+            statefulset, {"labels": known, "annotations": owner}, size
         ),
         "utilities": utilities_name(files),
         "scripts": files,
@@ -109,8 +96,8 @@ def _wake(woken: Mapping[str, Any] | None) -> dict[str, str]:
     The StatefulSet's controller waits longer and longer after each pod that a quota refuses, up to
     a quarter of an hour. A change of any kind has it try at once.
     """
-    value = (woken or {}).get("metadata", {}).get("annotations", {}).get(WAKE)
-    return {WAKE: str(value)} if value else {}
+    value = (woken or {}).get("metadata", {}).get("annotations", {}).get(labels.WAKE)
+    return {labels.WAKE: str(value)} if value else {}
 
 
 def quantities(resources: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from apply.errors import ApplyError
 
+from devctl.api import ephemeral_acceleration_job as words
 from devctl.api.applied import Reason
-from devctl.api.ephemeral_acceleration_job import (
-    FINISHED_AT,
-    JOB_UID,
-    OWNER,
-    OWNER_NAME,
-    PVC_TTL_SECONDS,
-    Condition,
-    claim_name,
-    has_claim,
-)
 from devctl.api.labels import owner_digest
-from devctl.api.quantities import parse_quantity
-from ephemeral_acceleration_job.state import is_finished, is_going, is_started, is_true
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from devctl.api.quantities import larger
+from ephemeral_acceleration_job.state import is_begun, is_finished, is_going, is_true
 
 
 def is_rendered(
@@ -34,12 +23,10 @@ def is_rendered(
     empty volume would pass for the job's. One that goes before its job has started is applied all
     the same, which fails for as long as it is there: so the run is tried again until it is gone.
     """
-    if is_finished(job):
-        expired = is_true(job, Condition.ARTIFACTS_EXPIRED)
-        return claim is not None and not is_going(claim) and not expired
-    if is_started(job, pod):
-        return claim is not None and not is_going(claim)
-    return True
+    if not is_begun(job, pod):
+        return True
+    expired = is_finished(job) and is_true(job, words.Condition.ARTIFACTS_EXPIRED)
+    return claim is not None and not is_going(claim) and not expired
 
 
 def refuse_anothers(job: Mapping[str, Any], claim: Mapping[str, Any]) -> None:
@@ -51,13 +38,13 @@ def refuse_anothers(job: Mapping[str, Any], claim: Mapping[str, Any]) -> None:
     metadata, name = job["metadata"], job["metadata"]["name"]
     annotations = claim["metadata"].get("annotations") or {}
     labels = claim["metadata"].get("labels") or {}
-    if has_claim(metadata["uid"], job["spec"].get("owner", ""), labels, annotations):
+    if words.has_claim(metadata["uid"], job["spec"].get("owner", ""), labels, annotations):
         return
-    owner = annotations.get(OWNER_NAME)
+    owner = annotations.get(words.OWNER_NAME)
     whose = f"of `{owner}`" if owner else "of nobody knows whom"
     who = f"have `{owner}` or an administrator delete it" if owner else "delete it"
     advice = f"choose another name for the job, or {who}: `egpu delete {name} --delete-pvc`"
-    message = f"claim `{claim_name(name)}` has the files of an earlier job {whose}; {advice}"
+    message = f"claim `{words.claim_name(name)}` has the files of an earlier job {whose}; {advice}"
     raise ApplyError(Reason.CONFLICT, message)
 
 
@@ -70,37 +57,24 @@ def claim_values(job: Mapping[str, Any], claim: Mapping[str, Any] | None) -> dic
     """
     spec, status = job["spec"], job.get("status", {})
     annotations = {
-        JOB_UID: str(job["metadata"]["uid"]),
-        PVC_TTL_SECONDS: str(spec["pvcTTLSecondsAfterFinished"]),
+        words.JOB_UID: str(job["metadata"]["uid"]),
+        words.PVC_TTL_SECONDS: str(spec["pvcTTLSecondsAfterFinished"]),
     }
     if status.get("finishedAt"):
-        annotations[FINISHED_AT] = str(status["finishedAt"])
+        annotations[words.FINISHED_AT] = str(status["finishedAt"])
     labels = {}
     # A job of a release that knew no owners has none, and neither has its claim.
     if owner := spec.get("owner"):
-        labels[OWNER] = owner_digest(str(owner))
-        annotations[OWNER_NAME] = str(owner)
-    wanted = str(spec["pvcSize"])
+        labels[words.OWNER] = owner_digest(str(owner))
+        annotations[words.OWNER_NAME] = str(owner)
+    there = claim["spec"]["resources"]["requests"]["storage"] if claim else None
     return {
-        "name": claim_name(job["metadata"]["name"]),
+        "name": words.claim_name(job["metadata"]["name"]),
         "labels": labels,
         "annotations": annotations,
-        "size": wanted if claim is None else at_least(_size(claim), wanted),
+        "size": larger(there, str(spec["pvcSize"])),
         "storage_class": spec.get("storageClass") if claim is None else _applied_class(claim),
     }
-
-
-def at_least(there: str, wanted: str) -> str:
-    """The larger of two sizes; the one that is there if they are equal. Claims cannot shrink.
-
-    >>> at_least("1024Mi", "1Gi"), at_least("1Gi", "2Gi")
-    ('1024Mi', '2Gi')
-    """
-    return there if parse_quantity(there) >= parse_quantity(wanted) else wanted
-
-
-def _size(claim: Mapping[str, Any]) -> str:
-    return str(claim["spec"]["resources"]["requests"]["storage"])
 
 
 def _applied_class(claim: Mapping[str, Any]) -> str | None:

@@ -6,14 +6,12 @@ written half a result. Until then it may be removed, and a later run makes it an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from devctl.api.ephemeral_acceleration_job import MADE_FROM, Condition
-from ephemeral_acceleration_job.state import is_finished, is_going, is_started, is_true
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from ephemeral_acceleration_job.state import is_begun, is_finished, is_going, is_true
 
 
 class Decision(Enum):
@@ -39,24 +37,14 @@ def decide(
         claim: Its claim as it is now; None where there is none.
         made_from: The digest of what a pod would be made from now.
     """
-    if pod is None:
-        return Decision.MAKE if _may_be_made(job, claim) else Decision.KEEP
-    if is_going(pod):
-        return Decision.KEEP
-    if is_finished(job):
-        return Decision.REMOVE if is_true(job, Condition.POD_EXPIRED) else Decision.KEEP
-    if is_started(job, pod):
-        return Decision.KEEP
-    annotations = pod["metadata"].get("annotations") or {}
+    begun = is_begun(job, pod)
     # A pod that waits holds the claim that is to go, and would wait for ever for another.
-    outdated = (
-        job["spec"].get("suspend", False)
-        or is_going(claim)
-        or annotations.get(MADE_FROM) != made_from
-    )
-    return Decision.REMOVE if outdated else Decision.KEEP
-
-
-def _may_be_made(job: Mapping[str, Any], claim: Mapping[str, Any] | None) -> bool:
-    begun = is_finished(job) or is_started(job, None)
-    return not (begun or job["spec"].get("suspend", False) or is_going(claim))
+    unwanted = job["spec"].get("suspend", False) or is_going(claim)
+    if pod is None:
+        return Decision.KEEP if begun or unwanted else Decision.MAKE
+    if begun:
+        over = is_finished(job) and is_true(job, Condition.POD_EXPIRED)
+    else:
+        annotations = pod["metadata"].get("annotations") or {}
+        over = unwanted or annotations.get(MADE_FROM) != made_from
+    return Decision.REMOVE if over and not is_going(pod) else Decision.KEEP

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from apply.manifests import CREATE_ONLY
 from apply.values import entries
 
 from devctl.api.ephemeral_acceleration_job import APP, MADE_FROM, claim_name, pod_name
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 GPU = "nvidia.com/gpu"
 _FIELDS = (

@@ -6,14 +6,11 @@ pod.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
-from apply.condition import told
-
+from devctl.api.conditions import find
 from devctl.api.ephemeral_acceleration_job import Condition, Phase
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _ENDED = {Phase.SUCCEEDED, Phase.FAILED}
 _BEGUN = {"Running", "Succeeded", "Failed"}
@@ -31,14 +28,15 @@ def is_finished(job: Mapping[str, Any]) -> bool:
     return bool(status.get("finishedAt")) or status.get("phase") in _ENDED
 
 
-def is_started(job: Mapping[str, Any], pod: Mapping[str, Any] | None) -> bool:
-    """Whether the job's program runs or has run."""
-    return bool(job.get("status", {}).get("startedAt")) or _has_begun(pod)
+def is_begun(job: Mapping[str, Any], pod: Mapping[str, Any] | None) -> bool:
+    """Whether the job's program runs or has run, or never will, since the job has ended."""
+    started = bool(job.get("status", {}).get("startedAt"))
+    return started or is_finished(job) or _has_begun(pod)
 
 
 def is_true(job: Mapping[str, Any], kind: Condition) -> bool:
     """Whether a condition of the job's status is true."""
-    return told(job, kind).get("status") == "True"
+    return find(job.get("status", {}), kind).get("status") == "True"
 
 
 def _has_begun(pod: Mapping[str, Any] | None) -> bool:

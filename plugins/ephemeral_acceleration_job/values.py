@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from apply.manifests import Key, Kind
 from apply.values import Values
@@ -12,10 +13,7 @@ from devctl.api.labels import MANAGED_BY, MANAGER
 from ephemeral_acceleration_job.claim import claim_values, is_rendered, refuse_anothers
 from ephemeral_acceleration_job.decision import Decision, decide
 from ephemeral_acceleration_job.pod import made_from, pod_of, pod_values
-from ephemeral_acceleration_job.state import is_finished, is_going, is_started
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from ephemeral_acceleration_job.state import is_begun, is_going
 
 CLAIM = Kind("v1", "PersistentVolumeClaim")
 
@@ -49,7 +47,7 @@ def values(
     claim = next((claim for claim in claims if claim["metadata"]["name"] == name), None)
     pod = pod_of(job, pods)
     decision = decide(job, pod, claim, made_from(job))
-    begun = is_finished(job) or is_started(job, pod)
+    begun = is_begun(job, pod)
     rendered = is_rendered(job, pod, claim)
     if claim and rendered and not is_going(claim):
         refuse_anothers(job, claim)

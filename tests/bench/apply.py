@@ -24,8 +24,8 @@ from uuid import uuid4
 from ansible_collections.kubernetes.core.plugins.module_utils.k8s import client as k8s_client
 from ansible_collections.kubernetes.core.plugins.module_utils.k8s import service as k8s_service
 from apply.converge import Goal, converge
-from apply.manifests import Kind, stamp, unique
-from apply.ownership import Owner
+from apply.manifests import Key, Kind, unique
+from apply.ownership import Owner, stamp
 from apply.report import Report
 from apply.server.client import Cluster
 from apply.server.connection import connect
@@ -186,7 +186,7 @@ def main() -> None:
     account = core_api.create_namespaced_service_account(
         NAMESPACE, official.V1ServiceAccount(metadata=metadata)
     )
-    owner = Owner("v1", "ServiceAccount", "bench", NAMESPACE, account.metadata.uid)
+    owner = Owner(Key(Kind("v1", "ServiceAccount"), "bench", NAMESPACE), account.metadata.uid)
     cached = str(Path(tempfile.mkdtemp()) / "cache")
     changing, same = (lambda: uuid4().hex), (lambda: "same")
     try:

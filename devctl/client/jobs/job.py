@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from devctl.api.conditions import find
 from devctl.api.ephemeral_acceleration_job import Condition, Phase, claim_name
-from devctl.client.named import Named, condition, known, moment, number
+from devctl.client.named import Named, known, moment, number
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -106,7 +107,7 @@ class Job(Named):
 
     def condition(self, kind: str) -> dict[str, Any]:
         """A condition of its status; empty where there is none."""
-        return condition(self.status, kind)
+        return find(self.status, kind)
 
 
 DEFAULT_INPUT = "/artifacts/input.jpg"

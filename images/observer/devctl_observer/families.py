@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from devctl_observer.control.standard import StandardFamily
+from devctl_observer.control.family import Family
+from devctl_observer.control.process import Process
+from devctl_observer.control.standard import Standard, StandardFamily
 from devctl_observer.kinds.flavors.family import Flavors
 from devctl_observer.kinds.jobs.family import Jobs
 from devctl_observer.kinds.servers.family import Servers
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from devctl_observer.control.family import Family
-    from devctl_observer.control.process import Process
-    from devctl_observer.control.standard import Standard
 
 STANDARD: Sequence[Standard[Any]] = ()
 """Kinds of which nothing but the status is their own."""

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+from lightkube import AsyncClient
+from lightkube.models.core_v1 import ObjectReference
 from lightkube.operators import not_equal
 from lightkube.resources.core_v1 import Event, Node, ResourceQuota
 
+from devctl.api.placing import NodeFacts
+from devctl_observer.control.cluster_api import ClusterApi
+from devctl_observer.control.family import Family
 from devctl_observer.control.figures import PODS
-from devctl_observer.control.process import Process
+from devctl_observer.control.process import Clock, Process
 from devctl_observer.families import families
 from devctl_observer.watching.children import OURS, Children
 from devctl_observer.watching.clock_watch import ClockWatch
@@ -18,19 +24,7 @@ from devctl_observer.watching.kept import SMALL, node_facts, without_history
 from devctl_observer.watching.quotas import Quotas, room
 from devctl_observer.watching.reflector import Followed, Reflector
 from devctl_observer.watching.source import Source
-from devctl_observer.watching.store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lightkube import AsyncClient
-    from lightkube.models.core_v1 import ObjectReference
-
-    from devctl.api.placing import NodeFacts
-    from devctl_observer.control.cluster_api import ClusterApi
-    from devctl_observer.control.family import Family
-    from devctl_observer.control.process import Clock
-    from devctl_observer.watching.store import Key
+from devctl_observer.watching.store import Key, Store
 
 log = logging.getLogger(__name__)
 

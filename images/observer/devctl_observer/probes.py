@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from prometheus_client import generate_latest
 
 from devctl_observer.control.figures import REGISTRY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 PATIENCE = 5.0
 

@@ -8,10 +8,6 @@ MESSAGE_BYTES = 1 << 18
 ACCEPTED = b"accepted"
 """The daemon has a run; its last word follows."""
 
-DEFAULT_MAX_RUNS = 4
-DEFAULT_TIMEOUT = 300.0
-DEFAULT_PORT = 8082
-
 
 def folder() -> str:
     """The folder of the daemon's socket, private to the operator's user."""
@@ -40,17 +36,17 @@ def enabled() -> bool:
 
 def max_runs() -> int:
     """How many runs go on at once, all kinds together; 0 leaves everything to the stock runner."""
-    return int(os.environ.get("DEVCTL_RUNNER_MAX_RUNS") or DEFAULT_MAX_RUNS)
+    return int(os.environ.get("DEVCTL_RUNNER_MAX_RUNS") or 4)
 
 
 def timeout() -> float:
     """Seconds after which a run is ended."""
-    return float(os.environ.get("DEVCTL_RUNNER_TIMEOUT") or DEFAULT_TIMEOUT)
+    return float(os.environ.get("DEVCTL_RUNNER_TIMEOUT") or 300)
 
 
 def metrics_port() -> int:
     """The port of the metrics; 0 for none."""
-    return int(os.environ.get("DEVCTL_RUNNER_METRICS_PORT") or DEFAULT_PORT)
+    return int(os.environ.get("DEVCTL_RUNNER_METRICS_PORT") or 8082)
 
 
 def watches() -> str:

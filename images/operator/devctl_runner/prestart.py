@@ -10,15 +10,13 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kubernetes import client, config
 from urllib3.exceptions import HTTPError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _REQUEST_SECONDS = 5

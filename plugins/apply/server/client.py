@@ -7,9 +7,11 @@ whatever is made by POST, data among it, and a second one to what already has ou
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kubernetes.client import ApiClient
 from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import HTTPError
 
@@ -19,11 +21,6 @@ from apply.server import kinds
 from apply.server.refusals import is_passing, retry_after, translate
 from apply.server.retry import Retry
 from devctl.api.applied import Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kubernetes.client import ApiClient
 
 # Seconds to connect and to wait for an answer. Admission may take its time, a run may not.
 _TIMEOUT = (3, 10)
@@ -160,10 +157,7 @@ class Cluster:
             "apiVersion": "v1",
             "kind": "DeleteOptions",
             "propagationPolicy": "Background",  # Jobs would orphan their pods otherwise
-            "preconditions": {
-                "uid": metadata["uid"],
-                "resourceVersion": metadata["resourceVersion"],
-            },
+            "preconditions": {name: metadata[name] for name in ("uid", "resourceVersion")},
         }
         if self.dry_run:
             # In here: with a body, the server does not look at the query.

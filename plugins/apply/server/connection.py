@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from kubernetes import client
 from kubernetes.config import ConfigException, kube_config
@@ -12,9 +12,6 @@ from yaml import YAMLError
 
 from apply.errors import ApplyError
 from devctl.api.applied import Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 @contextmanager

@@ -6,14 +6,12 @@ would ask in every run. What devctl applies is known and does not move.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from apply.errors import NotFoundError
 from apply.manifests import Kind
 from devctl.api.kinds import KINDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 # The name of each kind's collection, and whether its objects are in namespaces.
 KNOWN = {

@@ -5,23 +5,16 @@ from __future__ import annotations
 import json
 import re
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from apply.errors import (
-    ApplyError,
-    FieldConflictError,
-    NotFoundError,
-    StaleReadError,
-)
+from kubernetes.client.exceptions import ApiException
+
+from apply.errors import ApplyError, FieldConflictError, NotFoundError, StaleReadError
 from devctl.api.applied import Reason
-
-if TYPE_CHECKING:
-    from kubernetes.client.exceptions import ApiException
 
 # Enough for a page of CEL messages; a status condition holds 32 KiB.
 _LONGEST = 2000
 _MANAGER = re.compile(r'^conflict with "(?P<manager>[^"]*)"')
-_REASONS = {HTTPStatus.UNAUTHORIZED: Reason.FORBIDDEN, HTTPStatus.FORBIDDEN: Reason.FORBIDDEN}
 # A manifest against the schema of a built-in kind: the server blames itself, with status 500.
 _NOT_IN_SCHEMA = "failed to create typed patch object"
 
@@ -87,7 +80,8 @@ def _reason(error: ApiException, message: str, causes: list[dict[str, Any]]) -> 
         return Reason.TERMINATING
     if error.status == HTTPStatus.FORBIDDEN and "exceeded quota" in message:
         return Reason.QUOTA_EXCEEDED
-    return _REASONS.get(error.status, Reason.INVALID)
+    refused = error.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+    return Reason.FORBIDDEN if refused else Reason.INVALID
 
 
 def _manager(cause: dict[str, Any]) -> str:

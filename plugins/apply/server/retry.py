@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from apply.errors import ApplyError, StaleReadError
 from devctl.api.applied import Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _SHORTEST, _LONGEST = 0.1, 1.0
 

@@ -10,7 +10,6 @@ import msgspec
 import pytest
 from devctl_observer.control.process import Clock, Process
 from devctl_observer.control.role_controller import GRACE
-from devctl_observer.judging.conditions import find
 from devctl_observer.kinds.flavors.controller import FlavorController
 from devctl_observer.kinds.flavors.placed_pods import NodeUse
 from devctl_observer.kinds.servers.controller import ServerController
@@ -21,6 +20,7 @@ from devctl_observer.watching.store import Key, Store
 from lightkube import ApiError
 from lightkube.resources.apps_v1 import StatefulSet
 
+from devctl.api.conditions import find
 from devctl.api.labels import DEVSERVER, WAKE
 from unit.observer.objects import (
     ago,

@@ -4,11 +4,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from devctl_observer.judging.conditions import MESSAGE_LIMIT, condition, find
+from devctl_observer.judging.conditions import MESSAGE_LIMIT, condition
 from devctl_observer.kinds.flavors.placed_pods import NodeUse
 from devctl_observer.kinds.flavors.status import fit, flavor_status
 from devctl_observer.watching.kept import node_facts
 
+from devctl.api.conditions import find
 from unit.observer.objects import NOW, flavor, node
 
 GPU = {"cpu": "16", "memory": "64Gi", "nvidia.com/gpu": "1"}
@@ -50,8 +51,8 @@ def needs(**requests: Any) -> dict[str, Any]:
 )
 def test_whether_a_flavor_fits_and_what_binds(spec: Any, nodes: Any, said: str) -> None:
     found = fit(flavor(**spec), [node_facts(n) for n in nodes])
-    assert said in found.message
-    assert found.schedulable is ("can hold" in found.message)
+    assert said in found["message"]
+    assert found["status"] == ("True" if "can hold" in found["message"] else "False")
 
 
 def test_a_heartbeat_changes_no_facts() -> None:

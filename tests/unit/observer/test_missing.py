@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from devctl_observer.judging.conditions import is_settled
 from devctl_observer.judging.pods import Surroundings
 from devctl_observer.kinds.servers.observed import Observed
 from devctl_observer.kinds.servers.wake import missing
@@ -39,9 +40,10 @@ def test_what_is_gone_is_named() -> None:
     "status", [{}, applied(status="False"), applied(generation=2)], ids=["none", "failed", "old"]
 )
 def test_a_role_that_is_not_done_lost_nothing(status: dict[str, Any]) -> None:
-    assert missing(seen(status=status or {"conditions": []}, made=False)) == []
+    assert is_settled(server(applied()))
+    assert not is_settled(server(status))
 
 
 def test_a_server_that_goes_lost_nothing() -> None:
     going = {"deletionTimestamp": ago(seconds=1)}
-    assert missing(seen(made=False, meta=going)) == []
+    assert not is_settled(server(applied(), meta=going))

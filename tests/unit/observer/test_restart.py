@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from devctl_observer.judging.conditions import find
 from devctl_observer.kinds.servers.drift import recorded
 from devctl_observer.kinds.servers.observed import Observed
 from devctl_observer.kinds.servers.status import server_status
@@ -15,6 +14,7 @@ from devctl_observer.kinds.servers.transitions import transitions
 from hypothesis import given
 from hypothesis import strategies as st
 
+from devctl.api.conditions import find
 from devctl.api.labels import FLAVOR, FLAVOR_GENERATION, MADE_FROM
 from devctl.api.made_from import read_record
 from unit.observer.objects import NOW, ago, container, distributed, flavor, made_from, pod, server

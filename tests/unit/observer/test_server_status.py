@@ -4,13 +4,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from devctl_observer.judging.conditions import MESSAGE_LIMIT, find, own_part
+from devctl_observer.judging.conditions import MESSAGE_LIMIT, own_part
 from devctl_observer.judging.pods import Surroundings
 from devctl_observer.kinds.servers.observed import Observed
 from devctl_observer.kinds.servers.phase import addition
 from devctl_observer.kinds.servers.status import OWN, server_status
 from devctl_observer.kinds.servers.transitions import transitions
 
+from devctl.api.conditions import find
 from unit.observer.objects import (
     NOW,
     ago,

@@ -47,7 +47,7 @@ def makes(item: Widget) -> list[Child]:
 def status(seen: Seen[Widget], now: datetime) -> dict[str, Any]:
     names = [child.metadata.name for child in seen.children]
     said = condition("Ready", str(not seen.lost), "Lost" if seen.lost else "Ready", f"{names}")
-    return {"conditions": merge([said], seen.item.status.get("conditions", []), 1, now)}
+    return {"conditions": merge([said], seen.item, now)}
 
 
 class Place:

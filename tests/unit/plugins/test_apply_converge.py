@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from apply.converge import Goal, converge
 from apply.errors import ApplyError
-from apply.manifests import Key, Kind, stamp, unique
-from apply.ownership import Owner
+from apply.manifests import Key, Kind, unique
+from apply.ownership import Owner, stamp
 from apply.report import Report
 from apply.server.client import Cluster
 from apply.server.retry import Retry
@@ -17,7 +17,7 @@ from unit.plugins.fake_api import FakeApi, failure
 
 from devctl.api.applied import Reason
 
-OWNER = Owner("devops.yourcompany.com/v1", "DevServer", "ada", "team", "u1")
+OWNER = Owner(Key(Kind("devops.yourcompany.com/v1", "DevServer"), "ada", "team"), "u1")
 IDENTITY = {"managed-by": "devctl", "server": "ada"}
 CONFIG = "/api/v1/namespaces/team/configmaps"
 SECRETS = "/api/v1/namespaces/team/secrets"
@@ -44,7 +44,7 @@ def run(
     report = Report()
     clock = iter(range(1000))
     retry = Retry(sleep=lambda _: None, clock=lambda: next(clock) / 10)
-    where = owner.namespace
+    where = owner.key.namespace
     cluster = Cluster(api.client(), where, "devctl-operator", dry_run=dry_run, retry=retry)
     converge(cluster, Goal(owner, IDENTITY, stamped, prune, **goal), report)
     return report.result()
@@ -381,7 +381,7 @@ def test_check_mode_writes_nothing() -> None:
     assert api.objects == before
 
 
-EVERYWHERE = Owner("devops.yourcompany.com/v1", "DevServerUser", "ada", "", "u1")
+EVERYWHERE = Owner(Key(Kind("devops.yourcompany.com/v1", "DevServerUser"), "ada"), "u1")
 """An owner that is in no namespace."""
 
 
@@ -447,7 +447,7 @@ SHARED = {"devops.yourcompany.com/shared": "true"}
 
 
 def test_what_is_shared_is_of_no_owner_and_known_as_ours() -> None:
-    api, others = FakeApi(), replace(OWNER, name="other", uid="u2")
+    api, others = FakeApi(), replace(OWNER, key=OWNER.key._replace(name="other"), uid="u2")
     run(api, config("tools", annotations=SHARED))
     before = dict(api.objects)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from apply.errors import ApplyError
 from apply.finalize import finalize
-from apply.manifests import Kind, stamp
-from apply.ownership import Owner
+from apply.manifests import Key, Kind
+from apply.ownership import Owner, stamp
 from apply.report import Report
 from apply.server.client import Cluster
 from apply.server.retry import Retry
@@ -20,7 +20,7 @@ from devctl.api.labels import OWNER_UID
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-OWNER = Owner("devops.yourcompany.com/v1", "CachePlan", "ada", "team", "u1")
+OWNER = Owner(Key(Kind("devops.yourcompany.com/v1", "CachePlan"), "ada", "team"), "u1")
 CONFIG = Kind("v1", "ConfigMap")
 
 
@@ -36,7 +36,7 @@ def path(namespace: str) -> str:
 def run(api: FakeApi, kinds: Iterable[Kind] = (CONFIG,)) -> list[str]:
     """What it deleted."""
     report, retry = Report(), Retry(sleep=lambda _: None)
-    cluster = Cluster(api.client(), OWNER.namespace, "devctl-operator", retry=retry)
+    cluster = Cluster(api.client(), OWNER.key.namespace, "devctl-operator", retry=retry)
     finalize(cluster, OWNER, kinds, report)
     return [entry["name"] for entry in report.pruned]
 

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 import yaml
 from apply.errors import ApplyError
-from apply.manifests import Manifest, key_of, stamp, to_yaml, unique
-from apply.ownership import Owner
+from apply.manifests import Key, Kind, Manifest, key_of, to_yaml, unique
+from apply.ownership import Owner, stamp
 from apply.templates import parse
 from hypothesis import given
 from hypothesis import strategies as st
 
 from devctl.api.applied import Reason
 
-OWNER = Owner("devops.yourcompany.com/v1", "DevServer", "ada", "team", "u1")
+OWNER = Owner(Key(Kind("devops.yourcompany.com/v1", "DevServer"), "ada", "team"), "u1")
 IDENTITY = {"app.kubernetes.io/managed-by": "devctl", "devops.yourcompany.com/devserver": "ada"}
 
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 from apply.errors import ApplyError
+from apply.manifests import Key, Kind
 from apply.ownership import Owner, is_prunable, refuse_foreign, refuse_going
 
 from devctl.api.applied import Reason
 
-OWNER = Owner("devops.yourcompany.com/v1", "DevServer", "ada", "team", "u1")
+OWNER = Owner(Key(Kind("devops.yourcompany.com/v1", "DevServer"), "ada", "team"), "u1")
 IDENTITY = {"managed-by": "devctl", "server": "ada"}
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import httpx2
-from lightkube import ApiError
+from lightkube import ApiError, AsyncClient
 from lightkube.config import client_adapter
 from lightkube.models.core_v1 import EventSource, ObjectReference
 from lightkube.models.meta_v1 import ObjectMeta
@@ -18,16 +20,9 @@ from lightkube.resources.core_v1 import Event
 
 from devctl_observer.control.election import LeadershipLostError
 from devctl_observer.control.figures import WRITES
+from devctl_observer.control.kind import Kind
 from devctl_observer.judging.clocks import utc_now
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from datetime import datetime
-
-    from lightkube import AsyncClient
-
-    from devctl_observer.control.kind import Kind
-    from devctl_observer.judging.model import Meta, Transition
+from devctl_observer.judging.model import Meta, Transition
 
 FIELD_MANAGER = "devctl-observer"
 
@@ -200,10 +195,7 @@ def _counted() -> Iterator[None]:
     try:
         yield
         result = "ok"
-    except ApiError as error:
-        result = _RESULTS.get(error.status.code or 0, result)
-        raise
-    except httpx2.HTTPStatusError as error:
+    except httpx2.HTTPStatusError as error:  # lightkube's ApiError is one
         result = _RESULTS.get(error.response.status_code, result)
         raise
     finally:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from lightkube import ApiError
 
 from devctl_observer.control.figures import LOOKS, STATUS_WRITES
+from devctl_observer.control.kind import Kind
+from devctl_observer.control.process import Process
 from devctl_observer.judging.conditions import own_part
-from devctl_observer.judging.model import Item
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from devctl_observer.control.kind import Kind
-    from devctl_observer.control.process import Process
-    from devctl_observer.judging.model import Transition
-    from devctl_observer.watching.store import Key, Store
+from devctl_observer.judging.model import Item, Transition
+from devctl_observer.watching.store import Key, Store
 
 IN_USE = 15.0
 """Seconds until a name or a volume that somebody else has in use is looked at again."""
@@ -42,6 +38,8 @@ class Controller(ABC, Generic[T]):
         """Know nothing yet."""
         self.kind, self.store = kind, store
         self._api, self._clock = process.api, process.clock
+        self.gone: dict[Key, str] = {}
+        """The UID of what each object lost last."""
         for counted in (LOOKS, STATUS_WRITES):
             counted.labels(kind=self.word)  # there from the start, with 0
 
@@ -66,6 +64,7 @@ class Controller(ABC, Generic[T]):
 
     def _forget(self, key: Key) -> None:
         """Nothing is to be remembered of what is gone."""
+        self.gone.pop(key, None)
 
     async def _write(
         self: Controller[Ours],

@@ -6,21 +6,16 @@ import asyncio
 import logging
 import math
 import time
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 import httpx2
-from lightkube import ApiError
+from lightkube import ApiError, AsyncClient
 from lightkube.models.coordination_v1 import LeaseSpec
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.coordination_v1 import Lease
 
 from devctl_observer.judging.clocks import utc_now
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lightkube import AsyncClient
 
 log = logging.getLogger(__name__)
 
@@ -118,15 +113,12 @@ class Election:
             await self._client.create(Lease(metadata=metadata, spec=self._spec(0)))
             return True
         spec = lease.spec or LeaseSpec()
-        ours = spec.holderIdentity == self._identity or (heir and self._is_heir_of(spec))
-        if not ours and not self._is_over(lease):
+        held = spec.holderIdentity == self._identity
+        if not (held or (heir and self._is_heir_of(spec)) or self._is_over(lease)):
             return False
-        changes = spec.leaseTransitions or 0
-        if spec.holderIdentity == self._identity:
-            lease.spec = self._spec(changes)
+        lease.spec = self._spec((spec.leaseTransitions or 0) + (not held))
+        if held:
             lease.spec.acquireTime = spec.acquireTime
-        else:
-            lease.spec = self._spec(changes + 1)
         # With the version that was read: of two that try at once, one gets a conflict.
         await self._client.replace(lease)
         return True

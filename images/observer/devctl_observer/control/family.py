@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
 
+from lightkube.models.core_v1 import ObjectReference
+
+from devctl.api.placing import NodeFacts
+from devctl_observer.control.controller import Controller
 from devctl_observer.control.figures import OBJECTS, QUEUE
 from devctl_observer.control.work_queue import WorkQueue
 from devctl_observer.judging.model import Item
 from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lightkube.models.core_v1 import ObjectReference
-
-    from devctl.api.placing import NodeFacts
-    from devctl_observer.control.controller import Controller
 
 WORKERS = 8
 """Requests in flight at most: 100 servers at once stay under a second, and the API server calm."""
@@ -29,6 +27,8 @@ class Family(Generic[T]):
 
     label: str = ""
     """The label by which its children name it; empty where it has none."""
+    names: ClassVar[Mapping[str, str]] = {}
+    """What its children are called, by kind: a pattern with one group, the object's own name."""
 
     def __init__(self, controller: Controller[T], workers: int = WORKERS) -> None:
         """Know nothing yet; of its objects, so many are worked on at once."""
@@ -63,13 +63,16 @@ class Family(Generic[T]):
             if new is None:
                 self.queue.forget_timer(key)
 
-    def child(self, key: Key, old: Any, new: Any) -> None:  # noqa: ARG002 - for kinds that care
-        """Look at the object that a child belongs to."""
+    def child(self, key: Key, old: Any, new: Any) -> None:
+        """Look at the object that a child belongs to; remember what it lost."""
+        if new is None:
+            self.controller.gone[key] = old.metadata.uid
         self.queue.add(key)
 
-    def of_warning(self, about: ObjectReference) -> Key | None:  # noqa: ARG002 - for kinds whose children have such
-        """The object whose child a warning would be about, by the child's name."""
-        return None
+    def of_warning(self, about: ObjectReference) -> Key | None:
+        """The object whose child a warning would be about, be it there yet or not."""
+        found = re.fullmatch(self.names.get(about.kind or "", "(?!)"), about.name or "")
+        return Key(about.namespace or "", found[1]) if found else None
 
     def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:
         """A node has changed in a way that decides something."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from lightkube.core.resource import NamespacedResource, api_info
 from lightkube.generic_resource import create_global_resource, create_namespaced_resource
 
-from devctl_observer.judging.model import Item
+from devctl.api.kinds import Kind as Named
+from devctl_observer.judging.model import Item, Meta
 from devctl_observer.watching.source import path_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from devctl.api.kinds import Kind as Named
-    from devctl_observer.judging.model import Meta
 
 T = TypeVar("T")
 Ours = TypeVar("Ours", bound=Item)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
 
+from devctl_observer.control.cluster_api import ClusterApi
 from devctl_observer.judging.clocks import utc_now
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
-    from devctl_observer.control.cluster_api import ClusterApi
-    from devctl_observer.watching.children import Children
+from devctl_observer.watching.children import Children
 
 
 @dataclass(frozen=True)

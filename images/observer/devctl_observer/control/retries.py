@@ -6,17 +6,13 @@ that ansible-operator makes by itself are further and further apart, up to a qua
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from devctl.api.applied import Reason
 from devctl_observer.judging.conditions import failure
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from devctl_observer.judging.model import Item
-    from devctl_observer.watching.store import Key
+from devctl_observer.judging.model import Item
+from devctl_observer.watching.store import Key
 
 FIRST, LONGEST = 5.0, 60.0
 """Seconds until the first attempt, and between attempts once they are as rare as they get."""

@@ -10,22 +10,19 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 from uuid import uuid4
 
 from devctl.api.applied import Reason
 from devctl_observer.control.controller import Controller
 from devctl_observer.control.figures import WAKES
+from devctl_observer.control.kind import Kind
+from devctl_observer.control.process import Process
 from devctl_observer.control.retries import Since, attempts, blocked
-from devctl_observer.judging.conditions import failure
+from devctl_observer.judging.conditions import failure, is_settled
 from devctl_observer.judging.model import Item
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from devctl_observer.control.kind import Kind
-    from devctl_observer.control.process import Process
-    from devctl_observer.watching.store import Key, Store
+from devctl_observer.watching.store import Key, Store
 
 log = logging.getLogger(__name__)
 
@@ -62,12 +59,10 @@ class RoleController(Controller[T]):
         self._children = process.children
         self._since = Since(process.clock.steady)
         self._born = uuid4().hex
-        self.gone: dict[Key, str] = {}
-        """The UID of what each object lost last."""
 
     def _forget(self, key: Key) -> None:
+        super()._forget(key)
         self._since.forget(key)
-        self.gone.pop(key, None)
 
     async def _wake_if(
         self, key: Key, item: T, lost: Sequence[str], cause_of: Callable[[Known], Cause]
@@ -77,9 +72,10 @@ class RoleController(Controller[T]):
         Args:
             key: What names the object.
             item: The object.
-            lost: What the role has made and is not there.
+            lost: What the role makes and is not there.
             cause_of: Why its kind would have the role run again.
         """
+        lost = lost if is_settled(item) else ()
         obstacle = "" if lost else blocked(item)
         waited = self._since.seconds(key, "lost" if lost else obstacle)
         unsure = bool(lost) and waited < GRACE

@@ -6,26 +6,23 @@ controller of its own, as servers and jobs have.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from lightkube.models.core_v1 import ObjectReference
+from lightkube.resources.core_v1 import Event
 
 from devctl.api.applied import READY, Reason
+from devctl.api.conditions import find
 from devctl_observer.control.family import Family
+from devctl_observer.control.kind import Kind
+from devctl_observer.control.process import Process
 from devctl_observer.control.role_controller import RoleController, usual_cause
-from devctl_observer.judging.conditions import TRUE, find, role_said
 from devctl_observer.judging.model import Item, Transition
 from devctl_observer.watching.children import Owner
 from devctl_observer.watching.store import Key, Store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from lightkube.models.core_v1 import ObjectReference
-    from lightkube.resources.core_v1 import Event
-
-    from devctl_observer.control.kind import Kind
-    from devctl_observer.control.process import Process
 
 T = TypeVar("T", bound=Item)
 
@@ -86,9 +83,9 @@ class StandardController(RoleController[T]):
         seen = self.observe(key, item)
         wanted = self._standard.status(seen, self._clock.now())
         written = await self._write(key, item, wanted, transitions(item.status, wanted))
-        # While the role is at work, nothing is lost.
-        lost = seen.lost if role_said(item).get("status") == TRUE else ()
-        return await self._wake_if(key, written, lost, lambda known: usual_cause(written, known))
+        return await self._wake_if(
+            key, written, seen.lost, lambda known: usual_cause(written, known)
+        )
 
     def observe(self, key: Key, item: T) -> Seen[T]:
         """Everything that a status is derived from."""
@@ -114,12 +111,6 @@ class StandardFamily(Family[T]):
         self.label, self._children = standard.label, process.children
         for resource in standard.resources:
             process.children.follow(resource)
-
-    def child(self, key: Key, old: Any, new: Any) -> None:
-        """Look at an object; remember what it lost, that the role has to make again."""
-        if new is None:
-            self.controller.gone[key] = old.metadata.uid
-        self.queue.add(key)
 
     def of_warning(self, about: ObjectReference) -> Key | None:
         """The object whose child a warning is about."""

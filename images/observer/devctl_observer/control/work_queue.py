@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from devctl_observer.watching.store import Key
+from devctl_observer.watching.store import Key
 
 log = logging.getLogger(__name__)
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
 
 from devctl.api.applied import APPLIED
+from devctl.api.conditions import find
 from devctl_observer.judging.clocks import to_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from datetime import datetime
-
-    from devctl_observer.judging.model import Item
+from devctl_observer.judging.model import Item
 
 MESSAGE_LIMIT = 4096
 
@@ -30,17 +28,11 @@ def condition(kind: str, status: str, reason: str, message: str) -> dict[str, An
     return {"type": str(kind), "status": status, "reason": reason, "message": message}
 
 
-def merge(
-    wanted: Iterable[Mapping[str, Any]],
-    observed: Iterable[Mapping[str, Any]],
-    generation: int,
-    now: datetime,
-) -> list[dict[str, Any]]:
+def merge(wanted: Iterable[Mapping[str, Any]], item: Item, now: datetime) -> list[dict[str, Any]]:
     """The wanted conditions by type, with the transition times of those whose status stays."""
-    before = {entry.get("type"): entry for entry in observed}
-    merged = []
+    generation, merged = item.metadata.generation, []
     for entry in sorted(wanted, key=lambda entry: str(entry["type"])):
-        old = before.get(entry["type"], {})
+        old = find(item.status, entry["type"])
         same = old.get("status") == entry["status"] and old.get("lastTransitionTime")
         since = old["lastTransitionTime"] if same else to_text(now)
         merged.append({**entry, "observedGeneration": generation, "lastTransitionTime": since})
@@ -50,16 +42,8 @@ def merge(
 def own_part(status: Mapping[str, Any], types: Iterable[str]) -> dict[str, Any]:
     """An observed status without the conditions that others write."""
     ours = {str(kind) for kind in types}
-    part = dict(status)
     kept = [entry for entry in status.get("conditions", []) if entry.get("type") in ours]
-    part["conditions"] = sorted(kept, key=lambda entry: str(entry["type"]))
-    return part
-
-
-def find(status: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-    """A status's condition of a type; empty where there is none."""
-    found = (entry for entry in status.get("conditions", []) if entry.get("type") == kind)
-    return next(found, {})
+    return {**status, "conditions": sorted(kept, key=lambda entry: str(entry["type"]))}
 
 
 def role_said(item: Item) -> Mapping[str, Any]:
@@ -69,6 +53,11 @@ def role_said(item: Item) -> Mapping[str, Any]:
     """
     said = find(item.status, APPLIED)
     return said if said.get("observedGeneration") == item.metadata.generation else {}
+
+
+def is_settled(item: Item) -> bool:
+    """Whether its role is done with the present spec: what it made and is not there is lost."""
+    return not item.going and role_said(item).get("status") == TRUE
 
 
 def failure(item: Item) -> Mapping[str, Any]:

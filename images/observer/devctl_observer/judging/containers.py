@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 import signal
-from typing import TYPE_CHECKING
+
+from lightkube.models.core_v1 import ContainerStateTerminated, ContainerStatus
 
 from devctl.api.devserver import Phase
 from devctl_observer.judging.model import Verdict
-
-if TYPE_CHECKING:
-    from lightkube.models.core_v1 import ContainerStateTerminated, ContainerStatus
 
 CRASHES = 3
 """After so many restarts a container that is not ready counts as crashing while it runs, too."""
@@ -28,6 +26,12 @@ _PULL = {
 _BACK_OFF = re.compile(r'^Back-off pulling image "[^"]*"(: (ErrImagePull: )?)?')
 _MISSING = re.compile(r"not found|does not exist|name unknown|manifest unknown", re.IGNORECASE)
 _DENIED = re.compile(r"unauthorized|denied|authentication|authorization|forbidden", re.IGNORECASE)
+_ADVICE = {
+    "OutOfMemory": "choose a flavor with more memory",
+    "StartFailed": "check the image's command and user",
+    "CrashLoop": "read its last words with `kubectl logs --previous`",
+}
+"""What to do about each way in which `describe_exit` says that a container ended."""
 
 
 def judge_container(status: ContainerStatus) -> Verdict | None:
@@ -74,7 +78,7 @@ def _crash(status: ContainerStatus) -> Verdict | None:
         return None
     reason, said = describe_exit(ended)
     restarts = f"restarted {status.restartCount} times" if status.restartCount else "not restarted"
-    message = f"container `{status.name}` {said} ({restarts}); {_advice(reason)}"
+    message = f"container `{status.name}` {said} ({restarts}); {_ADVICE[reason]}"
     # One exit may be chance, and Kubernetes starts the container again: not a failure yet.
     phase = Phase.FAILED if waits or status.restartCount >= CRASHES else Phase.STARTING
     return Verdict(phase, reason, message)
@@ -94,11 +98,3 @@ def describe_exit(ended: ContainerStateTerminated) -> tuple[str, str]:
             name = f"signal {number}"
         return "CrashLoop", f"was ended by {name} (exit code {ended.exitCode})"
     return "CrashLoop", f"ended with exit code {ended.exitCode}"
-
-
-def _advice(reason: str) -> str:
-    if reason == "OutOfMemory":
-        return "choose a flavor with more memory"
-    if reason == "StartFailed":
-        return "check the image's command and user"
-    return "read its last words with `kubectl logs --previous`"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime  # noqa: TC003 - msgspec reads the annotations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from datetime import datetime
+from typing import Any, NamedTuple
 
 import msgspec
 from lightkube.models.meta_v1 import ObjectMeta
 
-if TYPE_CHECKING:
-    from devctl.api.devserver import Phase
+from devctl.api.devserver import Phase
 
 
 class Base(msgspec.Struct, rename="camel", frozen=True):
@@ -54,6 +54,16 @@ def meta_of(metadata: ObjectMeta | None) -> Meta:
         namespace=found.namespace or "",
         resource_version=found.resourceVersion or "",
     )
+
+
+def labels_of(child: Any) -> Mapping[str, str]:
+    """A child's labels."""
+    return (child.metadata.labels if child.metadata else None) or {}
+
+
+def notes_of(child: Any) -> Mapping[str, str]:
+    """A child's annotations."""
+    return (child.metadata.annotations if child.metadata else None) or {}
 
 
 def is_owned(metadata: ObjectMeta | None, uid: str) -> bool:

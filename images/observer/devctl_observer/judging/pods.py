@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from datetime import datetime
+
+from lightkube.models.core_v1 import ContainerStatus, PersistentVolumeClaim, Pod, PodCondition
+from lightkube.resources.core_v1 import Event
 
 from devctl.api.devserver import Phase
 from devctl_observer.judging.containers import judge_container
 from devctl_observer.judging.model import Verdict
 from devctl_observer.judging.refusals import judge_mount
-from devctl_observer.judging.scheduling import SERVER_WORDS, judge_scheduling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from lightkube.models.core_v1 import (
-        ContainerStatus,
-        PersistentVolumeClaim,
-        Pod,
-        PodCondition,
-    )
-    from lightkube.resources.core_v1 import Event
-
-    from devctl_observer.judging.scheduling import Words
+from devctl_observer.judging.scheduling import SERVER_WORDS, Words, judge_scheduling
 
 
 @dataclass(frozen=True)
@@ -42,7 +32,7 @@ def judge_pod(pod: Pod, around: Surroundings) -> Verdict:
     """What a pod does and why it does not run."""
     if ends_at(pod):
         return Verdict(Phase.STOPPING, "Terminating", "its pod is being ended")
-    if node := lost_node(pod, around):
+    if (node := node_of(pod)) in around.lost_nodes:
         message = f"node `{node}` does not answer; it starts elsewhere when the node is removed"
         return Verdict(Phase.PENDING, "NodeLost", message)
     if (ready := pod_condition(pod, "Ready")) and ready.status == "True":
@@ -69,12 +59,12 @@ def _unscheduled(
         what = f"the PersistentVolumeClaim `{around.absent}` of spec.sharedVolumeClaimName"
         message = f"{what} does not exist: make it, or name one that does"
         return Verdict(Phase.PENDING, "VolumeNotFound", message)
-    if claims := judge_claims(claim_names(pod), around.claims, around.warnings):
+    if claims := judge_claims(pod, around):
         return claims
     if condition is None:
         return Verdict(Phase.PENDING, "Scheduling", "waits for the scheduler")
     verdict = judge_scheduling(condition, words)
-    waiting = waiting_claims(claim_names(pod), around.claims)
+    waiting = waiting_claims(pod, around)
     if verdict.reason == "VolumePending" and waiting:
         names = ", ".join(f"`{name}` (storage class `{kind}`)" for name, kind in waiting)
         return Verdict(verdict.phase, verdict.reason, f"claim {names} has no volume yet")
@@ -121,11 +111,6 @@ def is_refused(pod: Pod) -> bool:
     return scheduled is not None and scheduled.status == "False"
 
 
-def lost_node(pod: Pod, around: Surroundings) -> str:
-    """The pod's node, if that does not answer; else empty."""
-    return node if (node := node_of(pod)) in around.lost_nodes else ""
-
-
 def pod_condition(pod: Pod, kind: str) -> PodCondition | None:
     """A condition of a pod."""
     conditions = (pod.status.conditions if pod.status else None) or []
@@ -139,20 +124,16 @@ def claim_names(pod: Pod) -> list[str]:
     return [source.claimName for source in sources if source is not None]
 
 
-def judge_claims(
-    names: Iterable[str],
-    claims: Mapping[str, PersistentVolumeClaim],
-    warnings: Iterable[Event],
-) -> Verdict | None:
+def judge_claims(pod: Pod, around: Surroundings) -> Verdict | None:
     """The first claim that is lost, or waits for a volume and has said why.
 
     A claim that only waits is no verdict: most storage classes wait for the pod to have a node.
     A claim that is not known may be a shared one, which the scheduler tells about.
     """
-    about = [(event.involvedObject, event) for event in warnings]
+    about = [(event.involvedObject, event) for event in around.warnings]
     said = {thing.name: event for thing, event in about if thing.kind == "PersistentVolumeClaim"}
-    for name in names:
-        claim = claims.get(name)
+    for name in claim_names(pod):
+        claim = around.claims.get(name)
         if claim is None or claim.status is None:
             continue
         if claim.status.phase == "Lost":
@@ -167,12 +148,10 @@ def judge_claims(
     return None
 
 
-def waiting_claims(
-    names: Iterable[str], claims: Mapping[str, PersistentVolumeClaim]
-) -> list[tuple[str, str]]:
+def waiting_claims(pod: Pod, around: Surroundings) -> list[tuple[str, str]]:
     """Claims that have no volume yet, with their storage class."""
     return [
         (name, (claim.spec.storageClassName if claim.spec else None) or "")
-        for name in names
-        if (claim := claims.get(name)) and claim.status and claim.status.phase == "Pending"
+        for name in claim_names(pod)
+        if (claim := around.claims.get(name)) and claim.status and claim.status.phase == "Pending"
     ]

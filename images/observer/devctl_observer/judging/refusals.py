@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+
+from lightkube.resources.core_v1 import Event
 
 from devctl.api.applied import Reason
 from devctl.api.devserver import Phase
 from devctl_observer.judging.model import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from lightkube.resources.core_v1 import Event
 
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 _QUOTA = re.compile(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from lightkube.models.core_v1 import PodCondition
 
 from devctl.api.devserver import Phase
 from devctl_observer.judging.model import Verdict
-
-if TYPE_CHECKING:
-    from lightkube.models.core_v1 import PodCondition
 
 _INSUFFICIENT = re.compile(r"Insufficient ([A-Za-z0-9./_-]*[A-Za-z0-9])")
 _ABSENT = re.compile(r'persistentvolumeclaim "([^"]*)" not found')

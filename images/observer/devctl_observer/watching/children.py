@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
-from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
+from lightkube.models.core_v1 import ObjectReference
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.resources.core_v1 import Event, PersistentVolumeClaim, Pod
 
 from devctl.api.labels import MANAGED_BY, MANAGER
+from devctl.api.placing import NodeFacts
 from devctl_observer.judging.pods import node_of
 from devctl_observer.watching.store import Key, Store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from lightkube.models.core_v1 import ObjectReference
-    from lightkube.models.meta_v1 import ObjectMeta
-    from lightkube.resources.core_v1 import Event
-
-    from devctl.api.placing import NodeFacts
 
 OURS = {"labels": {MANAGED_BY: MANAGER}}
 """What roles have made."""
@@ -34,19 +29,6 @@ class Owner(NamedTuple):
     key: Key
 
 
-class About(NamedTuple):
-    """What a warning is about."""
-
-    kind: str
-    namespace: str
-    name: str
-
-
-def subject(about: ObjectReference) -> About:
-    """What a warning is found by."""
-    return About(about.kind or "", about.namespace or "", about.name or "")
-
-
 class Children:
     """The stores of the kinds that every family shares."""
 
@@ -58,7 +40,7 @@ class Children:
         """Children by their kind."""
         self.pods: Store[Pod] = self.follow(Pod)
         self.claims: Store[PersistentVolumeClaim] = self.follow(PersistentVolumeClaim)
-        self.warnings: Store[Event] = Store(lambda event: subject(event.involvedObject))
+        self.warnings: Store[Event] = Store(lambda event: event.involvedObject.uid)
         self.nodes: Store[NodeFacts] = Store()
         self.grew: Callable[[str], str] = lambda _: ""
         """Stands for the last time that a namespace's quotas left more room."""
@@ -90,13 +72,8 @@ class Children:
 
         A warning about an earlier object of the same name says nothing about this one.
         """
-        known = [(type(thing).__name__, thing.metadata) for thing in things if thing]
-        return tuple(
-            event
-            for kind, meta in known
-            for event in self.warnings.find(About(kind, meta.namespace or "", meta.name or ""))
-            if event.involvedObject.uid == meta.uid
-        )
+        there = [thing for thing in things if thing]
+        return tuple(event for thing in there for event in self.warnings.find(thing.metadata.uid))
 
     def owners_on(self, node: str) -> set[Owner]:
         """Whose pods a node has."""

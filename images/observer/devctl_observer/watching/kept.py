@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from lightkube.models.core_v1 import PodTemplateSpec
+from lightkube.models.core_v1 import Node, PodTemplateSpec
 from lightkube.resources.apps_v1 import StatefulSet
 from lightkube.resources.core_v1 import ConfigMap, Pod
 
 from devctl.api.placing import NodeFacts, Taint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lightkube.models.core_v1 import Node
+from devctl_observer.judging.model import labels_of, meta_of
 
 Child = TypeVar("Child")
 
@@ -59,14 +56,14 @@ SMALL: dict[Any, Callable[[Any], Any]] = {
 
 def node_facts(node: Node) -> NodeFacts:
     """What is remembered of a node."""
-    metadata, spec, status = node.metadata, node.spec, node.status
+    spec, status = node.spec, node.status
     conditions = {c.type: c.status for c in (status.conditions if status else None) or []}
     taints = (spec.taints if spec else None) or []
     return NodeFacts(
-        name=(metadata.name if metadata else None) or "",
+        name=meta_of(node.metadata).name,
         ready=conditions.get("Ready") == "True",
         cordoned=bool(spec and spec.unschedulable),
-        labels=tuple(sorted(((metadata.labels if metadata else None) or {}).items())),
+        labels=tuple(sorted(labels_of(node).items())),
         taints=tuple(Taint(t.key, t.value or "", t.effect) for t in taints),
         allocatable=tuple(sorted(((status.allocatable if status else None) or {}).items())),
     )

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from decimal import Decimal
+from typing import NamedTuple
 from uuid import uuid4
 
+from lightkube.resources.core_v1 import ResourceQuota
+
 from devctl.api.quantities import parse_quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from decimal import Decimal
-
-    from lightkube.resources.core_v1 import ResourceQuota
+from devctl_observer.judging.model import meta_of
 
 
 class Room(NamedTuple):
@@ -26,15 +25,11 @@ class Room(NamedTuple):
 
 def room(quota: ResourceQuota) -> Room:
     """What is kept of a quota."""
-    status, metadata = quota.status, quota.metadata
+    status, meta = quota.status, meta_of(quota.metadata)
     hard = (status.hard if status else None) or {}
     used = (status.used if status else None) or {}
     free = {n: parse_quantity(v) - parse_quantity(used.get(n, 0)) for n, v in hard.items()}
-    return Room(
-        namespace=(metadata.namespace if metadata else None) or "",
-        version=(metadata.resourceVersion if metadata else None) or "",
-        free=free,
-    )
+    return Room(meta.namespace, meta.resource_version, free)
 
 
 @dataclass

@@ -5,19 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import httpx2
 import msgspec
 
-from devctl_observer.watching.store import Key
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from devctl_observer.watching.source import Source
-    from devctl_observer.watching.store import Store
+from devctl_observer.watching.source import Source
+from devctl_observer.watching.store import Key, Store
 
 log = logging.getLogger(__name__)
 

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 import httpx2
 import msgspec
-from lightkube import ApiError
+from lightkube import ApiError, AsyncClient
 from lightkube.config import client_adapter
 from lightkube.core import decoders
 from lightkube.core.resource import NamespacedResource, api_info
 from lightkube.core.selector import build_selector
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-
-    from lightkube import AsyncClient
-
 _RENEW = 45
 """Seconds after which the API server ends a watch, which is then taken up where it ended."""
 SILENCE = 55.0
 """Seconds without a byte after which a connection counts as dead: a live one has ended by then."""
-
-
-class _Metadata(msgspec.Struct):
-    resourceVersion: str  # noqa: N815 - the API's name
-
-
-class _Bookmark(msgspec.Struct):
-    metadata: _Metadata
 
 
 class Source:
@@ -74,8 +62,8 @@ class Source:
                         raise ApiError(status=decoders.decode_status(event.object))
                     if event.type == "BOOKMARK":
                         # An empty object, that none of the kinds' classes would take.
-                        mark = msgspec.json.decode(event.object, type=_Bookmark)
-                        version = mark.metadata.resourceVersion
+                        mark = msgspec.json.decode(event.object)
+                        version = mark["metadata"]["resourceVersion"]
                         continue
                     obj = decoders.decode_object(event.object, kind)
                     version = obj.metadata.resourceVersion

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
+from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -52,8 +50,7 @@ class Store(Generic[T]):
         known = self._objects.get(key)
         if known and version and version < known[0]:
             return False
-        if known:
-            self.drop(key)
+        self.drop(key)
         self._objects[key] = (version, item)
         if (index := self._index(item)) is not None:
             self._by_index[index].add(key)

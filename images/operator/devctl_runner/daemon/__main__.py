@@ -10,17 +10,13 @@ import socket
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from devctl_runner import paths
 from devctl_runner.daemon import figures
 from devctl_runner.daemon.files import Files, sources, watched_roles
 from devctl_runner.daemon.loop import Loop
 from devctl_runner.runs.compatibility import IncompatibleError
-from devctl_runner.runs.warm import warm_up
-
-if TYPE_CHECKING:
-    from devctl_runner.runs.warm import Warm
+from devctl_runner.runs.warm import Warm, warm_up
 
 # How a daemon hands itself over to its next process.
 _LISTENERS = "DEVCTL_RUNNER_LISTENERS"

@@ -9,9 +9,10 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from prometheus_client import (
     CollectorRegistry,
@@ -23,9 +24,6 @@ from prometheus_client import (
 )
 
 from devctl_runner import paths
-
-if TYPE_CHECKING:
-    import socket
 
 _SCRAPE_SECONDS = 5
 _BUSY_SECONDS = 0.01
@@ -66,16 +64,8 @@ _KEPT = (RUNS, WARM_UPS)
 
 def save() -> str:
     """What the next process of the same daemon goes on from."""
-    return json.dumps(
-        [
-            [
-                (sample.labels, sample.value)
-                for metric in kept.collect()
-                for sample in metric.samples
-            ]
-            for kept in _KEPT
-        ]
-    )
+    metrics = [metric for kept in _KEPT for metric in kept.collect()]
+    return json.dumps([[(one.labels, one.value) for one in m.samples] for m in metrics])
 
 
 def restore(saved: str) -> None:

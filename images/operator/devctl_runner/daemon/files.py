@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 _LOOK_SECONDS = 1.0
+_PLUGINS = re.compile("ANSIBLE_(.*_PLUGINS|LIBRARY|MODULE_UTILS)")
+"""Settings that name folders of plugins."""
 
 
 class Files:
@@ -46,13 +46,9 @@ def watched_roles(watches: str) -> list[Path]:
 
 def sources(watches: str, roles: Iterable[Path], environment: Mapping[str, str]) -> list[Path]:
     """Every folder and file whose content a warm process may hold."""
-    settings = [v for k, v in environment.items() if k.startswith("ANSIBLE_") and _is_plugins(k)]
+    settings = [value for name, value in environment.items() if _PLUGINS.fullmatch(name)]
     plugins = [Path(path) for setting in settings for path in setting.split(":") if path]
     return [Path(watches), *roles, *plugins]
-
-
-def _is_plugins(setting: str) -> bool:
-    return setting.endswith("_PLUGINS") or setting in {"ANSIBLE_LIBRARY", "ANSIBLE_MODULE_UTILS"}
 
 
 def fingerprint(paths: Iterable[Path]) -> frozenset[tuple[str, int, int]]:

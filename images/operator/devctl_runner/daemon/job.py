@@ -5,20 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import socket
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from devctl_runner import paths
 from devctl_runner.runs.events import Poster, Progress
 from devctl_runner.runs.request import Inputs, Run, UnsupportedError, understand
 from devctl_runner.runs.serve import prepare
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Mapping
 
 INCOMPATIBLE = "incompatible"
 """Why every run goes to the stock runner where Ansible could not be warmed up."""

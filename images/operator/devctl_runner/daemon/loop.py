@@ -5,21 +5,17 @@ from __future__ import annotations
 import selectors
 import time
 from collections import deque
-from typing import TYPE_CHECKING
+from socket import socket
 
 from devctl_runner import paths
 from devctl_runner.daemon import figures
 from devctl_runner.daemon.figures import Scraper
+from devctl_runner.daemon.files import Files
 from devctl_runner.daemon.job import TIMED_OUT, Job, answer, explain, output, read, report
 from devctl_runner.daemon.pool import Pool
 from devctl_runner.daemon.processes import kill_tree
 from devctl_runner.runs.serve import UNABLE, serve
-
-if TYPE_CHECKING:
-    from socket import socket
-
-    from devctl_runner.daemon.files import Files
-    from devctl_runner.runs.warm import Warm
+from devctl_runner.runs.warm import Warm
 
 _TICK_SECONDS = 1.0
 

@@ -12,16 +12,12 @@ import os
 import selectors
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from devctl_runner.daemon.job import Job
+from devctl_runner.runs.events import Progress
 from devctl_runner.runs.serve import DONE, UNABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from devctl_runner.daemon.job import Job
-    from devctl_runner.runs.events import Progress
 
 IDLE_SECONDS = 5.0
 
@@ -86,12 +82,9 @@ class Pool:
 
     def close(self) -> None:
         """End every process that is free, and await it."""
-        for process in self._idle:
+        for process in list(self._idle):
             self._dismiss(process)
-            os.waitpid(process.pid, 0)
-            self._selector.unregister(process.watch)
-            os.close(process.watch)
-        self._idle.clear()
+            self._collect(process)
 
     def _dismiss(self, process: Forked) -> None:
         """It ends when its channel does."""

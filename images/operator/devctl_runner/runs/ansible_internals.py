@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container, Iterator
+from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from ansible import constants, context
@@ -27,10 +29,6 @@ from ansible.utils.display import Display
 from ansible.vars.manager import VariableManager
 
 from devctl_runner.runs.compatibility import CALLBACK, OF_THE_CALLBACK, check
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
-    from pathlib import Path
 
 
 class Ansible:

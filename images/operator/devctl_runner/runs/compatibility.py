@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from typing import Any
 
 NEEDED: Mapping[str, Sequence[str]] = {
     "ansible._internal._task": ["TaskContext"],

@@ -9,12 +9,10 @@ import mmap
 import os
 import socket
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 from uuid import uuid4
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 POST_SECONDS = 30.0  # the operator itself gives up after 10
 

@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
 
 # The operator writes this for every run; another inventory is the stock runner's affair.
 INVENTORY = (
     "localhost ansible_connection=local ansible_python_interpreter={{ansible_playbook_python}}"
 )
 _SETTINGS = {"runner_http_url", "runner_http_path"}
-_WITH_VALUE = {
-    "--rotate-artifacts": "keep",
-    "--role": "role",
-    "--roles-path": "roles_path",
-    "--hosts": "hosts",
-    "-i": "ident",
-    "-p": "playbook",
-}
 
 
 class UnsupportedError(Exception):
     """The warm runner does not do this; the argument is a metric's label, so one short word."""
+
+
+class _CommandLine(argparse.ArgumentParser):
+    """ansible-runner's command line, in the forms that ansible-operator gives it."""
+
+    def __init__(self) -> None:
+        super().__init__(add_help=False, allow_abbrev=False)
+        self.add_argument("command", choices=["run"])
+        self.add_argument("directory", type=Path)
+        self.add_argument("-i", dest="ident", required=True)
+        self.add_argument("--rotate-artifacts", dest="keep", type=int, default=0)
+        what = self.add_mutually_exclusive_group(required=True)
+        what.add_argument("--role", default="")
+        what.add_argument("-p", dest="playbook", default="")
+        self.add_argument("--roles-path", default="")
+        self.add_argument("--hosts", default="all")
+        self.add_argument("--role-skip-facts", dest="gather_facts", action="store_false")
+        self.add_argument("-v", dest="verbosity", action="count", default=0)
+
+    def error(self, message: str) -> NoReturn:  # noqa: ARG002 - the stock runner will say it
+        raise UnsupportedError("arguments")
 
 
 @dataclass(frozen=True)
@@ -98,30 +110,13 @@ def parse(argv: Sequence[str], cwd: str) -> Run:
     Raises:
         UnsupportedError: It has another form than those of ansible-operator.
     """
-    if len(argv) < 2 or argv[0] != "run" or argv[1].startswith("-"):  # noqa: PLR2004
+    values = vars(_CommandLine().parse_args(argv))
+    del values["command"]
+    run = Run(**values | {"directory": Path(cwd, values["directory"])})
+    whole = run.roles_path if run.role else run.playbook
+    if not whole or run.keep < 0 or "/" in run.ident or run.ident in {"", ".", ".."}:
         raise UnsupportedError("arguments")
-    values: dict[str, Any] = {}
-    words = iter(argv[2:])
-    for word in words:
-        if word in _WITH_VALUE:
-            values[_WITH_VALUE[word]] = next(words, "")
-        elif word == "--role-skip-facts":
-            values["gather_facts"] = False
-        elif word.startswith("-v") and not word.strip("-v"):
-            values["verbosity"] = word.count("v")
-        else:
-            raise UnsupportedError("arguments")
-    one_of_two = bool(values.get("role")) != bool(values.get("playbook"))
-    if not one_of_two or not values.get("ident") or not str(values.get("keep", "0")).isdigit():
-        raise UnsupportedError("arguments")
-    if values.get("role") and not values.get("roles_path"):
-        raise UnsupportedError("arguments")
-    if "/" in values["ident"] or values["ident"] in {".", ".."}:
-        raise UnsupportedError("arguments")
-    values["keep"] = int(values.get("keep", 0))
-    if "roles_path" in values:
-        values["roles_path"] = str(Path(cwd, values["roles_path"]))
-    return Run(directory=Path(cwd, argv[1]), **values)
+    return replace(run, roles_path=str(Path(cwd, run.roles_path))) if run.role else run
 
 
 @dataclass(frozen=True)

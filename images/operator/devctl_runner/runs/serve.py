@@ -9,24 +9,22 @@ import os
 import random
 import shutil
 import signal
+import socket
 import sys
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 from uuid import uuid4
 
 from devctl_runner import paths
-from devctl_runner.runs.events import Poster, Recorder
-from devctl_runner.runs.request import understand
+from devctl_runner.runs.events import Poster, Progress, Recorder
+from devctl_runner.runs.request import Inputs, Run, understand
+from devctl_runner.runs.warm import Warm
 
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Mapping
-
     from devctl_runner.runs.ansible_internals import Ansible
-    from devctl_runner.runs.events import Progress
-    from devctl_runner.runs.request import Inputs, Run
-    from devctl_runner.runs.warm import Warm
+
 
 # A process that has done so many makes room for a new one, whatever its memory has come to.
 _MOST_RUNS = 50

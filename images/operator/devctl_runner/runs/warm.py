@@ -16,6 +16,7 @@ import json
 import multiprocessing
 import os
 import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,9 +25,8 @@ from devctl_runner.runs.compatibility import check
 from devctl_runner.runs.request import INVENTORY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from devctl_runner.runs.ansible_internals import Ansible
+
 
 # What ansible-runner sets for each run.
 _SETTINGS = {

@@ -79,7 +79,8 @@ def test_own_words_hold_what_a_status_takes(reason: str, message: str) -> None:
     ],
 )
 def test_own_words(said: Any, expected: Any) -> None:
-    assert own_words(json.dumps(said)) == expected
+    found = own_words(json.dumps(said))
+    assert (found and (found.reason, found.message)) == expected
     assert own_words(f"a line before\n{json.dumps(said)}") is None
 
 

@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
 
 import msgspec
 from lightkube.generic_resource import create_namespaced_resource
-from lightkube.resources.core_v1 import PersistentVolumeClaim
+from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
 
-from devctl.api.ephemeral_acceleration_job import (
-    FINISHED_AT,
-    JOB,
-    JOB_UID,
-    PVC_TTL_SECONDS,
-    RELEASED_AT,
-    RELEASED_UID,
-    claim_name,
-    has_claim,
-)
+from devctl.api import ephemeral_acceleration_job as words
 from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl_observer.control.kind import Kind
 from devctl_observer.judging.clocks import from_text, to_text
+from devctl_observer.judging.conditions import condition
+from devctl_observer.judging.model import labels_of, meta_of, notes_of
 from devctl_observer.judging.pods import claim_names
 from devctl_observer.watching.kept import without_history
 from devctl_observer.watching.store import Key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from datetime import datetime
-
-    from lightkube.resources.core_v1 import Pod
-
-    from devctl_observer.judging.model import Meta
 
 _SECONDS = re.compile(r"\d{1,10}", re.ASCII)
 BOUND = "Bound"
@@ -52,37 +38,22 @@ def parse_claim(obj: Mapping[str, Any]) -> PersistentVolumeClaim:
 CLAIM = Kind(_Claim, parse_claim)
 
 
-class Owned(Protocol):
-    """What has a claim that outlives it."""
-
-    @property
-    def metadata(self) -> Meta:
-        """What names it."""
-
-    @property
-    def owner(self) -> str:
-        """Whose files are on it."""
-
-
-def is_claim_of(claim: PersistentVolumeClaim, job: Owned) -> bool:
+def is_claim_of(claim: PersistentVolumeClaim, job: Any) -> bool:
     """Whether a claim of a job's name is its own, and not of another person's earlier job."""
-    labels = (claim.metadata.labels if claim.metadata else None) or {}
-    return has_claim(job.metadata.uid, job.owner, labels, notes_of(claim))
+    return words.has_claim(job.metadata.uid, job.spec.owner, labels_of(claim), notes_of(claim))
 
 
 def job_of(claim: PersistentVolumeClaim) -> Key | None:
     """The job that a role has made a claim for; None where it is no such claim."""
-    metadata = claim.metadata
-    labels = (metadata.labels if metadata else None) or {}
-    job = labels.get(JOB, "")
-    if metadata is None or labels.get(MANAGED_BY) != MANAGER or metadata.name != claim_name(job):
-        return None
-    return Key(metadata.namespace or "", job) if job else None
+    meta, labels = meta_of(claim.metadata), labels_of(claim)
+    job = labels.get(words.JOB, "")
+    ours = job and labels.get(MANAGED_BY) == MANAGER and meta.name == words.claim_name(job)
+    return Key(meta.namespace, job) if ours else None
 
 
 def claim_key(job: Key) -> Key:
     """What a job's claim is stored under."""
-    return Key(job.namespace, claim_name(job.name))
+    return Key(job.namespace, words.claim_name(job.name))
 
 
 def stays(claim: PersistentVolumeClaim) -> bool:
@@ -90,29 +61,24 @@ def stays(claim: PersistentVolumeClaim) -> bool:
     return bool(claim.metadata and not claim.metadata.deletionTimestamp)
 
 
-def notes_of(claim: PersistentVolumeClaim) -> Mapping[str, str]:
-    """A claim's annotations."""
-    return (claim.metadata.annotations if claim.metadata else None) or {}
-
-
 def is_released(notes: Mapping[str, str]) -> bool:
     """Whether it is known since when the last job that had a claim is gone.
 
     One of the same name may have come and gone while nobody looked.
     """
-    return RELEASED_AT in notes and notes.get(RELEASED_UID) == notes.get(JOB_UID)
+    return words.RELEASED_AT in notes and notes.get(words.RELEASED_UID) == notes.get(words.JOB_UID)
 
 
 def release(notes: Mapping[str, str], now: datetime) -> dict[str, str]:
     """Our annotations of a claim whose job is gone."""
-    of = {RELEASED_UID: notes[JOB_UID]} if JOB_UID in notes else {}
-    return {RELEASED_AT: to_text(now), **of}
+    of = {words.RELEASED_UID: notes[words.JOB_UID]} if words.JOB_UID in notes else {}
+    return {words.RELEASED_AT: to_text(now), **of}
 
 
 def deadline(notes: Mapping[str, str]) -> datetime | None:
     """When a claim goes whose job is gone; None where that cannot be read, and so never."""
-    since = from_text(notes.get(FINISHED_AT) or notes.get(RELEASED_AT))
-    seconds = notes.get(PVC_TTL_SECONDS, "")
+    since = from_text(notes.get(words.FINISHED_AT) or notes.get(words.RELEASED_AT))
+    seconds = notes.get(words.PVC_TTL_SECONDS, "")
     if since is None or not _SECONDS.fullmatch(seconds):
         return None
     try:
@@ -124,7 +90,7 @@ def deadline(notes: Mapping[str, str]) -> datetime | None:
 def users_of(namespace_pods: Iterable[Pod], claim: str) -> list[str]:
     """Pods of a claim's namespace that mount it and have not ended."""
     return sorted(
-        (pod.metadata.name if pod.metadata else None) or ""
+        meta_of(pod.metadata).name
         for pod in namespace_pods
         if claim in claim_names(pod)
         and not (pod.status and pod.status.phase in {"Succeeded", "Failed"})
@@ -140,11 +106,5 @@ def bound_status(claim: PersistentVolumeClaim, now: datetime) -> dict[str, Any] 
     if said == wanted or (said is None and wanted == "False"):
         return None
     phase = (status.phase if status else None) or "Pending"
-    entry = {
-        "type": BOUND,
-        "status": wanted,
-        "reason": phase,
-        "message": f"the claim's phase is {phase}",
-        "lastTransitionTime": to_text(now),
-    }
-    return {"conditions": [entry]}
+    entry = condition(BOUND, wanted, phase, f"the claim's phase is {phase}")
+    return {"conditions": [entry | {"lastTransitionTime": to_text(now)}]}

@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import httpx2
 from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
 from prometheus_client import Counter
 
 from devctl.api.ephemeral_acceleration_job import RELEASED_AT
+from devctl_observer.control.cluster_api import ClusterApi
 from devctl_observer.control.controller import DOUBT, IN_USE, Controller
 from devctl_observer.control.figures import COMMON
+from devctl_observer.control.process import Process
 from devctl_observer.judging.clocks import Clocks
-from devctl_observer.judging.model import Meta, meta_of
-from devctl_observer.kinds.artifacts.claims import (
-    CLAIM,
-    bound_status,
-    deadline,
-    is_claim_of,
-    is_released,
-    job_of,
-    notes_of,
-    release,
-    stays,
-    users_of,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from devctl_observer.control.cluster_api import ClusterApi
-    from devctl_observer.control.process import Process
-    from devctl_observer.watching.store import Key
+from devctl_observer.judging.model import Meta, meta_of, notes_of
+from devctl_observer.kinds.artifacts import claims
+from devctl_observer.kinds.artifacts.claims import CLAIM
+from devctl_observer.watching.store import Key
 
 log = logging.getLogger(__name__)
 
@@ -51,12 +38,12 @@ class ClaimController(Controller[PersistentVolumeClaim]):
         self._owners = owners
 
     async def _look(self, key: Key, item: PersistentVolumeClaim) -> float | None:
-        owner = job_of(item)
-        if owner is None or not stays(item):
+        owner = claims.job_of(item)
+        if owner is None or not claims.stays(item):
             return None
         claim = await self._tell_bound(key, item)
         job = self._owners.store.get(owner)
-        if job is None or not is_claim_of(claim, job):
+        if job is None or not claims.is_claim_of(claim, job):
             return await self._released(key, claim, owner)
         # A job has it again, which keeps its time.
         if RELEASED_AT in notes_of(claim):
@@ -67,14 +54,14 @@ class ClaimController(Controller[PersistentVolumeClaim]):
         """Delete a claim whose job is gone when its time has come."""
         where = Meta(name=owner.name, namespace=owner.namespace)
         fresh = await self._api.read(self._owners.kind, where)
-        if fresh.item is not None and is_claim_of(claim, fresh.item):
+        if fresh.item is not None and claims.is_claim_of(claim, fresh.item):
             return DOUBT
         clocks = Clocks(self._clock.now(), fresh.clock)
-        if not is_released(notes_of(claim)):
+        if not claims.is_released(notes_of(claim)):
             if not clocks.agree:
                 return DOUBT
-            claim = await self._note(key, claim, release(notes_of(claim), clocks.latest))
-        at = deadline(notes_of(claim))
+            claim = await self._note(key, claim, claims.release(notes_of(claim), clocks.latest))
+        at = claims.deadline(notes_of(claim))
         if at is None:
             # What cannot be read never deletes anything.
             return None
@@ -94,7 +81,7 @@ class ClaimController(Controller[PersistentVolumeClaim]):
 
     async def _tell_bound(self, key: Key, claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
         """Show in a claim's conditions that it has its volume."""
-        status = bound_status(claim, self._clock.now())
+        status = claims.bound_status(claim, self._clock.now())
         if status is None:
             return claim
         try:
@@ -116,7 +103,7 @@ async def remove(api: ClusterApi, claim: PersistentVolumeClaim) -> tuple[bool, l
         Whether it was deleted, and who uses it.
     """
     meta = meta_of(claim.metadata)
-    users = users_of(await api.list_now(Pod, meta.namespace), meta.name)
+    users = claims.users_of(await api.list_now(Pod, meta.namespace), meta.name)
     if users or not await api.delete(CLAIM, meta):
         return False, users
     _REMOVED.inc()

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from devctl.api.devserver import FlavorCondition
 from devctl_observer.control.controller import Controller
+from devctl_observer.control.process import Process
 from devctl_observer.kinds.flavors.model import FLAVOR, Flavor
+from devctl_observer.kinds.flavors.placed_pods import NodeUse
 from devctl_observer.kinds.flavors.status import flavor_status
-from devctl_observer.watching.store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from devctl_observer.control.process import Process
-    from devctl_observer.kinds.flavors.placed_pods import NodeUse
-    from devctl_observer.watching.store import Key
+from devctl_observer.watching.store import Key, Store
 
 
 class FlavorController(Controller[Flavor]):

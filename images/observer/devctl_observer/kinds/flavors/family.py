@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from prometheus_client import Gauge
 
+from devctl.api.placing import NodeFacts
 from devctl_observer.control.family import Family
 from devctl_observer.control.figures import COMMON
+from devctl_observer.control.process import Process
 from devctl_observer.kinds.flavors.controller import FlavorController
 from devctl_observer.kinds.flavors.model import Flavor
-from devctl_observer.kinds.flavors.placed_pods import PLACED, NodeUse, PlacedPod, asked
+from devctl_observer.kinds.flavors.placed_pods import PLACED, Asked, NodeUse, PlacedPod, asked
 from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key, Store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from devctl.api.placing import NodeFacts
-    from devctl_observer.control.process import Process
-    from devctl_observer.kinds.flavors.placed_pods import Asked
 
 _COUNTED = 5.0
 """Seconds between two counts of what is free while pods come and go: each may write all flavors."""

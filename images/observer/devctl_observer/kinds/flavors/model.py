@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
 from devctl.api import kinds
 from devctl.api.flavors import choose, pod_part
-from devctl.api.placing import Toleration  # noqa: TC001 - msgspec reads the annotations
+from devctl.api.placing import Toleration
 from devctl_observer.control.kind import kind_of
 from devctl_observer.judging.model import Base, Item
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Resources(Base, frozen=True):

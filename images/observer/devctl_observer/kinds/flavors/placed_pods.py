@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from lightkube.core.resource import ApiInfo, NamespacedResourceG, ResourceDef
@@ -14,14 +15,12 @@ from lightkube.operators import not_equal, not_in
 from devctl.api.placing import PODS, effective_requests
 from devctl_observer.kinds.flavors.model import Resources
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 PLACED: Mapping[str, Any] = {
     "fields": {"spec.nodeName": not_equal(""), "status.phase": not_in(["Succeeded", "Failed"])}
 }
 """Those that take something of a node; what has ended leaves the watch as if it were deleted."""
 
+_NONE = Decimal(0)
 Amounts = tuple[tuple[str, Decimal], ...]
 
 
@@ -77,26 +76,20 @@ def requests(spec: PodSpec) -> dict[str, Decimal]:
 
     Its containers run at once; those that only prepare run before, and count where they need more.
     """
-    total: dict[str, Decimal] = {PODS: Decimal(1)}
+    total = {PODS: Decimal(1)}
     for container in spec.containers:
-        _add(total, _of(container.resources))
+        total = _sum(total, _of(container.resources))
     # Those that go on beside the others count with them, from when they are started.
     beside: dict[str, Decimal] = {}
     peak: dict[str, Decimal] = {}
     for container in spec.init_containers:
-        stays = container.restart_policy == "Always"
-        if stays:
-            _add(beside, _of(container.resources))
-        needs = dict(beside)
-        if not stays:
-            _add(needs, _of(container.resources))
-        peak = {n: max(peak.get(n, Decimal(0)), needs.get(n, Decimal(0))) for n in peak | needs}
-    _add(total, beside)
-    total = {n: max(total.get(n, Decimal(0)), peak.get(n, Decimal(0))) for n in total | peak}
+        needs = _sum(beside, _of(container.resources))
+        if container.restart_policy == "Always":
+            beside = needs
+        peak = _most(peak, needs)
     # What is asked for the pod as a whole stands instead of what its containers ask.
-    total |= _of(spec.resources)
-    _add(total, effective_requests(spec.overhead, {}))
-    return total
+    total = _most(_sum(total, beside), peak) | _of(spec.resources)
+    return _sum(total, effective_requests(spec.overhead, {}))
 
 
 @lru_cache(maxsize=4096)
@@ -109,9 +102,12 @@ def _of(resources: Resources) -> dict[str, Decimal]:
     return effective_requests(resources.requests, resources.limits)
 
 
-def _add(total: dict[str, Decimal], more: Mapping[str, Decimal]) -> None:
-    for name, amount in more.items():
-        total[name] = total.get(name, Decimal(0)) + amount
+def _sum(one: dict[str, Decimal], other: dict[str, Decimal]) -> dict[str, Decimal]:
+    return {name: one.get(name, _NONE) + other.get(name, _NONE) for name in one | other}
+
+
+def _most(one: dict[str, Decimal], other: dict[str, Decimal]) -> dict[str, Decimal]:
+    return {name: max(one.get(name, _NONE), other.get(name, _NONE)) for name in one | other}
 
 
 class NodeUse:
@@ -135,7 +131,7 @@ class NodeUse:
     def _add(self, asked: Asked, sign: int) -> None:
         sums = self._sums.setdefault(asked.node, {})
         for name, amount in asked.amounts:
-            sums[name] = sums.get(name, Decimal(0)) + sign * amount
+            sums[name] = sums.get(name, _NONE) + sign * amount
         if not sums[PODS]:
             # A node that has gone would be remembered for ever.
             del self._sums[asked.node]

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 from devctl.api.devserver import FlavorCondition
-from devctl.api.flavors import listed
-from devctl.api.placing import (
-    Needs,
-    NodeFacts,
-    effective_requests,
-    obstacle,
-    room,
-)
-from devctl_observer.judging.conditions import FALSE, TRUE, condition, merge, word
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from devctl.api.placing import NodeFacts
-    from devctl_observer.kinds.flavors.model import Flavor
-    from devctl_observer.kinds.flavors.placed_pods import NodeUse
+from devctl.api.messages import listed
+from devctl.api.placing import Needs, NodeFacts, effective_requests, obstacle, room
+from devctl_observer.judging.conditions import FALSE, TRUE, condition, merge
+from devctl_observer.kinds.flavors.model import Flavor
+from devctl_observer.kinds.flavors.placed_pods import NodeUse
 
 
 def flavor_status(
@@ -33,18 +23,13 @@ def flavor_status(
     now: datetime,
 ) -> dict[str, Any]:
     """What status should say about a flavor."""
-    found = fit(flavor, nodes)
-    wanted = [
-        _default_conflict(flavor, flavors),
-        condition(
-            FlavorCondition.SCHEDULABLE, word(found.schedulable), found.reason, found.message
-        ),
-    ]
-    observed = flavor.status.get("conditions", [])
+    fits = fit(flavor, nodes)
+    total, free = counts(flavor, nodes, use)
     return {
-        "schedulable": found.schedulable,
-        **counts(flavor, nodes, use)._asdict(),
-        "conditions": merge(wanted, observed, flavor.metadata.generation, now),
+        "schedulable": fits["status"] == TRUE,
+        "total": total,
+        "free": free,
+        "conditions": merge([_default_conflict(flavor, flavors), fits], flavor, now),
     }
 
 
@@ -60,44 +45,25 @@ def _default_conflict(flavor: Flavor, flavors: Mapping[str, Flavor]) -> dict[str
     return condition(kind, FALSE, reason, "")
 
 
-class Fit(NamedTuple):
-    """Whether a flavor fits anywhere; if not, which limit binds."""
-
-    schedulable: bool
-    reason: str
-    message: str
-
-
-class Counts(NamedTuple):
-    """How many pods of a flavor the cluster holds: were it empty, and beside what is there."""
-
-    total: int
-    free: int
-
-
-def fit(flavor: Flavor, nodes: Sequence[NodeFacts]) -> Fit:
-    """Whether some node fits, or what most nodes lack."""
+def fit(flavor: Flavor, nodes: Sequence[NodeFacts]) -> dict[str, Any]:
+    """The condition Schedulable: whether some node fits, or what most nodes lack."""
+    kind = FlavorCondition.SCHEDULABLE
     if not nodes:
-        return Fit(schedulable=False, reason="NoNodes", message="the cluster has no nodes")
+        return condition(kind, FALSE, "NoNodes", "the cluster has no nodes")
     needs = _needs(flavor)
     obstacles = [obstacle(needs, node) for node in nodes]
     if count := obstacles.count(""):
         message = f"{count} of {len(nodes)} nodes can hold a pod of this flavor"
-        return Fit(schedulable=True, reason="Fits", message=message)
-    told = Counter(obstacles).most_common()
-    listed = "; ".join(f"{count} x {what}" for what, count in told[:5])
-    return Fit(
-        schedulable=False, reason="NoNodeFits", message=f"none of {len(nodes)} nodes fits: {listed}"
-    )
+        return condition(kind, TRUE, "Fits", message)
+    told = "; ".join(f"{count} x {what}" for what, count in Counter(obstacles).most_common(5))
+    return condition(kind, FALSE, "NoNodeFits", f"none of {len(nodes)} nodes fits: {told}")
 
 
-def counts(flavor: Flavor, nodes: Sequence[NodeFacts], use: NodeUse) -> Counts:
-    """How many pods of a flavor there is room for."""
+def counts(flavor: Flavor, nodes: Sequence[NodeFacts], use: NodeUse) -> tuple[int, int]:
+    """How many pods of a flavor the cluster holds: were it empty, and beside what is there."""
     needs = _needs(flavor)
-    return Counts(
-        total=sum(room(needs, node) for node in nodes),
-        free=sum(room(needs, node, use.of(node.name)) for node in nodes),
-    )
+    total = sum(room(needs, node) for node in nodes)
+    return total, sum(room(needs, node, use.of(node.name)) for node in nodes)
 
 
 def _needs(flavor: Flavor) -> Needs:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from lightkube.resources.core_v1 import Node, Pod
 
 from devctl_observer.control.controller import DOUBT, IN_USE
+from devctl_observer.control.process import Process
 from devctl_observer.control.role_controller import RoleController, soonest
 from devctl_observer.judging.clocks import Clocks
 from devctl_observer.kinds.artifacts.controller import remove
 from devctl_observer.kinds.jobs.deadlines import next_look
 from devctl_observer.kinds.jobs.model import JOB, Job
+from devctl_observer.kinds.jobs.observed import JobCaches, Observed
 from devctl_observer.kinds.jobs.status import OWN, job_status, judge, volume_is_due, wants_proof
 from devctl_observer.kinds.jobs.transitions import transitions
 from devctl_observer.kinds.jobs.wake import cause, missing
 from devctl_observer.watching.kept import node_facts, small_pod
-
-if TYPE_CHECKING:
-    from devctl_observer.control.process import Process
-    from devctl_observer.kinds.jobs.observed import JobCaches, Observed
-    from devctl_observer.watching.store import Key
+from devctl_observer.watching.store import Key
 
 
 class JobController(RoleController[Job]):

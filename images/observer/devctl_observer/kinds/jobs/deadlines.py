@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from devctl.api.conditions import find
 from devctl.api.ephemeral_acceleration_job import Condition, claim_name
-from devctl_observer.judging.clocks import AGREE, from_text, to_text
-from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition, find
+from devctl.api.messages import listed
+from devctl_observer.judging.clocks import AGREE, Clocks, from_text, to_text
+from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition
 from devctl_observer.judging.pods import ends_at
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from devctl_observer.judging.clocks import Clocks
-    from devctl_observer.kinds.jobs.model import Job
-    from devctl_observer.kinds.jobs.observed import Observed
+from devctl_observer.kinds.jobs.model import Job
+from devctl_observer.kinds.jobs.observed import Observed
 
 _MARGIN = timedelta(seconds=1)
 """Timers may fire a moment early; a second later it is certainly time."""
@@ -88,8 +86,6 @@ def next_look(seen: Observed, now: datetime) -> timedelta | None:
 
 _NOT_TRUSTED = "it is not known for certain when the job ended, so nothing is deleted: an \
 administrator should check the clocks"
-_NAMED = 5
-"""How many pods a message lists."""
 
 
 def pod_condition(job: Job, at: Times | None, clocks: Clocks) -> dict[str, Any]:
@@ -123,9 +119,8 @@ def artifacts_condition(
     if at is None or not at.trusted(clocks):
         return condition(kind, UNKNOWN, "ClockNotTrusted", _NOT_TRUSTED)
     if users and at.due(at.artifacts, clocks):
-        names = ", ".join(f"`{name}`" for name in users[:_NAMED])
-        more = f" and {len(users) - _NAMED} more" if len(users) > _NAMED else ""
-        message = f"its time is over, but pod {names}{more} uses it: it goes when they have ended"
+        names = listed([f"`{name}`" for name in users], 5)
+        message = f"its time is over, but pod {names} uses it: it goes when they have ended"
         return condition(kind, FALSE, "InUse", message)
     move = "spec.pvcTTLSecondsAfterFinished moves that"
     message = f"the volume stays until {to_text(at.artifacts)}; {move}"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
+
+from lightkube.models.core_v1 import ContainerStateTerminated, Pod
 
 from devctl.api.ephemeral_acceleration_job import Phase
+from devctl_observer.judging.clocks import Clocks
 from devctl_observer.judging.pods import (
     container_statuses,
     ends_at,
@@ -16,14 +18,7 @@ from devctl_observer.judging.pods import (
 )
 from devctl_observer.kinds.jobs.last_words import LONGEST, own_words, shown
 from devctl_observer.kinds.jobs.model import Outcome
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from lightkube.models.core_v1 import ContainerStateTerminated, Pod
-
-    from devctl_observer.judging.clocks import Clocks
-    from devctl_observer.kinds.jobs.observed import Observed
+from devctl_observer.kinds.jobs.observed import Observed
 
 COMPLETED = "Job completed successfully"
 DELETED = "its pod was deleted while its program ran; to run it again, make a job of another name"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 from lightkube.resources.core_v1 import Pod
 from prometheus_client import Gauge
@@ -12,6 +13,7 @@ from devctl.api.ephemeral_acceleration_job import JOB as LABEL
 from devctl.api.ephemeral_acceleration_job import Phase, claim_name, pod_name
 from devctl_observer.control.family import Family
 from devctl_observer.control.figures import COMMON, QUEUE
+from devctl_observer.control.process import Process
 from devctl_observer.control.work_queue import WorkQueue
 from devctl_observer.judging.model import meta_of
 from devctl_observer.kinds.artifacts.claims import claim_key, job_of
@@ -21,17 +23,7 @@ from devctl_observer.kinds.jobs.model import Job
 from devctl_observer.kinds.jobs.observed import JobCaches
 from devctl_observer.watching.store import Key
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lightkube.models.core_v1 import ObjectReference
-    from lightkube.resources.core_v1 import PersistentVolumeClaim
-
-    from devctl_observer.control.process import Process
-
 _CLAIM_WORKERS = 4
-_CHILDREN = {"Pod": pod_name(""), "PersistentVolumeClaim": claim_name("")}
-"""What the names of a job's children begin with; the rest is its own."""
 _JOBS = Gauge("jobs", "Jobs, by phase.", ["phase"], **COMMON)
 
 
@@ -40,6 +32,7 @@ class Jobs(Family[Job]):
 
     controller: JobController
     label = LABEL
+    names: ClassVar = {"Pod": pod_name("(.+)"), "PersistentVolumeClaim": claim_name("(.+)")}
 
     def __init__(self, process: Process) -> None:
         """Know nothing yet."""
@@ -73,17 +66,15 @@ class Jobs(Family[Job]):
         """Look at a job, and at its claim if it is that; remember what it lost."""
         found = new or old
         if isinstance(found, Pod):
-            if found.metadata and found.metadata.name == pod_name(key.name):
-                self._pod(key, old, new)
+            if meta_of(found.metadata).name != pod_name(key.name):
+                return
+            if new is None and (job := self.store.get(key)) and not job.finished:
+                self.caches.last[key] = old
         elif job_of(found) == key:
-            self._volume(key, found, there=new is not None)
-
-    def of_warning(self, about: ObjectReference) -> Key | None:
-        """The job whose child a warning would be about, by the child's name."""
-        stem, name = _CHILDREN.get(about.kind or "", ""), about.name or ""
-        if not stem or not name.startswith(stem):
-            return None
-        return Key(about.namespace or "", name.removeprefix(stem))
+            self._claim(key, there=new is not None)
+        else:
+            return
+        super().child(key, old, new)
 
     def look_again(self) -> None:
         """Look at every job, and at every claim of one."""
@@ -94,19 +85,6 @@ class Jobs(Family[Job]):
     def _count(self, phase: Phase) -> int:
         """How many jobs are in a phase."""
         return sum(job.status.get("phase", Phase.PENDING) == phase for job in self.store)
-
-    def _pod(self, key: Key, old: Pod | None, new: Pod | None) -> None:
-        if new is None and old is not None:
-            self.controller.gone[key] = meta_of(old.metadata).uid
-            if (job := self.store.get(key)) and not job.finished:
-                self.caches.last[key] = old
-        self.queue.add(key)
-
-    def _volume(self, key: Key, claim: PersistentVolumeClaim, *, there: bool) -> None:
-        if not there:
-            self.controller.gone[key] = meta_of(claim.metadata).uid
-        self.queue.add(key)
-        self._claim(key, there=there)
 
     def _claim(self, job: Key, *, there: bool) -> None:
         if there:

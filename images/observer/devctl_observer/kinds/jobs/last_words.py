@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import NamedTuple
 
 import msgspec
 
@@ -15,14 +14,9 @@ _REASON = re.compile(r"[A-Z][A-Za-z]{0,62}", re.ASCII)
 _ENDS_A_LINE = {"Zl", "Zp"}
 
 
-class Words(NamedTuple):
+class Words(msgspec.Struct, forbid_unknown_fields=True):
     """A failure in the program's own words."""
 
-    reason: str
-    message: str
-
-
-class _Said(msgspec.Struct, forbid_unknown_fields=True):
     reason: str
     message: str
 
@@ -30,7 +24,7 @@ class _Said(msgspec.Struct, forbid_unknown_fields=True):
 def own_words(text: str | None) -> Words | None:
     """What a termination message says, if it is one JSON object with `reason` and `message`."""
     try:
-        said = msgspec.json.decode((text or "").encode(), type=_Said)
+        said = msgspec.json.decode((text or "").encode(), type=Words)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return None
     if not _REASON.fullmatch(said.reason):

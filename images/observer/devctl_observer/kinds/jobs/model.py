@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 import msgspec
 
@@ -11,9 +11,6 @@ from devctl.api import kinds
 from devctl.api.ephemeral_acceleration_job import Phase
 from devctl_observer.control.kind import kind_of
 from devctl_observer.judging.model import Base, Item
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 _ENDS = {str(Phase.SUCCEEDED), str(Phase.FAILED)}
 
@@ -41,11 +38,6 @@ class Job(Item, frozen=True):
     """An EphemeralAccelerationJob."""
 
     spec: JobSpec = JobSpec()
-
-    @property
-    def owner(self) -> str:
-        """Whose files are on its volume."""
-        return self.spec.owner
 
     @property
     def finished(self) -> bool:

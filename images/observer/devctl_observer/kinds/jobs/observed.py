@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+
+from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
 
 from devctl.api.ephemeral_acceleration_job import claim_name, pod_name
+from devctl.api.placing import NodeFacts
 from devctl_observer.judging.clocks import from_text
 from devctl_observer.judging.model import is_owned
 from devctl_observer.judging.pods import Surroundings
 from devctl_observer.kinds.artifacts.claims import claim_key, is_claim_of, job_of, stays
+from devctl_observer.kinds.jobs.model import Job
+from devctl_observer.watching.children import Children
 from devctl_observer.watching.store import Key, Store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
-
-    from devctl.api.placing import NodeFacts
-    from devctl_observer.kinds.jobs.model import Job
-    from devctl_observer.watching.children import Children
 
 
 def is_own(pod: Pod, job: Job) -> bool:

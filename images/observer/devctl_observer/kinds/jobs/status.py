@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 from devctl.api.ephemeral_acceleration_job import Condition, Phase
-from devctl_observer.judging.clocks import from_text, to_text
+from devctl_observer.judging.clocks import Clocks, from_text, to_text
 from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition, merge
 from devctl_observer.judging.pods import node_of
-from devctl_observer.kinds.jobs.deadlines import (
-    artifacts_condition,
-    finished_at,
-    pod_condition,
-    pod_expired,
-    times,
-)
+from devctl_observer.kinds.jobs import deadlines
 from devctl_observer.kinds.jobs.endings import judge_absence, judge_end, judge_lost
 from devctl_observer.kinds.jobs.model import Outcome
+from devctl_observer.kinds.jobs.observed import Observed
 from devctl_observer.kinds.jobs.waiting import judge_waiting
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from devctl_observer.judging.clocks import Clocks
-    from devctl_observer.kinds.jobs.observed import Observed
-
-OWN = (Condition.SUCCEEDED, Condition.POD_EXPIRED, Condition.ARTIFACTS_EXPIRED)
+OWN = [kind for kind in Condition if kind is not Condition.APPLIED]
 _KEPT = (
     *("phase", "reason", "message", "startedAt", "finishedAt", "podName", "nodeName"),
     *("artifactPath", "exitCode"),
@@ -51,10 +41,10 @@ def wants_proof(seen: Observed, clocks: Clocks) -> bool:
         return False
     if not job.finished:
         return judge(seen, clocks).ended
-    at = times(job, finished_at(job))
+    at = deadlines.times(job, deadlines.finished_at(job))
     if at is None:
         return False
-    pod = not pod_expired(job) and at.due(at.pod, clocks)
+    pod = not deadlines.pod_expired(job) and at.due(at.pod, clocks)
     return pod or (seen.claim is not None and at.due(at.artifacts, clocks))
 
 
@@ -62,7 +52,7 @@ def volume_is_due(seen: Observed, clocks: Clocks) -> bool:
     """Whether a job's claim is to be deleted, as far as its status and both clocks say."""
     if seen.claim is None or clocks.theirs is None or seen.job.going:
         return False
-    at = times(seen.job, finished_at(seen.job))
+    at = deadlines.times(seen.job, deadlines.finished_at(seen.job))
     return at is not None and at.due(at.artifacts, clocks)
 
 
@@ -78,7 +68,7 @@ def job_status(seen: Observed, clocks: Clocks, users: Sequence[str] = ()) -> dic
     if job.finished:
         # For ever: nothing that happens now changes how it ended.
         kept = {name: job.status[name] for name in _KEPT if name in job.status}
-        return _whole(seen, kept, finished_at(job), clocks, users)
+        return _whole(seen, kept, deadlines.finished_at(job), clocks, users)
     outcome = judge(seen, clocks)
     if outcome.ended and not (clocks.agree and (seen.listed or not outcome.absence)):
         outcome = _not_yet(outcome, started=job.started)
@@ -122,23 +112,18 @@ def _whole(
     phase = Phase(str(told["phase"]))
     reason, message = str(told.get("reason") or phase), str(told.get("message", ""))
     wanted = [condition(Condition.SUCCEEDED, _WORDS.get(phase, UNKNOWN), reason, message)]
-    at = times(job, finished)
+    at = deadlines.times(job, finished)
     if phase in _WORDS:
         wanted += [
-            artifacts_condition(seen, at, clocks, users),
-            pod_condition(job, at, clocks),
+            deadlines.artifacts_condition(seen, at, clocks, users),
+            deadlines.pod_condition(job, at, clocks),
         ]
     status = {
         **told,
         "observedGeneration": job.metadata.generation,
         "podExpiresAt": _text(at.pod) if at else None,
         "artifactsExpireAt": _text(at.artifacts) if at else None,
-        "conditions": merge(
-            sorted(wanted, key=lambda entry: str(entry["type"])),
-            job.status.get("conditions", []),
-            job.metadata.generation,
-            clocks.ours,
-        ),
+        "conditions": merge(wanted, job, clocks.ours),
     }
     return {name: value for name, value in status.items() if value is not None}
 

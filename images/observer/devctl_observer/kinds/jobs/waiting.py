@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
+
+from lightkube.models.core_v1 import Pod
 
 from devctl.api.ephemeral_acceleration_job import Phase
 from devctl_observer.judging.conditions import failure
@@ -11,13 +13,7 @@ from devctl_observer.judging.scheduling import JOB_WORDS
 from devctl_observer.kinds.jobs.endings import started_at
 from devctl_observer.kinds.jobs.last_words import shown
 from devctl_observer.kinds.jobs.model import Outcome
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from lightkube.models.core_v1 import Pod
-
-    from devctl_observer.kinds.jobs.observed import Observed
+from devctl_observer.kinds.jobs.observed import Observed
 
 _STAYS = "its volume stays for its time"
 _CREATING = {"SandboxFailed", "NotReady", "CrashLoop", "OutOfMemory"}

@@ -5,17 +5,11 @@ It has ended, its pod's time is over, a part is lost, or what stood in its way i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from devctl.api.ephemeral_acceleration_job import claim_name
-from devctl_observer.control.role_controller import usual_cause
-from devctl_observer.judging.conditions import TRUE, role_said
+from devctl_observer.control.role_controller import Cause, Known, usual_cause
 from devctl_observer.kinds.jobs.deadlines import pod_expired
-
-if TYPE_CHECKING:
-    from devctl_observer.control.role_controller import Cause, Known
-    from devctl_observer.kinds.jobs.model import Job
-    from devctl_observer.kinds.jobs.observed import Observed
+from devctl_observer.kinds.jobs.model import Job
+from devctl_observer.kinds.jobs.observed import Observed
 
 
 def cause(job: Job, known: Known) -> Cause:
@@ -27,12 +21,12 @@ def cause(job: Job, known: Known) -> Cause:
 
 
 def missing(seen: Observed) -> list[str]:
-    """What the role has made for the present spec and is not there; empty while it is at work.
+    """What the role makes for the present spec and is not there.
 
     A pod whose program ran is no loss but an end, and a finished job gets nothing any more.
     """
     job = seen.job
-    if job.finished or job.going or role_said(job).get("status") != TRUE:
+    if job.finished:
         return []
     lost = [] if seen.claim else [claim_name(job.metadata.name)]
     wanted = not (job.spec.suspend or job.started or seen.taken)

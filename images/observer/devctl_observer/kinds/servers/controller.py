@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from lightkube.resources.core_v1 import PersistentVolumeClaim
 
+from devctl_observer.control.cluster_api import ClusterApi
+from devctl_observer.control.process import Process
 from devctl_observer.control.role_controller import RoleController, soonest
 from devctl_observer.judging.clocks import to_text
 from devctl_observer.judging.model import Transition
 from devctl_observer.kinds.servers.deadlines import is_due, next_look
 from devctl_observer.kinds.servers.model import SERVER, Server
+from devctl_observer.kinds.servers.observed import Caches, Observed
 from devctl_observer.kinds.servers.phase import addition
 from devctl_observer.kinds.servers.status import OWN, server_status
 from devctl_observer.kinds.servers.transitions import transitions
 from devctl_observer.kinds.servers.wake import cause, missing
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from devctl_observer.control.cluster_api import ClusterApi
-    from devctl_observer.control.process import Process
-    from devctl_observer.kinds.servers.observed import Caches, Observed
-    from devctl_observer.watching.store import Key
+from devctl_observer.watching.store import Key
 
 log = logging.getLogger(__name__)
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
+from devctl.api.conditions import find
 from devctl.api.devserver import Condition
 from devctl.api.durations import parse_duration
 from devctl_observer.judging.clocks import from_text
-from devctl_observer.judging.conditions import TRUE, find
-
-if TYPE_CHECKING:
-    from devctl_observer.kinds.servers.model import Server
+from devctl_observer.judging.conditions import TRUE
+from devctl_observer.kinds.servers.model import Server
 
 SKEW = timedelta(minutes=1)
 """A creation further in the future than this means that a clock is wrong."""
@@ -36,7 +34,7 @@ def expiry(server: Server, now: datetime) -> Expiry | None:
     lowered or nobody has looked for a day, it goes when the notice is.
     """
     wanted, created = server.spec.lifecycle.time_to_live, server.metadata.creation_timestamp
-    if wanted is None or created is None or created.tzinfo is None or is_early(server, now):
+    if wanted is None or created is None or is_early(server, now):
         return None
     try:
         live = parse_duration(wanted)
@@ -61,20 +59,13 @@ def _warned(server: Server) -> datetime | None:
 def is_early(server: Server, now: datetime) -> bool:
     """Whether a server with an end was created in what a clock takes for the future."""
     wanted, created = server.spec.lifecycle.time_to_live, server.metadata.creation_timestamp
-    if wanted is None or created is None or created.tzinfo is None:
-        return False
-    return created > now + SKEW
+    return wanted is not None and created is not None and created > now + SKEW
 
 
-def is_due(server: Server, *clocks: datetime) -> bool:
+def is_due(server: Server, now: datetime, *others: datetime) -> bool:
     """Whether every clock agrees that the server's time has come."""
-    if server.metadata.deletion_timestamp is not None or not clocks:
-        return False
-    deadlines = [expiry(server, now) for now in clocks]
-    return all(
-        deadline is not None and now >= deadline.at
-        for deadline, now in zip(deadlines, clocks, strict=True)
-    )
+    ends = [(clock, expiry(server, clock)) for clock in (now, *others)]
+    return not server.going and all(end and clock >= end.at for clock, end in ends)
 
 
 def next_look(server: Server, now: datetime) -> timedelta | None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from devctl.api.devserver import Condition
 from devctl.api.flavors import gives_the_same
 from devctl.api.labels import FLAVOR, FLAVOR_GENERATION
+from devctl.api.made_from import MadeFrom
 from devctl.api.pod_spec import changes
 from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from devctl.api.made_from import MadeFrom
-    from devctl_observer.kinds.flavors.model import Flavor
-    from devctl_observer.kinds.servers.model import Server
+from devctl_observer.kinds.flavors.model import Flavor
+from devctl_observer.kinds.servers.model import Server
 
 
 class Recorded(NamedTuple):
@@ -25,10 +22,9 @@ class Recorded(NamedTuple):
     generation: int
 
 
-def recorded(annotations: Mapping[str, str] | None) -> Recorded | None:
+def recorded(annotations: Mapping[str, str]) -> Recorded | None:
     """The flavor that a pod says it was made from."""
-    name = (annotations or {}).get(FLAVOR, "")
-    generation = (annotations or {}).get(FLAVOR_GENERATION, "")
+    name, generation = annotations.get(FLAVOR, ""), annotations.get(FLAVOR_GENERATION, "")
     # Longer numbers are no generation, and Python refuses to read the longest.
     if not (name and generation.isascii() and generation.isdecimal() and len(generation) < 20):  # noqa: PLR2004 - digits of 64 bits
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 from lightkube.resources.core_v1 import Pod
 from prometheus_client import Gauge
@@ -10,16 +10,12 @@ from prometheus_client import Gauge
 from devctl.api.labels import DEVSERVER
 from devctl_observer.control.family import Family
 from devctl_observer.control.figures import COMMON
+from devctl_observer.control.process import Process
+from devctl_observer.kinds.flavors.family import Flavors
 from devctl_observer.kinds.servers.controller import ServerController
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Caches
 from devctl_observer.watching.store import Key
-
-if TYPE_CHECKING:
-    from lightkube.models.core_v1 import ObjectReference
-
-    from devctl_observer.control.process import Process
-    from devctl_observer.kinds.flavors.family import Flavors
 
 _DEVSERVERS = Gauge("devservers", "DevServers.", **COMMON)
 
@@ -29,6 +25,11 @@ class Servers(Family[Server]):
 
     controller: ServerController
     label = DEVSERVER
+    names: ClassVar = {
+        "StatefulSet": "(.+)",
+        "Pod": r"(.+)-\d+",
+        "PersistentVolumeClaim": r"home-(.+)-\d+",
+    }
 
     def __init__(self, flavors: Flavors, process: Process) -> None:
         """Know nothing yet."""
@@ -38,22 +39,11 @@ class Servers(Family[Server]):
         _DEVSERVERS.set_function(lambda: len(self.store))
 
     def child(self, key: Key, old: Any, new: Any) -> None:
-        """Look at a server; remember what it lost, that the role has to make again."""
-        if old is not None and new is None and not isinstance(old, Pod):
-            self.controller.gone[key] = old.metadata.uid
-        self.queue.add(key)
-
-    def of_warning(self, about: ObjectReference) -> Key | None:
-        """The server whose child a warning would be about, by the child's name."""
-        namespace, name = about.namespace or "", about.name or ""
-        if about.kind == "StatefulSet":
-            return Key(namespace, name)
-        stem, _, number = name.rpartition("-")
-        if about.kind == "PersistentVolumeClaim" and stem.startswith("home-"):
-            return Key(namespace, stem.removeprefix("home-")) if number.isdecimal() else None
-        if about.kind == "Pod" and number.isdecimal():
-            return Key(namespace, stem)
-        return None
+        """Look at a server; a pod that it lost, another controller makes again."""
+        if isinstance(old, Pod):
+            self.queue.add(key)
+        else:
+            super().child(key, old, new)
 
     def _flavor(self, name: str) -> None:
         """Look at the servers of a flavor, and at those that name none."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -10,9 +11,6 @@ from devctl.api.kinds import DEVSERVER
 from devctl.api.pod_spec import pod_spec, shape
 from devctl_observer.control.kind import kind_of
 from devctl_observer.judging.model import Base, Item
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Lifecycle(Base, frozen=True):

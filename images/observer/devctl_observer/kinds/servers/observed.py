@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from lightkube.models.core_v1 import Pod
 from lightkube.resources.apps_v1 import StatefulSet
 
 from devctl.api.labels import DEVSERVER, MADE_FROM
-from devctl.api.made_from import read_record
-from devctl_observer.judging.model import is_owned
+from devctl.api.made_from import MadeFrom, read_record
+from devctl.api.pod_spec import shape
+from devctl_observer.judging.model import is_owned, meta_of, notes_of
 from devctl_observer.judging.pods import Surroundings, is_refused
-from devctl_observer.watching.children import Owner
+from devctl_observer.kinds.flavors.model import Flavor
+from devctl_observer.kinds.servers.model import Server
+from devctl_observer.watching.children import Children, Owner
 from devctl_observer.watching.store import Key, Store
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from lightkube.models.core_v1 import Pod
-
-    from devctl.api.made_from import MadeFrom
-    from devctl_observer.kinds.flavors.model import Flavor
-    from devctl_observer.kinds.servers.model import Server
-    from devctl_observer.watching.children import Children
 
 
 @dataclass(frozen=True)
@@ -58,39 +53,31 @@ class Observed:
         return self.record.spec if self.record and runs else self.server.pod_spec
 
     @property
+    def size(self) -> int:
+        """How many pods there should be."""
+        return 0 if self.server.ends else shape(self.layout)[0]
+
+    @property
     def awaited(self) -> str:
         """The shared claim of pods that the scheduler has no node for; empty without such."""
         waits = any(map(is_refused, self.pods))
         return str(self.layout.get("sharedVolumeClaimName", "")) if waits else ""
 
 
-def _by_flavor() -> Store[Server]:
-    return Store(lambda server: server.spec.flavor or "")
-
-
-@dataclass
 class Caches:
     """The stores of every kind that makes a server."""
 
-    children: Children
-    """Those that are shared with other families."""
-    flavors: Store[Flavor]
-    servers: Store[Server] = field(default_factory=_by_flavor)
-    stateful_sets: Store[StatefulSet] = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, children: Children, flavors: Store[Flavor]) -> None:
         """Have what is made for servers watched."""
-        self.stateful_sets = self.children.follow(StatefulSet)
+        self.children, self.flavors = children, flavors
+        self.servers: Store[Server] = Store(lambda server: server.spec.flavor or "")
+        self.stateful_sets: Store[StatefulSet] = children.follow(StatefulSet)
 
     def observe(self, key: Key, server: Server) -> Observed:
         """Everything that a server's status is derived from."""
         children, owner = self.children, Owner(DEVSERVER, key)
         made = self.stateful_sets.get(key)
-        claims = {
-            claim.metadata.name or "": claim
-            for claim in children.claims.find(owner)
-            if claim.metadata
-        }
+        claims = {meta_of(claim.metadata).name: claim for claim in children.claims.find(owner)}
         pods = tuple(children.pods.find(owner))
         warnings = children.warnings_about([made, *pods, *claims.values()])
         own = made if made and is_owned(made.metadata, server.metadata.uid) else None
@@ -98,7 +85,7 @@ class Caches:
             server=server,
             made=own is not None,
             scale=(own.spec.replicas if own and own.spec else None) or 0,
-            annotations=(own.metadata.annotations if own and own.metadata else None) or {},
+            annotations=notes_of(own) if own else {},
             revision=(own.status.updateRevision if own and own.status else None) or "",
             pods=pods,
             around=Surroundings(claims, warnings, children.lost_nodes()),

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from devctl.api.applied import PASSING, Reason
+from devctl.api.conditions import find
 from devctl.api.devserver import FlavorCondition, Phase
-from devctl_observer.judging.conditions import FALSE, MESSAGE_LIMIT, failure, find
+from devctl_observer.judging.conditions import FALSE, MESSAGE_LIMIT, failure
 from devctl_observer.judging.model import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from devctl_observer.kinds.flavors.model import Flavor
-    from devctl_observer.kinds.servers.model import Server
-    from devctl_observer.kinds.servers.replicas import Replica
+from devctl_observer.kinds.servers.model import Server
+from devctl_observer.kinds.servers.observed import Observed
+from devctl_observer.kinds.servers.replicas import Replica
 
 # Of several replicas that do not run, the one that most needs somebody decides.
 _GRAVITY = [Phase.FAILED, Phase.PENDING, Phase.STARTING, Phase.STOPPING]
@@ -25,43 +22,38 @@ _RETRIED = PASSING - {Reason.QUOTA_EXCEEDED}
 _LONGEST = 1024
 
 
-def judge_server(  # noqa: PLR0913 - all that it follows from
-    server: Server,
-    replicas: Sequence[Replica],
-    size: int,
-    flavor: Flavor | None,
-    *,
-    made: bool,
-    flavor_problem: str,
-) -> Verdict:
+def judge_server(seen: Observed, replicas: Sequence[Replica], flavor_problem: str) -> Verdict:
     """The server's phase and the reason of its Ready condition.
 
     Args:
-        server: What is wanted.
-        replicas: What there is.
-        size: How many of them there should be.
-        flavor: What its pods are made from; None where that is not known, or gone.
-        made: Whether its StatefulSet exists.
+        seen: What is wanted, and what there is.
+        replicas: What its pods do.
         flavor_problem: Why its flavor cannot be used; empty where it can.
     """
+    server = seen.server
     present = [replica for replica in replicas if replica.pod is not None]
     if server.metadata.deletion_timestamp:
         return Verdict(Phase.STOPPING, "Deleting", "the server is being deleted; its files stay")
+    if server.spec.stopped and present:
+        message = f"the server stops; {len(present)} of its pods still end"
+        return with_addition(Verdict(Phase.STOPPING, "Stopping", message), addition(server))
     if server.spec.stopped:
-        stopped = _stopped(server, len(present))
-        return with_addition(stopped, addition(server)) if present else stopped
-    wanted = [replica for replica in replicas if replica.ordinal < size]
+        start = f"start it with `devctl start {server.metadata.name}`"
+        message = f"the server is stopped and its files are kept; {start}"
+        return Verdict(Phase.STOPPED, "Stopped", message)
+    wanted = [replica for replica in replicas if replica.ordinal < seen.size]
     if any(replica.pod is not None for replica in wanted):
         # An invalid change leaves what runs untouched, and so its state is the pods'.
-        return with_addition(_unless_unfit(_combine(wanted), flavor), addition(server))
-    return _obstacle(server, made=made, flavor_problem=flavor_problem) or _combine(wanted)
+        return with_addition(_unless_unfit(_combine(wanted), seen), addition(server))
+    return _obstacle(seen, flavor_problem) or _combine(wanted)
 
 
-def _unless_unfit(verdict: Verdict, flavor: Flavor | None) -> Verdict:
+def _unless_unfit(verdict: Verdict, seen: Observed) -> Verdict:
     """The same, but for what waits for a place that no node has: all else follows from that.
 
     The scheduler may speak of the volume alone, and of room that others would have to leave.
     """
+    flavor = seen.flavors.get(seen.record.flavor) if seen.record else None
     said = find(flavor.status, FlavorCondition.SCHEDULABLE) if flavor else {}
     if flavor is None or verdict.reason not in _PLACING or said.get("status") != FALSE:
         return verdict
@@ -70,32 +62,22 @@ def _unless_unfit(verdict: Verdict, flavor: Flavor | None) -> Verdict:
     return Verdict(Phase.PENDING, "Unschedulable", message)
 
 
-def _obstacle(server: Server, *, made: bool, flavor_problem: str) -> Verdict | None:
+def _obstacle(seen: Observed, flavor_problem: str) -> Verdict | None:
     """Why there cannot be any pod yet."""
     if flavor_problem:
         return Verdict(Phase.FAILED, "InvalidFlavor", flavor_problem)
-    if refused := refusal(server):
+    if refused := refusal(seen.server):
         return refused
-    if not made:
+    if not seen.made:
         return Verdict(Phase.PENDING, "NotApplied", "the operator is about to make it")
     return None
-
-
-def _stopped(server: Server, left: int) -> Verdict:
-    if left:
-        message = f"the server stops; {left} of its pods still end"
-        return Verdict(Phase.STOPPING, "Stopping", message)
-    start = f"start it with `devctl start {server.metadata.name}`"
-    return Verdict(
-        Phase.STOPPED, "Stopped", f"the server is stopped and its files are kept; {start}"
-    )
 
 
 def _combine(wanted: Sequence[Replica]) -> Verdict:
     running = [replica for replica in wanted if replica.verdict.phase is Phase.RUNNING]
     count = f"{len(running)} of {len(wanted)} replicas ready"
     if len(running) == len(wanted):
-        message = "the server is ready" if len(wanted) == 1 else f"{count}"
+        message = "the server is ready" if len(wanted) == 1 else count
         return Verdict(Phase.RUNNING, "Ready", message)
     rest = [replica for replica in wanted if replica.verdict.phase is not Phase.RUNNING]
     worst = min(rest, key=lambda replica: _GRAVITY.index(replica.verdict.phase))

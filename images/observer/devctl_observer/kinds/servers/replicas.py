@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from lightkube.models.core_v1 import Pod
 
 from devctl.api.devserver import Phase
-from devctl_observer.judging.model import Verdict
-from devctl_observer.judging.pods import judge_pod, node_of, own_statuses
+from devctl_observer.judging.model import Verdict, meta_of
+from devctl_observer.judging.pods import Surroundings, judge_pod, node_of, own_statuses
 from devctl_observer.judging.refusals import judge_refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from lightkube.models.core_v1 import Pod
-
-    from devctl_observer.judging.pods import Surroundings
-
 
 _MESSAGES = 16
 """How many replicas have a message, those first that do not run: a thousand that all wait for one
@@ -64,20 +58,11 @@ def ordinal(name: str) -> int | None:
 
 def observe_replicas(size: int, pods: Iterable[Pod], around: Surroundings) -> list[Replica]:
     """Every replica that should be there and every pod that still is, in order."""
-    by_ordinal = {
-        number: pod
-        for pod in pods
-        if pod.metadata and (number := ordinal(pod.metadata.name or "")) is not None
-    }
+    there = {ordinal(meta_of(pod.metadata).name): pod for pod in pods}
+    made_by = [e for e in around.warnings if e.involvedObject.kind == "StatefulSet"]
+    waits = Verdict(Phase.PENDING, "PodMissing", "its pod is about to be made")
+    missing = judge_refusal(made_by) or waits
     return [
-        _observe(number, by_ordinal.get(number), around)
-        for number in sorted({*range(size), *by_ordinal})
+        Replica(number, judge_pod(pod, around) if (pod := there.get(number)) else missing, pod)
+        for number in sorted({*range(size), *(n for n in there if n is not None)})
     ]
-
-
-def _observe(number: int, pod: Pod | None, around: Surroundings) -> Replica:
-    if pod is None:
-        made_by = [e for e in around.warnings if e.involvedObject.kind == "StatefulSet"]
-        waits = Verdict(Phase.PENDING, "PodMissing", "its pod is about to be made")
-        return Replica(number, judge_refusal(made_by) or waits)
-    return Replica(number, judge_pod(pod, around), pod)

@@ -2,80 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
+from devctl.api.conditions import find
 from devctl.api.devserver import MASTER_PORT, Condition, Phase
 from devctl.api.occupancy import is_occupied
-from devctl.api.pod_spec import shape
 from devctl_observer.judging.clocks import from_text, to_text
-from devctl_observer.judging.conditions import UNKNOWN, condition, find, merge, word
+from devctl_observer.judging.conditions import UNKNOWN, condition, merge, word
+from devctl_observer.judging.model import labels_of, notes_of
 from devctl_observer.judging.refusals import since
 from devctl_observer.kinds.flavors.model import wanted_flavor
-from devctl_observer.kinds.servers.deadlines import expiry
-from devctl_observer.kinds.servers.drift import (
-    Recorded,
-    advice,
-    drift_condition,
-    recorded,
-    restart_condition,
-)
+from devctl_observer.kinds.servers import drift
+from devctl_observer.kinds.servers.deadlines import Expiry, expiry
+from devctl_observer.kinds.servers.model import Server
+from devctl_observer.kinds.servers.observed import Observed
 from devctl_observer.kinds.servers.phase import judge_server, obstacle
-from devctl_observer.kinds.servers.replicas import observe_replicas, to_statuses
+from devctl_observer.kinds.servers.replicas import Replica, observe_replicas, to_statuses
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from lightkube.models.core_v1 import Pod
-
-    from devctl_observer.kinds.servers.deadlines import Expiry
-    from devctl_observer.kinds.servers.model import Server
-    from devctl_observer.kinds.servers.observed import Observed
-    from devctl_observer.kinds.servers.replicas import Replica
-
-OWN = (
-    Condition.READY,
-    Condition.FLAVOR_OUTDATED,
-    Condition.RESTART_REQUIRED,
-    Condition.EXPIRING,
-    Condition.IDLE,
-)
+OWN = [kind for kind in Condition if kind is not Condition.APPLIED]
 
 
 def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
     """What status should say; a key without a value is left out."""
     server = seen.server
-    made, layout = seen.record, seen.layout
-    size = 0 if server.ends else shape(layout)[0]
+    made, size = seen.record, seen.size
     flavor, problem = wanted_flavor(server.spec.flavor, seen.flavors)
     deadline = expiry(server, now)
     ready_since = from_text(find(server.status, Condition.READY).get("lastTransitionTime"))
     around = replace(seen.around, warnings=since(seen.around.warnings, ready_since))
     replicas = observe_replicas(size, seen.pods, around)
-    pods_flavor = seen.flavors.get(made.flavor) if made else None
-    verdict = judge_server(
-        *(server, replicas, size, pods_flavor), made=seen.made, flavor_problem=problem
-    )
+    verdict = judge_server(seen, replicas, problem)
     runs_on = [
-        recorded(pod.metadata.annotations if pod.metadata else None)
-        or (made and Recorded(made.flavor, made.generation))
+        drift.recorded(notes_of(pod)) or (made and drift.Recorded(made.flavor, made.generation))
         for pod in seen.pods
     ]
     # As the role judges it: what nobody works in, it makes anew from the spec.
     occupied = [pod for pod in seen.pods if is_occupied(pod.to_dict())]
     lasting = runs_on if occupied and not server.ends else []
-    revised = any(_revision(pod) not in {"", seen.revision} for pod in occupied if seen.revision)
-    then = advice(server, problem or obstacle(server))
+    revisions = {labels_of(pod).get("controller-revision-hash") for pod in occupied}
+    revised = bool(seen.revision and revisions - {None, "", seen.revision})
+    then = drift.advice(server, problem or obstacle(server))
     ready = condition(
         Condition.READY, word(verdict.phase is Phase.RUNNING), verdict.reason, verdict.message
     )
     wanted = [
         _expiring(server, deadline, now),
-        drift_condition(lasting, made, flavor or problem, then),
+        drift.drift_condition(lasting, made, flavor or problem, then),
         _idle(server),
         ready,
-        restart_condition(server, made, then, running=bool(lasting), revised=revised),
+        drift.restart_condition(server, made, then, running=bool(lasting), revised=revised),
     ]
     running = [r for r in replicas if r.verdict.phase is Phase.RUNNING and r.ordinal < size]
     status: dict[str, Any] = {
@@ -83,29 +61,24 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
         "replicas": size,
         "readyReplicas": len(running),
         "replicaStatuses": to_statuses(replicas, server.metadata.name),
-        "endpoints": _endpoints(server, layout, size),
+        "endpoints": _endpoints(seen),
         "startedAt": _started(replicas),
         "expiresAt": to_text(deadline.at) if deadline else None,
         # The oldest that a pod runs on.
         "flavorGeneration": min((entry.generation for entry in runs_on if entry), default=None),
-        "conditions": merge(
-            [entry for entry in wanted if entry],
-            server.status.get("conditions", []),
-            server.metadata.generation,
-            now,
-        ),
+        "conditions": merge(filter(None, wanted), server, now),
     }
     return {key: value for key, value in status.items() if value is not None}
 
 
-def _endpoints(server: Server, layout: Mapping[str, Any], size: int) -> dict[str, Any] | None:
+def _endpoints(seen: Observed) -> dict[str, Any] | None:
     """Where the server's replicas answer, from inside the cluster and through devctl."""
-    name, namespace = server.metadata.name, server.metadata.namespace
-    if not size:
+    name, namespace = seen.server.metadata.name, seen.server.metadata.namespace
+    hosts = [f"{name}-{number}.{name}.{namespace}.svc" for number in range(seen.size)]
+    if not hosts:
         return None
-    hosts = [f"{name}-{number}.{name}.{namespace}.svc" for number in range(size)]
     endpoints: dict[str, Any] = {"hosts": hosts, "master": f"{hosts[0]}:{MASTER_PORT}"}
-    if layout.get("enableSSH", True):
+    if seen.layout.get("enableSSH", True):
         endpoints["ssh"] = f"devctl ssh {name} --namespace {namespace}"
     return endpoints
 
@@ -115,12 +88,6 @@ def _started(replicas: Sequence[Replica]) -> str | None:
     starts = [r.pod.status.startTime for r in replicas if r.pod and r.pod.status]
     known = [start for start in starts if start is not None]
     return to_text(min(known)) if known else None
-
-
-def _revision(pod: Pod) -> str:
-    """The revision of the StatefulSet that a pod was made from."""
-    labels = (pod.metadata.labels if pod.metadata else None) or {}
-    return str(labels.get("controller-revision-hash", ""))
 
 
 def _expiring(server: Server, deadline: Expiry | None, now: datetime) -> dict[str, Any] | None:

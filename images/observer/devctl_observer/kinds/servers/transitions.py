@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from devctl.api.conditions import find
 from devctl.api.devserver import Condition, Phase
-from devctl_observer.judging.conditions import find
 from devctl_observer.judging.model import Transition
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+_USUAL = {
+    "Creating",
+    "Deleting",
+    "NotApplied",
+    "NotReady",
+    "PodMissing",
+    "Ready",
+    "Scheduling",
+    "Stopped",
+    "Stopping",
+    "Terminating",
+}
+"""Reasons that belong to every start and stop."""
 
 
 def transitions(
@@ -29,8 +41,9 @@ def transitions(
     phase = after.get("phase")
     changed = phase != before.get("phase")
     if changed or ready.get("reason") != find(before, Condition.READY).get("reason"):
-        failed = phase == Phase.FAILED or (phase == Phase.PENDING and not _usual(ready))
-        reason = str(phase) if _usual(ready) else str(ready.get("reason"))
+        usual = ready.get("reason") in _USUAL
+        failed = phase == Phase.FAILED or (phase == Phase.PENDING and not usual)
+        reason = str(phase if usual else ready.get("reason"))
         yield Transition("Warning" if failed else "Normal", reason, str(ready.get("message", "")))
     for kind in (Condition.RESTART_REQUIRED, Condition.FLAVOR_OUTDATED, Condition.EXPIRING):
         now = find(after, kind)
@@ -48,19 +61,3 @@ def _holds(status: Mapping[str, Any], kind: Condition) -> bool:
     # A change of spec.flavor is told of once, as RestartRequired.
     other = find(status, kind).get("reason") == "OtherFlavor"
     return not (other and find(status, Condition.RESTART_REQUIRED).get("status") == "True")
-
-
-def _usual(ready: Mapping[str, Any]) -> bool:
-    """Whether a reason belongs to every start and stop."""
-    return ready.get("reason") in {
-        "Creating",
-        "Deleting",
-        "NotApplied",
-        "NotReady",
-        "PodMissing",
-        "Ready",
-        "Scheduling",
-        "Stopped",
-        "Stopping",
-        "Terminating",
-    }

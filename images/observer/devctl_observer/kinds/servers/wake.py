@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from devctl.api.applied import Reason
+from devctl.api.conditions import find
 from devctl.api.devserver import Condition, home_names
 from devctl.api.pod_spec import shape
-from devctl_observer.control.role_controller import usual_cause
-from devctl_observer.judging.conditions import TRUE, failure, find, role_said
-from devctl_observer.kinds.flavors.model import wanted_flavor
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from devctl_observer.control.role_controller import Cause, Known
-    from devctl_observer.kinds.flavors.model import Flavor
-    from devctl_observer.kinds.servers.model import Server
-    from devctl_observer.kinds.servers.observed import Observed
+from devctl_observer.control.role_controller import Cause, Known, usual_cause
+from devctl_observer.judging.conditions import failure
+from devctl_observer.kinds.flavors.model import Flavor, wanted_flavor
+from devctl_observer.kinds.servers.model import Server
+from devctl_observer.kinds.servers.observed import Observed
 
 
 def cause(server: Server, flavors: Mapping[str, Flavor], known: Known) -> Cause:
@@ -47,10 +42,7 @@ def cause(server: Server, flavors: Mapping[str, Flavor], known: Known) -> Cause:
 
 
 def missing(seen: Observed) -> list[str]:
-    """What the role has made for the present spec and is not there; empty while it is at work."""
-    server = seen.server
-    if server.going or role_said(server).get("status") != TRUE:
-        return []
-    homes = home_names(server.metadata.name, shape(seen.layout)[0])
+    """What the role makes for the present spec and is not there."""
+    homes = home_names(seen.server.metadata.name, shape(seen.layout)[0])
     lost = [home for home in homes if home not in seen.around.claims]
     return lost if seen.made else [*lost, "the StatefulSet"]

@@ -1,0 +1,18 @@
+"""What messages to people have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Names for a message, however many there are.
+
+    >>> listed(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -32,8 +32,6 @@ class Authenticated(httpx2.BaseTransport):
         if answer.status_code == _UNAUTHORIZED and self._login.renew():
             answer.close()
             answer = self._send(request, own)
-        # lightkube looks at it without asking whether it is there.
-        answer.headers.setdefault("Content-Type", "text/plain")
         return answer
 
     def close(self) -> None:

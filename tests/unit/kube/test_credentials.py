@@ -270,8 +270,7 @@ def test_each_request_says_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     access = Access("http://x", user=user, cluster={"tls-server-name": "kubernetes"})
     network, client = carried(monkeypatch, access, 200)
     with client:
-        answer = client.get("/version", headers={"X-Own": "1"})
-    assert answer.headers["Content-Type"] == "text/plain"
+        client.get("/version", headers={"X-Own": "1"})
     headers = network.requests[0].headers
     assert headers["Authorization"] == "Bearer secret"
     assert headers.get_list("Impersonate-Group") == ["a", "b"]

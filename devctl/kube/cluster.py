@@ -16,9 +16,8 @@ from devctl.kube.kubeconfig import Access, find_access
 from devctl.kube.transport import Authenticated
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
-    from devctl.kube.credentials import Credentials
     from devctl.kube.resources import Kind
 
     Selector = Mapping[str, str | Iterable[str] | None]
@@ -306,13 +305,22 @@ class Cluster:
         review = self.create(resources.SelfSubjectAccessReview, manifest)
         return bool(review["status"].get("allowed"))
 
-    def credentials(self) -> Credentials:
-        """What a stream needs to be let in: TLS and headers, fresh enough to be used now."""
-        return self._login.credentials()
+    def upgrade(self, path: str, headers: Sequence[tuple[str, str]]) -> httpx2.Response:
+        """Ask for another protocol; the answer, which says whether, is the caller's to close.
 
-    def renew_credentials(self) -> bool:
-        """Get new credentials after the old ones were refused; False where there are no others."""
-        return self._login.renew()
+        Args:
+            path: Of the API server, with its query, quoted as it is to be sent.
+            headers: What the protocol wants to be said.
+        """
+        base = self._http.base_url
+        request = self._http.build_request(
+            "GET",
+            base,
+            headers=headers,
+            # A command may be longer than httpx2 lets addresses be.
+            extensions={"target": base.raw_path.rstrip(b"/") + f"/{path}".encode()},
+        )
+        return self._http.send(request, stream=True)
 
     def close(self) -> None:
         """Hang up: no request can be made afterwards."""

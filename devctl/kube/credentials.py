@@ -99,6 +99,10 @@ class Login:
         if user.get("as"):
             headers.append(("Impersonate-User", str(user["as"])))
         headers += [("Impersonate-Group", str(group)) for group in user.get("as-groups") or []]
+        if any(not value.isprintable() for _, value in headers):
+            raise DevctlError(
+                "the credentials in the kubeconfig hold a line break", "get a new kubeconfig"
+            )
         return headers
 
     def _token(self, answer: Answer | None) -> str:

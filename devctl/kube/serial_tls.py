@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _ENDED = select.POLLHUP | select.POLLERR | select.POLLNVAL
 
@@ -24,10 +24,18 @@ class SerialTls:
     a reader that waits holds no writer up.
     """
 
-    def __init__(self, connected: socket.socket) -> None:
-        """Take over a socket, after its handshake where it has TLS."""
+    def __init__(
+        self, connected: socket.socket, closing: Callable[[], object] | None = None
+    ) -> None:
+        """Take over a socket, after its handshake where it has TLS.
+
+        Args:
+            connected: The socket.
+            closing: What closes it; else it closes itself.
+        """
         connected.settimeout(0)
         self._socket = connected
+        self._closing = closing or connected.close
         self._openssl = threading.Lock()
         self._users = threading.Lock()
         self._inside = 0
@@ -118,7 +126,7 @@ class SerialTls:
         with self._users:
             self._inside -= 1
             if self._closed and not self._inside:
-                self._socket.close()
+                self._closing()
 
     def _read_off(self, until: float) -> None:
         """Read whatever comes, for nobody, until the other side ends."""

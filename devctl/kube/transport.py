@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from devctl.kube.credentials import Login
 
 _UNAUTHORIZED = 401
+_LIMITS = httpx2.Limits(max_connections=None)  # streams keep theirs for hours
 
 
 class Authenticated(httpx2.BaseTransport):
@@ -27,7 +28,7 @@ class Authenticated(httpx2.BaseTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request, once more with new credentials where the old ones are refused."""
-        own = request.headers.multi_items()
+        own = request.headers.raw
         answer = self._send(request, own)
         if answer.status_code == _UNAUTHORIZED and self._login.renew():
             answer.close()
@@ -40,9 +41,10 @@ class Authenticated(httpx2.BaseTransport):
             if self._network is not None:
                 self._network.close()
 
-    def _send(self, request: httpx2.Request, own: list[tuple[str, str]]) -> httpx2.Response:
+    def _send(self, request: httpx2.Request, own: list[tuple[bytes, bytes]]) -> httpx2.Response:
         found = self._login.credentials()
-        request.headers = httpx2.Headers([*own, *found.headers])
+        said = [(name.encode(), value.encode()) for name, value in found.headers]
+        request.headers = httpx2.Headers([*own, *said])
         if found.server_name:
             request.extensions = {**request.extensions, "sni_hostname": found.server_name}
         return self._through(found.tls).handle_request(request)
@@ -52,7 +54,7 @@ class Authenticated(httpx2.BaseTransport):
         with self._lock:
             if self._network is None or self._tls is not tls:
                 self._network = httpx2.HTTPTransport(
-                    verify=tls if tls is not None else False, trust_env=False
+                    verify=tls if tls is not None else False, trust_env=False, limits=_LIMITS
                 )
                 self._tls = tls
             return self._network

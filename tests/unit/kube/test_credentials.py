@@ -87,6 +87,12 @@ def test_a_name_and_a_password() -> None:
     assert login.credentials().tls is None
 
 
+def test_a_token_with_a_line_break_is_not_sent() -> None:
+    login = Login(Access("http://x", user={"token": "a\r\nX-Evil: 1"}))
+    with pytest.raises(DevctlError, match="line break"):
+        login.credentials()
+
+
 def test_a_token_file_is_read_each_time(tmp_path: Path) -> None:
     path = tmp_path / "token"
     login = Login(Access("http://x", user={"tokenFile": str(path)}))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from devctl.kube.resources import Kind
+    from devctl.kube.rights import Right
 
     Selector = Mapping[str, str | Iterable[str] | None]
     """By label or field its value, or any of several; None where it only has to be there."""
@@ -273,34 +274,21 @@ class Cluster:
         review = self.create(resources.SelfSubjectReview, {"metadata": {}})
         return str(review["status"]["userInfo"].get("username", ""))
 
-    def allowed(  # noqa: PLR0913, PLR0917 - a right's parts, as Kubernetes has them
-        self,
-        verb: str,
-        group: str,
-        resource: str,
-        namespace: str | None = None,
-        name: str = "",
-        subresource: str = "",
-    ) -> bool:
-        """Whether the user may do something.
+    def allowed(self, rights: Sequence[Right]) -> Sequence[bool]:
+        """Whether the user may do each of several things in their namespace.
 
-        Args:
-            verb: Such as `create`.
-            group: The API group; empty for the core one.
-            resource: The kind's plural.
-            namespace: Where; EVERYWHERE for all namespaces; else the user's.
-            name: Of which object; else any.
-            subresource: Such as `exec`.
+        One request tells, unless somebody has a say there who cannot list rules, such as a webhook.
         """
-        where = "" if namespace == EVERYWHERE else namespace or self.namespace
-        asked = {
-            "verb": verb,
-            "group": group,
-            "resource": resource,
-            "namespace": where,
-            "name": name,
-            "subresource": subresource,
-        }
+        spec: Object = {"namespace": self.namespace}
+        review = self.create(resources.SelfSubjectRulesReview, {"metadata": {}, "spec": spec})
+        rules = review["status"].get("resourceRules") or []
+        found = [any(map(right.is_covered_by, rules)) for right in rights]
+        if not review["status"].get("incomplete"):
+            return found
+        return [known or self._may(right) for known, right in zip(found, rights, strict=True)]
+
+    def _may(self, right: Right) -> bool:
+        asked = {"namespace": self.namespace, **right._asdict()}
         manifest = {"metadata": {}, "spec": {"resourceAttributes": asked}}
         review = self.create(resources.SelfSubjectAccessReview, manifest)
         return bool(review["status"].get("allowed"))

@@ -23,6 +23,8 @@ from unit.client.selectors import matches_fields, matches_labels
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from devctl.kube.rights import Right
+
 __all__ = [
     "NAMESPACE",
     "NOW",
@@ -290,19 +292,11 @@ class FakeCluster:
             self._refuse("POST", "selfsubjectreviews")
         return self.api.user
 
-    def allowed(  # noqa: PLR0913, PLR0917 - as the original
-        self,
-        verb: str,
-        group: str,  # noqa: ARG002
-        resource: str,
-        namespace: str | None = None,  # noqa: ARG002
-        name: str = "",  # noqa: ARG002
-        subresource: str = "",
-    ) -> bool:
+    def allowed(self, rights: Sequence[Right]) -> Sequence[bool]:
         """Whether the user may; see FakeApi.denied."""
-        self.api.requests.append("POST selfsubjectaccessreviews")
-        what = f"{resource}/{subresource}" if subresource else resource
-        return (verb, what) not in self.api.denied
+        self.api.requests.append("POST selfsubjectrulesreviews")
+        named = [tuple(str(right).split(" ", 1)) for right in rights]
+        return [right not in self.api.denied for right in named]
 
     def _request(self, verb: str, kind: Any, name: str = "") -> None:
         plural = _plural(kind)

@@ -10,6 +10,7 @@ from devctl.errors import AlreadyExistsError, DeniedError, DevctlError, NotFound
 from devctl.kube import resources
 from devctl.kube.cluster import EVERYWHERE, Change, Cluster
 from devctl.kube.kubeconfig import Access
+from devctl.kube.rights import Right
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -251,19 +252,43 @@ def test_reading_what_has_no_kind() -> None:
         api.cluster.read("nope")
 
 
-def test_who_one_is_and_what_one_may() -> None:
-    api = Recorded(
-        good({"status": {"userInfo": {"username": "alice@company.com"}}}, 201),
-        good({"status": {"allowed": True}}, 201),
-        good({"status": {"allowed": False}}, 201),
-    )
+def test_who_one_is() -> None:
+    api = Recorded(good({"status": {"userInfo": {"username": "alice@company.com"}}}, 201))
     assert api.cluster.whoami() == "alice@company.com"
-    assert api.cluster.allowed("create", "", "pods", subresource="exec")
+
+
+PODS = {"verbs": ["get", "list"], "apiGroups": [""], "resources": ["pods"]}
+EXEC = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*/exec"]}
+ONE_POD = {"verbs": ["delete"], "apiGroups": [""], "resources": ["pods"], "resourceNames": ["p"]}
+RIGHTS = [
+    Right("get", "", "pods"),
+    Right("create", "", "pods", "exec"),
+    Right("get", "", "pods", "log"),
+    Right("delete", "", "pods"),
+    Right("get", "apps", "pods"),
+]
+
+
+def rules(*, incomplete: bool) -> httpx2.Response:
+    known = [PODS, EXEC, ONE_POD]
+    return good({"status": {"resourceRules": known, "incomplete": incomplete}}, 201)
+
+
+def test_one_request_tells_what_one_may() -> None:
+    api = Recorded(rules(incomplete=False))
+    assert api.cluster.allowed(RIGHTS) == [True, True, False, False, False]
+    assert api.asked == [
+        "POST /apis/authorization.k8s.io/v1/selfsubjectrulesreviews?fieldManager=devctl"
+    ]
+    assert api.body()["spec"] == {"namespace": "team"}
+
+
+def test_rules_that_are_not_all_known_are_asked_for_one_by_one() -> None:
+    answers = (good({"status": {"allowed": found}}, 201) for found in (True, False, True))
+    api = Recorded(rules(incomplete=True), *answers)
+    assert api.cluster.allowed(RIGHTS) == [True, True, True, False, True]
     asked = api.body()["spec"]["resourceAttributes"]
-    assert asked["namespace"] == "team"
-    assert (asked["verb"], asked["resource"], asked["subresource"]) == ("create", "pods", "exec")
-    assert not api.cluster.allowed("list", "", "nodes", EVERYWHERE)
-    assert api.body()["spec"]["resourceAttributes"]["namespace"] == ""
+    assert (asked["namespace"], asked["verb"], asked["group"]) == ("team", "get", "apps")
 
 
 @pytest.mark.parametrize(
@@ -279,7 +304,7 @@ def test_who_one_is_and_what_one_may() -> None:
         lambda cluster: list(cluster.log("p")),
         lambda cluster: cluster.read("version"),
         lambda cluster: cluster.whoami(),
-        lambda cluster: cluster.allowed("get", "", "pods"),
+        lambda cluster: cluster.allowed([Right("get", "", "pods")]),
     ],
 )
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def connect_pod(  # noqa: PLR0913, PLR0917 - a request's parts
     # Arguments may hold bytes that are no text: they travel as they are.
     target = f"{path}/{stream}?{urlencode(query, errors='surrogateescape')}"
     handshake = Handshake(protocols)
-    with explained(cluster.server):
+    with explained(cluster.route):
         answer = cluster.upgrade(target, handshake.headers)
         with ExitStack() as undo:
             undo.callback(answer.close)

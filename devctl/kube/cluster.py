@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +14,8 @@ from devctl.kube import resources
 from devctl.kube.credentials import Login
 from devctl.kube.failures import check, explained, refusal
 from devctl.kube.kubeconfig import Access, find_access
+from devctl.kube.patience import SILENCE, Pace, Patient
+from devctl.kube.proxies import find_proxy, shown
 from devctl.kube.transport import Authenticated
 
 if TYPE_CHECKING:
@@ -53,28 +56,41 @@ class Cluster:
         namespace: Where it acts where nobody says where.
         server: The address of the API server.
         user: What the kubeconfig calls the user.
+        route: The server's address, and the proxy that leads there, for what people are told.
 
     Every method raises of devctl.errors what devctl.kube.failures tells of.
     """
 
-    def __init__(self, access: Access, transport: httpx2.BaseTransport | None = None) -> None:
+    def __init__(
+        self,
+        access: Access,
+        transport: httpx2.BaseTransport | None = None,
+        request_timeout: float | None = None,
+    ) -> None:
         """Ask nothing yet.
 
         Args:
             access: Which cluster, and as whom.
             transport: What carries the requests, for tests; else a network with TLS.
+            request_timeout: Seconds in which each request has to be answered; 0 for ever, else
+                what is usual. What streams, such as a watch, may go on for longer.
+
+        Raises:
+            UsageError: The kubeconfig or the environment asks for what devctl cannot do.
         """
         self.namespace = access.namespace
         self.server = access.server
         self.user = access.user_name
-        self._login = Login(access)
-        self._patience = httpx2.Timeout(30.0, connect=5.0)
+        proxy = find_proxy(access)
+        self.route = f"{access.server} through {shown(proxy)}" if proxy else access.server
+        carrier = transport or Authenticated(Login(access), proxy)
         self._http = httpx2.Client(
             base_url=access.server,
-            transport=transport or Authenticated(self._login),
-            timeout=self._patience,
+            transport=Patient(carrier, self.route, request_timeout),
+            timeout=SILENCE,
             trust_env=False,
         )
+        self._paces: dict[str, Pace] = {}
 
     @classmethod
     def connect(
@@ -82,6 +98,7 @@ class Cluster:
         kubeconfig: str | None = None,
         context: str | None = None,
         namespace: str | None = None,
+        request_timeout: float | None = None,
     ) -> Cluster:
         """The cluster that a person has chosen; nothing is asked of it yet.
 
@@ -89,8 +106,10 @@ class Cluster:
             kubeconfig: A file; else those of KUBECONFIG, ~/.kube/config, or a pod's own account.
             context: An entry of it; else that of DEVCTL_CONTEXT, or the current one.
             namespace: Where to act; else that of DEVCTL_NAMESPACE, of the context, or `default`.
+            request_timeout: Seconds in which each request has to be answered; 0 for ever.
         """
-        return cls(find_access(kubeconfig, context, namespace))
+        access = find_access(kubeconfig, context, namespace)
+        return cls(access, request_timeout=request_timeout)
 
     def get(self, kind: Kind, name: str, namespace: str | None = None) -> Object:
         """One object, of this namespace if its kind has any.
@@ -153,12 +172,25 @@ class Cluster:
             fields = {**(fields or {}), "metadata.name": name}
         query = {"watch": "true", "timeoutSeconds": str(max(1, round(seconds)))}
         query |= _selectors(labels, fields)
-        # A connection that has died without a word is given up when its time is over.
-        patience = httpx2.Timeout(30.0, connect=5.0, read=seconds + _SLACK)
         path = self._path(kind, namespace)
-        with explained(self.server):
+        pace = self._paces.setdefault(f"{path} {query}", Pace())
+        pace.wait(seconds)
+        began = time.monotonic()
+        try:
+            yield from self._watch(path, query, seconds)
+        except DevctlError:
+            pace.ended(time.monotonic() - began, seconds)
+            raise
+        pace.ended(time.monotonic() - began, seconds)
+
+    def _watch(
+        self, path: str, query: dict[str, str], seconds: float
+    ) -> Generator[Change, None, None]:
+        # A connection that has died without a word is given up when its time is over.
+        silence = httpx2.Timeout(SILENCE, read=seconds + _SLACK)
+        with explained(self.route):
             try:
-                with self._stream(path, query, patience) as answer:
+                with self._stream(path, query, silence) as answer:
                     for line in _lines(answer):
                         change = Change(**msgspec.json.decode(line))
                         if change.type == "ERROR":
@@ -223,7 +255,7 @@ class Cluster:
             conditions["resourceVersion"] = meta["resourceVersion"]
         body = {"preconditions": conditions, "propagationPolicy": "Background"}
         path = self._path(kind, meta.get("namespace"), meta["name"])
-        with explained(self.server):
+        with explained(self.route):
             answer = self._http.request("DELETE", path, json=body)
             if answer.status_code == _CONFLICT:
                 raise DevctlError(
@@ -254,8 +286,8 @@ class Cluster:
             query["tailLines"] = str(tail)
         path = f"{self._path(resources.Pod, namespace, pod)}/log"
         # Who follows waits for as long as the container is silent.
-        patience = httpx2.Timeout(30.0, connect=5.0, read=None) if follow else self._patience
-        with explained(self.server), self._stream(path, query, patience) as answer:
+        silence = httpx2.Timeout(SILENCE, read=None if follow else SILENCE)
+        with explained(self.route), self._stream(path, query, silence) as answer:
             yield from answer.iter_bytes()
 
     def read(self, path: str) -> httpx2.Response:
@@ -264,7 +296,7 @@ class Cluster:
         Raises:
             DevctlError: It answers that it cannot.
         """
-        with explained(self.server):
+        with explained(self.route):
             answer = self._http.get(path.lstrip("/"))
             check(answer)
         return answer
@@ -327,7 +359,7 @@ class Cluster:
         body: Object | None = None,
         content_type: str = "application/json",
     ) -> Object:
-        with explained(self.server):
+        with explained(self.route):
             answer = self._http.request(
                 method,
                 path,
@@ -340,9 +372,9 @@ class Cluster:
 
     @contextmanager
     def _stream(
-        self, path: str, query: dict[str, str], patience: httpx2.Timeout
+        self, path: str, query: dict[str, str], silence: httpx2.Timeout
     ) -> Iterator[httpx2.Response]:
-        with self._http.stream("GET", path, params=query, timeout=patience) as answer:
+        with self._http.stream("GET", path, params=query, timeout=silence) as answer:
             if answer.is_error:
                 answer.read()
                 check(answer)

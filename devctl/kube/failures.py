@@ -39,6 +39,8 @@ _ECHO = "Internal error occurred: "
 """What each server that a refusal comes through puts in front."""
 _CHECK_ADDRESS = "check the address in the kubeconfig, the network and the VPN; see `devctl doctor`"
 
+_CHECK_PROXY = "check `proxy-url` in the kubeconfig, HTTPS_PROXY and NO_PROXY"
+
 
 @contextmanager
 def explained(server: str) -> Iterator[None]:
@@ -152,6 +154,8 @@ def unreachable(server: str, error: Exception) -> DevctlError:
             f"no TLS connection to {server}: {why}",
             "check the address and the client certificate in the kubeconfig",
         )
+    if isinstance(error, httpx2.ProxyError):
+        return DevctlError(f"the proxy does not lead to {server}: {why}", _CHECK_PROXY)
     if isinstance(error, httpx2.UnsupportedProtocol):
         return UsageError(
             f"`{server}` is no address of an API server", "mend `server` in the kubeconfig"

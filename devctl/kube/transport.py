@@ -19,9 +19,15 @@ _LIMITS = httpx2.Limits(max_connections=None)  # streams keep theirs for hours
 class Authenticated(httpx2.BaseTransport):
     """A network with TLS, as one user."""
 
-    def __init__(self, login: Login) -> None:
-        """Open nothing yet."""
+    def __init__(self, login: Login, proxy: str | None = None) -> None:
+        """Open nothing yet.
+
+        Args:
+            login: Who asks, and whom to trust.
+            proxy: The address of the proxy to go through.
+        """
         self._login = login
+        self._proxy = proxy
         self._lock = threading.Lock()
         self._network: httpx2.HTTPTransport | None = None
         self._tls: ssl.SSLContext | None = None
@@ -54,7 +60,16 @@ class Authenticated(httpx2.BaseTransport):
         with self._lock:
             if self._network is None or self._tls is not tls:
                 self._network = httpx2.HTTPTransport(
-                    verify=tls if tls is not None else False, trust_env=False, limits=_LIMITS
+                    verify=tls if tls is not None else False,
+                    trust_env=False,
+                    limits=_LIMITS,
+                    proxy=self._through_proxy(),
                 )
                 self._tls = tls
             return self._network
+
+    def _through_proxy(self) -> httpx2.Proxy | None:
+        if not self._proxy:
+            return None
+        secure = self._proxy.startswith("https:")
+        return httpx2.Proxy(self._proxy, ssl_context=self._login.proxy_tls() if secure else None)

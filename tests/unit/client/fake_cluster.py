@@ -88,6 +88,7 @@ class FakeApi:
         kubeconfig: str | None = None,  # noqa: ARG002 - as the original
         context: str | None = None,  # noqa: ARG002
         namespace: str | None = None,
+        request_timeout: float | None = None,  # noqa: ARG002
     ) -> Any:
         """To stand in for `Cluster.connect`."""
         return self.cluster(namespace)

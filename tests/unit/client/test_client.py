@@ -48,8 +48,8 @@ def test_it_connects_as_it_is_told(
         return api.connect(*where)
 
     monkeypatch.setattr(Cluster, "connect", connect)
-    found = how(kubeconfig="file", context="other", namespace="team")
-    assert asked == [("file", "other", "team")]
+    found = how(kubeconfig="file", context="other", namespace="team", request_timeout=5)
+    assert asked == [("file", "other", "team", 5)]
     assert found.namespace == "team"
     assert isinstance(found.servers, Servers)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -252,6 +253,21 @@ def test_reading_what_has_no_kind() -> None:
         api.cluster.read("nope")
 
 
+def test_a_watch_that_ends_at_once_is_not_begun_all_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    gone = lines(("ERROR", {"code": 410, "message": "too old resource version"}))
+    api = Recorded(*(httpx2.Response(200, stream=Pieces(gone)) for _ in range(7)))
+    for _ in range(6):
+        list(api.cluster.watch(resources.Pod))
+    # Another one has nothing to do with it.
+    list(api.cluster.watch(resources.DevServer))
+    assert slept[0] == slept[-1] == 0
+    assert slept[5] > slept[1] > 0
+
+
 def test_who_one_is() -> None:
     api = Recorded(good({"status": {"userInfo": {"username": "alice@company.com"}}}, 201))
     assert api.cluster.whoami() == "alice@company.com"
@@ -320,5 +336,5 @@ def test_every_request_explains_what_goes_wrong(
     act: Callable[[Cluster], object], answer: httpx2.Response | Exception, words: str
 ) -> None:
     with pytest.raises(DevctlError, match=words) as caught:
-        act(Recorded(answer).cluster)
+        act(Recorded(*[answer] * 3).cluster)
     assert caught.value.fix

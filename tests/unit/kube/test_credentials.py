@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
+import truststore
 
 from devctl.errors import DeniedError, DevctlError, UsageError
 from devctl.kube import credentials, exec_plugin
@@ -108,12 +109,25 @@ def test_nothing_to_renew() -> None:
     assert not Login(Access("http://x", user={"token": "secret"})).renew()
 
 
-@pytest.mark.parametrize(
-    ("cluster", "user"), [({"proxy-url": "http://p"}, {}), ({}, {"auth-provider": {"name": "gcp"}})]
-)
-def test_what_devctl_cannot_do_is_said(cluster: dict[str, Any], user: dict[str, Any]) -> None:
+def test_what_devctl_cannot_do_is_said() -> None:
     with pytest.raises(UsageError, match="which devctl cannot do"):
-        Login(Access("http://x", cluster=cluster, user=user))
+        Login(Access("http://x", user={"auth-provider": {"name": "gcp"}}))
+
+
+@pytest.mark.parametrize(
+    ("system", "kind"), [("Darwin", truststore.SSLContext), ("Linux", ssl.SSLContext)]
+)
+def test_without_an_authority_the_systems_count(
+    monkeypatch: pytest.MonkeyPatch, system: str, kind: type[ssl.SSLContext]
+) -> None:
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("platform.system", lambda: system)
+    found = Login(Access("https://x")).credentials().tls
+    assert type(found) is kind
+    assert found is not None
+    assert found.verify_mode is ssl.CERT_REQUIRED
+    assert not found.verify_flags & ssl.VERIFY_X509_STRICT
 
 
 def test_a_plugin_runs_once_in_the_life_of_its_answer(plugin: Plugin) -> None:

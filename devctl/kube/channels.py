@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -12,7 +13,7 @@ import httpx2
 
 from devctl.kube import resources
 from devctl.kube.failures import explained, parse_status, refusal
-from devctl.kube.serial_tls import SerialTls
+from devctl.kube.serial_tls import SerialTls, TlsInTls
 from devctl.kube.websocket import ConnectionLostError, Handshake, WebSocket
 
 if TYPE_CHECKING:
@@ -87,7 +88,12 @@ def _take_over(answer: httpx2.Response, handshake: Handshake, about: str) -> Web
         leftover = b""
     connection: socket.socket = stream.get_extra_info("socket")
     _notice_death(connection)
-    return WebSocket(SerialTls(connection, answer.close), handshake.protocol, about, leftover)
+    tls = stream.get_extra_info("ssl_object")
+    inside = None
+    if isinstance(connection, ssl.SSLSocket) and isinstance(tls, ssl.SSLObject):
+        inside = TlsInTls(tls, connection)
+    serial = SerialTls(connection, answer.close, inside)
+    return WebSocket(serial, handshake.protocol, about, leftover)
 
 
 def _notice_death(connection: socket.socket) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
+from devctl.kube.serial_tls import remember_memory
+
 if TYPE_CHECKING:
     import ssl
 
@@ -59,17 +61,20 @@ class Authenticated(httpx2.BaseTransport):
         """The connections; others where there is another client certificate."""
         with self._lock:
             if self._network is None or self._tls is not tls:
+                self._tls = tls
                 self._network = httpx2.HTTPTransport(
                     verify=tls if tls is not None else False,
                     trust_env=False,
                     limits=_LIMITS,
                     proxy=self._through_proxy(),
                 )
-                self._tls = tls
             return self._network
 
     def _through_proxy(self) -> httpx2.Proxy | None:
         if not self._proxy:
             return None
-        secure = self._proxy.startswith("https:")
-        return httpx2.Proxy(self._proxy, ssl_context=self._login.proxy_tls() if secure else None)
+        if not self._proxy.startswith("https:"):
+            return httpx2.Proxy(self._proxy)
+        if self._tls is not None:
+            remember_memory(self._tls)
+        return httpx2.Proxy(self._proxy, ssl_context=self._login.proxy_tls())

@@ -12,6 +12,8 @@ from http import HTTPStatus
 
 import httpx2
 
+from devctl.text import one_line
+
 _LOG = logging.getLogger(__name__)
 """What is waited for: people are told, for nobody watches a program that is silent."""
 SILENCE = 30.0
@@ -74,7 +76,7 @@ class Patient(httpx2.BaseTransport):
                 answer.close()
             if attempt.tells(delay):
                 soon = f" in {delay:.0f} s" if delay >= _NOTICEABLE else ""
-                _LOG.warning("%s: trying again%s", why, soon)
+                _LOG.warning("%s", one_line(f"{why}: trying again{soon}"))
             time.sleep(delay)
 
     def close(self) -> None:

@@ -163,6 +163,8 @@ class WebSocket:
         self._connection.close(linger)
 
     def _read(self) -> None:
+        if self._protocol.parser_exc:
+            raise self._broken(f"it is no WebSocket of an API server: {self._protocol.parser_exc}")
         try:
             data = self._connection.read(_CHUNK, self._silence)
         except OSError as error:
@@ -175,8 +177,6 @@ class WebSocket:
         else:
             raise self._broken("the other side broke off")
         self._answer()
-        if self._protocol.parser_exc and not self._frames:
-            raise self._broken(f"it is no WebSocket of an API server: {self._protocol.parser_exc}")
 
     def _take(self, data: bytes) -> None:
         with self._state:

@@ -32,10 +32,8 @@ def user(place: UserPlace) -> CommandLine:
 @pytest.fixture(params=["http", "https", "socks5"])
 def proxy(request: pytest.FixtureRequest, plane: Plane, tmp_path: Path) -> Iterator[Proxy]:
     """A proxy of each kind; that of https proves itself by the cluster's authority."""
-    own = ()
-    if request.param == "https":
-        own = (plane.pki.file("apiserver.crt"), plane.pki.file("apiserver.key"))
-    with forward_proxy(request.param, tmp_path, *own) as running:
+    own = [plane.pki.file(f"apiserver.{part}") for part in ("crt", "key")]
+    with forward_proxy(request.param, tmp_path, *own * (request.param == "https")) as running:
         yield running
 
 

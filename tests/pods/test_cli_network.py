@@ -84,7 +84,9 @@ def test_files_go_there_and_come_back(away: CommandLine, lab: DevServer, tmp_pat
 
 
 def test_a_port(command_line: CommandLine, away: CommandLine, lab: DevServer) -> None:
-    page = "import http.server as h; h.test(h.SimpleHTTPRequestHandler, port=8767, bind='127.0.0.1')"
+    page = (
+        "import http.server as h; h.test(h.SimpleHTTPRequestHandler, port=8767, bind='127.0.0.1')"
+    )
     serving = command_line.start("exec", "lab", "--", "python", "-c", page)
     listens = "grep -q :223F /proc/net/tcp && echo yes || true"
     wait_until(lambda: lab.run(listens) == "yes", "it listens")

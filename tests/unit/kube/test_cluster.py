@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import doctest
 import json
 import time
 from typing import TYPE_CHECKING, Any
@@ -8,7 +9,7 @@ import httpx2
 import pytest
 
 from devctl.errors import AlreadyExistsError, DeniedError, DevctlError, NotFoundError
-from devctl.kube import resources
+from devctl.kube import cluster, patience, proxies, resources, rights
 from devctl.kube.cluster import EVERYWHERE, Change, Cluster
 from devctl.kube.kubeconfig import Access
 from devctl.kube.rights import Right
@@ -56,6 +57,13 @@ def status(code: int, message: str, reason: str = "", **details: Any) -> httpx2.
 
 def server(name: str = "my-server", **meta: Any) -> dict[str, Any]:
     return {"metadata": {"name": name, "namespace": "team", "uid": "u1", **meta}}
+
+
+@pytest.mark.parametrize("module", [cluster, patience, proxies, resources, rights])
+def test_examples(module: Any) -> None:
+    found = doctest.testmod(module)
+    assert found.attempted
+    assert not found.failed
 
 
 def test_what_a_cluster_says_of_itself() -> None:

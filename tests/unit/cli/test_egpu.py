@@ -75,7 +75,7 @@ def test_a_place_may_stand_before_the_command(
 
 
 def test_help_needs_no_library_that_takes_time() -> None:
-    heavy = "{'lightkube', 'httpx2', 'httpcore2', 'msgspec', 'ssl', 'yaml', 'devctl.kube'}"
+    heavy = "{'websockets', 'httpx2', 'httpcore2', 'msgspec', 'ssl', 'yaml', 'devctl.kube'}"
     lines = (
         "import click, sys",
         "from devctl.cli.egpu.group import egpu",

@@ -61,6 +61,6 @@ def test_the_package_has_the_client_and_nothing_else() -> None:
 
 
 def test_importing_the_package_imports_no_library() -> None:
-    code = "import devctl, sys; print(sorted(sys.modules.keys() & {'lightkube', 'httpx2', 'ssl'}))"
+    code = "import devctl, sys; print(sorted(sys.modules.keys() & {'websockets', 'httpx2', 'ssl'}))"
     argv = [sys.executable, "-c", code]
     assert subprocess.run(argv, capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import doctest
 import json
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -265,7 +266,8 @@ def test_a_watch_that_ends_at_once_is_not_begun_all_the_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     slept: list[float] = []
-    monkeypatch.setattr(time, "sleep", slept.append)
+    passing = SimpleNamespace(sleep=slept.append, monotonic=time.monotonic)
+    monkeypatch.setattr("devctl.kube.patience.time", passing)
     gone = lines(("ERROR", {"code": 410, "message": "too old resource version"}))
     api = Recorded(*(httpx2.Response(200, stream=Pieces(gone)) for _ in range(7)))
     for _ in range(6):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -40,8 +40,9 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(time, "sleep", made.sleep)
-    monkeypatch.setattr(time, "monotonic", lambda: made.now)
+    # Its own alone: threads of other tests may sleep, too.
+    passing = SimpleNamespace(sleep=made.sleep, monotonic=lambda: made.now)
+    monkeypatch.setattr("devctl.kube.patience.time", passing)
     return made
 
 

@@ -20,7 +20,7 @@ _MOST = 500
 
 def named(context: click.Context) -> dict[str, Any]:
     """What a command line says of the cluster, as arguments of `Client.connect`."""
-    options = ("kubeconfig", "context", "namespace")
+    options = ("kubeconfig", "context", "namespace", "request_timeout")
     return {option: context.meta.get(KEY + option) for option in options}
 
 

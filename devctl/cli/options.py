@@ -10,7 +10,7 @@ import click
 
 from devctl.api.durations import parse_duration
 from devctl.cli import names
-from devctl.cli.shared_option import SharedOption
+from devctl.cli.shared_option import RareOption, SharedOption
 from devctl.cli.verbosity import verbose
 
 if TYPE_CHECKING:
@@ -24,14 +24,16 @@ _OPTIONS = {"namespace": "-n", "context": "--context", "kubeconfig": "--kubeconf
 
 def where(command: Command) -> Command:
     """Give a command the options that say which cluster and namespace; see `names.named`."""
-    for flags, metavar, complete, text in (
-        (["--kubeconfig"], "FILE", None, "Else $KUBECONFIG, ~/.kube/config."),
-        (["--context"], "NAME", None, "Context; else the current one."),
-        (["-n", "--namespace"], "NAME", names.namespaces, "Namespace; else the context's."),
+    for flags, kind, metavar, complete, text in (
+        (["--request-timeout"], RareOption, "D", None, "For each answer: 30s, 2m; 0 for ever."),
+        (["--kubeconfig"], SharedOption, "FILE", None, "Else $KUBECONFIG, ~/.kube/config."),
+        (["--context"], SharedOption, "NAME", None, "Context; else the current one."),
+        (["-n", "--namespace"], None, "NAME", names.namespaces, "Namespace; else the context's."),
     ):
         command = click.option(
             *flags,
-            cls=None if "-n" in flags else SharedOption,
+            cls=kind,
+            type=_seconds if kind is RareOption else None,
             metavar=metavar,
             shell_complete=complete,
             help=text,
@@ -41,9 +43,17 @@ def where(command: Command) -> Command:
     return command
 
 
-def _keep(context: click.Context, option: click.Parameter, value: str | None) -> None:
+def _keep(context: click.Context, option: click.Parameter, value: str | float | None) -> None:
     if value is not None:
         context.meta[names.KEY + str(option.name)] = value
+
+
+def _seconds(value: str) -> float:
+    return seconds(duration(value))
+
+
+# What click's own messages call it.
+_seconds.__name__ = "duration"
 
 
 def connected(command: Command) -> Command:

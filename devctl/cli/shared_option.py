@@ -13,6 +13,10 @@ class SharedOption(click.Option):
         return None if _explained(ctx) else super().get_help_record(ctx)
 
 
+class RareOption(SharedOption):
+    """One that a command's help does not name."""
+
+
 class LastSharedOption(SharedOption):
     """The last of them, whose line in a command's help names them all."""
 
@@ -20,7 +24,8 @@ class LastSharedOption(SharedOption):
         """What stands in the list of options."""
         if not _explained(ctx):
             return super().get_help_record(ctx)
-        others = (each for each in _shared(ctx.command) if each is not self)
+        shared = _shared(ctx.command)
+        others = [each for each in shared if each is not self and not isinstance(each, RareOption)]
         names = ", ".join(max(each.opts, key=len) for each in others)
         # So short that it is one line.
         return ", ".join(self.opts), f"Also {names}: `{ctx.find_root().info_name} -h`."

@@ -41,6 +41,7 @@ class Client:
         kubeconfig: str | None = None,
         context: str | None = None,
         namespace: str | None = None,
+        request_timeout: float | None = None,
     ) -> None:
         """Read the kubeconfig; ask nothing yet.
 
@@ -49,6 +50,7 @@ class Client:
             kubeconfig: A file; else KUBECONFIG, else ~/.kube/config.
             context: One of its contexts; else DEVCTL_CONTEXT, else the current one.
             namespace: Where; else DEVCTL_NAMESPACE, else the context's.
+            request_timeout: Seconds in which each request has to be answered; 0 for ever.
 
         Raises:
             DevctlError: No cluster can be found that way.
@@ -56,7 +58,7 @@ class Client:
         if cluster is None:
             from devctl.kube.cluster import Cluster  # noqa: PLC0415
 
-            cluster = Cluster.connect(kubeconfig, context, namespace)
+            cluster = Cluster.connect(kubeconfig, context, namespace, request_timeout)
         self.cluster = cluster
         self._place = (kubeconfig, context)
 
@@ -66,9 +68,15 @@ class Client:
         kubeconfig: str | None = None,
         context: str | None = None,
         namespace: str | None = None,
+        request_timeout: float | None = None,
     ) -> Self:
         """The same, by places."""
-        return cls(kubeconfig=kubeconfig, context=context, namespace=namespace)
+        return cls(
+            kubeconfig=kubeconfig,
+            context=context,
+            namespace=namespace,
+            request_timeout=request_timeout,
+        )
 
     @property
     def namespace(self) -> str:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
-from devctl.errors import WaitTimeoutError
-from devctl.kube.failures import parse_status, refusal, unreachable
-from devctl.kube.handshake import RefusedError, shake_hands
-from devctl.kube.websocket import ConnectionLostError, WebSocket
+import httpcore2
+import httpx2
+
+from devctl.kube import resources
+from devctl.kube.failures import explained, parse_status, refusal
+from devctl.kube.serial_tls import SerialTls, TlsInTls
+from devctl.kube.websocket import ConnectionLostError, Handshake, WebSocket
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ConnectionLostError", "connect_pod"]
 
-_UNAUTHORIZED = 401
+_SWITCHED = 101
+_CHUNK, _LONGEST_BODY = 64 * 1024, 256 * 1024
 
 
 def connect_pod(  # noqa: PLR0913, PLR0917 - a request's parts
@@ -44,27 +51,54 @@ def connect_pod(  # noqa: PLR0913, PLR0917 - a request's parts
         WaitTimeoutError: No answer came in time.
         DevctlError: There is no connection.
     """
-    where = f"namespaces/{quote(namespace or cluster.namespace, safe='')}"
-    path = f"/api/v1/{where}/pods/{quote(pod, safe='')}/{stream}"
+    path = resources.Pod.path(namespace or cluster.namespace, pod)
     # Arguments may hold bytes that are no text: they travel as they are.
-    url = f"{cluster.server}{path}?{urlencode(query, errors='surrogateescape')}"
-    try:
-        return _connect(cluster, url, protocols, f"pod `{pod}`")
-    except RefusedError as error:
-        raise refusal(parse_status(error.code, error.body)) from error
-    except TimeoutError as error:
-        raise WaitTimeoutError(
-            f"{cluster.server} does not answer in time", "try again; see `devctl doctor`"
-        ) from error
-    except OSError as error:
-        raise unreachable(cluster.server, error) from error
+    target = f"{path}/{stream}?{urlencode(query, errors='surrogateescape')}"
+    handshake = Handshake(protocols)
+    with explained(cluster.route):
+        answer = cluster.upgrade(target, handshake.headers)
+        with ExitStack() as undo:
+            undo.callback(answer.close)
+            _check(answer)
+            handshake.take(answer.headers.raw)
+            found = _take_over(answer, handshake, f"pod `{pod}`")
+            undo.pop_all()
+            return found
 
 
-def _connect(cluster: Cluster, url: str, protocols: Sequence[str], about: str) -> WebSocket:
+def _check(answer: httpx2.Response) -> None:
+    if answer.status_code == _SWITCHED:
+        return
+    body = bytearray()
+    with suppress(httpx2.TransportError):
+        for piece in answer.iter_bytes():
+            body += piece
+            if len(body) > _LONGEST_BODY:
+                break
+    # As much of it as has come says enough.
+    raise refusal(parse_status(answer.status_code, bytes(body)))
+
+
+def _take_over(answer: httpx2.Response, handshake: Handshake, about: str) -> WebSocket:
+    stream = answer.extensions["network_stream"]
     try:
-        connection, leftover = shake_hands(url, cluster.credentials(), protocols)
-    except RefusedError as error:
-        if error.code != _UNAUTHORIZED or not cluster.renew_credentials():
-            raise
-        connection, leftover = shake_hands(url, cluster.credentials(), protocols)
-    return WebSocket(connection, about, leftover)
+        # What has come behind the answer is there; nothing else is waited for.
+        leftover: bytes = stream.read(_CHUNK, timeout=0)
+    except httpcore2.ReadError:
+        leftover = b""
+    connection: socket.socket = stream.get_extra_info("socket")
+    _notice_death(connection)
+    tls = stream.get_extra_info("ssl_object")
+    inside = None
+    if isinstance(connection, ssl.SSLSocket) and isinstance(tls, ssl.SSLObject):
+        inside = TlsInTls(tls, connection)
+    serial = SerialTls(connection, answer.close, inside)
+    return WebSocket(serial, handshake.protocol, about, leftover)
+
+
+def _notice_death(connection: socket.socket) -> None:
+    """Have the kernel ask whether the other side is there, also while nothing is said."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 4)):
+        if option := getattr(socket, name, None):  # not all systems have them all
+            connection.setsockopt(socket.IPPROTO_TCP, option, value)

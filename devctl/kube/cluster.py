@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx2
-import lightkube
 import msgspec
-from lightkube.config.kubeconfig import KubeConfig
-from lightkube.config.models import Cluster as _Server
-from lightkube.config.models import User as _User
-from lightkube.core.resource import NamespacedResource, api_info
-from lightkube.core.selector import build_selector
-from lightkube.types import PatchType
 
 from devctl.errors import DevctlError
 from devctl.kube import resources
 from devctl.kube.credentials import Login
 from devctl.kube.failures import check, explained, refusal
 from devctl.kube.kubeconfig import Access, find_access
+from devctl.kube.patience import SILENCE, Pace, Patient
+from devctl.kube.proxies import find_proxy, shown
 from devctl.kube.transport import Authenticated
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
-    from devctl.kube.credentials import Credentials
+    from devctl.kube.resources import Kind
+    from devctl.kube.rights import Right
+
+    Selector = Mapping[str, str | Iterable[str] | None]
+    """By label or field its value, or any of several; None where it only has to be there."""
 
 Object = dict[str, Any]
 """What the API server answers, as it is."""
@@ -39,6 +39,7 @@ _PAGE = 500
 _SLACK = 15.0
 """Seconds by which the API server may end a watch too late."""
 _GONE, _CONFLICT = 410, 409
+_APPLY, _MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 
 
 class Change(NamedTuple):
@@ -55,36 +56,41 @@ class Cluster:
         namespace: Where it acts where nobody says where.
         server: The address of the API server.
         user: What the kubeconfig calls the user.
-        client: lightkube's client, for everything that it has a method for.
+        route: The server's address, and the proxy that leads there, for what people are told.
 
     Every method raises of devctl.errors what devctl.kube.failures tells of.
     """
 
-    def __init__(self, access: Access, transport: httpx2.BaseTransport | None = None) -> None:
+    def __init__(
+        self,
+        access: Access,
+        transport: httpx2.BaseTransport | None = None,
+        request_timeout: float | None = None,
+    ) -> None:
         """Ask nothing yet.
 
         Args:
             access: Which cluster, and as whom.
             transport: What carries the requests, for tests; else a network with TLS.
+            request_timeout: Seconds in which each request has to be answered; 0 for ever, else
+                what is usual. What streams, such as a watch, may go on for longer.
+
+        Raises:
+            UsageError: The kubeconfig or the environment asks for what devctl cannot do.
         """
         self.namespace = access.namespace
         self.server = access.server
         self.user = access.user_name
-        self._login = Login(access)
-        self._patience = httpx2.Timeout(30.0, connect=5.0)
-        carrier = transport or Authenticated(self._login)
-        # The transport does TLS and names the user; all that lightkube is told is the address.
-        server = _Server(server=access.server, insecure=True)
-        self.client = lightkube.Client(
-            KubeConfig.from_one(cluster=server, user=_User(), namespace=access.namespace),
-            timeout=self._patience,
-            field_manager=FIELD_MANAGER,
-            trust_env=False,
-            transport=carrier,
-        )
+        proxy = find_proxy(access)
+        self.route = f"{access.server} through {shown(proxy)}" if proxy else access.server
+        carrier = transport or Authenticated(Login(access), proxy)
         self._http = httpx2.Client(
-            base_url=access.server, transport=carrier, timeout=self._patience, trust_env=False
+            base_url=access.server,
+            transport=Patient(carrier, self.route, request_timeout),
+            timeout=SILENCE,
+            trust_env=False,
         )
+        self._paces: dict[str, Pace] = {}
 
     @classmethod
     def connect(
@@ -92,6 +98,7 @@ class Cluster:
         kubeconfig: str | None = None,
         context: str | None = None,
         namespace: str | None = None,
+        request_timeout: float | None = None,
     ) -> Cluster:
         """The cluster that a person has chosen; nothing is asked of it yet.
 
@@ -99,55 +106,53 @@ class Cluster:
             kubeconfig: A file; else those of KUBECONFIG, ~/.kube/config, or a pod's own account.
             context: An entry of it; else that of DEVCTL_CONTEXT, or the current one.
             namespace: Where to act; else that of DEVCTL_NAMESPACE, of the context, or `default`.
+            request_timeout: Seconds in which each request has to be answered; 0 for ever.
         """
-        return cls(find_access(kubeconfig, context, namespace))
+        access = find_access(kubeconfig, context, namespace)
+        return cls(access, request_timeout=request_timeout)
 
-    def get(self, kind: Any, name: str, namespace: str | None = None) -> Object:
+    def get(self, kind: Kind, name: str, namespace: str | None = None) -> Object:
         """One object, of this namespace if its kind has any.
 
         Raises:
             NotFoundError: It is not there, or the cluster knows no such kind.
         """
-        where = self._where(kind, namespace)
-        with explained(self.server):
-            return _plain(self.client.get(kind, name, **where))
+        return self._ask("GET", self._path(kind, namespace, name))
 
     def list(
         self,
-        kind: Any,
+        kind: Kind,
         namespace: str | None = None,
-        labels: Mapping[str, Any] | None = None,
+        labels: Selector | None = None,
         *,
-        fields: Mapping[str, Any] | None = None,
+        fields: Selector | None = None,
     ) -> Iterator[Object]:
         """All objects of a kind, page by page, as they are asked for.
 
         Args:
             kind: What they are.
             namespace: Where they are; EVERYWHERE for all namespaces; else the user's.
-            labels: What their labels have to be, as lightkube takes it.
-            fields: What their fields have to be, as lightkube takes it.
+            labels: What their labels have to be.
+            fields: What their fields have to be.
         """
-        where = self._where(kind, namespace)
-        with explained(self.server):
-            found = self.client.list(
-                kind,
-                labels=dict(labels) if labels else None,
-                fields=dict(fields) if fields else None,
-                chunk_size=_PAGE,
-                **where,
-            )
-            for item in found:
-                yield _plain(item, kind)
+        query = {"limit": str(_PAGE), **_selectors(labels, fields)}
+        # The API leaves out of a list what its objects are.
+        about = {"apiVersion": kind.api_version, "kind": kind.name}
+        while True:
+            page = self._ask("GET", self._path(kind, namespace), query)
+            yield from (about | item for item in page.get("items") or [])
+            query["continue"] = (page.get("metadata") or {}).get("continue") or ""
+            if not query["continue"]:
+                return
 
     def watch(  # noqa: PLR0913 - what, where and for how long are each a choice of the caller
         self,
-        kind: Any,
+        kind: Kind,
         namespace: str | None = None,
         *,
         name: str | None = None,
-        labels: Mapping[str, Any] | None = None,
-        fields: Mapping[str, Any] | None = None,
+        labels: Selector | None = None,
+        fields: Selector | None = None,
         seconds: float = WINDOW,
     ) -> Generator[Change, None, None]:
         """All objects of a kind as ADDED, then every change; ends after some seconds.
@@ -156,8 +161,8 @@ class Cluster:
             kind: What they are.
             namespace: Where they are; EVERYWHERE for all namespaces; else the user's.
             name: Only the object of this name.
-            labels: What their labels have to be, as lightkube takes it.
-            fields: What their fields have to be, as lightkube takes it.
+            labels: What their labels have to be.
+            fields: What their fields have to be.
             seconds: How long.
 
         Raises:
@@ -166,16 +171,26 @@ class Cluster:
         if name is not None:
             fields = {**(fields or {}), "metadata.name": name}
         query = {"watch": "true", "timeoutSeconds": str(max(1, round(seconds)))}
-        if labels:
-            query["labelSelector"] = build_selector(dict(labels))
-        if fields:
-            query["fieldSelector"] = build_selector(dict(fields), for_fields=True)
+        query |= _selectors(labels, fields)
+        path = self._path(kind, namespace)
+        pace = self._paces.setdefault(f"{path} {query}", Pace())
+        pace.wait(seconds)
+        began = time.monotonic()
+        try:
+            yield from self._watch(path, query, seconds)
+        except DevctlError:
+            pace.ended(time.monotonic() - began, seconds)
+            raise
+        pace.ended(time.monotonic() - began, seconds)
+
+    def _watch(
+        self, path: str, query: dict[str, str], seconds: float
+    ) -> Generator[Change, None, None]:
         # A connection that has died without a word is given up when its time is over.
-        patience = httpx2.Timeout(30.0, connect=5.0, read=seconds + _SLACK)
-        path = _path(kind, self._where(kind, namespace).get("namespace"))
-        with explained(self.server):
+        silence = httpx2.Timeout(SILENCE, read=seconds + _SLACK)
+        with explained(self.route):
             try:
-                with self._stream(path, query, patience) as answer:
+                with self._stream(path, query, silence) as answer:
                     for line in _lines(answer):
                         change = Change(**msgspec.json.decode(line))
                         if change.type == "ERROR":
@@ -187,29 +202,28 @@ class Cluster:
             except httpx2.ReadTimeout:
                 return
 
-    def create(self, kind: Any, manifest: Object, *, dry_run: bool = False) -> Object:
+    def create(self, kind: Kind, manifest: Object, *, dry_run: bool = False) -> Object:
         """Make an object; the API server only checks it where `dry_run` is set.
 
         Raises:
             AlreadyExistsError: There is one of that name.
         """
-        where = self._where(kind, manifest["metadata"].get("namespace"))
-        with explained(self.server):
-            return _plain(self.client.create(kind(manifest), dry_run=dry_run, **where))
+        path = self._path(kind, manifest["metadata"].get("namespace"))
+        return self._ask("POST", path, _writing(dry_run=dry_run), _whole(kind, manifest))
 
-    def apply(self, kind: Any, manifest: Object, *, dry_run: bool = False) -> Object:
+    def apply(self, kind: Kind, manifest: Object, *, dry_run: bool = False) -> Object:
         """Have an object's fields be as a manifest says; made where it is not there.
 
         A `metadata.uid` in the manifest has the API server refuse if it is another object by now.
         """
-        where = self._where(kind, manifest["metadata"].get("namespace"))
-        with explained(self.server):
-            found = self.client.apply(kind(manifest), force=True, dry_run=dry_run, **where)
-            return _plain(found)
+        meta = manifest["metadata"]
+        path = self._path(kind, meta.get("namespace"), meta["name"])
+        query = {"force": "true", **_writing(dry_run=dry_run)}
+        return self._ask("PATCH", path, query, _whole(kind, manifest), _APPLY)
 
     def patch(
         self,
-        kind: Any,
+        kind: Kind,
         name: str,
         change: Object,
         namespace: str | None = None,
@@ -220,15 +234,10 @@ class Cluster:
 
         A `metadata.uid` in the change has the API server refuse if it is another object by now.
         """
-        where = self._where(kind, namespace)
-        with explained(self.server):
-            return _plain(
-                self.client.patch(
-                    kind, name, change, patch_type=PatchType.MERGE, dry_run=dry_run, **where
-                )
-            )
+        path = self._path(kind, namespace, name)
+        return self._ask("PATCH", path, _writing(dry_run=dry_run), change, _MERGE)
 
-    def delete(self, kind: Any, found: Object, *, unchanged: bool = False) -> None:
+    def delete(self, kind: Kind, found: Object, *, unchanged: bool = False) -> None:
         """Delete exactly this object, by its UID: never another one that took its name.
 
         Args:
@@ -245,8 +254,8 @@ class Cluster:
         if unchanged:
             conditions["resourceVersion"] = meta["resourceVersion"]
         body = {"preconditions": conditions, "propagationPolicy": "Background"}
-        path = _path(kind, self._where(kind, meta.get("namespace")).get("namespace"), meta["name"])
-        with explained(self.server):
+        path = self._path(kind, meta.get("namespace"), meta["name"])
+        with explained(self.route):
             answer = self._http.request("DELETE", path, json=body)
             if answer.status_code == _CONFLICT:
                 raise DevctlError(
@@ -275,10 +284,10 @@ class Cluster:
         query = {"follow": str(follow).lower()}
         if tail is not None:
             query["tailLines"] = str(tail)
-        path = f"api/v1/namespaces/{namespace or self.namespace}/pods/{pod}/log"
+        path = f"{self._path(resources.Pod, namespace, pod)}/log"
         # Who follows waits for as long as the container is silent.
-        patience = httpx2.Timeout(30.0, connect=5.0, read=None) if follow else self._patience
-        with explained(self.server), self._stream(path, query, patience) as answer:
+        silence = httpx2.Timeout(SILENCE, read=None if follow else SILENCE)
+        with explained(self.route), self._stream(path, query, silence) as answer:
             yield from answer.iter_bytes()
 
     def read(self, path: str) -> httpx2.Response:
@@ -287,7 +296,7 @@ class Cluster:
         Raises:
             DevctlError: It answers that it cannot.
         """
-        with explained(self.server):
+        with explained(self.route):
             answer = self._http.get(path.lstrip("/"))
             check(answer)
         return answer
@@ -297,83 +306,104 @@ class Cluster:
         review = self.create(resources.SelfSubjectReview, {"metadata": {}})
         return str(review["status"]["userInfo"].get("username", ""))
 
-    def allowed(  # noqa: PLR0913, PLR0917 - a right's parts, as Kubernetes has them
-        self,
-        verb: str,
-        group: str,
-        resource: str,
-        namespace: str | None = None,
-        name: str = "",
-        subresource: str = "",
-    ) -> bool:
-        """Whether the user may do something.
+    def allowed(self, rights: Sequence[Right]) -> Sequence[bool]:
+        """Whether the user may do each of several things in their namespace.
 
-        Args:
-            verb: Such as `create`.
-            group: The API group; empty for the core one.
-            resource: The kind's plural.
-            namespace: Where; EVERYWHERE for all namespaces; else the user's.
-            name: Of which object; else any.
-            subresource: Such as `exec`.
+        One request tells, unless somebody has a say there who cannot list rules, such as a webhook.
         """
-        where = "" if namespace == EVERYWHERE else namespace or self.namespace
-        asked = {
-            "verb": verb,
-            "group": group,
-            "resource": resource,
-            "namespace": where,
-            "name": name,
-            "subresource": subresource,
-        }
+        spec: Object = {"namespace": self.namespace}
+        review = self.create(resources.SelfSubjectRulesReview, {"metadata": {}, "spec": spec})
+        rules = review["status"].get("resourceRules") or []
+        found = [any(map(right.is_covered_by, rules)) for right in rights]
+        if not review["status"].get("incomplete"):
+            return found
+        return [known or self._may(right) for known, right in zip(found, rights, strict=True)]
+
+    def _may(self, right: Right) -> bool:
+        asked = {"namespace": self.namespace, **right._asdict()}
         manifest = {"metadata": {}, "spec": {"resourceAttributes": asked}}
         review = self.create(resources.SelfSubjectAccessReview, manifest)
         return bool(review["status"].get("allowed"))
 
-    def credentials(self) -> Credentials:
-        """What a stream needs to be let in: TLS and headers, fresh enough to be used now."""
-        return self._login.credentials()
+    def upgrade(self, path: str, headers: Sequence[tuple[str, str]]) -> httpx2.Response:
+        """Ask for another protocol; the answer, which says whether, is the caller's to close.
 
-    def renew_credentials(self) -> bool:
-        """Get new credentials after the old ones were refused; False where there are no others."""
-        return self._login.renew()
+        Args:
+            path: Of the API server, with its query, quoted as it is to be sent.
+            headers: What the protocol wants to be said.
+        """
+        base = self._http.base_url
+        request = self._http.build_request(
+            "GET",
+            base,
+            headers=headers,
+            # A command may be longer than httpx2 lets addresses be.
+            extensions={"target": base.raw_path.rstrip(b"/") + f"/{path}".encode()},
+        )
+        return self._http.send(request, stream=True)
 
     def close(self) -> None:
         """Hang up: no request can be made afterwards."""
         self._http.close()
-        self.client.close()
 
-    def _where(self, kind: Any, namespace: str | None) -> dict[str, Any]:
-        if not issubclass(kind, NamespacedResource):
-            return {}
-        return {"namespace": namespace or self.namespace}
+    def _path(self, kind: Kind, namespace: str | None, name: str = "") -> str:
+        if not kind.namespaced or namespace == EVERYWHERE:
+            return kind.path(None, name)
+        return kind.path(namespace or self.namespace, name)
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Object | None = None,
+        content_type: str = "application/json",
+    ) -> Object:
+        with explained(self.route):
+            answer = self._http.request(
+                method,
+                path,
+                params=query,
+                content=None if body is None else msgspec.json.encode(body),
+                headers=None if body is None else {"Content-Type": content_type},
+            )
+            check(answer)
+            return msgspec.json.decode(answer.content, type=Object)
 
     @contextmanager
     def _stream(
-        self, path: str, query: dict[str, str], patience: httpx2.Timeout
+        self, path: str, query: dict[str, str], silence: httpx2.Timeout
     ) -> Iterator[httpx2.Response]:
-        with self._http.stream("GET", path, params=query, timeout=patience) as answer:
+        with self._http.stream("GET", path, params=query, timeout=silence) as answer:
             if answer.is_error:
                 answer.read()
                 check(answer)
             yield answer
 
 
-def _path(kind: Any, namespace: str | None, name: str = "") -> str:
-    info = api_info(kind)
-    group, version = info.resource.group, info.resource.version
-    parts = ["apis", group, version] if group else ["api", version]
-    if namespace and namespace != EVERYWHERE:
-        parts += ["namespaces", namespace]
-    return "/".join([*parts, info.plural, *([name] if name else [])])
+def _whole(kind: Kind, manifest: Object) -> Object:
+    return {"apiVersion": kind.api_version, "kind": kind.name, **manifest}
 
 
-def _plain(found: Any, kind: Any = None) -> Object:
-    """An object as a dict; those of a list are told what they are, which the API leaves out."""
-    if kind is None:
-        return dict(found)
-    about = api_info(kind).resource
-    version = f"{about.group}/{about.version}" if about.group else about.version
-    return {"apiVersion": version, "kind": about.kind, **found}
+def _writing(*, dry_run: bool) -> dict[str, str]:
+    return {**({"dryRun": "All"} if dry_run else {}), "fieldManager": FIELD_MANAGER}
+
+
+def _selectors(labels: Selector | None, fields: Selector | None) -> dict[str, str]:
+    """Selectors as the API server takes them.
+
+    >>> _selectors({"app": "web", "tier": None, "zone": ("a", "b")}, {"metadata.name": "x"})
+    {'labelSelector': 'app=web,tier,zone in (a,b)', 'fieldSelector': 'metadata.name=x'}
+    """
+    found = {"labelSelector": labels, "fieldSelector": fields}
+    return {name: ",".join(map(_term, each.items())) for name, each in found.items() if each}
+
+
+def _term(pair: tuple[str, str | Iterable[str] | None]) -> str:
+    name, wanted = pair
+    if wanted is None:
+        return name
+    return f"{name}={wanted}" if isinstance(wanted, str) else f"{name} in ({','.join(wanted)})"
 
 
 def _lines(answer: httpx2.Response) -> Iterator[bytes]:

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import httpx2
+
 from devctl.errors import DevctlError, UsageError
 from devctl.kube.exec_plugin import Answer, run_plugin
 
@@ -50,12 +52,11 @@ class Login:
         self._asked_at = 0.0
         self._tls: ssl.SSLContext | None = None
         self._tls_answer: Answer | None = None
-        for part, name in ((access.cluster, "proxy-url"), (access.user, "auth-provider")):
-            if part.get(name):
-                raise UsageError(
-                    f"the kubeconfig asks for `{name}`, which devctl cannot do",
-                    "use an exec plugin to log in, and a network without a proxy",
-                )
+        if access.user.get("auth-provider"):
+            raise UsageError(
+                "the kubeconfig asks for `auth-provider`, which devctl cannot do",
+                "use an exec plugin to log in",
+            )
 
     def credentials(self) -> Credentials:
         """What to use now.
@@ -99,6 +100,10 @@ class Login:
         if user.get("as"):
             headers.append(("Impersonate-User", str(user["as"])))
         headers += [("Impersonate-Group", str(group)) for group in user.get("as-groups") or []]
+        if any(not value.isprintable() for _, value in headers):
+            raise DevctlError(
+                "the credentials in the kubeconfig hold a line break", "get a new kubeconfig"
+            )
         return headers
 
     def _token(self, answer: Answer | None) -> str:
@@ -120,14 +125,31 @@ class Login:
             self._tls, self._tls_answer = context, answer
         return self._tls
 
-    def _server_checks(self) -> ssl.SSLContext:
+    def proxy_tls(self) -> ssl.SSLContext:
+        """How a proxy proves itself: to the kubeconfig's authority or the system's."""
+        context = httpx2.create_ssl_context()
+        if authority := self._authority():
+            context.load_verify_locations(cadata=authority)
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        return context
+
+    def _authority(self) -> str:
+        """The kubeconfig's certificates; empty where it has none."""
         cluster = self._access.cluster
-        path, data = cluster.get("certificate-authority"), cluster.get("certificate-authority-data")
         try:
-            if data:
-                context = ssl.create_default_context(cadata=_decoded(data).decode())
-            else:
-                context = ssl.create_default_context(cafile=path or None)
+            return _bytes(cluster, "certificate-authority").decode()
+        except (OSError, ValueError) as error:
+            raise _unusable("certificate-authority", error) from error
+
+    def _server_checks(self) -> ssl.SSLContext:
+        cluster, authority = self._access.cluster, self._authority()
+        try:
+            # Without, those that the system trusts: on macOS they are in the keychain.
+            context = (
+                ssl.create_default_context(cadata=authority)
+                if authority
+                else httpx2.create_ssl_context()
+            )
         except (OSError, ValueError) as error:
             raise _unusable("certificate-authority", error) from error
         # Certificates of clusters often lack what newer Pythons would have them hold.
@@ -153,10 +175,10 @@ class Login:
             raise _unusable("client certificate", error) from error
 
 
-def _bytes(user: dict[str, str], name: str) -> bytes:
-    if data := user.get(f"{name}-data"):
+def _bytes(entry: dict[str, str], name: str) -> bytes:
+    if data := entry.get(f"{name}-data"):
         return _decoded(data)
-    return Path(user.get(name) or "").read_bytes()
+    return Path(entry[name]).read_bytes() if entry.get(name) else b""
 
 
 def _decoded(data: str) -> bytes:

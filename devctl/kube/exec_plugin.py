@@ -96,6 +96,7 @@ def _environment(
             "tls-server-name": access.cluster.get("tls-server-name"),
             "insecure-skip-tls-verify": access.cluster.get("insecure-skip-tls-verify"),
             "certificate-authority-data": access.cluster.get("certificate-authority-data"),
+            "proxy-url": access.cluster.get("proxy-url"),
         }
         spec["cluster"] = {name: value for name, value in known.items() if value}
     info = {"apiVersion": version, "kind": "ExecCredential", "spec": spec}

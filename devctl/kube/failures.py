@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 import msgspec
-from lightkube import ApiError
-from lightkube.core.exceptions import ConfigError
 
 from devctl.errors import (
     AlreadyExistsError,
@@ -41,6 +39,8 @@ _ECHO = "Internal error occurred: "
 """What each server that a refusal comes through puts in front."""
 _CHECK_ADDRESS = "check the address in the kubeconfig, the network and the VPN; see `devctl doctor`"
 
+_CHECK_PROXY = "check `proxy-url` in the kubeconfig, HTTPS_PROXY and NO_PROXY"
+
 
 @contextmanager
 def explained(server: str) -> Iterator[None]:
@@ -58,15 +58,13 @@ def explained(server: str) -> Iterator[None]:
     """
     try:
         yield
-    except ApiError as error:
-        raise refusal(_status(error)) from error
     except httpx2.HTTPStatusError as error:
         raise refusal(status_of(error.response)) from error
     except httpx2.TimeoutException as error:
         raise WaitTimeoutError(f"{server} does not answer in time", _CHECK_ADDRESS) from error
     except httpx2.RequestError as error:
         raise unreachable(server, error) from error
-    except (httpx2.InvalidURL, ConfigError) as error:
+    except httpx2.InvalidURL as error:
         raise UsageError(
             f"the kubeconfig cannot be used: {one_line(str(error))}",
             "mend it, or name another one with --kubeconfig",
@@ -156,6 +154,8 @@ def unreachable(server: str, error: Exception) -> DevctlError:
             f"no TLS connection to {server}: {why}",
             "check the address and the client certificate in the kubeconfig",
         )
+    if isinstance(error, httpx2.ProxyError):
+        return DevctlError(f"the proxy does not lead to {server}: {why}", _CHECK_PROXY)
     if isinstance(error, httpx2.UnsupportedProtocol):
         return UsageError(
             f"`{server}` is no address of an API server", "mend `server` in the kubeconfig"
@@ -177,17 +177,6 @@ def one_line(text: str) -> str:
     while f"{_ECHO}{_ECHO}" in line:
         line = line.replace(f"{_ECHO}{_ECHO}", _ECHO)
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
-
-
-def _status(error: ApiError) -> dict[str, Any]:
-    found = msgspec.to_builtins(error.status)
-    code = error.response.status_code if _answered(error) else 0
-    return {"code": code, **found}
-
-
-def _answered(error: ApiError) -> bool:
-    # Of an error inside a watch there is no answer of its own.
-    return getattr(error, "response", None) is not None
 
 
 def _missing(message: str, status: dict[str, Any]) -> NotFoundError:

@@ -6,51 +6,63 @@ read of one is a handful of fields.
 
 from __future__ import annotations
 
-from typing import Any
-
-from lightkube.generic_resource import (
-    GenericGlobalResource,
-    GenericNamespacedResource,
-    create_api_info,
-    create_global_resource,
-    create_namespaced_resource,
-)
+from typing import NamedTuple
+from urllib.parse import quote
 
 from devctl.api import ephemeral_acceleration_job as job
 from devctl.api.labels import GROUP, VERSION
 
-DevServer = create_namespaced_resource(GROUP, VERSION, "DevServer", "devservers")
-DevServerFlavor = create_global_resource(GROUP, VERSION, "DevServerFlavor", "devserverflavors")
-EphemeralAccelerationJob = create_namespaced_resource(job.GROUP, job.VERSION, job.KIND, job.PLURAL)
+
+class Kind(NamedTuple):
+    """What the API server has to be told of a kind."""
+
+    group: str
+    """Empty for the core group."""
+    version: str
+    name: str
+    plural: str
+    namespaced: bool = True
+
+    @property
+    def api_version(self) -> str:
+        """What a manifest says.
+
+        >>> Kind("apps", "v1", "Deployment", "deployments").api_version
+        'apps/v1'
+        """
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str | None = None, name: str = "") -> str:
+        """Where the API server has its objects, or one of them.
+
+        >>> Kind("", "v1", "Pod", "pods").path("team", "lab-0")
+        'api/v1/namespaces/team/pods/lab-0'
+        """
+        parts = ["apis" if self.group else "api", self.api_version]
+        parts += ["namespaces", quote(namespace, safe="")] if namespace else []
+        return "/".join([*parts, self.plural, *([quote(name, safe="")] if name else [])])
 
 
-def _namespaced(group: str, version: str, kind: str, plural: str) -> Any:
-    """One of Kubernetes' own kinds, in a namespace.
+DevServer = Kind(GROUP, VERSION, "DevServer", "devservers")
+DevServerFlavor = Kind(GROUP, VERSION, "DevServerFlavor", "devserverflavors", namespaced=False)
+EphemeralAccelerationJob = Kind(job.GROUP, job.VERSION, job.KIND, job.PLURAL)
 
-    Not put into lightkube's registry: there the typed class may be, and it knows no other.
-    """
-    info = create_api_info(group, version, kind, plural)
-    return type(kind, (GenericNamespacedResource,), {"_api_info": info})
+Pod = Kind("", "v1", "Pod", "pods")
+PersistentVolumeClaim = Kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
+ConfigMap = Kind("", "v1", "ConfigMap", "configmaps")
+Event = Kind("", "v1", "Event", "events")
+Namespace = Kind("", "v1", "Namespace", "namespaces", namespaced=False)
 
-
-def _global(group: str, version: str, kind: str, plural: str) -> Any:
-    """The same for the whole cluster."""
-    info = create_api_info(group, version, kind, plural)
-    return type(kind, (GenericGlobalResource,), {"_api_info": info})
-
-
-Pod = _namespaced("", "v1", "Pod", "pods")
-PersistentVolumeClaim = _namespaced("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
-ConfigMap = _namespaced("", "v1", "ConfigMap", "configmaps")
-Event = _namespaced("", "v1", "Event", "events")
-Namespace = _global("", "v1", "Namespace", "namespaces")
-
-Deployment = _namespaced("apps", "v1", "Deployment", "deployments")
-StatefulSet = _namespaced("apps", "v1", "StatefulSet", "statefulsets")
-StorageClass = _global("storage.k8s.io", "v1", "StorageClass", "storageclasses")
-SelfSubjectAccessReview = _global(
-    "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews"
+Deployment = Kind("apps", "v1", "Deployment", "deployments")
+StatefulSet = Kind("apps", "v1", "StatefulSet", "statefulsets")
+StorageClass = Kind("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
+_AUTHORIZATION = "authorization.k8s.io"
+SelfSubjectAccessReview = Kind(
+    _AUTHORIZATION, "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False
 )
-SelfSubjectReview = _global(
-    "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews"
+SelfSubjectRulesReview = Kind(
+    _AUTHORIZATION, "v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", namespaced=False
+)
+SelfSubjectReview = Kind(
+    "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", namespaced=False
 )

@@ -8,12 +8,73 @@ import ssl
 import threading
 import time
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+_RECORD = 16 * 1024
 _ENDED = select.POLLHUP | select.POLLERR | select.POLLNVAL
+
+
+class TlsInTls:
+    """TLS that goes through the TLS of a proxy, with a socket's methods; it never blocks.
+
+    Python has no such socket: the inner TLS reads and writes memory, and what it writes is sent.
+    """
+
+    def __init__(self, inner: ssl.SSLObject, outer: ssl.SSLSocket) -> None:
+        """Take over both after their handshakes; see `remember_memory`."""
+        self._inner, self._outer = inner, outer
+        self._incoming, self._outgoing = _memory(inner)
+        self._encrypted = b""
+        self._taken = 0
+
+    def recv(self, size: int) -> bytes:
+        """What has come; waiting is for whoever asks."""
+        while True:
+            try:
+                return self._inner.read(size)
+            except ssl.SSLZeroReturnError:
+                return b""
+            except ssl.SSLWantReadError:
+                self._push()
+                if data := self._outer.recv(_RECORD):
+                    self._incoming.write(data)
+                else:
+                    self._incoming.write_eof()
+
+    def send(self, data: memoryview) -> int:
+        """Send some of it; who is told to wait has to come again with the same."""
+        if not self._taken:
+            self._taken = self._inner.write(data[:_RECORD])
+        self._push()
+        sent, self._taken = self._taken, 0
+        return sent
+
+    def _push(self) -> None:
+        self._encrypted += self._outgoing.read()
+        while self._encrypted:
+            self._encrypted = self._encrypted[self._outer.send(self._encrypted) :]
+
+
+def remember_memory(context: ssl.SSLContext) -> None:
+    """Have what a context wraps remember the memory that it reads and writes."""
+    wrap = context.wrap_bio
+
+    def wrap_bio(
+        incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, *about: Any, **more: Any
+    ) -> ssl.SSLObject:
+        made = wrap(incoming, outgoing, *about, **more)
+        made.devctl_memory = (incoming, outgoing)  # type: ignore[attr-defined]
+        return made
+
+    context.wrap_bio = wrap_bio  # type: ignore[method-assign]
+
+
+def _memory(inner: ssl.SSLObject) -> tuple[ssl.MemoryBIO, ssl.MemoryBIO]:
+    found: tuple[ssl.MemoryBIO, ssl.MemoryBIO] = inner.devctl_memory  # type: ignore[attr-defined]
+    return found
 
 
 class SerialTls:
@@ -24,10 +85,23 @@ class SerialTls:
     a reader that waits holds no writer up.
     """
 
-    def __init__(self, connected: socket.socket) -> None:
-        """Take over a socket, after its handshake where it has TLS."""
+    def __init__(
+        self,
+        connected: socket.socket,
+        closing: Callable[[], object] | None = None,
+        inside: TlsInTls | None = None,
+    ) -> None:
+        """Take over a socket, after its handshake where it has TLS.
+
+        Args:
+            connected: The socket.
+            closing: What closes it; else it closes itself.
+            inside: What its bytes are for, where a proxy has TLS of its own.
+        """
         connected.settimeout(0)
         self._socket = connected
+        self._carrier: socket.socket | TlsInTls = inside or connected
+        self._closing = closing or connected.close
         self._openssl = threading.Lock()
         self._users = threading.Lock()
         self._inside = 0
@@ -43,7 +117,7 @@ class SerialTls:
             while True:
                 try:
                     with self._openssl:
-                        return self._socket.recv(size)
+                        return self._carrier.recv(size)
                 except (BlockingIOError, ssl.SSLWantReadError):
                     wanted = select.POLLIN
                 except ssl.SSLWantWriteError:
@@ -64,7 +138,7 @@ class SerialTls:
             while view:
                 try:
                     with self._openssl:
-                        view = view[self._socket.send(view) :]
+                        view = view[self._carrier.send(view) :]
                     continue
                 except (BlockingIOError, ssl.SSLWantWriteError):
                     wanted = select.POLLOUT
@@ -118,7 +192,7 @@ class SerialTls:
         with self._users:
             self._inside -= 1
             if self._closed and not self._inside:
-                self._socket.close()
+                self._closing()
 
     def _read_off(self, until: float) -> None:
         """Read whatever comes, for nobody, until the other side ends."""

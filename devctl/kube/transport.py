@@ -7,33 +7,40 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
+from devctl.kube.serial_tls import remember_memory
+
 if TYPE_CHECKING:
     import ssl
 
     from devctl.kube.credentials import Login
 
 _UNAUTHORIZED = 401
+_LIMITS = httpx2.Limits(max_connections=None)  # streams keep theirs for hours
 
 
 class Authenticated(httpx2.BaseTransport):
     """A network with TLS, as one user."""
 
-    def __init__(self, login: Login) -> None:
-        """Open nothing yet."""
+    def __init__(self, login: Login, proxy: str | None = None) -> None:
+        """Open nothing yet.
+
+        Args:
+            login: Who asks, and whom to trust.
+            proxy: The address of the proxy to go through.
+        """
         self._login = login
+        self._proxy = proxy
         self._lock = threading.Lock()
         self._network: httpx2.HTTPTransport | None = None
         self._tls: ssl.SSLContext | None = None
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request, once more with new credentials where the old ones are refused."""
-        own = request.headers.multi_items()
+        own = request.headers.raw
         answer = self._send(request, own)
         if answer.status_code == _UNAUTHORIZED and self._login.renew():
             answer.close()
             answer = self._send(request, own)
-        # lightkube looks at it without asking whether it is there.
-        answer.headers.setdefault("Content-Type", "text/plain")
         return answer
 
     def close(self) -> None:
@@ -42,9 +49,10 @@ class Authenticated(httpx2.BaseTransport):
             if self._network is not None:
                 self._network.close()
 
-    def _send(self, request: httpx2.Request, own: list[tuple[str, str]]) -> httpx2.Response:
+    def _send(self, request: httpx2.Request, own: list[tuple[bytes, bytes]]) -> httpx2.Response:
         found = self._login.credentials()
-        request.headers = httpx2.Headers([*own, *found.headers])
+        said = [(name.encode(), value.encode()) for name, value in found.headers]
+        request.headers = httpx2.Headers([*own, *said])
         if found.server_name:
             request.extensions = {**request.extensions, "sni_hostname": found.server_name}
         return self._through(found.tls).handle_request(request)
@@ -53,8 +61,20 @@ class Authenticated(httpx2.BaseTransport):
         """The connections; others where there is another client certificate."""
         with self._lock:
             if self._network is None or self._tls is not tls:
-                self._network = httpx2.HTTPTransport(
-                    verify=tls if tls is not None else False, trust_env=False
-                )
                 self._tls = tls
+                self._network = httpx2.HTTPTransport(
+                    verify=tls if tls is not None else False,
+                    trust_env=False,
+                    limits=_LIMITS,
+                    proxy=self._through_proxy(),
+                )
             return self._network
+
+    def _through_proxy(self) -> httpx2.Proxy | None:
+        if not self._proxy:
+            return None
+        if not self._proxy.startswith("https:"):
+            return httpx2.Proxy(self._proxy)
+        if self._tls is not None:
+            remember_memory(self._tls)
+        return httpx2.Proxy(self._proxy, ssl_context=self._login.proxy_tls())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.runs import free_port
+from websockets.client import ClientProtocol
 
 from devctl import Client
 from devctl.kube import channels, websocket
@@ -154,19 +155,19 @@ def test_a_replica_is_known_by_the_key_of_its_home_alone(
 def test_silence_is_filled_with_pings(
     command_line: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sent: list[int] = []
-    frame = websocket.frame
+    sent: list[bytes] = []
+    ping = ClientProtocol.send_ping
 
-    def noted(kind: int, payload: bytes) -> bytes:
-        sent.append(kind)
-        return frame(kind, payload)
+    def noted(protocol: ClientProtocol, payload: bytes) -> None:
+        sent.append(payload)
+        ping(protocol, payload)
 
     monkeypatch.setattr(channels, "WebSocket", partial(websocket.WebSocket, silence=0.1))
-    monkeypatch.setattr(websocket, "frame", noted)
+    monkeypatch.setattr(ClientProtocol, "send_ping", noted)
     client = Client(kubeconfig=str(command_line.kubeconfig), namespace=command_line.namespace)
     found = client.execute("lab", ["sh", "-c", "sleep 2; echo still here"])
     assert found.stdout == "still here\n"
-    assert sent.count(websocket.PING) > 5
+    assert len(sent) > 5
 
 
 def test_a_pod_that_is_killed_ends_the_session_with_words(

@@ -9,56 +9,42 @@ from devctl.api.labels import GROUP
 from devctl.client.doctor.finding import Finding, failed, ok, warning
 from devctl.errors import DeniedError, NotFoundError
 from devctl.kube import resources
+from devctl.kube.rights import Right
 
 if TYPE_CHECKING:
     from devctl.kube.cluster import Cluster
 
 
-class Right(NamedTuple):
-    """Something that a command needs.
+class Need(NamedTuple):
+    """Something that commands need."""
 
-    Attributes:
-        verb: Such as `get`.
-        group: The API group.
-        resource: The kind's plural.
-        subresource: Such as `exec`.
-        commands: What does not work without.
-        basic: Whether nothing works without.
-    """
-
-    verb: str
-    group: str
-    resource: str
-    subresource: str
+    right: Right
     commands: str
+    """What does not work without."""
     basic: bool = False
-
-    def __str__(self) -> str:
-        """As people name it: `create pods/exec`."""
-        what = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
-        return f"{self.verb} {what}"
+    """Whether nothing works without."""
 
 
-RIGHTS = (
-    Right("list", GROUP, "devservers", "", "list", basic=True),
-    Right("get", GROUP, "devservers", "", "describe", basic=True),
-    Right("watch", GROUP, "devservers", "", "create --wait", basic=True),
-    Right("create", GROUP, "devservers", "", "create", basic=True),
-    Right("patch", GROUP, "devservers", "", "stop, start, extend"),
-    Right("delete", GROUP, "devservers", "", "delete"),
-    Right("list", GROUP, "devserverflavors", "", "flavors"),
-    Right("get", GROUP, "devserverflavors", "", "create --flavor"),
-    Right("get", "", "pods", "", "ssh, exec, run", basic=True),
-    Right("list", "", "pods", "", "delete --wait, homes list"),
-    Right("watch", "", "pods", "", "ssh"),
-    Right("get", "", "pods", "exec", "ssh, exec, run, sync, cp"),
-    Right("create", "", "pods", "exec", "ssh, exec, run, sync, cp"),
-    Right("get", "", "pods", "portforward", "port-forward, jupyter"),
-    Right("create", "", "pods", "portforward", "port-forward, jupyter"),
-    Right("list", "", "persistentvolumeclaims", "", "homes list"),
-    Right("get", "", "persistentvolumeclaims", "", "homes delete"),
-    Right("delete", "", "persistentvolumeclaims", "", "homes delete"),
-    Right("list", "", "events", "", "events"),
+NEEDS = (
+    Need(Right("list", GROUP, "devservers"), "list", basic=True),
+    Need(Right("get", GROUP, "devservers"), "describe", basic=True),
+    Need(Right("watch", GROUP, "devservers"), "create --wait", basic=True),
+    Need(Right("create", GROUP, "devservers"), "create", basic=True),
+    Need(Right("patch", GROUP, "devservers"), "stop, start, extend"),
+    Need(Right("delete", GROUP, "devservers"), "delete"),
+    Need(Right("list", GROUP, "devserverflavors"), "flavors"),
+    Need(Right("get", GROUP, "devserverflavors"), "create --flavor"),
+    Need(Right("get", "", "pods"), "ssh, exec, run", basic=True),
+    Need(Right("list", "", "pods"), "delete --wait, homes list"),
+    Need(Right("watch", "", "pods"), "ssh"),
+    Need(Right("get", "", "pods", "exec"), "ssh, exec, run, sync, cp"),
+    Need(Right("create", "", "pods", "exec"), "ssh, exec, run, sync, cp"),
+    Need(Right("get", "", "pods", "portforward"), "port-forward, jupyter"),
+    Need(Right("create", "", "pods", "portforward"), "port-forward, jupyter"),
+    Need(Right("list", "", "persistentvolumeclaims"), "homes list"),
+    Need(Right("get", "", "persistentvolumeclaims"), "homes delete"),
+    Need(Right("delete", "", "persistentvolumeclaims"), "homes delete"),
+    Need(Right("list", "", "events"), "events"),
 )
 """What the ClusterRole `devctl-user` gives, as far as commands need it."""
 _FIX = "have an administrator bind the ClusterRole `devctl-user` to you in namespace `{}`"
@@ -66,13 +52,8 @@ _FIX = "have an administrator bind the ClusterRole `devctl-user` to you in names
 
 def rights(cluster: Cluster) -> Finding:
     """Whether every command can do what it has to."""
-    missing = [
-        right
-        for right in RIGHTS
-        if not cluster.allowed(
-            right.verb, right.group, right.resource, subresource=right.subresource
-        )
-    ]
+    allowed = cluster.allowed([need.right for need in NEEDS])
+    missing = [need for need, may in zip(NEEDS, allowed, strict=True) if not may]
     where = f"in namespace `{cluster.namespace}`"
     if not missing:
         with suppress(DeniedError):
@@ -86,13 +67,13 @@ def rights(cluster: Cluster) -> Finding:
                 )
         return ok("rights", f"all that commands need {where}")
     fix = f"{_FIX.format(cluster.namespace)}, or name another one with -n"
-    if all(right in missing for right in RIGHTS if right.basic):
+    if all(need in missing for need in NEEDS if need.basic):
         return failed("rights", f"you have no rights {where}: no command works there", fix)
-    what = ", ".join(str(right) for right in missing)
+    what = ", ".join(str(need.right) for need in missing)
     commands = ", ".join(
-        dict.fromkeys(name for right in missing for name in right.commands.split(", "))
+        dict.fromkeys(name for need in missing for name in need.commands.split(", "))
     )
-    say = failed if any(right.basic for right in missing) else warning
+    say = failed if any(need.basic for need in missing) else warning
     return say(
         "rights",
         f"you may not {what} {where}, which {commands} need",

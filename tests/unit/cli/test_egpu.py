@@ -54,8 +54,10 @@ def test_help(name: str, snapshot: SnapshotAssertion) -> None:
 @pytest.mark.parametrize(
     ("line", "asked"),
     [
-        ("-n team list", (None, None, "team")),
-        ("--kubeconfig a --context b list -n other", ("a", "b", "other")),
+        ("-n team list", (None, None, "team", None)),
+        ("--kubeconfig a --context b list -n other", ("a", "b", "other", None)),
+        ("--request-timeout 90s list -n other", (None, None, "other", 90)),
+        ("list --request-timeout 0 -n other", (None, None, "other", 0)),
     ],
 )
 def test_a_place_may_stand_before_the_command(
@@ -73,7 +75,7 @@ def test_a_place_may_stand_before_the_command(
 
 
 def test_help_needs_no_library_that_takes_time() -> None:
-    heavy = "{'lightkube', 'httpx2', 'httpcore2', 'msgspec', 'ssl', 'yaml', 'devctl.kube'}"
+    heavy = "{'websockets', 'httpx2', 'httpcore2', 'msgspec', 'ssl', 'yaml', 'devctl.kube'}"
     lines = (
         "import click, sys",
         "from devctl.cli.egpu.group import egpu",

@@ -28,10 +28,11 @@ def test_examples(module: Any) -> None:
 @pytest.mark.parametrize(
     ("line", "asked"),
     [
-        ("list", (None, None, None)),
-        ("-n team list", (None, None, "team")),
-        ("-n team list -n other --context dev", (None, "dev", "other")),
-        ("--kubeconfig a list --kubeconfig b", ("b", None, None)),
+        ("list", (None, None, None, None)),
+        ("-n team list", (None, None, "team", None)),
+        ("-n team list -n other --context dev", (None, "dev", "other", None)),
+        ("--kubeconfig a list --kubeconfig b", ("b", None, None, None)),
+        ("--request-timeout 1m list --request-timeout 5", (None, None, None, 5)),
     ],
 )
 def test_a_place_may_stand_before_the_command_or_after_it(

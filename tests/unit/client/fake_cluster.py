@@ -10,12 +10,9 @@ import copy
 import time
 from dataclasses import dataclass, field
 from email.utils import format_datetime
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import httpx2
-import lightkube
-from lightkube.core import resource as lightkube_resource
 
 from devctl.errors import DevctlError
 from devctl.kube.cluster import EVERYWHERE, Change
@@ -25,6 +22,8 @@ from unit.client.selectors import matches_fields, matches_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from devctl.kube.rights import Right
 
 __all__ = [
     "NAMESPACE",
@@ -89,6 +88,7 @@ class FakeApi:
         kubeconfig: str | None = None,  # noqa: ARG002 - as the original
         context: str | None = None,  # noqa: ARG002
         namespace: str | None = None,
+        request_timeout: float | None = None,  # noqa: ARG002
     ) -> Any:
         """To stand in for `Cluster.connect`."""
         return self.cluster(namespace)
@@ -136,11 +136,6 @@ class FakeCluster:
     def user(self) -> str:
         """Who the user is."""
         return self.api.user
-
-    @property
-    def client(self) -> Any:
-        """What nobody should need who has this class."""
-        return SimpleNamespace()
 
     def get(self, kind: Any, name: str, namespace: str | None = None) -> Thing:
         """One object."""
@@ -298,19 +293,11 @@ class FakeCluster:
             self._refuse("POST", "selfsubjectreviews")
         return self.api.user
 
-    def allowed(  # noqa: PLR0913, PLR0917 - as the original
-        self,
-        verb: str,
-        group: str,  # noqa: ARG002
-        resource: str,
-        namespace: str | None = None,  # noqa: ARG002
-        name: str = "",  # noqa: ARG002
-        subresource: str = "",
-    ) -> bool:
+    def allowed(self, rights: Sequence[Right]) -> Sequence[bool]:
         """Whether the user may; see FakeApi.denied."""
-        self.api.requests.append("POST selfsubjectaccessreviews")
-        what = f"{resource}/{subresource}" if subresource else resource
-        return (verb, what) not in self.api.denied
+        self.api.requests.append("POST selfsubjectrulesreviews")
+        named = [tuple(str(right).split(" ", 1)) for right in rights]
+        return [right not in self.api.denied for right in named]
 
     def _request(self, verb: str, kind: Any, name: str = "") -> None:
         plural = _plural(kind)
@@ -331,8 +318,7 @@ class FakeCluster:
     def _find(self, kind: Any, name: str, namespace: str | None) -> Thing:
         key = self._key(kind, name, namespace)
         if key not in self.api.things:
-            group = lightkube_resource.api_info(kind).resource.group
-            what = f"{key[0]}.{group}" if group else key[0]
+            what = f"{key[0]}.{kind.group}" if kind.group else key[0]
             raise _error(404, f'{what} "{name}" not found', "NotFound")
         return self.api.things[key]
 
@@ -356,10 +342,10 @@ class FakeCluster:
 
 
 def _plural(kind: Any) -> str:
-    return str(lightkube_resource.api_info(kind).plural)
+    return str(kind.plural)
 
 
-def _error(code: int, message: str, reason: str = "") -> lightkube.ApiError:
+def _error(code: int, message: str, reason: str = "") -> httpx2.HTTPStatusError:
     reasons = {401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 410: "Expired"}
     status = {
         "kind": "Status",
@@ -370,7 +356,8 @@ def _error(code: int, message: str, reason: str = "") -> lightkube.ApiError:
         "reason": reason or reasons.get(code, "InternalError"),
     }
     request = httpx2.Request("GET", SERVER)
-    return lightkube.ApiError(request, httpx2.Response(code, json=status, request=request))
+    answer = httpx2.Response(code, json=status, request=request)
+    return httpx2.HTTPStatusError(message, request=request, response=answer)
 
 
 def _changes(before: dict[str, Thing], after: dict[str, Thing]) -> Iterator[Change]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
-
-from lightkube import operators
 
 
 def matches_labels(thing: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
@@ -30,16 +28,5 @@ def _matches(has: Any, wanted: Any) -> bool:
         return has is not None
     if isinstance(wanted, str):
         return bool(has == wanted)
-    if isinstance(wanted, operators.Operator):
-        value: Any = wanted.value
-        holds: dict[str, Callable[[], bool]] = {
-            "equal": lambda: bool(has == value),
-            "not_equal": lambda: bool(has != value),
-            "in_": lambda: has in value,
-            "not_in": lambda: has not in value,
-            "exists": lambda: has is not None,
-            "not_exists": lambda: has is None,
-        }
-        return holds[wanted.op_name]()
     assert isinstance(wanted, Iterable)
     return has in wanted

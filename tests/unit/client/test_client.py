@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -41,15 +41,15 @@ def test_each_part_is_there_once(client: Client, part: str) -> None:
 def test_it_connects_as_it_is_told(
     how: type[Client], api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[str | None, ...]] = []
+    asked: list[tuple[Any, ...]] = []
 
-    def connect(*where: str | None) -> object:
+    def connect(*where: Any) -> object:
         asked.append(where)
         return api.connect(*where)
 
     monkeypatch.setattr(Cluster, "connect", connect)
-    found = how(kubeconfig="file", context="other", namespace="team")
-    assert asked == [("file", "other", "team")]
+    found = how(kubeconfig="file", context="other", namespace="team", request_timeout=5)
+    assert asked == [("file", "other", "team", 5)]
     assert found.namespace == "team"
     assert isinstance(found.servers, Servers)
 
@@ -61,6 +61,6 @@ def test_the_package_has_the_client_and_nothing_else() -> None:
 
 
 def test_importing_the_package_imports_no_library() -> None:
-    code = "import devctl, sys; print(sorted(sys.modules.keys() & {'lightkube', 'httpx2', 'ssl'}))"
+    code = "import devctl, sys; print(sorted(sys.modules.keys() & {'websockets', 'httpx2', 'ssl'}))"
     argv = [sys.executable, "-c", code]
     assert subprocess.run(argv, capture_output=True, text=True, check=True).stdout == "[]\n"

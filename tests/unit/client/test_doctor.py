@@ -13,7 +13,7 @@ from devctl.client.doctor import server as api_server
 from devctl.client.doctor.doctor import examine
 from devctl.client.doctor.finding import Finding, State
 from devctl.client.doctor.installation import HOME_CLASS, SHARED_CLASS
-from devctl.client.doctor.rights import RIGHTS
+from devctl.client.doctor.rights import NEEDS
 from devctl.client.doctor.server import judge
 from devctl.errors import DevctlError
 from unit.client.objects import FLAVORS, NAMESPACE, flavor, settings
@@ -170,7 +170,7 @@ def no_list(api: FakeApi) -> None:
 
 def no_rights(api: FakeApi) -> None:
     api.denied = {
-        (right.verb, f"{right.resource}/{right.subresource}".rstrip("/")) for right in RIGHTS
+        (right.verb, f"{right.resource}/{right.subresource}".rstrip("/")) for right, *_ in NEEDS
     }
 
 
@@ -263,4 +263,4 @@ def test_a_slow_api_server(well: FakeApi, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_rights_are_named_once() -> None:
-    assert len(set(map(str, RIGHTS))) == len(RIGHTS)
+    assert len({need.right for need in NEEDS}) == len(NEEDS)

@@ -12,9 +12,10 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
+from websockets.utils import apply_mask
+
 from devctl.kube.cluster import Cluster
 from devctl.kube.kubeconfig import Access
-from devctl.kube.websocket import masked
 from unit.kube.certificates import in_base64
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Conversation:
         if size >= 126:
             size = int.from_bytes(self._take(2 if size == 126 else 8))
         key = self._take(4)
-        return first & 0x0F, masked(self._take(size), key)
+        return first & 0x0F, apply_mask(self._take(size), key)
 
     def message(self) -> bytes:
         """The client's next message; empty when it hangs up."""

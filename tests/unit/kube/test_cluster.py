@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import doctest
 import json
+import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
 
 from devctl.errors import AlreadyExistsError, DeniedError, DevctlError, NotFoundError
-from devctl.kube import resources
+from devctl.kube import cluster, patience, proxies, resources, rights
 from devctl.kube.cluster import EVERYWHERE, Change, Cluster
 from devctl.kube.kubeconfig import Access
+from devctl.kube.rights import Right
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,6 +58,13 @@ def status(code: int, message: str, reason: str = "", **details: Any) -> httpx2.
 
 def server(name: str = "my-server", **meta: Any) -> dict[str, Any]:
     return {"metadata": {"name": name, "namespace": "team", "uid": "u1", **meta}}
+
+
+@pytest.mark.parametrize("module", [cluster, patience, proxies, resources, rights])
+def test_examples(module: Any) -> None:
+    found = doctest.testmod(module)
+    assert found.attempted
+    assert not found.failed
 
 
 def test_what_a_cluster_says_of_itself() -> None:
@@ -251,19 +262,59 @@ def test_reading_what_has_no_kind() -> None:
         api.cluster.read("nope")
 
 
-def test_who_one_is_and_what_one_may() -> None:
-    api = Recorded(
-        good({"status": {"userInfo": {"username": "alice@company.com"}}}, 201),
-        good({"status": {"allowed": True}}, 201),
-        good({"status": {"allowed": False}}, 201),
-    )
+def test_a_watch_that_ends_at_once_is_not_begun_all_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slept: list[float] = []
+    passing = SimpleNamespace(sleep=slept.append, monotonic=time.monotonic)
+    monkeypatch.setattr("devctl.kube.patience.time", passing)
+    gone = lines(("ERROR", {"code": 410, "message": "too old resource version"}))
+    api = Recorded(*(httpx2.Response(200, stream=Pieces(gone)) for _ in range(7)))
+    for _ in range(6):
+        list(api.cluster.watch(resources.Pod))
+    # Another one has nothing to do with it.
+    list(api.cluster.watch(resources.DevServer))
+    assert slept[0] == slept[-1] == 0
+    assert slept[5] > slept[1] > 0
+
+
+def test_who_one_is() -> None:
+    api = Recorded(good({"status": {"userInfo": {"username": "alice@company.com"}}}, 201))
     assert api.cluster.whoami() == "alice@company.com"
-    assert api.cluster.allowed("create", "", "pods", subresource="exec")
+
+
+PODS = {"verbs": ["get", "list"], "apiGroups": [""], "resources": ["pods"]}
+EXEC = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*/exec"]}
+ONE_POD = {"verbs": ["delete"], "apiGroups": [""], "resources": ["pods"], "resourceNames": ["p"]}
+RIGHTS = [
+    Right("get", "", "pods"),
+    Right("create", "", "pods", "exec"),
+    Right("get", "", "pods", "log"),
+    Right("delete", "", "pods"),
+    Right("get", "apps", "pods"),
+]
+
+
+def rules(*, incomplete: bool) -> httpx2.Response:
+    known = [PODS, EXEC, ONE_POD]
+    return good({"status": {"resourceRules": known, "incomplete": incomplete}}, 201)
+
+
+def test_one_request_tells_what_one_may() -> None:
+    api = Recorded(rules(incomplete=False))
+    assert api.cluster.allowed(RIGHTS) == [True, True, False, False, False]
+    assert api.asked == [
+        "POST /apis/authorization.k8s.io/v1/selfsubjectrulesreviews?fieldManager=devctl"
+    ]
+    assert api.body()["spec"] == {"namespace": "team"}
+
+
+def test_rules_that_are_not_all_known_are_asked_for_one_by_one() -> None:
+    answers = (good({"status": {"allowed": found}}, 201) for found in (True, False, True))
+    api = Recorded(rules(incomplete=True), *answers)
+    assert api.cluster.allowed(RIGHTS) == [True, True, True, False, True]
     asked = api.body()["spec"]["resourceAttributes"]
-    assert asked["namespace"] == "team"
-    assert (asked["verb"], asked["resource"], asked["subresource"]) == ("create", "pods", "exec")
-    assert not api.cluster.allowed("list", "", "nodes", EVERYWHERE)
-    assert api.body()["spec"]["resourceAttributes"]["namespace"] == ""
+    assert (asked["namespace"], asked["verb"], asked["group"]) == ("team", "get", "apps")
 
 
 @pytest.mark.parametrize(
@@ -279,7 +330,7 @@ def test_who_one_is_and_what_one_may() -> None:
         lambda cluster: list(cluster.log("p")),
         lambda cluster: cluster.read("version"),
         lambda cluster: cluster.whoami(),
-        lambda cluster: cluster.allowed("get", "", "pods"),
+        lambda cluster: cluster.allowed([Right("get", "", "pods")]),
     ],
 )
 @pytest.mark.parametrize(
@@ -295,5 +346,5 @@ def test_every_request_explains_what_goes_wrong(
     act: Callable[[Cluster], object], answer: httpx2.Response | Exception, words: str
 ) -> None:
     with pytest.raises(DevctlError, match=words) as caught:
-        act(Recorded(answer).cluster)
+        act(Recorded(*[answer] * 3).cluster)
     assert caught.value.fix

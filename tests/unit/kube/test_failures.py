@@ -6,7 +6,6 @@ import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lightkube.core.exceptions import ConfigError
 
 from devctl.errors import (
     AlreadyExistsError,
@@ -108,7 +107,6 @@ def test_a_certificate_is_found_among_the_causes() -> None:
         (httpx2.ReadError("[Errno 104] reset"), DevctlError, "was lost: reset"),
         (httpx2.ConnectError(""), DevctlError, "reached: ConnectError"),
         (httpx2.InvalidURL("bad\nport"), UsageError, "bad port"),
-        (ConfigError("odd"), UsageError, "odd"),
     ],
 )
 def test_connections_that_fail(raised: Exception, kind: type[DevctlError], words: str) -> None:

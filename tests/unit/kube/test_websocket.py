@@ -7,43 +7,69 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from websockets.utils import accept_key
 
+from devctl.errors import DevctlError
 from devctl.kube.serial_tls import SerialTls
-from devctl.kube.websocket import BINARY, PING, ConnectionLostError, WebSocket, frame, masked
+from devctl.kube.websocket import ConnectionLostError, Handshake, WebSocket
 from unit.kube.pod_server import server_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+PING = 9
+
+
+def answer(handshake: Handshake, **changed: str) -> list[tuple[bytes, bytes]]:
+    """The headers of a server that agrees, but for what is changed."""
+    headers = {
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec_WebSocket_Accept": accept_key(dict(handshake.headers)["Sec-WebSocket-Key"]),
+        "Sec_WebSocket_Protocol": "spoken",
+    } | changed
+    return [
+        (name.replace("_", "-").encode(), value.encode())
+        for name, value in headers.items()
+        if value
+    ]
+
+
+def opened(ours: socket.socket, silence: float = 25.0) -> WebSocket:
+    handshake = Handshake(["spoken"])
+    handshake.take(answer(handshake))
+    return WebSocket(SerialTls(ours), handshake.protocol, "it", silence=silence)
+
+
 @pytest.fixture
 def pair() -> Iterator[tuple[WebSocket, socket.socket]]:
     ours, theirs = socket.socketpair()
-    web_socket = WebSocket(SerialTls(ours), "it", silence=0.05)
+    web_socket = opened(ours, silence=0.05)
     with theirs:
         yield web_socket, theirs
     web_socket.close()
 
 
-@given(st.binary(max_size=300), st.binary(min_size=4, max_size=4))
-def test_masks_are_what_the_rfc_says(payload: bytes, key: bytes) -> None:
-    assert masked(payload, key) == bytes(c ^ key[i % 4] for i, c in enumerate(payload))
+def test_what_is_asked_for() -> None:
+    names = [name for name, _ in Handshake(["a", "b"]).headers]
+    assert "Host" not in names
+    assert dict(Handshake(["a", "b"]).headers)["Sec-WebSocket-Protocol"] == "a, b"
 
 
 @pytest.mark.parametrize(
-    ("size", "head"),
+    ("changed", "words"),
     [
-        (0, b"\x82\x80"),
-        (125, b"\x82\xfd"),
-        (126, b"\x82\xfe\x00\x7e"),
-        (65535, b"\x82\xfe\xff\xff"),
-        (65536, b"\x82\xff\0\0\0\0\0\1\0\0"),
+        ({"Sec_WebSocket_Protocol": "old"}, "understands: .*old"),
+        ({"Sec_WebSocket_Protocol": ""}, "understands: none"),
+        ({"Sec_WebSocket_Accept": "another"}, "breaks WebSockets"),
+        ({"Upgrade": "h2c"}, "breaks WebSockets"),
     ],
 )
-def test_lengths_have_three_forms(size: int, head: bytes) -> None:
-    made = frame(BINARY, b"x" * size)
-    assert made.startswith(head)
-    assert len(made) == len(head) + 4 + size
+def test_answers_that_begin_no_websocket(changed: dict[str, str], words: str) -> None:
+    handshake = Handshake(["spoken"])
+    with pytest.raises(DevctlError, match=words):
+        handshake.take(answer(handshake, **changed))
 
 
 @given(st.lists(st.binary(max_size=200), max_size=5), st.integers(1, 50))
@@ -58,7 +84,7 @@ def test_messages_arrive_whole_however_they_are_parted(messages: list[bytes], st
 
         sender = threading.Thread(target=send)
         sender.start()
-        web_socket = WebSocket(SerialTls(ours), "it")
+        web_socket = opened(ours)
         assert [web_socket.receive() for _ in messages] == messages
         assert web_socket.receive() is None
         sender.join()
@@ -68,11 +94,11 @@ def test_messages_arrive_whole_however_they_are_parted(messages: list[bytes], st
 def test_silence_is_broken_by_pings(pair: tuple[WebSocket, socket.socket]) -> None:
     web_socket, theirs = pair
 
-    def answer() -> None:
+    def reply() -> None:
         assert theirs.recv(2) == bytes([0x80 | PING, 0x80])
         theirs.sendall(server_frame(2, b"awake"))
 
-    thread = threading.Thread(target=answer)
+    thread = threading.Thread(target=reply)
     thread.start()
     assert web_socket.receive() == b"awake"
     thread.join()
@@ -100,7 +126,7 @@ def test_whoever_receives_is_not_held_up_by_whoever_sends(
     [
         (b"\x82\x85abcdhello", "no WebSocket"),
         (b"\xc2\x01a", "no WebSocket"),
-        (b"\x82\x7f\x00\x00\x00\x01\x00\x00\x00\x00", "too long"),
+        (b"\x82\x7f\x00\x00\x00\x01\x00\x00\x00\x00", r"over size limit|exceeds"),
         (b"\x82\x05hel", "broke off"),
         (b"\x82", "broke off"),
     ],
@@ -115,13 +141,12 @@ def test_what_no_api_server_sends(
         web_socket.receive()
 
 
-def test_a_message_without_end(
-    pair: tuple[WebSocket, socket.socket], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_message_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("devctl.kube.websocket.LARGEST", 100)
-    web_socket, theirs = pair
+    ours, theirs = socket.socketpair()
+    web_socket = opened(ours)
     theirs.sendall(server_frame(2, b"x" * 60, final=False) + server_frame(0, b"x" * 60))
-    with pytest.raises(ConnectionLostError, match="no end"):
+    with pytest.raises(ConnectionLostError, match=r"over size limit|exceeds"):
         web_socket.receive()
 
 

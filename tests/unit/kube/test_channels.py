@@ -4,10 +4,10 @@ import socket
 import ssl
 from typing import TYPE_CHECKING
 
+import httpx2
 import pytest
 
 from devctl.errors import DevctlError, WaitTimeoutError
-from devctl.kube import handshake
 from devctl.kube.cluster import Cluster
 from devctl.kube.exec_stream import open_exec
 from devctl.kube.kubeconfig import Access
@@ -29,9 +29,9 @@ def raw(data: bytes) -> Callable[[Conversation], None]:
     [
         (lambda client: client.accept("v4.channel.k8s.io"), "no streams that devctl understands"),
         (lambda client: client.accept(EXEC, key="another"), "breaks WebSockets"),
-        (raw(b"SSH-2.0-OpenSSH_9.9\r\n\r\n"), "not HTTP"),
-        (raw(b"HTTP/1.1\r\n\r\n"), "not HTTP"),
-        (raw(b"HTTP/1.1 200"), "ended instead of an answer"),
+        (raw(b"SSH-2.0-OpenSSH_9.9\r\n\r\n"), "was lost: .*SSH-2.0"),
+        (raw(b"HTTP/1.1\r\n\r\n"), "was lost: .*HTTP/1.1"),
+        (raw(b"HTTP/1.1 200"), "was lost: Server disconnected"),
         (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"), "hello"),
         (raw(b"HTTP/1.1 502 Bad\r\nContent-Length: 900\r\n\r\n<h1>bad\n gate"), "<h1>bad gate"),
         (raw(b"HTTP/1.1 503 Bad\r\n\r\n"), "Service Unavailable"),
@@ -58,17 +58,15 @@ def test_answers_that_are_no_websocket(
 
 
 def test_a_server_that_says_nothing(
-    certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+    certificates: Certificates,
 ) -> None:
     def script(client: Conversation) -> None:
         assert client.connection.recv(1) == b""
 
-    monkeypatch.setattr(handshake, "_ANSWER", 0.1)
-    with (
-        pod_server(certificates, script) as cluster,
-        pytest.raises(WaitTimeoutError, match="does not answer in time"),
-    ):
-        open_exec(cluster, "p", ["x"])
+    with pod_server(certificates, script) as cluster:
+        cluster._http.timeout = httpx2.Timeout(5, read=0.1)  # noqa: SLF001
+        with pytest.raises(WaitTimeoutError, match="does not answer in time"):
+            open_exec(cluster, "p", ["x"])
 
 
 def test_nobody_listens() -> None:
@@ -115,14 +113,3 @@ def test_a_client_certificate_and_another_name_of_the_server(certificates: Certi
         )
         with open_exec(Cluster(access), "p", ["x"]) as stream:
             assert list(stream.read()) == []
-
-
-def test_a_token_with_a_line_break_is_not_sent() -> None:
-    def script(client: Conversation) -> None:
-        assert not client.target
-
-    with (
-        pod_server(None, script, token="a\r\nX-Evil: 1") as cluster,  # noqa: S106 - no password
-        pytest.raises(DevctlError, match="line break"),
-    ):
-        open_exec(cluster, "p", ["x"])

@@ -1,0 +1,110 @@
+"""Which proxy leads to an API server: that of the kubeconfig, else the environment's."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from devctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from devctl.kube.kubeconfig import Access
+
+_SCHEMES = ("http", "https", "socks5", "socks5h")
+
+
+def find_proxy(access: Access) -> str | None:
+    """The address of the proxy to take; None for none.
+
+    As with kubectl, the kubeconfig's `proxy-url` always counts; HTTPS_PROXY and HTTP_PROXY count
+    unless the server is on this machine or NO_PROXY names it. So does ALL_PROXY, which kubectl
+    does not know.
+
+    Raises:
+        UsageError: It cannot be used.
+    """
+    if named := str(access.cluster.get("proxy-url") or ""):
+        return _checked(named, "`proxy-url` in the kubeconfig")
+    server = urlsplit(access.server)
+    for name in (f"{server.scheme}_proxy", "all_proxy"):
+        if found := _variable(name):
+            if _goes_direct(server.hostname or "", server.port or _port(server.scheme)):
+                return None
+            return _checked(found if "://" in found else f"http://{found}", f"`{name.upper()}`")
+    return None
+
+
+def shown(proxy: str) -> str:
+    """A proxy as people are told of it: without its password.
+
+    >>> shown("http://alice:secret@proxy:3128/")
+    'http://proxy:3128'
+    """
+    parts = urlsplit(proxy)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def _variable(name: str) -> str:
+    return os.environ.get(name.upper()) or os.environ.get(name) or ""
+
+
+def _checked(proxy: str, where: str) -> str:
+    try:
+        parts = urlsplit(proxy)
+        good = parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise UsageError(
+            f"{where} is not the address of a proxy",
+            f"write it as SCHEME://HOST:PORT, with {', '.join(_SCHEMES[:-1])} or {_SCHEMES[-1]}",
+        )
+    return proxy
+
+
+def _goes_direct(host: str, port: int) -> bool:
+    """Whether NO_PROXY names a host, as Go's programs read it; this machine needs no naming."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        address = None
+    if host == "localhost" or (address is not None and address.is_loopback):
+        return True
+    entries = (entry.strip().lower() for entry in _variable("no_proxy").split(","))
+    return any(_names(entry, host.lower(), address, port) for entry in entries if entry)
+
+
+def _names(
+    entry: str,
+    host: str,
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address | None,
+    port: int,
+) -> bool:
+    if entry == "*":
+        return True
+    if address is not None:
+        with suppress(ValueError):  # an address with a port
+            return address in ipaddress.ip_network(entry, strict=False)
+    parts = _split(entry)
+    if parts is None or parts[1] not in {None, port}:
+        return False
+    name = parts[0].removeprefix("*")
+    if address is not None:
+        return name == str(address)
+    return host.endswith(name) if name.startswith(".") else f".{host}".endswith(f".{name}")
+
+
+def _split(entry: str) -> tuple[str, int | None] | None:
+    try:
+        parts = urlsplit(f"//{entry}")
+        found = parts.hostname or "", parts.port
+    except ValueError:
+        return None
+    return found
+
+
+def _port(scheme: str) -> int:
+    return 443 if scheme == "https" else 80

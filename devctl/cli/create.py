@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from devctl.cli import names
-from devctl.cli.options import command, connected, duration, patience, seconds
-from devctl.cli.tables import print_document
+from devctl.cli.options import (
+    command,
+    connected,
+    duration,
+    patience,
+    result_output,
+    seconds,
+    waits,
+)
+from devctl.cli.results import Results
 from devctl.cli.waiting import see_ready, wanted
 
 if TYPE_CHECKING:
@@ -43,7 +51,7 @@ def _setting(text: str) -> tuple[str, str]:
 @click.option("--ttl", type=duration, metavar="D", help="Delete it after so long, e.g. 3d.")
 @click.option("--idle-timeout", type=duration, metavar="D", help="Kept, not acted on yet.")
 @click.option("--no-ssh", is_flag=True, help="No shell over SSH.")
-@click.option("--wait/--no-wait", default=None, help="Until it is ready; so on a terminal.")
+@waits
 @patience
 @click.option(
     "--dry-run",
@@ -51,7 +59,7 @@ def _setting(text: str) -> tuple[str, str]:
     default="none",
     help="Show it, or have the API server check it.",
 )
-@click.option("-o", "--output", type=click.Choice(["name", "json", "yaml"]), help="Format.")
+@result_output
 @connected
 def create(
     client: Client,
@@ -71,23 +79,22 @@ def create(
       devctl create training-job --flavor gpu-large --distributed --replicas 4
       devctl create my-dev --ttl 3d --idle-timeout 2h --wait
     """
-    options = chosen(**asked)
+    options, results = chosen(**asked), Results(output)
     if dry_run == "client":
-        _report(name, client.servers.manifest(name, **options), output, " (dry run)")
-        return
-    if dry_run == "server":
+        from devctl.client.server import Server  # noqa: PLC0415 - heavy
+
+        manifest = Server(client.servers.manifest(name, **options))
+        results.add(manifest, "created (dry run)")
+    elif dry_run == "server":
         made = client.servers.create(name, dry_run=True, **options)
-        _report(name, made.raw, output, " (server dry run)")
-        return
-    server = client.servers.create(name, **options)
-    if output is None:
-        _report(name, server.raw, None)
-    if wanted(wait=wait):
-        server = see_ready(client, name, seconds(timeout), "asked for")
-    elif output is None:
-        click.echo(f"see what it does with {command(f'describe {name}')}", err=True)
-    if output is not None:
-        _report(name, server.raw, output)
+        results.add(made, "created (server dry run)")
+    else:
+        results.add(client.servers.create(name, **options), "created")
+        if wanted(wait=wait):
+            results.add(see_ready(client, name, seconds(timeout), "asked for"), "ready")
+        elif not results.quiet:
+            click.echo(f"see what it does with {command(f'describe {name}')}", err=True)
+    results.print()
 
 
 def chosen(
@@ -107,10 +114,3 @@ def chosen(
         options["nccl"] = dict(nccl)
     found: CreateOptions = options
     return found
-
-
-def _report(name: str, document: Any, output: str | None, how: str = "") -> None:
-    if output in {"json", "yaml"}:
-        print_document(document, str(output))
-    else:
-        click.echo(f"devserver/{name}" if output else f"devserver/{name} created{how}")

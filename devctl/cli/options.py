@@ -10,6 +10,7 @@ import click
 
 from devctl.api.durations import parse_duration
 from devctl.cli import names
+from devctl.cli.formats import OutputFormat
 from devctl.cli.shared_option import SharedOption
 from devctl.cli.verbosity import verbose
 
@@ -74,16 +75,25 @@ def command(words: str, program: str = "devctl") -> str:
 
 
 def output(*formats: str) -> Command:
-    """Give a command `-o`; the first format is what it prints without."""
+    """Give a command that shows something `-o`; the first format is what it prints without."""
+    kind = OutputFormat(formats)
     return click.option(
         "-o",
         "--output",
-        type=click.Choice(formats),
+        type=kind,
+        metavar="FORMAT",
         default=formats[0],
         show_default=True,
-        help="Format.",
+        help=f"{kind.choices}.",
     )
 
+
+_RESULT = OutputFormat(("name", "json", "yaml"))
+
+result_output = click.option(
+    "-o", "--output", type=_RESULT, metavar="FORMAT", help=f"{_RESULT.choices}."
+)
+"""`-o` of a command that changes something: without, a line says what it did."""
 
 all_namespaces = click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces.")
 
@@ -139,8 +149,18 @@ def seconds(length: int | str) -> float:
     return parse_duration(length).total_seconds()
 
 
+waits = click.option(
+    "--wait/--no-wait", default=None, help="Wait until done (default on a terminal)."
+)
+"""Whether a command waits for what it has asked for; see devctl.cli.waiting.wanted."""
+
 patience = click.option(
-    "--timeout", type=duration, metavar="D", default="10m", show_default=True, help="How long."
+    "--timeout",
+    type=duration,
+    metavar="D",
+    default="10m",
+    show_default=True,
+    help="Stop waiting after this long.",
 )
 """How long a command waits that waits."""
 

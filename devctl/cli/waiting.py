@@ -40,7 +40,7 @@ def see_ready(client: Client, name: str, timeout: float, first: str) -> Server:
     Raises:
         DevctlError: It cannot be, or not in time.
     """
-    goes_on = f"`{name}` goes on starting: see {command(f'status {name} --watch')}"
+    goes_on = f"`{name}` keeps starting: see {command(f'status {name} --watch')}"
     with live_line(name, first, goes_on) as line:
 
         def progress(seen: Server) -> None:
@@ -51,6 +51,17 @@ def see_ready(client: Client, name: str, timeout: float, first: str) -> Server:
     use = f"ssh {name}" if server.ssh else f"exec {name} -- bash"
     click.echo(f"`{name}` is ready; next: {command(use)}", err=True)
     return server
+
+
+def see_stopped(client: Client, name: str, timeout: float) -> Server:
+    """Show what still runs of a server until it has stopped.
+
+    Raises:
+        DevctlError: It was started meanwhile, or has not stopped in time.
+    """
+    goes_on = f"`{name}` keeps stopping: see {command(f'status {name} --watch')}"
+    with live_line(name, "asked to stop", goes_on) as line:
+        return client.servers.wait_stopped(name, timeout, progress=lambda s: line.show(state(s)))
 
 
 @contextmanager

@@ -163,7 +163,7 @@ class Servers:
             UsageError: That is sooner than it would go, or no such duration.
         """
         if ttl is None and idle is None:
-            raise UsageError("it is not said by how much", "name it with --ttl or --idle")
+            raise UsageError("nothing to extend", "specify --ttl or --idle")
         server = self.get(which) if isinstance(which, str) else which
         lives = None if ttl is None else _lives(server, ttl, datetime.now(UTC))
         if idle is not None:

@@ -89,7 +89,7 @@ def test_a_wait_says_why_and_ctrl_c_ends_only_the_wait(place: UserPlace, huge: s
     running = place.user.terminal("create", "huge", "--flavor", huge, columns=120)
     running.expect(r"huge: Pending \(Unschedulable\): flavor `.*` fits no node: none of")
     running.sendintr()
-    running.expect("`huge` goes on starting: see `devctl status huge --watch`")
+    running.expect("`huge` keeps starting: see `devctl status huge --watch`")
     running.expect(pexpect.EOF)
     running.close()
     assert running.exitstatus == 130

@@ -176,7 +176,7 @@ def _see_few_go(root: Path, record: Record, options: SyncOptions, plan: _Plan) -
         raise UsageError(
             f"{len(going):,} {'file' if len(going) == 1 else 'files'} here would be deleted:"
             f" {named(going)}; nothing here was changed",
-            "repeat it with --confirm if that is right, else without --delete; --dry-run shows all",
+            "repeat it with --yes if that is right, else without --delete; --dry-run shows all",
         )
 
 

@@ -104,7 +104,7 @@ def test_a_wait_that_is_over_says_why(
         status=server("lab", "Pending", reason="QuotaExceeded", message="ask for more")["status"]
     )
     found = devctl("create", "lab", "--wait", "--timeout", "0s", "-o", "name")
-    assert (found.code, found.stdout) == (4, "")
+    assert (found.code, found.stdout) == (4, "devserver/lab\n")
     assert "QuotaExceeded: ask for more" in found.stderr
 
 

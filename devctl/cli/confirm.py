@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.errors import UsageError
+from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
+
+    from devctl.client.client import Client
+    from devctl.client.server import Server
 
 _SHOWN = 10
 """How many names are shown."""
@@ -84,16 +88,22 @@ def confirm_deletion(names: Sequence[str], *, given: bool) -> bool:
     return click.confirm(f"Delete {what} here, as they are gone in the server?", err=True)
 
 
+def confirm_ending(client: Client, servers: Sequence[Server], *, yes: bool) -> None:
+    """Ask before sessions and runs end; where nobody can be asked, or nothing goes on, go on.
+
+    Raises:
+        Abort: The person said no.
+    """
+    if yes or not somebody_is_here():
+        return
+    from devctl.client.activity import activity  # noqa: PLC0415 - heavy
+
+    for server in servers:
+        if ending := activity(client, server):
+            what = f"This ends {', '.join(map(one_line, ending))} on `{server.name}`. Continue?"
+            click.confirm(what, default=False, abort=True, err=True)
+
+
 def somebody_is_here() -> bool:
     """Whether a person can be asked."""
     return sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def confirm(what: str, *, yes: bool) -> None:
-    """Ask whether to go on; off a terminal nobody is asked, and it goes on.
-
-    Raises:
-        Abort: They said no.
-    """
-    if not yes and somebody_is_here():
-        click.confirm(what, default=False, abort=True, err=True)

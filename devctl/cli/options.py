@@ -154,6 +154,14 @@ waits = click.option(
 )
 """Whether a command waits for what it has asked for; see devctl.cli.waiting.wanted."""
 
+dry_run_option = click.option(
+    "--dry-run",
+    type=click.Choice(["none", "client", "server"]),
+    default="none",
+    help="Show it, or have the API server check it.",
+)
+"""Whether a command only shows what it would do, or has the API server check it as well."""
+
 patience = click.option(
     "--timeout",
     type=duration,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from devctl.cli.confirm import confirm_ending, yes_option
 from devctl.cli.options import (
     command,
     connected,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @server_names
+@yes_option
 @waits
 @patience
 @result_output
@@ -37,6 +39,7 @@ def stop(
     timeout: int | str,
     output: str | None,
     *,
+    yes: bool,
     wait: bool | None,
 ) -> None:
     """Stop servers: pods and processes end, all files in their homes are kept.
@@ -48,6 +51,7 @@ def stop(
     """
     results = Results(output)
     found = [client.servers.get(name) for name in unique(servers)]
+    confirm_ending(client, found, yes=yes)
     for server in found:
         results.add(client.servers.stop(server), "stopped")
     for server in found if wanted(wait=wait) else []:

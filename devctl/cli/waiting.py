@@ -11,6 +11,7 @@ import click
 
 from devctl.cli.options import command
 from devctl.cli.screen import LiveLine, is_terminal
+from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +63,17 @@ def see_stopped(client: Client, name: str, timeout: float) -> Server:
     goes_on = f"`{name}` keeps stopping: see {command(f'status {name} --watch')}"
     with live_line(name, "asked to stop", goes_on) as line:
         return client.servers.wait_stopped(name, timeout, progress=lambda s: line.show(state(s)))
+
+
+def say_restart(client: Client, server: Server) -> None:
+    """Say which changes of a server wait for its next start, once the observer has looked."""
+    from devctl.api.devserver import Condition  # noqa: PLC0415 - for annotations elsewhere
+
+    seen = client.servers.wait_seen(server.name)
+    found = seen.condition(Condition.RESTART_REQUIRED)
+    if found.get("status") == "True":
+        click.echo(f"{Condition.RESTART_REQUIRED}: {one_line(found.get('message', ''))}", err=True)
+        click.echo(f"next: {command(f'restart {server.name}')}", err=True)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -12,9 +11,9 @@ from devctl.api.durations import parse_duration
 from devctl.api.labels import DEVSERVER
 from devctl.client import waiting
 from devctl.client.flavors import check_flavor
-from devctl.client.manifest import check_name, lifecycle_of, server_manifest
+from devctl.client.manifest import changed_spec, check_name, lifecycle_of, server_manifest
 from devctl.client.server import Server
-from devctl.client.settings import default_image
+from devctl.client.settings import image_of_servers
 from devctl.errors import AlreadyExistsError, NotFoundError, UsageError, WaitTimeoutError
 from devctl.kube import resources
 from devctl.kube.cluster import WINDOW
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 
 TIMEOUT = 600.0
 """Seconds for which is waited where nobody says how long: an image may have to be pulled."""
-IMAGE = "DEVCTL_IMAGE"
-"""The environment's variable that names the image of servers that ask for none."""
+_GLANCE = 5.0
+"""Seconds within which the observer has mostly looked at a change."""
 _LONGEST = timedelta(days=365)
 _POLL = 0.5
 _KIND = resources.DevServer
@@ -110,7 +109,7 @@ class Servers:
         manifest = server_manifest(name, options)
         spec = manifest["spec"]
         if "image" not in spec:
-            spec["image"] = self._image()
+            spec["image"] = image_of_servers(self._cluster)
         if "owner" not in spec:
             spec["owner"] = self._cluster.whoami()
         return manifest
@@ -169,6 +168,57 @@ class Servers:
         if idle is not None:
             _length(idle)
         return self._change(server, {"lifecycle": lifecycle_of(lives, idle)})
+
+    def restart(
+        self,
+        name: str,
+        seconds: float | None = TIMEOUT,
+        progress: Callable[[Server], None] = _quiet,
+    ) -> Server:
+        """Stop a server, wait until its pods are gone, and start it; it is not waited for then.
+
+        Sessions and processes end. What has changed in its spec since it was started takes effect.
+
+        Args:
+            name: The server.
+            seconds: How long to wait for its pods at most; None for as long as it takes.
+            progress: Told of the server as it is and at each change.
+
+        Raises:
+            WaitTimeoutError: It has not stopped in time, and is not started.
+        """
+        server = self.get(name)
+        if not server.stopped:
+            server = self.stop(server)
+        self.wait_stopped(name, seconds, progress)
+        return self.start(server)
+
+    def update(self, which: str | Server, **options: Unpack[CreateOptions]) -> Server:
+        """Change a server's spec, as far as options say; see devctl.client.manifest.CreateOptions.
+
+        What shapes its pods waits for the next start; its condition RestartRequired says so.
+
+        Raises:
+            UsageError: The options make no sense together, or the API server refuses them.
+        """
+        server = self.get(which) if isinstance(which, str) else which
+        return self._change(server, changed_spec(server, options))
+
+    def edit(self, which: Server, change: Object, *, dry_run: bool = False) -> Server:
+        """Merge a change into a server's spec; None as a value takes a field away.
+
+        Raises:
+            UsageError: The API server refuses it.
+        """
+        return self._change(which, change, dry_run=dry_run)
+
+    def wait_seen(self, name: str, seconds: float = _GLANCE) -> Server:
+        """A server once its status is about its spec as it is; as it is then where that lasts."""
+        server = self.get(name)
+        for server in waiting.follow(self._cluster, name, seconds):
+            if server.seen:
+                break
+        return server
 
     def delete(self, which: str | Server) -> Server:
         """Delete a server and keep its homes; the server as it was.
@@ -245,19 +295,12 @@ class Servers:
                 )
             time.sleep(_POLL)
 
-    def _change(self, which: str | Server, spec: Object) -> Server:
+    def _change(self, which: str | Server, spec: Object, *, dry_run: bool = False) -> Server:
         server = self.get(which) if isinstance(which, str) else which
         # The UID makes the API server refuse if it is another server of that name by now.
         change = {"metadata": {"uid": server.uid}, "spec": spec}
-        return Server(self._cluster.patch(_KIND, server.name, change, server.namespace))
-
-    def _image(self) -> str:
-        if image := os.environ.get(IMAGE) or default_image(self._cluster):
-            return image
-        raise UsageError(
-            "no image is named, and the cluster has none for servers that name none",
-            f"name one with --image or {IMAGE}, or have an administrator set `image` in the "
-            "ConfigMap `devctl-settings`",
+        return Server(
+            self._cluster.patch(_KIND, server.name, change, server.namespace, dry_run=dry_run)
         )
 
     def _pods(self, name: str) -> Sequence[str]:

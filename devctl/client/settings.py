@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from devctl.errors import DeniedError, NotFoundError
+from devctl.errors import DeniedError, NotFoundError, UsageError
 from devctl.kube import resources
 
 if TYPE_CHECKING:
     from devctl.kube.cluster import Cluster
 
+IMAGE = "DEVCTL_IMAGE"
+"""The environment's variable that names the image of servers that ask for none."""
 NAME = "devctl-settings"
 """The ConfigMap that holds it."""
 NAMESPACE = "devctl-system"
@@ -18,6 +21,21 @@ NAMESPACE = "devctl-system"
 def default_image(cluster: Cluster) -> str:
     """The image of servers that ask for none; empty where the administrator has set none."""
     return _settings(cluster).get("image", "")
+
+
+def image_of_servers(cluster: Cluster) -> str:
+    """The image of servers that ask for none: that of DEVCTL_IMAGE, else the cluster's.
+
+    Raises:
+        UsageError: Neither is set.
+    """
+    if image := os.environ.get(IMAGE) or default_image(cluster):
+        return image
+    raise UsageError(
+        "no image is named, and the cluster has no default image",
+        f"name one with --image or {IMAGE}, or have an administrator set `image` in the "
+        "ConfigMap `devctl-settings`",
+    )
 
 
 def loader_image(cluster: Cluster) -> str:

@@ -197,14 +197,19 @@ class Cluster:
         with explained(self.server):
             return _plain(self.client.create(kind(manifest), dry_run=dry_run, **where))
 
-    def apply(self, kind: Any, manifest: Object, *, dry_run: bool = False) -> Object:
+    def apply(
+        self, kind: Any, manifest: Object, *, dry_run: bool = False, force: bool = True
+    ) -> Object:
         """Have an object's fields be as a manifest says; made where it is not there.
 
         A `metadata.uid` in the manifest has the API server refuse if it is another object by now.
+
+        Raises:
+            FieldConflictError: Others manage some of the fields, and `force` is not set.
         """
         where = self._where(kind, manifest["metadata"].get("namespace"))
         with explained(self.server):
-            found = self.client.apply(kind(manifest), force=True, dry_run=dry_run, **where)
+            found = self.client.apply(kind(manifest), force=force, dry_run=dry_run, **where)
             return _plain(found)
 
     def patch(

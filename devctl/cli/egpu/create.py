@@ -10,7 +10,7 @@ import click
 
 from devctl.cli.egpu.options import command, job_options, loader_image, patience, seconds
 from devctl.cli.egpu.screen import moving, see_it_end, state
-from devctl.cli.options import connected, result_output, waits
+from devctl.cli.options import connected, dry_run_option, result_output, waits
 from devctl.cli.results import Results
 from devctl.cli.waiting import live_line, wanted
 from devctl.errors import DevctlError, UsageError
@@ -28,12 +28,7 @@ if TYPE_CHECKING:
 @job_options
 @click.option("--include-secrets", is_flag=True, help="Send .env files, keys and tokens too.")
 @click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
-@click.option(
-    "--dry-run",
-    type=click.Choice(["none", "client", "server"]),
-    default="none",
-    help="Show it, or have the API server check it.",
-)
+@dry_run_option
 @result_output
 @waits
 @patience

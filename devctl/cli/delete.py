@@ -64,8 +64,8 @@ def delete(
     if delete_home:
         confirm_names(names, confirm, _what(homes), yes=yes)
     results = Results(output)
-    for server in filter(None, found.values()):
-        results.add(client.servers.delete(server), "deleted")
+    for there in filter(None, found.values()):
+        results.add(client.servers.delete(there), "deleted")
     for name, server in found.items():
         if server and (wanted(wait=wait) or delete_home):
             _see_gone(client, server, seconds(timeout))

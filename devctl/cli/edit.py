@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from devctl.cli.confirm import somebody_is_here
 from devctl.cli.options import connected, result_output, server_name
 from devctl.cli.results import Results
 from devctl.cli.waiting import say_restart
@@ -75,6 +76,10 @@ def _edited(client: Client, server: Server, file: Path) -> Server | None:
                 raise
             refused = error
             shown = text_of(server.spec, what, error.message, text)
+            if not somebody_is_here():
+                # A program that edits would be asked for ever.
+                file.write_text(shown, encoding="utf-8")
+                raise _kept(file, error) from error
             continue
         file.unlink()
         return changed

@@ -15,7 +15,7 @@ JSONPATH = "jsonpath="
 """What a format begins with that holds an expression."""
 
 
-class OutputFormat(click.ParamType):
+class OutputFormat(click.ParamType[str]):
     """One of some words, or `jsonpath=` and an expression, which is read before anything is done.
 
     Args:

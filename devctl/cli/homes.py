@@ -10,10 +10,11 @@ from devctl.cli import names as completions
 from devctl.cli.confirm import answers, confirm_names
 from devctl.cli.delete import volumes
 from devctl.cli.lazy import Entry, SectionedGroup
-from devctl.cli.list import NAMESPACE
+from devctl.cli.list import AGE, NAMESPACE
 from devctl.cli.options import all_namespaces, connected, output, result_output, unique
 from devctl.cli.results import Results
-from devctl.cli.tables import FORMATS, Column, age, print_items
+from devctl.cli.sorting import ordered, sort_by
+from devctl.cli.tables import FORMATS, Column, print_items
 from devctl.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ COLUMNS = [
     Column("USED BY", lambda home: ", ".join(home.pods) or "nobody"),
     Column("STATE", lambda home: home.phase, wide=True),
     Column("CLASS", lambda home: home.storage_class, wide=True),
-    Column("AGE", lambda home: age(home.created_at), spare=True),
+    AGE,
 ]
 
 
@@ -56,9 +57,12 @@ def homes() -> None:
     "--server", metavar="NAME", shell_complete=completions.servers, help="Only those of a server."
 )
 @all_namespaces
+@sort_by
 @output(*FORMATS)
 @connected
-def list_(client: Client, server: str | None, output: str, *, all_namespaces: bool) -> None:
+def list_(
+    client: Client, server: str | None, output: str, sort_by: str, *, all_namespaces: bool
+) -> None:
     """List homes, and what uses them.
 
     \b
@@ -69,10 +73,12 @@ def list_(client: Client, server: str | None, output: str, *, all_namespaces: bo
     from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415 - heavy
 
     where = "" if all_namespaces else f" in namespace `{client.namespace}`"
+    columns = [NAMESPACE, *COLUMNS] if all_namespaces else COLUMNS
+    found = client.homes.list(EVERYWHERE if all_namespaces else None, server=server)
     print_items(
-        client.homes.list(EVERYWHERE if all_namespaces else None, server=server),
+        ordered(found, sort_by, columns),
         output,
-        [NAMESPACE, *COLUMNS] if all_namespaces else COLUMNS,
+        columns,
         "persistentvolumeclaim",
         empty=f"no homes{where}",
     )

@@ -102,6 +102,11 @@ selector = click.option(
 )
 
 
+watch_option = click.option(
+    "-w", "--watch", is_flag=True, help="Keep showing changes until Ctrl-C."
+)
+
+
 def labels(selector: str) -> dict[str, Any] | None:
     """What a selector asks for; None where it asks for nothing.
 

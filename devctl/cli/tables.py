@@ -25,6 +25,7 @@ __all__ = [
     "age",
     "left",
     "print_document",
+    "print_item",
     "print_items",
     "print_list",
     "span",
@@ -45,6 +46,7 @@ class Column(NamedTuple):
         wide: Whether it is only in `-o wide`.
         style: What is done to a cell's text for the screen, for example a colour.
         spare: Whether it is left out where a line has no room for all.
+        key: What a list is sorted by, where that is not what the column shows.
     """
 
     title: str
@@ -52,6 +54,7 @@ class Column(NamedTuple):
     wide: bool = False
     style: Callable[[str], str] | None = None
     spare: bool = False
+    key: Callable[[Any], object] | None = None
 
 
 def print_items(
@@ -89,6 +92,16 @@ def print_items(
     width = 0 if output == "wide" else terminal_columns(sys.stdout)
     for line in _lines(chain([first], rest), shown, width):
         click.echo(line)
+
+
+def print_item(item: Any, output: str, resource: str) -> None:
+    """Print one object: `name`, a document, or what a `jsonpath=` makes of it, on a line."""
+    if output == "name":
+        click.echo(f"{resource}/{one_line(item.name)}")
+        return
+    if output == "yaml":
+        click.echo("---")
+    print_document(item.raw, output)
 
 
 def print_list(documents: Iterable[object], output: str) -> None:
@@ -152,7 +165,7 @@ def table(
 
 def table_of(items: Iterable[Any], columns: Sequence[Column], width: int = 0) -> list[str]:
     """The lines of a table of items, styled for the screen."""
-    return list(_lines(items, [column for column in columns if not column.wide], width))
+    return list(_lines(items, columns, width))
 
 
 def _lines(items: Iterable[Any], columns: Sequence[Column], width: int) -> Iterator[str]:

@@ -12,8 +12,9 @@ import yaml
 from devctl.api import kinds
 from devctl.client.named import Named
 from devctl.client.settings import image_of_servers
-from devctl.errors import NotFoundError, UsageError
+from devctl.errors import FieldConflictError, NotFoundError, UsageError
 from devctl.kube import resources
+from devctl.kube.cluster import FIELD_MANAGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,7 +105,13 @@ def apply(
         before = cluster.get(kind, meta["name"], meta.get("namespace"))
     if manifest.kind is kinds.DEVSERVER:
         wanted = _completed(cluster, wanted, before)
-    after = cluster.apply(kind, wanted, dry_run=dry_run, force=force)
+    try:
+        after = cluster.apply(kind, wanted, dry_run=dry_run, force=force)
+    except FieldConflictError as error:
+        # What devctl has written by another kind of request is its own.
+        if set(error.fields.values()) != {FIELD_MANAGER}:
+            raise
+        after = cluster.apply(kind, wanted, dry_run=dry_run, force=True)
     did = "created" if before is None else "configured"
     if before is not None and _wish(before) == _wish(after):
         did = "unchanged"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from devctl.api.durations import parse_duration
 from devctl.api.labels import DEVSERVER
-from devctl.client import waiting
+from devctl.client import live, waiting
 from devctl.client.flavors import check_flavor
 from devctl.client.manifest import changed_spec, check_name, lifecycle_of, server_manifest
 from devctl.client.server import Server
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Unpack
 
+    from devctl.client.live import Snapshot
     from devctl.client.manifest import CreateOptions
     from devctl.kube.cluster import Change, Cluster, Object
 
@@ -99,6 +100,46 @@ class Servers:
             yield from self._cluster.watch(
                 _KIND, namespace, name=name, labels=labels, seconds=WINDOW
             )
+
+    def snapshots(
+        self,
+        namespace: str | None = None,
+        labels: Mapping[str, Any] | None = None,
+        *,
+        names: Sequence[str] = (),
+    ) -> Iterator[Snapshot[Server]]:
+        """All servers as they are now, again at each change; never ends by itself.
+
+        Args:
+            namespace: Else the user's; or devctl.kube.cluster.EVERYWHERE.
+            labels: What their labels have to be.
+            names: Only these; they have to be there.
+
+        Raises:
+            NotFoundError: One of the names is not there, or all have been deleted.
+        """
+        for name in names:
+            self.get(name)
+        only = names[0] if len(names) == 1 else None
+        wanted = set(names)
+
+        def meant(found: Server) -> bool:
+            return not wanted or found.name in wanted
+
+        def watched(seconds: float) -> Iterator[Change]:
+            found = self._cluster.watch(_KIND, namespace, name=only, labels=labels, seconds=seconds)
+            return (change for change in found if meant(Server(change.object)))
+
+        def listed() -> Iterator[Server]:
+            return filter(meant, self.list(namespace, labels))
+
+        for snapshot in live.snapshots(listed, watched, Server):
+            yield snapshot
+            if wanted and not snapshot.items:
+                raise NotFoundError(
+                    f"{', '.join(f'`{name}`' for name in names)} was deleted",
+                    "its files are kept: `devctl homes list`",
+                )
 
     def manifest(self, name: str, **options: Unpack[CreateOptions]) -> Object:
         """What `create` would create.

@@ -72,9 +72,9 @@ def create(
         results.print()
         return
     # Nothing is made for a folder that cannot be sent.
-    folder = None if project_dir is None else Path(project_dir)
-    what = folder and _choose(folder, secrets=include_secrets, large=large)
-    if what is not None:
+    what = None
+    if project_dir is not None:
+        what = _choose(Path(project_dir), secrets=include_secrets, large=large)
         options["suspend"] = True
     job = client.jobs.create(name, **options)
     results.add(job, "created")

@@ -141,6 +141,12 @@ def test_errors_are_two_lines_and_change_nothing(
 
 
 @pytest.fixture
+def person(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody can be asked."""
+    monkeypatch.setattr("devctl.cli.edit.somebody_is_here", lambda: True)
+
+
+@pytest.fixture
 def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Make Python lines the editor; each sees the file's text as `text`, and `round` counts."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -187,6 +193,7 @@ def test_an_edit_without_changes_changes_nothing(
     assert (writes(lab), kept(tmp_path)) == ([], [])
 
 
+@pytest.mark.usefixtures("person")
 def test_a_refused_edit_comes_back_with_the_reason(
     lab: FakeApi, devctl: Devctl, editor: Any, tmp_path: Path
 ) -> None:
@@ -202,6 +209,7 @@ def test_a_refused_edit_comes_back_with_the_reason(
     assert kept(tmp_path) == []
 
 
+@pytest.mark.usefixtures("person")
 def test_an_edit_that_is_refused_twice_is_kept(
     lab: FakeApi, devctl: Devctl, editor: Any, tmp_path: Path
 ) -> None:
@@ -339,3 +347,24 @@ def test_apply_to_another_namespace_than_is_named_is_refused(lab: FakeApi, devct
     found = devctl("apply", "-n", "other", "-f", "-", typed=text)
     assert found.code == 2
     assert "devserver/lab is of namespace `dev-alice`, and -n names `other`" in found.stderr
+
+
+def test_fields_that_devctl_wrote_by_another_request_are_its_own(
+    lab: FakeApi, devctl: Devctl
+) -> None:
+    lab.managers["lab"] = {".spec.flavor": "devctl"}
+    lab.add("configmaps", settings(image="torch:9"))
+    assert devctl("apply", "-f", "-", typed=FILE).code == 0
+    assert spec(lab)["flavor"] == "cpu-large"
+
+
+def test_a_program_that_edits_is_not_asked_twice(
+    lab: FakeApi, devctl: Devctl, editor: Any, tmp_path: Path
+) -> None:
+    lab.refusals["PATCH", SERVERS] = (422, "no")
+    seen = editor("text += 'x: 1\\n'")
+    assert devctl("edit", "lab").code == 2
+    assert seen.read_text().count("---") == 1
+    (file,) = kept(tmp_path)
+    assert "# Refused: no" in file.read_text()
+    assert file.read_text().endswith("x: 1\n")

@@ -253,7 +253,7 @@ def test_describe(api: FakeApi, devctl: Devctl) -> None:
 
 def test_events(api: FakeApi, devctl: Devctl, snapshot: SnapshotAssertion) -> None:
     api.add(SERVERS, server("lab"))
-    assert devctl("events", "lab").stderr.startswith("nothing has happened lately")
+    assert devctl("events", "lab").stderr.startswith("no recent events")
     api.add(EVENTS, event("Pod/lab-0", "FailedMount", "it hangs", minutes=1))
     api.add(EVENTS, event("DevServer/lab", "Created", minutes=9), event("Pod/other-0", minutes=3))
     assert devctl("events").stdout == snapshot

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from devctl.cli.formats import chosen_format
 from devctl.cli.list import AGE
 from devctl.cli.options import connected, output, watch_option
 from devctl.cli.sorting import ordered, sort_by
@@ -68,7 +69,7 @@ def flavors(client: Client, output: str, sort_by: str, *, watch: bool) -> None:
                 err=True,
             )
         return
-    if output not in {"table", "wide"}:
+    if chosen_format(output) not in {"table", "wide"}:
         raise UsageError("--watch shows a table", "leave out -o, or --watch")
     from devctl.cli.watching import Watching  # noqa: PLC0415 - only this needs it
 

@@ -11,11 +11,16 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
+    _Text = click.ParamType[str]
+else:
+    # click 8.1 has no type arguments.
+    _Text = click.ParamType
+
 JSONPATH = "jsonpath="
 """What a format begins with that holds an expression."""
 
 
-class OutputFormat(click.ParamType[str]):
+class OutputFormat(_Text):
     """One of some words, or `jsonpath=` and an expression, which is read before anything is done.
 
     Args:
@@ -64,3 +69,9 @@ class OutputFormat(click.ParamType[str]):
 def is_document(output: str | None) -> bool:
     """Whether a format prints whole objects, or parts of them, for programs."""
     return output in {"json", "yaml"} or bool(output and output.startswith(JSONPATH))
+
+
+def chosen_format(output: str) -> str:
+    """The format that the command line asks for; `table` where it is only preferred."""
+    source = click.get_current_context().get_parameter_source("output")
+    return output if source is click.core.ParameterSource.COMMANDLINE else "table"

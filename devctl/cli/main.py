@@ -54,6 +54,7 @@ VARIABLE = "_DEVCTL_COMPLETE"
         },
         "Set up": {
             "doctor": Entry("devctl.cli.doctor:doctor", "Find problems, and how to fix them"),
+            "config": Entry("devctl.cli.config:config", "List and change your defaults"),
             "config-ssh": Entry("devctl.cli.config_ssh:config_ssh", "Let ssh and scp know servers"),
             "completion": Entry("devctl.cli.completion:completion", "Complete in a shell"),
             "local": Entry("devctl.cli.local.group:local", "A Kubernetes on this machine"),

@@ -57,7 +57,8 @@ def connected(command: Command) -> Command:
     def run(*args: Any, **kwargs: Any) -> Any:
         from devctl.client.client import Client  # noqa: PLC0415 - heavy
 
-        return command(Client.connect(**names.named(click.get_current_context())), *args, **kwargs)
+        client = Client.connect(**names.connection(click.get_current_context()))
+        return command(client, *args, **kwargs)
 
     return where(verbose(run))
 
@@ -77,15 +78,31 @@ def command(words: str, program: str = "devctl") -> str:
 def output(*formats: str) -> Command:
     """Give a command that shows something `-o`; the first format is what it prints without."""
     kind = OutputFormat(formats)
+
+    def default() -> str:
+        found = preference("output")() if "table" in formats else None
+        return str(found) if found in formats else formats[0]
+
     return click.option(
         "-o",
         "--output",
         type=kind,
         metavar="FORMAT",
-        default=formats[0],
-        show_default=True,
-        help=f"{kind.choices}.",
+        default=default,
+        help=f"{kind.choices}.  [default: {formats[0]}]",
     )
+
+
+def preference(key: str, otherwise: object = None) -> Callable[[], Any]:
+    """What an option is where nobody gives it: as the person prefers, else something else."""
+
+    def default() -> Any:
+        from devctl.client.preferences import preferred  # noqa: PLC0415 - not for --help
+
+        found, _ = preferred(key)
+        return otherwise if found is None else found
+
+    return default
 
 
 _RESULT = OutputFormat(("name", "json", "yaml"))
@@ -155,7 +172,9 @@ def seconds(length: int | str) -> float:
 
 
 waits = click.option(
-    "--wait/--no-wait", default=None, help="Wait until done (default on a terminal)."
+    "--wait/--no-wait",
+    default=preference("wait"),
+    help="Wait until done (default on a terminal).",
 )
 """Whether a command waits for what it has asked for; see devctl.cli.waiting.wanted."""
 
@@ -171,9 +190,8 @@ patience = click.option(
     "--timeout",
     type=duration,
     metavar="D",
-    default="10m",
-    show_default=True,
-    help="Stop waiting after this long.",
+    default=preference("timeout", "10m"),
+    help="Stop waiting after this long.  [default: 10m]",
 )
 """How long a command waits that waits."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from devctl.cli import names
-from devctl.cli.options import duration
+from devctl.cli.options import duration, preference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,8 +34,19 @@ def server_options(*, new: bool) -> Callable[[Callable[..., Any]], Callable[...,
     flavor = "Else the default one." if new else "Resources of each pod."
     image = "Else $DEVCTL_IMAGE, else the cluster's." if new else "Container image."
     options = (
-        click.option("--flavor", metavar="F", shell_complete=names.flavors, help=flavor),
-        click.option("--image", metavar="REF", help=image),
+        click.option(
+            "--flavor",
+            metavar="F",
+            shell_complete=names.flavors,
+            default=preference("flavor") if new else None,
+            help=flavor,
+        ),
+        click.option(
+            "--image",
+            metavar="REF",
+            default=preference("image") if new else None,
+            help=image,
+        ),
         *((_DISTRIBUTED,) if new else ()),
         click.option("--replicas", type=_COUNT, metavar="N", help="Number of pods."),
         click.option("--world-size", type=_COUNT, metavar="N", help="Number of processes in all."),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli import names as completions
+from devctl.cli.formats import chosen_format
 from devctl.cli.list import NAMESPACE
 from devctl.cli.options import (
     all_namespaces,
@@ -64,7 +65,7 @@ def status(
         raise UsageError("names are of one namespace", "leave out -A, or name the namespace: -n")
     if servers and selector:
         raise UsageError("servers and labels are both named", "leave out names, or -l")
-    if watch and output not in {"table", "wide"}:
+    if watch and chosen_format(output) not in {"table", "wide"}:
         raise UsageError("--watch shows a table", "leave out -o, or --watch")
     from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415 - heavy
 

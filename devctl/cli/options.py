@@ -12,6 +12,7 @@ from devctl.api.durations import parse_duration
 from devctl.cli import names
 from devctl.cli.formats import OutputFormat
 from devctl.cli.shared_option import SharedOption
+from devctl.cli.skew import warn
 from devctl.cli.verbosity import verbose
 
 if TYPE_CHECKING:
@@ -58,7 +59,10 @@ def connected(command: Command) -> Command:
         from devctl.client.client import Client  # noqa: PLC0415 - heavy
 
         client = Client.connect(**names.connection(click.get_current_context()))
-        return command(client, *args, **kwargs)
+        result = command(client, *args, **kwargs)
+        # When the person has what they asked for.
+        warn(client)
+        return result
 
     return where(verbose(run))
 

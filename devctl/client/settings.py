@@ -9,10 +9,12 @@ from devctl.errors import DeniedError, NotFoundError, UsageError
 from devctl.kube import resources
 
 if TYPE_CHECKING:
-    from devctl.kube.cluster import Cluster
+    from devctl.kube.cluster import Cluster, Object
 
 IMAGE = "DEVCTL_IMAGE"
 """The environment's variable that names the image of servers that ask for none."""
+VERSION = "app.kubernetes.io/version"
+"""Its label that names the release."""
 NAME = "devctl-settings"
 """The ConfigMap that holds it."""
 NAMESPACE = "devctl-system"
@@ -38,6 +40,12 @@ def image_of_servers(cluster: Cluster) -> str:
     )
 
 
+def installed_version(cluster: Cluster) -> str:
+    """The release that is installed in the cluster; empty where it does not say."""
+    labels = _found(cluster).get("metadata", {}).get("labels") or {}
+    return str(labels.get(VERSION, ""))
+
+
 def loader_image(cluster: Cluster) -> str:
     """The image of the pods that move files of jobs; empty where the administrator has set none.
 
@@ -48,8 +56,12 @@ def loader_image(cluster: Cluster) -> str:
 
 
 def _settings(cluster: Cluster) -> dict[str, str]:
+    data = _found(cluster).get("data") or {}
+    return {str(name): str(value) for name, value in data.items()}
+
+
+def _found(cluster: Cluster) -> Object:
     try:
-        found = cluster.get(resources.ConfigMap, NAME, NAMESPACE)
+        return cluster.get(resources.ConfigMap, NAME, NAMESPACE)
     except (NotFoundError, DeniedError):
         return {}
-    return {str(name): str(value) for name, value in (found.get("data") or {}).items()}

@@ -11,6 +11,7 @@ import click
 from devctl.api.durations import parse_duration
 from devctl.cli import names
 from devctl.cli.formats import OutputFormat
+from devctl.cli.preference import preference
 from devctl.cli.shared_option import SharedOption
 from devctl.cli.skew import warn
 from devctl.cli.verbosity import verbose
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     Command = Callable[..., Any]
 
 _OPTIONS = {"namespace": "-n", "context": "--context", "kubeconfig": "--kubeconfig"}
-"""How a person names a place, in the order in which it is shown to them."""
 
 
 def where(command: Command) -> Command:
@@ -51,7 +51,7 @@ def _keep(context: click.Context, option: click.Parameter, value: str | None) ->
 def connected(command: Command) -> Command:
     """Give a command a client for the cluster and namespace that its line names.
 
-    They may stand before the command's name, too; those after it count.
+    Those after the command's name go before those in front of it.
     """
 
     @functools.wraps(command)
@@ -68,7 +68,7 @@ def connected(command: Command) -> Command:
 
 
 def command(words: str, program: str = "devctl") -> str:
-    """A command to show to a person, for the cluster and the namespace that they named."""
+    """A command to show to a person, for the cluster and namespace that they named."""
     context = click.get_current_context(silent=True)
     places = names.named(context) if context else {}
     named = "".join(
@@ -95,18 +95,6 @@ def output(*formats: str) -> Command:
         default=default,
         help=f"{kind.choices}.  [default: {formats[0]}]",
     )
-
-
-def preference(key: str, otherwise: object = None) -> Callable[[], Any]:
-    """What an option is where nobody gives it: as the person prefers, else something else."""
-
-    def default() -> Any:
-        from devctl.client.preferences import preferred  # noqa: PLC0415 - not for --help
-
-        found, _ = preferred(key)
-        return otherwise if found is None else found
-
-    return default
 
 
 _RESULT = OutputFormat(("name", "json", "yaml"))
@@ -188,7 +176,6 @@ dry_run_option = click.option(
     default="none",
     help="Show it, or have the API server check it.",
 )
-"""Whether a command only shows what it would do, or has the API server check it as well."""
 
 patience = click.option(
     "--timeout",
@@ -200,12 +187,10 @@ patience = click.option(
 """How long a command waits that waits."""
 
 server_name = click.argument("name", metavar="NAME", shell_complete=names.servers)
-"""The argument of a command that is about one server."""
 
 server_names = click.argument(
     "servers", nargs=-1, required=True, metavar="NAME...", shell_complete=names.servers
 )
-"""The argument of a command that is about several servers."""
 
 
 def unique(given: Sequence[str]) -> list[str]:

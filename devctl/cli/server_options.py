@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from devctl.cli import names
-from devctl.cli.options import duration, preference
+from devctl.cli.options import duration
+from devctl.cli.preference import preference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

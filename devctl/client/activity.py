@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -14,11 +15,17 @@ if TYPE_CHECKING:
     from devctl.client.client import Client
     from devctl.client.server import Server
 
+_PATIENCE = 5.0
 _SESSIONS = {"sshd": "SSH session", "sshd-session": "SSH session", "tmux": "tmux session"}
 
 
-def activity(client: Client, server: Server) -> Sequence[str]:
-    """What goes on on a server, for a sentence; nothing where none of its pods answers.
+def activity(client: Client, server: Server, patience: float = _PATIENCE) -> Sequence[str]:
+    """What goes on on a server, for a sentence; nothing where none of its pods answers in time.
+
+    Args:
+        client: The SDK.
+        server: The server.
+        patience: Seconds to wait for its pods.
 
     >>> from devctl.client.activity import sessions
     >>> sessions(["sshd-session: dev@notty", "/usr/sbin/sshd -i -e", "python train.py"])
@@ -27,14 +34,21 @@ def activity(client: Client, server: Server) -> Sequence[str]:
     if not server.ready:
         return []
     found: list[str] = []
-    with suppress(DevctlError):
-        runs = client.runs.list(server.name)
-        found += [f"run {run.name}" for run in runs if run.state == "Running"]
-    with suppress(DevctlError):
-        samples = next(client.monitor.watch(server.name))
-        used = [sample.usage.processes for sample in samples if sample.usage]
-        found += sessions(process.command for processes in used for process in processes)
-    return found
+
+    def look() -> None:
+        with suppress(DevctlError):
+            runs = client.runs.list(server.name)
+            found.extend(f"run {run.name}" for run in runs if run.state == "Running")
+        with suppress(DevctlError):
+            samples = next(client.monitor.watch(server.name))
+            used = [sample.usage.processes for sample in samples if sample.usage]
+            found.extend(sessions(process.command for each in used for process in each))
+
+    # Whoever stops a server that hangs is not to wait for it.
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    thread.join(patience)
+    return list(found)
 
 
 def sessions(commands: Iterable[str]) -> list[str]:

@@ -31,7 +31,7 @@ _COLUMNS = (
 @click.command()
 @server_name
 @click.argument("name_of_run", metavar="[RUN]", required=False)
-@click.option("-f", "--follow", is_flag=True, help="Go on until the run ends.")
+@click.option("-f", "--follow", is_flag=True, help="Follow until the run ends.")
 @click.option("--replica", type=click.IntRange(min=0), metavar="K", help="Only of this rank.")
 @click.option("--tail", type=click.IntRange(min=0), metavar="N", help="Only the last N lines.")
 @click.option("--list", "listed", is_flag=True, help="List the runs instead.")
@@ -50,7 +50,7 @@ def logs(
 ) -> None:
     """Print what a run has printed, rank after rank; with -f as it comes.
 
-    Without RUN it is the one that goes on, else the latest. Ctrl-C ends nothing but this.
+    Without RUN it is the active one, else the latest. Ctrl-C only stops following.
 
     \b
     Examples:

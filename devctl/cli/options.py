@@ -131,7 +131,7 @@ def labels(selector: str) -> dict[str, Any] | None:
     for part in filter(None, (part.strip() for part in selector.split(","))):
         name, equals, value = part.replace("==", "=", 1).partition("=")
         if not name or "!" in part or " " in part or "=" in value:
-            raise click.BadParameter(f"`{part}` is no label: write `NAME=VALUE` or `NAME`")
+            raise click.BadParameter(f"`{part}` is not a label: write `NAME=VALUE` or `NAME`")
         found[name] = value if equals else None
     return found or None
 

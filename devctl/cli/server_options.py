@@ -22,7 +22,7 @@ def _setting(text: str) -> tuple[str, str]:
     """An option's value that is a setting, such as `NCCL_DEBUG=INFO`."""
     name, equals, value = text.partition("=")
     if not name or not equals:
-        raise click.BadParameter(f"`{text}` is no setting: write for example `NCCL_DEBUG=INFO`")
+        raise click.BadParameter(f"`{text}` is not a setting: write for example `NCCL_DEBUG=INFO`")
     return name, value
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from devctl.api import kinds
 from devctl.client.named import Named
 from devctl.client.settings import image_of_servers
+from devctl.client.yaml_text import documents
 from devctl.errors import FieldConflictError, NotFoundError, UsageError
 from devctl.kube import resources
 from devctl.kube.cluster import FIELD_MANAGER
@@ -119,15 +118,7 @@ def apply(
 
 
 def _parsed(text: str, source: str) -> Iterator[Manifest]:
-    try:
-        documents = list(yaml.safe_load_all(text))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        raise UsageError(
-            f"{source}{line} is not valid YAML: {getattr(error, 'problem', error)}", "correct it"
-        ) from error
-    for number, document in enumerate(documents, 1):
+    for number, document in enumerate(documents(text, source), 1):
         if document is not None:
             yield from _manifests(document, f"{source}, document {number}")
 

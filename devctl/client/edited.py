@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from devctl.client.yaml_text import documents
 from devctl.errors import UsageError
 from devctl.text import one_line
 
@@ -38,10 +39,9 @@ def spec_of(text: str) -> dict[str, Any] | None:
     Raises:
         UsageError: It is not YAML, or no mapping.
     """
-    try:
-        found = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise UsageError(f"not valid YAML: {_where(error)}", "correct it") from error
+    found, *more = documents(text, "the edit") or [None]
+    if more:
+        raise UsageError("the edit holds several documents", "leave out the lines `---`")
     if found is None:
         return None
     if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
@@ -71,9 +71,3 @@ def _bare(text: str) -> str:
     while lines and lines[0].startswith("#"):
         del lines[0]
     return "".join(lines)
-
-
-def _where(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or str(error)
-    return f"line {mark.line + 1}: {problem}" if mark else str(problem)

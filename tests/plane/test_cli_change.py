@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
@@ -31,9 +31,9 @@ def test_a_change_waits_for_a_restart_and_says_so(life: DevServer, place: UserPl
     (pod,) = life.get("pod", f"{life.name}-0")
     changed = place.user("update", life.name, "--image", "torch:2")
     assert changed.stdout.decode() == f"devserver/{life.name} updated\n"
-    why, after = changed.stderr.decode().splitlines()
+    why, then = changed.stderr.decode().splitlines()
     assert why.startswith("RestartRequired: spec.image has changed since the server started; ")
-    assert after == f"next: `devctl restart {life.name}`"
+    assert then == f"next: `devctl restart {life.name}`"
     image = "jsonpath={.spec.image} {.status.phase}"
     assert place.user.must("restart", life.name, "--wait", "-o", image) == "torch:2 Running"
     (after,) = life.get("pod", f"{life.name}-0")
@@ -78,7 +78,7 @@ def test_an_edit_of_what_may_not_change_is_kept_with_the_reason(
 
 def test_apply_says_what_it_did_and_whose_a_field_is(place: UserPlace) -> None:
     name = f"file-{uuid4().hex[:6]}"
-    manifest = {
+    manifest: dict[str, Any] = {
         "apiVersion": "devops.yourcompany.com/v1",
         "kind": "DevServer",
         "metadata": {"name": name},

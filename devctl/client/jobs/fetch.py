@@ -16,7 +16,7 @@ from devctl.client.jobs.fetch_network import Deadline, PinnedNetwork, resolve
 from devctl.errors import DeniedError, DevctlError, NotFoundError, WaitTimeoutError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from devctl.client.jobs.fetch_guard import Target
     from devctl.client.jobs.fetch_network import Resolve

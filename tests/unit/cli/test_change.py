@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devctl.cli import confirm
+from devctl.client import applying
 from devctl.client.edited import difference, spec_of, text_of
+from devctl.errors import UsageError
 from unit.client.objects import FLAVORS, NAMESPACE, SERVERS, flavor, server, settings
 
 if TYPE_CHECKING:
@@ -203,7 +207,7 @@ def test_a_refused_edit_comes_back_with_the_reason(
     )
     assert devctl("edit", "lab").stdout == "devserver/lab edited\n"
     second = seen.read_text().split("---\n")[1]
-    assert "# Refused: not valid YAML: line " in second
+    assert "# Refused: the edit, line " in second
     assert "image: [" in second
     assert spec(lab)["image"] == "torch:2"
     assert kept(tmp_path) == []
@@ -368,3 +372,23 @@ def test_a_program_that_edits_is_not_asked_twice(
     (file,) = kept(tmp_path)
     assert "# Refused: no" in file.read_text()
     assert file.read_text().endswith("x: 1\n")
+
+
+@given(st.text(max_size=60) | st.binary(max_size=60).map(lambda data: data.decode("latin-1")))
+def test_any_text_is_manifests_or_a_usage_error(text: str) -> None:
+    for read in (lambda: applying.read(["-"], io.StringIO(text)), lambda: spec_of(text)):
+        with suppress(UsageError):
+            read()
+
+
+@pytest.mark.parametrize("value", ["2026-01-02", "2026-99-99", "0777", "1e3", "on", "~", "0b"])
+def test_what_is_not_in_json_is_text(
+    value: str, lab: FakeApi, devctl: Devctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEVCTL_IMAGE", "torch:9")
+    text = FILE.replace("cpu-large", value)
+    found = devctl("apply", "-f", "-", "-o", "json", typed=text)
+    assert found.code == 0
+    json.loads(found.stdout)
+    if "-" in value:
+        assert spec(lab)["flavor"] == value

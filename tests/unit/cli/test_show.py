@@ -290,7 +290,7 @@ def test_flavors(api: FakeApi, devctl: Devctl, snapshot: SnapshotAssertion) -> N
         ("flavors -w -o json", 2, "--watch shows a table"),
         ("events nobody", 3, "there is no server `nobody`"),
         ("events lab -A", 2, "`lab` is a server of one namespace"),
-        ("list -l =x", 2, "`=x` is no label"),
+        ("list -l =x", 2, "`=x` is not a label"),
         ("list -o xml", 2, "`xml` is not a format"),
         ("list extra", 2, "extra"),
     ],

@@ -11,6 +11,7 @@ from devctl.cli import names
 from devctl.cli.options import connected, dry_run_option, result_output
 from devctl.cli.results import Results
 from devctl.errors import DevctlError, UsageError
+from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +73,8 @@ def apply(
             )
         except DevctlError as error:
             # The others are applied all the same, as with kubectl.
-            click.echo(f"{manifest.title}: {error.message}\n  fix: {error.fix}", err=True)
+            click.echo(f"{one_line(manifest.title)}: {error.message}", err=True)
+            click.echo(f"  fix: {error.fix}", err=True)
             first = first or error
         else:
             results.add(done, done.did + _HOW[dry_run], resource)

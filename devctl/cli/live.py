@@ -13,7 +13,7 @@ from devctl.cli.screen import columns, is_terminal
 from devctl.cli.sorting import sorter
 from devctl.cli.tables import print_item, table_of
 from devctl.cli.watching import drawn, page
-from devctl.text import readable
+from devctl.text import one_line, readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -89,7 +89,11 @@ def follow_table(
         new = {item.uid for item in changed(items, before)}
         told = [line for item, line in zip(found, lines, strict=True) if item.uid in new]
         left = {item.uid for item in items}
-        gone = [f"{resource}/{item.name} deleted" for item in before or [] if item.uid not in left]
+        gone = [
+            f"{resource}/{one_line(item.name)} deleted"
+            for item in before or []
+            if item.uid not in left
+        ]
         return [*([title] if before is None else []), *told, *gone]
 
     def documents(items: Sequence[Any], before: Sequence[Any] | None) -> list[str]:

@@ -392,3 +392,17 @@ def test_what_is_not_in_json_is_text(
     json.loads(found.stdout)
     if "-" in value:
         assert spec(lab)["flavor"] == value
+
+
+def test_no_word_of_a_file_reaches_the_terminal_raw(lab: FakeApi, devctl: Devctl) -> None:
+    lab.add("configmaps", settings(image="torch:9"))
+    evil = "\x1b]52;c;bHMK\x07"
+    for text in (
+        json.dumps(json.loads(json.dumps(lab.get(SERVERS, "lab"))) | {"kind": evil}),
+        FILE.replace("{name: lab}", json.dumps({"name": evil})),
+    ):
+        lab.managers[evil] = {f".spec.{evil}": evil}
+        found = devctl("apply", "-f", "-", typed=text)
+        assert found.code in {1, 2}
+        assert (found.stdout + found.stderr).replace("\n", "").isprintable()
+        assert "52;c;bHMK" in found.stderr

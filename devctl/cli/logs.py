@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from devctl.cli.formats import chosen_format
 from devctl.cli.options import command, connected, output, server_name
 from devctl.cli.rank_output import RankOutput
 from devctl.cli.run_screen import say_who_is_away, show
@@ -65,7 +66,7 @@ def logs(
         if found:
             say_who_is_away(found[0].place)
         return
-    if output != FORMATS[0]:
+    if chosen_format(output) != FORMATS[0]:
         raise UsageError("-o is for --list only", "add --list, or leave -o out")
     run = client.runs.find(name, name_of_run)
     ranks = _ranks(run, replica)

@@ -84,7 +84,7 @@ def output(*formats: str) -> Command:
     kind = OutputFormat(formats)
 
     def default() -> str:
-        found = preference("output")() if "table" in formats else None
+        found = preference("output")() if "wide" in formats else None
         return str(found) if found in formats else formats[0]
 
     return click.option(

@@ -149,6 +149,20 @@ def test_namespace_and_output_are_preferred(api: FakeApi, devctl: Devctl, file: 
 
 
 @pytest.mark.parametrize(
+    "line", ["monitor lab", "logs lab", "describe lab", "doctor", "config list"]
+)
+def test_a_preferred_format_is_for_lists(
+    line: str, api: FakeApi, devctl: Devctl, file: Path
+) -> None:
+    api.add(SERVERS, server("lab", "Stopped"))
+    without = devctl(*line.split())
+    write(file, "output = 'json'\n")
+    found = devctl(*line.split())
+    assert (found.code, found.stdout[:1]) == (without.code, without.stdout[:1])
+    assert "-o" not in found.stderr
+
+
+@pytest.mark.parametrize(
     ("color", "no_color", "coloured"),
     [("always", "", 1), ("always", "1", 0), ("never", "", 0), ("auto", "", 0)],
 )

@@ -10,7 +10,7 @@ import click
 
 from devctl.cli.options import connected
 from devctl.cli.ssh import ssh_of
-from devctl.errors import DevctlError
+from devctl.errors import DevctlError, UsageError
 
 if TYPE_CHECKING:
     from devctl.client.client import Client
@@ -18,9 +18,14 @@ if TYPE_CHECKING:
 
 @click.command("ssh-proxy", hidden=True)
 @click.argument("host", metavar="HOST")
+@click.option("--replica", hidden=True)
 @connected
-def ssh_proxy(client: Client, host: str) -> int:
+def ssh_proxy(client: Client, host: str, replica: str | None) -> int:
     """Carry an SSH session over standard input and output."""
+    if replica is not None:
+        raise UsageError(
+            "ssh's configuration is of an earlier release of devctl", "run `devctl config-ssh`"
+        )
     from devctl.client.ssh.destination import parse_host  # noqa: PLC0415 - heavy
     from devctl.client.ssh.proxy import connect  # noqa: PLC0415 - heavy
     from devctl.client.streams.exec_pump import write  # noqa: PLC0415 - heavy

@@ -152,6 +152,13 @@ def test_the_proxy_carries_bytes_and_leaves_ctrl_c_to_ssh(
     assert devctl("ssh-proxy", "lab").stderr.startswith("error: ")
 
 
+@pytest.mark.usefixtures("api")
+def test_a_configuration_of_an_earlier_release_says_what_to_do(devctl: Devctl) -> None:
+    found = devctl("ssh-proxy", "lab", "--replica", "0", "--namespace", "dev-alice")
+    assert (found.code, found.stdout) == (2, "")
+    assert "run `devctl config-ssh`" in found.stderr
+
+
 def test_the_proxy_is_not_for_people(devctl: Devctl) -> None:
     assert "ssh-proxy" not in devctl("--help").stdout
 

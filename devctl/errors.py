@@ -6,13 +6,21 @@ DevctlError                 something went wrong; exit code 1
 ├── WaitTimeoutError        it did not happen in time; 4
 ├── DeniedError             rights or a quota forbid it; 5
 ├── AlreadyExistsError      something of that name is there
+├── FieldConflictError      others manage the fields that an apply sets
 ├── HostError               this machine cannot do it as it is
 ├── BusyError               somebody else is at it
 └── StepError               a program that we ran failed
     └── ReportedError       and has already said so on the screen
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from devctl.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class DevctlError(Exception):
@@ -62,6 +70,22 @@ class DeniedError(DevctlError):
 
 class AlreadyExistsError(DevctlError):
     """Something of that name is there already."""
+
+
+class FieldConflictError(DevctlError):
+    """Others manage fields that an apply sets.
+
+    Attributes:
+        fields: The managers by field, such as `.spec.image`.
+    """
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        """Say which fields, and whose they are."""
+        self.fields = dict(fields)
+        said = ", ".join(f"{field} is managed by `{who}`" for field, who in self.fields.items())
+        super().__init__(
+            said, "leave these fields out of the file, or take them over with --force-conflicts"
+        )
 
 
 class HostError(DevctlError):

@@ -16,7 +16,6 @@ from devctl.errors import DevctlError, HostError, UsageError
 if TYPE_CHECKING:
     from devctl.client.client import Client
     from devctl.client.ssh.destination import Destination
-    from devctl.client.ssh.ssh import Ssh
 
 HOME = "/home/dev"
 
@@ -61,7 +60,7 @@ def code(
         click.echo(address)
         return
     ssh.check(destination)
-    _let_ssh_know(ssh, destination, user)
+    _let_ssh_know(destination)
     try:
         done = subprocess.run([editor, "--folder-uri", address], check=False)
     except OSError as error:
@@ -87,7 +86,7 @@ def uri(host: str, folder: str) -> str:
     return f"vscode-remote://ssh-remote+{host}/{quote(path.lstrip('/'), errors='surrogateescape')}"
 
 
-def _let_ssh_know(ssh: Ssh, destination: Destination, user: str) -> None:
+def _let_ssh_know(destination: Destination) -> None:
     """See that ssh finds the server; the person's own file is changed only where they said so."""
     from devctl.client.ssh import config  # noqa: PLC0415 - heavy
 
@@ -98,4 +97,4 @@ def _let_ssh_know(ssh: Ssh, destination: Destination, user: str) -> None:
             "editors find servers through ssh's configuration, which does not know them yet",
             f"{command('config-ssh')} once, then repeat it",
         )
-    config.carry_out(config.additions(ssh.destinations(user)))
+    config.carry_out(config.additions(destination))

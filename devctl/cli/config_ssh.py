@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.options import command, connected
+from devctl.cli.confirm import yes_option
+from devctl.cli.options import connected
 from devctl.cli.ssh import ssh_of
 from devctl.errors import UsageError
 
@@ -18,17 +19,17 @@ if TYPE_CHECKING:
 
 @click.command("config-ssh")
 @click.option("--diff", is_flag=True, help="Only show what would change.")
-@click.option("--remove", is_flag=True, help="Take it all away again.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--remove", is_flag=True, help="Undo it.")
+@yes_option
 @click.option(
     "--user", metavar="U", default="dev", show_default=True, help="Name of user 1000 in the images."
 )
 @connected
 def config_ssh(client: Client, user: str, *, diff: bool, remove: bool, yes: bool) -> None:
-    """Let ssh, scp, rsync and editors find the servers of a namespace.
+    """Let ssh, scp, rsync and editors find the servers of a namespace, now and later.
 
-    They are called NAME.devctl, and NAME.K.devctl from replica 1 on. They stand in a file of
-    devctl's own, which one line of ~/.ssh/config includes. Repeat it when there are new servers.
+    They are called NAME.devctl, and NAME.K.devctl from replica 1 on. This writes a file of
+    devctl's own and one Include line into ~/.ssh/config. OpenSSH 8.4 or newer is needed.
 
     \b
     Examples:
@@ -39,13 +40,10 @@ def config_ssh(client: Client, user: str, *, diff: bool, remove: bool, yes: bool
     """
     from devctl.client.ssh import config  # noqa: PLC0415 - heavy
 
-    hosts: list[str] = []
     if remove:
         changes = config.removals()
     else:
-        found = ssh_of(client).kept().destinations(user)
-        hosts = [each.host for each in found]
-        changes = config.additions(found)
+        changes = config.additions(ssh_of(client).kept().destination("any", user=user))
     if not changes:
         click.echo("nothing to change", err=True)
     elif diff:
@@ -57,14 +55,8 @@ def config_ssh(client: Client, user: str, *, diff: bool, remove: bool, yes: bool
         config.carry_out(changes)
         for change in changes:
             click.echo(f"{change.path} {'removed' if change.after is None else 'written'}")
-    _next(hosts, remove=remove)
-
-
-def _next(hosts: list[str], *, remove: bool) -> None:
-    if hosts:
-        click.echo(f"next: `ssh {hosts[0]}`", err=True)
-    elif not remove:
-        click.echo(f"there are no servers yet: {command('create NAME')}, then repeat it", err=True)
+    if not remove:
+        click.echo("next: `ssh NAME.devctl`", err=True)
 
 
 def _ask(changes: list[Change], *, yes: bool) -> None:
@@ -72,7 +64,7 @@ def _ask(changes: list[Change], *, yes: bool) -> None:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
-            "it changes files in ~/.ssh, and nobody is here to be asked", "add --yes, or --diff"
+            "this changes files in ~/.ssh; nobody is here to be asked", "add --yes, or --diff"
         )
     for change in changes:
         click.echo(change.diff(), nl=False, err=True)

@@ -8,32 +8,56 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.errors import UsageError
+from devctl.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from devctl.client.client import Client
+    from devctl.client.server import Server
 
 _SHOWN = 10
 """How many names are shown."""
 
 
-def confirm_names(names: Sequence[str], given: Sequence[str], what: str) -> None:
-    """Have a person name once more what is destroyed.
+yes_option = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+
+
+def answers(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that deletes data what answers its question beforehand.
+
+    `--confirm=NAME`, for scripts that would rather have the name checked, is in no help.
+    """
+    named = click.option("--confirm", multiple=True, metavar="NAME", hidden=True)
+    return yes_option(named(command))
+
+
+def confirm_names(
+    names: Sequence[str], given: Sequence[str], what: str, *, yes: bool = False
+) -> None:
+    """Have a person type the names of what is destroyed.
 
     Args:
         names: What is destroyed.
         given: The values of --confirm; where there are none, the person is asked, if there is one.
         what: What happens to it, as a sentence.
+        yes: Whether --yes has answered already.
 
     Raises:
         UsageError: They named something else, or nobody can be asked.
     """
+    if yes and not given:
+        return
     line = " ".join(f"--confirm={name}" for name in names)
     if not given:
-        if not _somebody_is_here():
-            raise UsageError(f"{what}; nobody is here to be asked", f"repeat it with `{line}`")
+        if not somebody_is_here():
+            raise UsageError(
+                f"{what}; nobody is here to be asked", f"repeat it with --yes, or with `{line}`"
+            )
         click.echo(what, err=True)
         given = [
-            str(click.prompt(f"Type `{name}` to go on", err=True, default="", show_default=False))
+            str(click.prompt(f"Type `{name}` to confirm", err=True, default="", show_default=False))
             for name in names
         ]
     if missing := [name for name in names if name not in given]:
@@ -47,14 +71,14 @@ def confirm_deletion(names: Sequence[str], *, given: bool) -> bool:
 
     Args:
         names: The files.
-        given: Whether they have said so already, with --confirm.
+        given: Whether they have said so already, with --yes.
 
     Returns:
         Whether they agree; False where nobody can be asked.
     """
     from devctl.client.files.names import readable  # noqa: PLC0415 - heavy
 
-    if given or not _somebody_is_here():
+    if given or not somebody_is_here():
         return given
     for name in names[:_SHOWN]:
         click.echo(f"  - {readable(name)}", err=True)
@@ -64,5 +88,22 @@ def confirm_deletion(names: Sequence[str], *, given: bool) -> bool:
     return click.confirm(f"Delete {what} here, as they are gone in the server?", err=True)
 
 
-def _somebody_is_here() -> bool:
+def confirm_ending(client: Client, servers: Sequence[Server], *, yes: bool) -> None:
+    """Ask before sessions and runs end; where nobody can be asked, or nothing goes on, go on.
+
+    Raises:
+        Abort: The person said no.
+    """
+    if yes or not somebody_is_here():
+        return
+    from devctl.client.activity import activity  # noqa: PLC0415 - heavy
+
+    for server in servers:
+        if ending := activity(client, server):
+            what = f"This ends {', '.join(map(one_line, ending))} on `{server.name}`. Continue?"
+            click.confirm(what, default=False, abort=True, err=True)
+
+
+def somebody_is_here() -> bool:
+    """Whether a person can be asked."""
     return sys.stdin.isatty() and sys.stderr.isatty()

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @click.option("--include-secrets", is_flag=True, help="Send .env files, keys and tokens too.")
-@click.option("--overwrite", is_flag=True, help="Replace files of a folder here, too.")
+@click.option("--overwrite", is_flag=True, help="Also replace files that differ at the target.")
 @connected
 def cp(client: Client, source: str, target: str, *, include_secrets: bool, overwrite: bool) -> None:
     """Copy a file or a folder to a server, or from it.
 
-    One of both is NAME:PATH, or NAME.K:PATH of replica K; a PATH without a slash in front is below
-    the home. A folder that is there takes in what is copied. A file arrives as a whole, or not at
-    all. What looks like a secret is sent where it is named, and left out of a folder.
+    Exactly one side is NAME:PATH, or NAME.K:PATH for replica K; a relative PATH starts at the home.
+    Copies go into an existing folder. A file arrives whole or not at all; one
+    that looks like a secret is sent if named, and skipped inside a folder.
 
     \b
     Examples:

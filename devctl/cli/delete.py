@@ -6,9 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.confirm import confirm_names
-from devctl.cli.options import command, connected, patience, seconds, server_names, unique
-from devctl.cli.waiting import live_line
+from devctl.cli.confirm import answers, confirm_names
+from devctl.cli.options import (
+    command,
+    connected,
+    patience,
+    result_output,
+    seconds,
+    server_names,
+    unique,
+    waits,
+)
+from devctl.cli.results import Results
+from devctl.cli.waiting import live_line, wanted
 from devctl.errors import DeniedError, NotFoundError
 
 if TYPE_CHECKING:
@@ -21,50 +31,50 @@ if TYPE_CHECKING:
 
 @click.command()
 @server_names
-@click.option("--wait/--no-wait", default=False, help="Until their pods are gone.")
-@click.option("--delete-home", is_flag=True, help="Delete all files in their homes, too.")
-@click.option(
-    "--confirm", multiple=True, metavar="NAME", help="Do not ask: the server's name, once more."
-)
+@click.option("--delete-home", is_flag=True, help="Delete their homes too, with all files.")
+@answers
+@waits
 @patience
+@result_output
 @connected
 def delete(
     client: Client,
     servers: Sequence[str],
     confirm: Sequence[str],
     timeout: int | str,
+    output: str | None,
     *,
-    wait: bool,
+    yes: bool,
+    wait: bool | None,
     delete_home: bool,
 ) -> None:
-    """Delete servers and keep their files: a server of the same name has them again.
+    """Delete servers; their files are kept for the next server of the same name.
 
-    With --delete-home the files go, too, once nothing uses them; a server that is gone already may
-    be named for that.
+    --delete-home deletes the files too, once nothing uses them, and asks for the name first. It
+    also takes the name of a server that is already gone.
 
     \b
     Examples:
       devctl delete my-dev
-      devctl delete my-dev --delete-home --confirm=my-dev
+      devctl delete my-dev --delete-home
     """
     names = unique(servers)
     found = {name: _server(client, name, delete_home=delete_home) for name in names}
     homes = {name: _homes(client, name, needed=delete_home) for name in names}
     if delete_home:
-        confirm_names(names, confirm, _what(homes))
+        confirm_names(names, confirm, _what(homes), yes=yes)
+    results = Results(output)
+    for there in filter(None, found.values()):
+        results.add(client.servers.delete(there), "deleted")
     for name, server in found.items():
-        if server:
-            client.servers.delete(server)
-            click.echo(f"devserver/{name} deleted")
-    for name, server in found.items():
-        if server and (wait or delete_home):
+        if server and (wanted(wait=wait) or delete_home):
             _see_gone(client, server, seconds(timeout))
         if delete_home:
             for home in homes[name]:
-                client.homes.delete(home)
-                click.echo(f"persistentvolumeclaim/{home.name} deleted")
-        else:
+                results.add(client.homes.delete(home), "deleted", "persistentvolumeclaim")
+        elif not results.quiet:
             _say_kept(name, homes[name])
+    results.print()
 
 
 def _server(client: Client, name: str, *, delete_home: bool) -> Server | None:
@@ -88,7 +98,7 @@ def _homes(client: Client, name: str, *, needed: bool) -> list[Home]:
 
 def _see_gone(client: Client, server: Server, timeout: float) -> None:
     name = server.name
-    goes_on = f"`{name}` goes on ending; its files are kept: see {command('homes list')}"
+    goes_on = f"`{name}` keeps shutting down; its files are kept: see {command('homes list')}"
     with live_line(name, "asked to end", goes_on) as line:
         client.servers.wait_gone(
             name, server.uid, timeout, progress=lambda text: line.show(f"{name}: {text}")

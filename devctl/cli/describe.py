@@ -29,7 +29,7 @@ _NARROWEST = 20
 
 @click.command()
 @server_name
-@output("text", "json", "yaml")
+@output("text", "json", "yaml", "name")
 @connected
 def describe(client: Client, name: str, output: str) -> None:
     """Show all about a server: what it does and why, its pods, how to use it.
@@ -42,6 +42,9 @@ def describe(client: Client, name: str, output: str) -> None:
     from devctl.errors import DeniedError  # noqa: PLC0415
 
     server = client.servers.get(name)
+    if output == "name":
+        click.echo(f"devserver/{server.name}")
+        return
     if output != "text":
         print_document(server.raw, output)
         return
@@ -152,9 +155,12 @@ def _uses(server: Server) -> Iterator[str]:
     if server.stopped:
         yield command(f"start {name}")
         return
-    if server.ssh:
+    if server.ready and server.ssh:
         yield command(f"ssh {name}")
-    yield command(f"run {name} train.py")
+    if server.ready:
+        yield command(f"run {name} train.py")
+    else:
+        yield command(f"status {name} --watch")
     yield command(f"stop {name}")
 
 

@@ -44,7 +44,7 @@ def doctor(output: str) -> int:
     from devctl.client.doctor.doctor import examine  # noqa: PLC0415 - heavy
     from devctl.client.doctor.finding import State  # noqa: PLC0415 - heavy
 
-    named = names.named(click.get_current_context())
+    named = names.connection(click.get_current_context())
     found: list[Finding] = []
     for finding in examine(lambda: Client.connect(**named).cluster):
         found.append(finding)

@@ -44,7 +44,7 @@ def exec_(
     from devctl.client.streams.exec_pump import write  # noqa: PLC0415 - heavy
 
     if terminal and not reads:
-        raise UsageError("a terminal that nobody types in is of no use", "add -i: `-it`")
+        raise UsageError("-t requires -i", "add -i: `-it`")
     if terminal and not sys.stdin.isatty():
         raise UsageError("-t needs a terminal here, and standard input is none", "leave out -t")
     sys.stdout.flush()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.api.durations import parse_duration
-from devctl.cli.options import connected, duration, server_names, unique
+from devctl.cli.options import connected, duration, result_output, server_names, unique
+from devctl.cli.results import Results
 from devctl.cli.tables import until
 from devctl.errors import UsageError
 
@@ -22,10 +23,15 @@ if TYPE_CHECKING:
 @click.command()
 @server_names
 @click.option("--ttl", type=duration, metavar="D", help="Keep it for so long from now, e.g. 3d.")
-@click.option("--idle", type=duration, metavar="D", help="Kept, not acted on yet.")
+@click.option("--idle", type=duration, metavar="D", help="Idle limit; recorded, not enforced yet.")
+@result_output
 @connected
 def extend(
-    client: Client, servers: Sequence[str], ttl: int | str | None, idle: int | str | None
+    client: Client,
+    servers: Sequence[str],
+    ttl: int | str | None,
+    idle: int | str | None,
+    output: str | None,
 ) -> None:
     """Give servers more time before they are deleted.
 
@@ -35,13 +41,15 @@ def extend(
       devctl extend my-dev --idle 8h
     """
     if ttl is None and idle is None:
-        raise UsageError("it is not said by how much", "name it with --ttl or --idle")
+        raise UsageError("nothing to extend", "specify --ttl or --idle")
+    results = Results(output)
     found = [client.servers.get(name) for name in unique(servers)]
     for server in found:
         changed = client.servers.extend(server, ttl=ttl, idle=idle)
-        click.echo(f"devserver/{server.name} extended")
-        if ttl is not None:
+        results.add(changed, "extended")
+        if ttl is not None and not results.quiet:
             click.echo(f"it goes {until(_goes(changed))}; its files stay", err=True)
+    results.print()
 
 
 def _goes(server: Server) -> datetime:

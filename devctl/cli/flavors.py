@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.options import connected, output
-from devctl.cli.tables import FORMATS, Column, age, print_items, table_of
+from devctl.cli.formats import chosen_format
+from devctl.cli.list import AGE
+from devctl.cli.options import connected, output, watch_option
+from devctl.cli.sorting import ordered, sort_by
+from devctl.cli.tables import FORMATS, Column, print_items, table_of
 from devctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,16 +34,17 @@ COLUMNS = [
     Column("TOTAL", lambda flavor: _known(flavor.total)),
     Column("DEFAULT", lambda flavor: "yes" if flavor.default else "", spare=True),
     Column("MESSAGE", lambda flavor: flavor.message, wide=True),
-    Column("AGE", lambda flavor: age(flavor.created_at), spare=True),
+    AGE,
 ]
 _EVERY = 2.0
 
 
 @click.command()
-@click.option("-w", "--watch", is_flag=True, help="Go on showing changes until Ctrl-C.")
+@watch_option
+@sort_by
 @output(*FORMATS)
 @connected
-def flavors(client: Client, output: str, *, watch: bool) -> None:
+def flavors(client: Client, output: str, sort_by: str, *, watch: bool) -> None:
     """Show what servers can run on: per flavor, how many pods the cluster holds and has free.
 
     \b
@@ -48,9 +53,11 @@ def flavors(client: Client, output: str, *, watch: bool) -> None:
       devctl flavors --watch
     """
     if not watch:
+        in_order = partial(ordered, key=sort_by, columns=COLUMNS)
+        in_order([])  # a key that is none is told of before the cluster is asked
         found = client.flavors.list()
         print_items(
-            found,
+            in_order(found),
             output,
             COLUMNS,
             "devserverflavor",
@@ -62,7 +69,7 @@ def flavors(client: Client, output: str, *, watch: bool) -> None:
                 err=True,
             )
         return
-    if output not in {"table", "wide"}:
+    if chosen_format(output) not in {"table", "wide"}:
         raise UsageError("--watch shows a table", "leave out -o, or --watch")
     from devctl.cli.watching import Watching  # noqa: PLC0415 - only this needs it
 
@@ -70,7 +77,7 @@ def flavors(client: Client, output: str, *, watch: bool) -> None:
 
 
 def _table(seen: Sequence[Flavor], width: int) -> list[str]:
-    return table_of(seen, COLUMNS, width)
+    return table_of(seen, [column for column in COLUMNS if not column.wide], width)
 
 
 def news(seen: Sequence[Flavor], before: Sequence[Flavor] | None) -> list[str]:

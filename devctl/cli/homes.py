@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli import names as completions
-from devctl.cli.confirm import confirm_names
+from devctl.cli.confirm import answers, confirm_names
 from devctl.cli.delete import volumes
 from devctl.cli.lazy import Entry, SectionedGroup
-from devctl.cli.list import NAMESPACE
-from devctl.cli.options import all_namespaces, connected, output, unique
-from devctl.cli.tables import FORMATS, Column, age, print_items
+from devctl.cli.list import AGE, NAMESPACE
+from devctl.cli.options import all_namespaces, connected, output, result_output, unique
+from devctl.cli.results import Results
+from devctl.cli.sorting import ordered, sort_by
+from devctl.cli.tables import FORMATS, Column, print_items
 from devctl.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ COLUMNS = [
     Column("USED BY", lambda home: ", ".join(home.pods) or "nobody"),
     Column("STATE", lambda home: home.phase, wide=True),
     Column("CLASS", lambda home: home.storage_class, wide=True),
-    Column("AGE", lambda home: age(home.created_at), spare=True),
+    AGE,
 ]
 
 
@@ -55,9 +57,12 @@ def homes() -> None:
     "--server", metavar="NAME", shell_complete=completions.servers, help="Only those of a server."
 )
 @all_namespaces
+@sort_by
 @output(*FORMATS)
 @connected
-def list_(client: Client, server: str | None, output: str, *, all_namespaces: bool) -> None:
+def list_(
+    client: Client, server: str | None, output: str, sort_by: str, *, all_namespaces: bool
+) -> None:
     """List homes, and what uses them.
 
     \b
@@ -68,10 +73,12 @@ def list_(client: Client, server: str | None, output: str, *, all_namespaces: bo
     from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415 - heavy
 
     where = "" if all_namespaces else f" in namespace `{client.namespace}`"
+    columns = [NAMESPACE, *COLUMNS] if all_namespaces else COLUMNS
+    found = client.homes.list(EVERYWHERE if all_namespaces else None, server=server)
     print_items(
-        client.homes.list(EVERYWHERE if all_namespaces else None, server=server),
+        ordered(found, sort_by, columns),
         output,
-        [NAMESPACE, *COLUMNS] if all_namespaces else COLUMNS,
+        columns,
         "persistentvolumeclaim",
         empty=f"no homes{where}",
     )
@@ -82,21 +89,28 @@ def list_(client: Client, server: str | None, output: str, *, all_namespaces: bo
 @click.option(
     "--server", metavar="NAME", shell_complete=completions.servers, help="All those of a server."
 )
-@click.option("--confirm", multiple=True, metavar="NAME", help="Do not ask: each name, once more.")
+@answers
+@result_output
 @connected
 def delete(
-    client: Client, homes: Sequence[str], server: str | None, confirm: Sequence[str]
+    client: Client,
+    homes: Sequence[str],
+    server: str | None,
+    confirm: Sequence[str],
+    output: str | None,
+    *,
+    yes: bool,
 ) -> None:
     """Delete homes with all files in them; those that are in use stay.
 
     \b
     Examples:
       devctl homes delete home-my-dev-0
-      devctl homes delete --server my-dev --confirm=my-dev
+      devctl homes delete --server my-dev
     """
     if bool(homes) == bool(server):
         raise UsageError(
-            "it is not said which homes" if not homes else "homes and --server are both named",
+            "no home is named" if not homes else "homes and --server are both named",
             "name homes as `devctl homes list` shows them, or all of a server with --server",
         )
     if server:
@@ -109,7 +123,8 @@ def delete(
     else:
         found = [client.homes.get(name) for name in unique(homes)]
     named = [server] if server else [home.name for home in found]
-    confirm_names(named, confirm, f"this deletes all files in {volumes(found)}")
+    confirm_names(named, confirm, f"this deletes all files in {volumes(found)}", yes=yes)
+    results = Results(output, "persistentvolumeclaim")
     for home in found:
-        client.homes.delete(home)
-        click.echo(f"persistentvolumeclaim/{home.name} deleted")
+        results.add(client.homes.delete(home), "deleted")
+    results.print()

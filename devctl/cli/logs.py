@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from devctl.cli.formats import chosen_format
 from devctl.cli.options import command, connected, output, server_name
 from devctl.cli.rank_output import RankOutput
 from devctl.cli.run_screen import say_who_is_away, show
@@ -31,7 +32,7 @@ _COLUMNS = (
 @click.command()
 @server_name
 @click.argument("name_of_run", metavar="[RUN]", required=False)
-@click.option("-f", "--follow", is_flag=True, help="Go on until the run ends.")
+@click.option("-f", "--follow", is_flag=True, help="Follow until the run ends.")
 @click.option("--replica", type=click.IntRange(min=0), metavar="K", help="Only of this rank.")
 @click.option("--tail", type=click.IntRange(min=0), metavar="N", help="Only the last N lines.")
 @click.option("--list", "listed", is_flag=True, help="List the runs instead.")
@@ -50,7 +51,7 @@ def logs(
 ) -> None:
     """Print what a run has printed, rank after rank; with -f as it comes.
 
-    Without RUN it is the one that goes on, else the latest. Ctrl-C ends nothing but this.
+    Without RUN it is the active one, else the latest. Ctrl-C only stops following.
 
     \b
     Examples:
@@ -65,7 +66,7 @@ def logs(
         if found:
             say_who_is_away(found[0].place)
         return
-    if output != FORMATS[0]:
+    if chosen_format(output) != FORMATS[0]:
         raise UsageError("-o is for --list only", "add --list, or leave -o out")
     run = client.runs.find(name, name_of_run)
     ranks = _ranks(run, replica)

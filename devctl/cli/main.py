@@ -18,18 +18,26 @@ VARIABLE = "_DEVCTL_COMPLETE"
         "Servers": {
             "create": Entry("devctl.cli.create:create", "Create a server"),
             "list": Entry("devctl.cli.list:list_", "List servers"),
-            "describe": Entry("devctl.cli.describe:describe", "Show all about one, and why"),
-            "status": Entry("devctl.cli.status:status", "Say what servers do; --watch follows"),
+            "describe": Entry(
+                "devctl.cli.describe:describe", "Show details and the reasons for its state"
+            ),
+            "status": Entry(
+                "devctl.cli.status:status", "Show the state of servers; --watch follows"
+            ),
             "events": Entry("devctl.cli.events:events", "Show what has happened to servers"),
             "monitor": Entry("devctl.cli.monitor:monitor", "Show what a server uses"),
             "stop": Entry("devctl.cli.stop:stop", "Stop a server, keep its files"),
             "start": Entry("devctl.cli.start:start", "Start a stopped server"),
+            "restart": Entry("devctl.cli.restart:restart", "Stop and start a server"),
+            "update": Entry("devctl.cli.update:update", "Change a server's flavor, image, size, …"),
+            "edit": Entry("devctl.cli.edit:edit", "Change a server's spec in your editor"),
+            "apply": Entry("devctl.cli.apply:apply", "Create or change what files describe"),
             "extend": Entry("devctl.cli.extend:extend", "Give a server more time"),
             "delete": Entry("devctl.cli.delete:delete", "Delete a server, keep its files"),
             "homes": Entry("devctl.cli.homes:homes", "List or delete kept files"),
             "flavors": Entry("devctl.cli.flavors:flavors", "What servers run on, and what is free"),
         },
-        "Work on one": {
+        "Connect": {
             "ssh": Entry("devctl.cli.ssh:ssh", "Open a shell, or run a command"),
             "code": Entry("devctl.cli.code:code", "Open it in VS Code"),
             "jupyter": Entry("devctl.cli.jupyter:jupyter", "Open Jupyter on it"),
@@ -37,15 +45,16 @@ VARIABLE = "_DEVCTL_COMPLETE"
             "port-forward": Entry("devctl.cli.port_forward:port_forward", "Reach its ports here"),
         },
         "Run and copy": {
-            "run": Entry("devctl.cli.run:run", "Send a script's folder and run it on every rank"),
+            "run": Entry("devctl.cli.run:run", "Send a project and run it on every rank"),
             "logs": Entry("devctl.cli.logs:logs", "Show what a run has printed"),
             "attach": Entry("devctl.cli.attach:attach", "Follow a run again"),
             "stop-run": Entry("devctl.cli.stop_run:stop_run", "End a run"),
-            "sync": Entry("devctl.cli.sync:sync", "Keep a folder the same here and there"),
+            "sync": Entry("devctl.cli.sync:sync", "Send a folder's changes, or bring them back"),
             "cp": Entry("devctl.cli.cp:cp", "Copy files to or from a server"),
         },
         "Set up": {
-            "doctor": Entry("devctl.cli.doctor:doctor", "Find what is wrong, and how to mend it"),
+            "doctor": Entry("devctl.cli.doctor:doctor", "Find problems, and how to fix them"),
+            "config": Entry("devctl.cli.config:config", "List and change your defaults"),
             "config-ssh": Entry("devctl.cli.config_ssh:config_ssh", "Let ssh and scp know servers"),
             "completion": Entry("devctl.cli.completion:completion", "Complete in a shell"),
             "local": Entry("devctl.cli.local.group:local", "A Kubernetes on this machine"),

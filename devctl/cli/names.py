@@ -24,6 +24,20 @@ def named(context: click.Context) -> dict[str, Any]:
     return {option: context.meta.get(KEY + option) for option in options}
 
 
+def connection(context: click.Context) -> dict[str, Any]:
+    """The same, with what the person prefers where the line says nothing.
+
+    Raises:
+        UsageError: The file with their defaults cannot be used.
+    """
+    from devctl.client.preferences import preferred  # noqa: PLC0415 - names are needed alone, too
+
+    found = named(context)
+    # A context is one of a kubeconfig's, and another file is named.
+    keys = ("namespace",) if found["kubeconfig"] else ("namespace", "context")
+    return found | {key: found[key] or preferred(key)[0] for key in keys}
+
+
 def servers(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
     """Servers of the namespace that the command line names."""
     return _listed(context, "DevServer", begun)
@@ -50,7 +64,7 @@ def homes(context: click.Context, _parameter: click.Parameter, begun: str) -> li
     def look() -> list[str]:
         from devctl.client.client import Client  # noqa: PLC0415 - heavy
 
-        return [home.name for home in Client.connect(**named(context)).homes.list()]
+        return [home.name for home in Client.connect(**connection(context)).homes.list()]
 
     return _soon(look, begun)
 
@@ -60,7 +74,7 @@ def _listed(context: click.Context, kind: str, begun: str) -> list[str]:
         from devctl.client.client import Client  # noqa: PLC0415 - heavy
         from devctl.kube import resources  # noqa: PLC0415 - heavy
 
-        cluster = Client.connect(**named(context)).cluster
+        cluster = Client.connect(**connection(context)).cluster
         return [str(item["metadata"]["name"]) for item in cluster.list(getattr(resources, kind))]
 
     return _soon(look, begun)

@@ -10,7 +10,10 @@ import click
 
 from devctl.api.durations import parse_duration
 from devctl.cli import names
+from devctl.cli.formats import OutputFormat
+from devctl.cli.preference import preference
 from devctl.cli.shared_option import RareOption, SharedOption
+from devctl.cli.skew import warn
 from devctl.cli.verbosity import verbose
 
 if TYPE_CHECKING:
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
     Command = Callable[..., Any]
 
 _OPTIONS = {"namespace": "-n", "context": "--context", "kubeconfig": "--kubeconfig"}
-"""How a person names a place, in the order in which it is shown to them."""
 
 
 def where(command: Command) -> Command:
@@ -59,20 +61,24 @@ _seconds.__name__ = "duration"
 def connected(command: Command) -> Command:
     """Give a command a client for the cluster and namespace that its line names.
 
-    They may stand before the command's name, too; those after it count.
+    Those after the command's name go before those in front of it.
     """
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
         from devctl.client.client import Client  # noqa: PLC0415 - heavy
 
-        return command(Client.connect(**names.named(click.get_current_context())), *args, **kwargs)
+        client = Client.connect(**names.connection(click.get_current_context()))
+        result = command(client, *args, **kwargs)
+        # When the person has what they asked for.
+        warn(client)
+        return result
 
     return where(verbose(run))
 
 
 def command(words: str, program: str = "devctl") -> str:
-    """A command to show to a person, for the cluster and the namespace that they named."""
+    """A command to show to a person, for the cluster and namespace that they named."""
     context = click.get_current_context(silent=True)
     places = names.named(context) if context else {}
     named = "".join(
@@ -84,21 +90,39 @@ def command(words: str, program: str = "devctl") -> str:
 
 
 def output(*formats: str) -> Command:
-    """Give a command `-o`; the first format is what it prints without."""
+    """Give a command that shows something `-o`; the first format is what it prints without."""
+    kind = OutputFormat(formats)
+
+    def default() -> str:
+        found = preference("output")() if "wide" in formats else None
+        return str(found) if found in formats else formats[0]
+
     return click.option(
         "-o",
         "--output",
-        type=click.Choice(formats),
-        default=formats[0],
-        show_default=True,
-        help="Format.",
+        type=kind,
+        metavar="FORMAT",
+        default=default,
+        help=f"{kind.choices}.  [default: {formats[0]}]",
     )
 
+
+_RESULT = OutputFormat(("name", "json", "yaml"))
+
+result_output = click.option(
+    "-o", "--output", type=_RESULT, metavar="FORMAT", help=f"{_RESULT.choices}."
+)
+"""`-o` of a command that changes something: without, a line says what it did."""
 
 all_namespaces = click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces.")
 
 selector = click.option(
     "-l", "--selector", metavar="K=V,...", default="", help="Only those with these labels."
+)
+
+
+watch_option = click.option(
+    "-w", "--watch", is_flag=True, help="Keep showing changes until Ctrl-C."
 )
 
 
@@ -117,7 +141,7 @@ def labels(selector: str) -> dict[str, Any] | None:
     for part in filter(None, (part.strip() for part in selector.split(","))):
         name, equals, value = part.replace("==", "=", 1).partition("=")
         if not name or "!" in part or " " in part or "=" in value:
-            raise click.BadParameter(f"`{part}` is no label: write `NAME=VALUE` or `NAME`")
+            raise click.BadParameter(f"`{part}` is not a label: write `NAME=VALUE` or `NAME`")
         found[name] = value if equals else None
     return found or None
 
@@ -149,18 +173,34 @@ def seconds(length: int | str) -> float:
     return parse_duration(length).total_seconds()
 
 
+waits = click.option(
+    "--wait/--no-wait",
+    default=preference("wait"),
+    help="Wait until done (default on a terminal).",
+)
+"""Whether a command waits for what it has asked for; see devctl.cli.waiting.wanted."""
+
+dry_run_option = click.option(
+    "--dry-run",
+    type=click.Choice(["none", "client", "server"]),
+    default="none",
+    help="Show it, or have the API server check it.",
+)
+
 patience = click.option(
-    "--timeout", type=duration, metavar="D", default="10m", show_default=True, help="How long."
+    "--timeout",
+    type=duration,
+    metavar="D",
+    default=preference("timeout", "10m"),
+    help="Stop waiting after this long.  [default: 10m]",
 )
 """How long a command waits that waits."""
 
 server_name = click.argument("name", metavar="NAME", shell_complete=names.servers)
-"""The argument of a command that is about one server."""
 
 server_names = click.argument(
     "servers", nargs=-1, required=True, metavar="NAME...", shell_complete=names.servers
 )
-"""The argument of a command that is about several servers."""
 
 
 def unique(given: Sequence[str]) -> list[str]:

@@ -64,7 +64,7 @@ def _code(run: Callable[[], int | None], program: str) -> int:  # noqa: PLR0911 
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        _say([f"error: {_reason(error)}", "  fix: mend that on this machine, and repeat it"])
+        _say([f"error: {_reason(error)}", "  fix: fix this locally and retry"])
         return 1
     except Exception as error:  # noqa: BLE001 - whatever it is, a person gets two lines
         name = program.rpartition(" ")[2]

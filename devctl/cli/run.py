@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.options import connected, server_name
+from devctl.cli.options import connected, result_output, server_name
 from devctl.cli.progress import transferred
+from devctl.cli.results import Results
 from devctl.cli.run_env import variables
 from devctl.cli.run_line import RunCommand, chosen
 from devctl.cli.run_screen import end, goes_on, on_ranks, see_it_through
+from devctl.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 @click.option("--overwrite", is_flag=True, help="Replace files that were changed there.")
 @click.option("--include-secrets", is_flag=True, help="Send .env files, keys and tokens too.")
 @click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
+@result_output
 @server_name
 @click.argument(
     "words",
@@ -43,6 +46,7 @@ def run(
     client: Client,
     name: str,
     words: tuple[str, ...],
+    output: str | None,
     *,
     module: str | None,
     workdir: str | None,
@@ -70,6 +74,8 @@ def run(
     """
     from devctl.client.runs.command import new_name  # noqa: PLC0415 - heavy
 
+    if output and not detach:
+        raise UsageError("-o needs --detach", "add --detach, or leave out -o")
     command, arguments = chosen(words, module, workdir, remote=no_sync)
     env = variables(given, env_file, secret)
     place = client.runs.place(name)
@@ -95,8 +101,14 @@ def run(
     )
     try:
         if detach:
-            click.echo(started.name)
-            click.echo(f"it {goes_on(started)}", err=True)
+            if output is None:
+                # What scripts have always read.
+                click.echo(started.name)
+                click.echo(f"it {goes_on(started)}", err=True)
+                return 0
+            results = Results(output, "run")
+            results.add(started, "started")
+            results.print()
             return 0
         click.echo(f"{started.name} runs{on_ranks(place)}; Ctrl-C ends it", err=True)
     except KeyboardInterrupt:

@@ -38,9 +38,20 @@ def coloured(phase: str) -> str:
 
 def painted(text: str, colour: str | None) -> str:
     """A text in a colour, where standard output shows colours and nobody declined them."""
-    if colour is None or not is_terminal(sys.stdout) or os.environ.get("NO_COLOR"):
-        return text
-    return click.style(text, fg=colour)
+    return click.style(text, fg=colour) if colour and _colours() else text
+
+
+def _colours() -> bool:
+    """Whether standard output gets colours: as asked for, else where a terminal shows them."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    from devctl.client.preferences import preferred  # noqa: PLC0415 - not for --help
+
+    wanted, _ = preferred("color")
+    if wanted == "always" and (context := click.get_current_context(silent=True)):
+        # Else click takes them out again where no terminal is.
+        context.color = True
+    return wanted == "always" or (wanted != "never" and is_terminal(sys.stdout))
 
 
 def columns(stream: Any) -> int:

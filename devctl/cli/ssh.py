@@ -63,5 +63,5 @@ def ssh_of(client: Client) -> Ssh:
     """What ssh needs, for the cluster that the command line names."""
     from devctl.client.ssh.ssh import Ssh  # noqa: PLC0415 - heavy
 
-    named = names.named(click.get_current_context())
+    named = names.connection(click.get_current_context())
     return Ssh(client.cluster, named["kubeconfig"], named["context"])

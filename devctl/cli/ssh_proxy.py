@@ -8,27 +8,32 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.options import connected, server_name
+from devctl.cli.options import connected
 from devctl.cli.ssh import ssh_of
-from devctl.errors import DevctlError
+from devctl.errors import DevctlError, UsageError
 
 if TYPE_CHECKING:
     from devctl.client.client import Client
 
 
 @click.command("ssh-proxy", hidden=True)
-@server_name
-@click.option("--replica", type=click.IntRange(min=0), default=0, metavar="K", help="Which pod.")
+@click.argument("host", metavar="HOST")
+@click.option("--replica", hidden=True)
 @connected
-def ssh_proxy(client: Client, name: str, replica: int) -> int:
+def ssh_proxy(client: Client, host: str, replica: str | None) -> int:
     """Carry an SSH session over standard input and output."""
+    if replica is not None:
+        raise UsageError(
+            "ssh's configuration is of an earlier release of devctl", "run `devctl config-ssh`"
+        )
+    from devctl.client.ssh.destination import parse_host  # noqa: PLC0415 - heavy
     from devctl.client.ssh.proxy import connect  # noqa: PLC0415 - heavy
     from devctl.client.streams.exec_pump import write  # noqa: PLC0415 - heavy
 
     # Ctrl-C is for ssh, which ends this with itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    destination = ssh_of(client).destination(name, replica)
     try:
+        destination = ssh_of(client).destination(*parse_host(host))
         return connect(
             client.cluster,
             destination,

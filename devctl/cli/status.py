@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli import names as completions
+from devctl.cli.formats import chosen_format
 from devctl.cli.list import NAMESPACE
-from devctl.cli.options import all_namespaces, connected, labels, output, selector, unique
+from devctl.cli.options import (
+    all_namespaces,
+    connected,
+    labels,
+    output,
+    selector,
+    unique,
+    watch_option,
+)
 from devctl.cli.screen import coloured
 from devctl.cli.tables import FORMATS, Column, print_items, table_of
 from devctl.cli.waiting import state
@@ -27,14 +36,13 @@ COLUMNS = [
     Column("REASON", lambda server: server.reason),
     Column("MESSAGE", lambda server: server.message),
 ]
-_EVERY = 1.0
 
 
 @click.command()
 @click.argument("servers", nargs=-1, metavar="[NAME]...", shell_complete=completions.servers)
 @all_namespaces
 @selector
-@click.option("-w", "--watch", is_flag=True, help="Go on showing changes until Ctrl-C.")
+@watch_option
 @output(*FORMATS)
 @connected
 def status(
@@ -46,7 +54,7 @@ def status(
     all_namespaces: bool,
     watch: bool,
 ) -> None:
-    """Say what servers do and why: all of them, or those that are named.
+    """Show the state of servers and the reason for it: of all, or of those named.
 
     \b
     Examples:
@@ -57,35 +65,30 @@ def status(
         raise UsageError("names are of one namespace", "leave out -A, or name the namespace: -n")
     if servers and selector:
         raise UsageError("servers and labels are both named", "leave out names, or -l")
-    if watch and output not in {"table", "wide"}:
+    if watch and chosen_format(output) not in {"table", "wide"}:
         raise UsageError("--watch shows a table", "leave out -o, or --watch")
     from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415 - heavy
 
     shown = [NAMESPACE, *COLUMNS] if all_namespaces else COLUMNS
     where = EVERYWHERE if all_namespaces else None
 
-    def look() -> list[Server]:
-        if servers:
-            return [client.servers.get(name) for name in unique(servers)]
-        return list(client.servers.list(where, labels(selector)))
-
     if not watch:
+        found = [client.servers.get(name) for name in unique(servers)]
         print_items(
-            look(),
+            found if servers else client.servers.list(where, labels(selector)),
             output,
             shown,
             "devserver",
             empty="no servers" + ("" if all_namespaces else f" in namespace `{client.namespace}`"),
         )
         return
-    from devctl.cli.watching import Watching  # noqa: PLC0415 - only this needs it
+    from devctl.cli.live import follow  # noqa: PLC0415 - only this needs it
 
-    Watching(
-        look,
+    follow(
+        client.servers.snapshots(where, labels(selector), names=unique(servers)),
         lambda seen, width: table_of(seen, shown, width) if seen else ["no servers"],
         news,
-        _EVERY,
-    ).run()
+    )
 
 
 def news(seen: Sequence[Server], before: Sequence[Server] | None) -> list[str]:

@@ -6,8 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.options import command, connected, patience, seconds, server_names, unique
-from devctl.cli.waiting import live_line, state
+from devctl.cli.confirm import confirm_ending, yes_option
+from devctl.cli.options import (
+    command,
+    connected,
+    patience,
+    result_output,
+    seconds,
+    server_names,
+    unique,
+    waits,
+)
+from devctl.cli.results import Results
+from devctl.cli.waiting import see_stopped, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,26 +28,34 @@ if TYPE_CHECKING:
 
 @click.command()
 @server_names
-@click.option("--wait/--no-wait", default=False, help="Until their pods are gone.")
+@yes_option
+@waits
 @patience
+@result_output
 @connected
-def stop(client: Client, servers: Sequence[str], timeout: int | str, *, wait: bool) -> None:
-    """Stop servers: their pods and what runs in them go, all files in their homes stay.
+def stop(
+    client: Client,
+    servers: Sequence[str],
+    timeout: int | str,
+    output: str | None,
+    *,
+    yes: bool,
+    wait: bool | None,
+) -> None:
+    """Stop servers: pods and processes end, all files in their homes are kept.
 
     \b
     Examples:
       devctl stop my-dev
       devctl stop my-dev --wait && devctl start my-dev
     """
+    results = Results(output)
     found = [client.servers.get(name) for name in unique(servers)]
+    confirm_ending(client, found, yes=yes)
     for server in found:
-        client.servers.stop(server)
-        click.echo(f"devserver/{server.name} stopped")
-    for server in found if wait else []:
-        name = server.name
-        goes_on = f"`{name}` goes on stopping: see {command(f'status {name} --watch')}"
-        with live_line(name, "asked to stop", goes_on) as line:
-            client.servers.wait_stopped(
-                name, seconds(timeout), progress=lambda seen: line.show(state(seen))
-            )
-    click.echo(f"next: {command('start ' + ' '.join(s.name for s in found))}", err=True)
+        results.add(client.servers.stop(server), "stopped")
+    for server in found if wanted(wait=wait) else []:
+        results.add(see_stopped(client, server.name, seconds(timeout)), "stopped")
+    results.print()
+    if not results.quiet:
+        click.echo(f"next: {command('start ' + ' '.join(s.name for s in found))}", err=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli import names
-from devctl.cli.confirm import confirm_deletion
+from devctl.cli.confirm import confirm_deletion, yes_option
 from devctl.cli.cp import tell_of_git, tell_of_secrets, tell_of_trouble
 from devctl.cli.options import connected
 from devctl.cli.progress import transferred
@@ -31,11 +31,16 @@ _SIGNS = {"new": "+", "changed": "~", "deleted": "-"}
 @click.argument("local", metavar="LOCAL", type=click.Path())
 @click.argument("remote", metavar="[REMOTE]", required=False)
 @click.option("--from", "back", is_flag=True, help="From the server to LOCAL.")
-@click.option("--watch", is_flag=True, help="Go on with each change, until Ctrl-C.")
-@click.option("--delete", is_flag=True, help="Delete what was synced, and is gone at its origin.")
-@click.option("--confirm", is_flag=True, help="Delete many files here, too, unasked.")
-@click.option("--dry-run", is_flag=True, help="Only show what would be done.")
-@click.option("--overwrite", is_flag=True, help="Replace what was changed on the other side, too.")
+@click.option("--watch", is_flag=True, help="Keep syncing changes until Ctrl-C.")
+@click.option(
+    "--delete",
+    is_flag=True,
+    help="Delete synced files that the source lost.",
+)
+@yes_option
+@click.option("--confirm", is_flag=True, hidden=True)
+@click.option("--dry-run", is_flag=True, help="Only show what would change.")
+@click.option("--overwrite", is_flag=True, help="Replace files changed at the target.")
 @click.option("--replica", type=click.IntRange(0), metavar="K", help="Only this one.")
 @click.option("--include-secrets", is_flag=True, help="Send .env files, keys and tokens too.")
 @click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
@@ -49,6 +54,7 @@ def sync(
     back: bool,
     watch: bool,
     delete: bool,
+    yes: bool,
     confirm: bool,
     dry_run: bool,
     overwrite: bool,
@@ -79,7 +85,7 @@ def sync(
         dry_run=dry_run,
         secrets=include_secrets,
         large=large,
-        may_delete=lambda going: confirm_deletion(going, given=confirm),
+        may_delete=lambda going: confirm_deletion(going, given=yes or confirm),
     )
 
     def once() -> Sequence[Synced]:

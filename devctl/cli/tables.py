@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from devctl.cli.formats import JSONPATH, is_document
 from devctl.cli.layout import lines_of
 from devctl.cli.screen import columns as terminal_columns
+from devctl.cli.screen import is_terminal
 from devctl.cli.times import age, left, span, until
-from devctl.text import one_line
+from devctl.text import one_line, readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -23,7 +25,9 @@ __all__ = [
     "age",
     "left",
     "print_document",
+    "print_item",
     "print_items",
+    "print_list",
     "span",
     "table",
     "table_of",
@@ -42,6 +46,7 @@ class Column(NamedTuple):
         wide: Whether it is only in `-o wide`.
         style: What is done to a cell's text for the screen, for example a colour.
         spare: Whether it is left out where a line has no room for all.
+        key: What a list is sorted by, where that is not what the column shows.
     """
 
     title: str
@@ -49,6 +54,7 @@ class Column(NamedTuple):
     wide: bool = False
     style: Callable[[str], str] | None = None
     spare: bool = False
+    key: Callable[[Any], object] | None = None
 
 
 def print_items(
@@ -64,15 +70,14 @@ def print_items(
 
     Args:
         items: Are asked for while they are printed.
-        output: One of FORMATS.
+        output: One of FORMATS, or `jsonpath=` and a template.
         columns: Of the table.
         resource: What `-o name` puts before a name.
         raw: An item as a document.
         empty: What is said of no items, where a person reads.
     """
-    if output in {"json", "yaml"}:
-        found = [_published(raw(item)) for item in items]
-        print_document({"apiVersion": "v1", "kind": "List", "items": found}, output)
+    if is_document(output):
+        print_list([raw(item) for item in items], output)
         return
     if output == "name":
         for item in items:
@@ -89,9 +94,32 @@ def print_items(
         click.echo(line)
 
 
+def print_item(item: Any, output: str, resource: str) -> None:
+    """Print one object: `name`, a document, or what a `jsonpath=` makes of it, on a line."""
+    if output == "name":
+        click.echo(f"{resource}/{one_line(item.name)}")
+        return
+    if output == "yaml":
+        click.echo("---")
+    print_document(item.raw, output)
+
+
+def print_list(documents: Iterable[object], output: str) -> None:
+    """Print documents as one: a List, as `kubectl get` has it."""
+    found = [_published(document) for document in documents]
+    print_document({"apiVersion": "v1", "kind": "List", "items": found}, output)
+
+
 def print_document(document: object, output: str) -> None:
-    """Print a document as `json` or `yaml`."""
+    """Print a document as `json` or `yaml`, or what a `jsonpath=` makes of it."""
     document = _published(document)
+    if output.startswith(JSONPATH):
+        from devctl.client.jsonpath import Template  # noqa: PLC0415 - few ask for it
+
+        escape = readable if is_terminal(sys.stdout) else str
+        text = Template(output.removeprefix(JSONPATH)).render(document, escape)
+        click.echo(text, nl=is_terminal(sys.stdout) and not text.endswith("\n"))
+        return
     if output == "json":
         click.echo(_shown(lambda plain: json.dumps(document, indent=2, ensure_ascii=plain)))
         return
@@ -137,7 +165,7 @@ def table(
 
 def table_of(items: Iterable[Any], columns: Sequence[Column], width: int = 0) -> list[str]:
     """The lines of a table of items, styled for the screen."""
-    return list(_lines(items, [column for column in columns if not column.wide], width))
+    return list(_lines(items, columns, width))
 
 
 def _lines(items: Iterable[Any], columns: Sequence[Column], width: int) -> Iterator[str]:

@@ -11,6 +11,7 @@ import click
 
 from devctl.cli.options import command
 from devctl.cli.screen import LiveLine, is_terminal
+from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,7 @@ def see_ready(client: Client, name: str, timeout: float, first: str) -> Server:
     Raises:
         DevctlError: It cannot be, or not in time.
     """
-    goes_on = f"`{name}` goes on starting: see {command(f'status {name} --watch')}"
+    goes_on = f"`{name}` keeps starting: see {command(f'status {name} --watch')}"
     with live_line(name, first, goes_on) as line:
 
         def progress(seen: Server) -> None:
@@ -51,6 +52,28 @@ def see_ready(client: Client, name: str, timeout: float, first: str) -> Server:
     use = f"ssh {name}" if server.ssh else f"exec {name} -- bash"
     click.echo(f"`{name}` is ready; next: {command(use)}", err=True)
     return server
+
+
+def see_stopped(client: Client, name: str, timeout: float) -> Server:
+    """Show what still runs of a server until it has stopped.
+
+    Raises:
+        DevctlError: It was started meanwhile, or has not stopped in time.
+    """
+    goes_on = f"`{name}` keeps stopping: see {command(f'status {name} --watch')}"
+    with live_line(name, "asked to stop", goes_on) as line:
+        return client.servers.wait_stopped(name, timeout, progress=lambda s: line.show(state(s)))
+
+
+def say_restart(client: Client, server: Server) -> None:
+    """Say which changes of a server wait for its next start, once the observer has looked."""
+    from devctl.api.devserver import Condition  # noqa: PLC0415 - for annotations elsewhere
+
+    seen = client.servers.wait_seen(server.name)
+    found = seen.condition(Condition.RESTART_REQUIRED)
+    if found.get("status") == "True":
+        click.echo(f"{Condition.RESTART_REQUIRED}: {one_line(found.get('message', ''))}", err=True)
+        click.echo(f"next: {command(f'restart {server.name}')}", err=True)
 
 
 @contextmanager

@@ -52,7 +52,7 @@ class Watching(Generic[Seen]):
         """
         live = is_terminal(sys.stdout)
         seen: Seen | None = None
-        with _page() if live else _nothing() as final:
+        with page() if live else _nothing() as final:
             while True:
                 trouble = ""
                 try:
@@ -64,7 +64,7 @@ class Watching(Generic[Seen]):
                         raise
                     trouble, now = f"{error.message}; it is tried again", seen
                 if live:
-                    final[:] = _drawn(self._show(now, columns(sys.stdout)), trouble)
+                    final[:] = drawn(self._show(now, columns(sys.stdout)), trouble)
                 else:
                     for line in [trouble] if trouble else self._tell(now, seen):
                         click.echo(readable(line), err=bool(trouble))
@@ -73,7 +73,7 @@ class Watching(Generic[Seen]):
                 time.sleep(self._every)
 
 
-def _drawn(lines: Sequence[str], trouble: str) -> list[str]:
+def drawn(lines: Sequence[str], trouble: str) -> list[str]:
     """Draw lines from the top of the page; what was drawn."""
     size = shutil.get_terminal_size()
     shown = [*lines[: size.lines - 2], *([trouble and clipped(trouble, size.columns)])]
@@ -84,7 +84,7 @@ def _drawn(lines: Sequence[str], trouble: str) -> list[str]:
 
 
 @contextmanager
-def _page() -> Iterator[list[str]]:
+def page() -> Iterator[list[str]]:
     """A page of its own; what it showed last stays on the screen."""
     final: list[str] = []
     sys.stdout.write(_OPEN)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import home_names
 from devctl.client.manifest import check_name
 from devctl.client.named import Named, moment, number
+from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
 from devctl.kube import resources
 from devctl.kube.cluster import WINDOW
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
     from devctl.kube.cluster import Cluster
 
+_FIRST, _LONGEST = 0.5, 30.0
+"""Seconds between two watches: at least, and at most where each ends at once."""
 _OWN = {"DevServer", "StatefulSet", "Service"}
 """Kinds of what is called as its server is."""
 _SHORT = {"PersistentVolumeClaim": "volume"}
@@ -116,17 +120,27 @@ class Events:
         for event in first:
             told[event.uid] = _version(event)
             yield event
+        pause = _FIRST
         while True:
-            for change in self._cluster.watch(resources.Event, namespace, seconds=WINDOW):
-                event = Event(change.object)
-                if change.type == "DELETED":
-                    told.pop(event.uid, None)
-                # A watch that is renewed begins with what is there.
-                elif told.get(event.uid) != _version(event) and (
-                    server is None or event.is_about(server)
-                ):
-                    told[event.uid] = _version(event)
-                    yield event
+            begun = time.monotonic()
+            try:
+                for change in self._cluster.watch(resources.Event, namespace, seconds=WINDOW):
+                    event = Event(change.object)
+                    if change.type == "DELETED":
+                        told.pop(event.uid, None)
+                    # A watch that is renewed begins with what is there.
+                    elif told.get(event.uid) != _version(event) and (
+                        server is None or event.is_about(server)
+                    ):
+                        told[event.uid] = _version(event)
+                        yield event
+            except (DeniedError, NotFoundError, UsageError):
+                raise
+            except DevctlError:
+                # The API server stumbles, or the network: what is missed comes with the next watch.
+                pass
+            pause = _FIRST if time.monotonic() - begun > _LONGEST else min(2 * pause, _LONGEST)
+            time.sleep(pause)
 
 
 def _version(event: Event) -> str:

@@ -11,6 +11,8 @@ from devctl.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from devctl.client.server import Server
+
 
 class CreateOptions(TypedDict, total=False):
     """What can be asked for; what is left out gets the default of the kind's schema."""
@@ -96,6 +98,24 @@ def server_manifest(name: str, options: CreateOptions) -> dict[str, Any]:
         "metadata": metadata,
         "spec": spec,
     }
+
+
+def changed_spec(server: Server, options: CreateOptions) -> dict[str, Any]:
+    """What is to change in a server's spec; what is left out stays as it is.
+
+    Raises:
+        UsageError: The options do not go together, or there are none.
+    """
+    asked: Any = dict(options)
+    if _SEVERAL & asked.keys():
+        there = server.spec.get("distributed") or {}
+        asked.setdefault("nproc_per_node", there.get("nprocsPerNode", 1))
+        if not {"replicas", "world_size"} & asked.keys():
+            asked["replicas"] = server.size
+    spec: dict[str, Any] = server_manifest(server.name, asked)["spec"]
+    if not spec:
+        raise UsageError("nothing to change", f"see `devctl update {server.name} --help`")
+    return spec
 
 
 def lifecycle_of(ttl: int | str | None, idle: int | str | None) -> dict[str, Any]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.durations import parse_duration
 from devctl.api.labels import DEVSERVER
-from devctl.client import waiting
+from devctl.client import live, waiting
 from devctl.client.flavors import check_flavor
-from devctl.client.manifest import check_name, lifecycle_of, server_manifest
+from devctl.client.manifest import changed_spec, check_name, lifecycle_of, server_manifest
 from devctl.client.server import Server
-from devctl.client.settings import default_image
+from devctl.client.settings import image_of_servers
 from devctl.errors import AlreadyExistsError, NotFoundError, UsageError, WaitTimeoutError
 from devctl.kube import resources
 from devctl.kube.cluster import WINDOW
@@ -23,13 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Unpack
 
+    from devctl.client.live import Snapshot
     from devctl.client.manifest import CreateOptions
     from devctl.kube.cluster import Change, Cluster, Object
 
 TIMEOUT = 600.0
 """Seconds for which is waited where nobody says how long: an image may have to be pulled."""
-IMAGE = "DEVCTL_IMAGE"
-"""The environment's variable that names the image of servers that ask for none."""
+_GLANCE = 5.0
+"""Seconds within which the observer has mostly looked at a change."""
 _LONGEST = timedelta(days=365)
 _POLL = 0.5
 _KIND = resources.DevServer
@@ -101,6 +101,46 @@ class Servers:
                 _KIND, namespace, name=name, labels=labels, seconds=WINDOW
             )
 
+    def snapshots(
+        self,
+        namespace: str | None = None,
+        labels: Mapping[str, Any] | None = None,
+        *,
+        names: Sequence[str] = (),
+    ) -> Iterator[Snapshot[Server]]:
+        """All servers as they are now, again at each change; never ends by itself.
+
+        Args:
+            namespace: Else the user's; or devctl.kube.cluster.EVERYWHERE.
+            labels: What their labels have to be.
+            names: Only these; they have to be there.
+
+        Raises:
+            NotFoundError: One of the names is not there, or all have been deleted.
+        """
+        for name in names:
+            self.get(name)
+        only = names[0] if len(names) == 1 else None
+        wanted = set(names)
+
+        def meant(found: Server) -> bool:
+            return not wanted or found.name in wanted
+
+        def watched(seconds: float) -> Iterator[Change]:
+            found = self._cluster.watch(_KIND, namespace, name=only, labels=labels, seconds=seconds)
+            return (change for change in found if meant(Server(change.object)))
+
+        def listed() -> Iterator[Server]:
+            return filter(meant, self.list(namespace, labels))
+
+        for snapshot in live.snapshots(listed, watched, Server):
+            yield snapshot
+            if wanted and not snapshot.items:
+                raise NotFoundError(
+                    f"{', '.join(f'`{name}`' for name in names)} was deleted",
+                    "its files are kept: `devctl homes list`",
+                )
+
     def manifest(self, name: str, **options: Unpack[CreateOptions]) -> Object:
         """What `create` would create.
 
@@ -110,7 +150,7 @@ class Servers:
         manifest = server_manifest(name, options)
         spec = manifest["spec"]
         if "image" not in spec:
-            spec["image"] = self._image()
+            spec["image"] = image_of_servers(self._cluster)
         if "owner" not in spec:
             spec["owner"] = self._cluster.whoami()
         return manifest
@@ -163,12 +203,63 @@ class Servers:
             UsageError: That is sooner than it would go, or no such duration.
         """
         if ttl is None and idle is None:
-            raise UsageError("it is not said by how much", "name it with --ttl or --idle")
+            raise UsageError("nothing to extend", "specify --ttl or --idle")
         server = self.get(which) if isinstance(which, str) else which
         lives = None if ttl is None else _lives(server, ttl, datetime.now(UTC))
         if idle is not None:
             _length(idle)
         return self._change(server, {"lifecycle": lifecycle_of(lives, idle)})
+
+    def restart(
+        self,
+        name: str,
+        seconds: float | None = TIMEOUT,
+        progress: Callable[[Server], None] = _quiet,
+    ) -> Server:
+        """Stop a server, wait until its pods are gone, and start it; it is not waited for then.
+
+        Sessions and processes end. What has changed in its spec since it was started takes effect.
+
+        Args:
+            name: The server.
+            seconds: How long to wait for its pods at most; None for as long as it takes.
+            progress: Told of the server as it is and at each change.
+
+        Raises:
+            WaitTimeoutError: It has not stopped in time, and is not started.
+        """
+        server = self.get(name)
+        if not server.stopped:
+            server = self.stop(server)
+        self.wait_stopped(name, seconds, progress)
+        return self.start(server)
+
+    def update(self, which: str | Server, **options: Unpack[CreateOptions]) -> Server:
+        """Change a server's spec, as far as options say; see devctl.client.manifest.CreateOptions.
+
+        What shapes its pods waits for the next start; its condition RestartRequired says so.
+
+        Raises:
+            UsageError: The options make no sense together, or the API server refuses them.
+        """
+        server = self.get(which) if isinstance(which, str) else which
+        return self._change(server, changed_spec(server, options))
+
+    def edit(self, which: Server, change: Object, *, dry_run: bool = False) -> Server:
+        """Merge a change into a server's spec; None as a value takes a field away.
+
+        Raises:
+            UsageError: The API server refuses it.
+        """
+        return self._change(which, change, dry_run=dry_run)
+
+    def wait_seen(self, name: str, seconds: float = _GLANCE) -> Server:
+        """A server once its status is about its spec as it is; as it is then where that lasts."""
+        server = self.get(name)
+        for server in waiting.follow(self._cluster, name, seconds):
+            if server.seen:
+                break
+        return server
 
     def delete(self, which: str | Server) -> Server:
         """Delete a server and keep its homes; the server as it was.
@@ -245,19 +336,12 @@ class Servers:
                 )
             time.sleep(_POLL)
 
-    def _change(self, which: str | Server, spec: Object) -> Server:
+    def _change(self, which: str | Server, spec: Object, *, dry_run: bool = False) -> Server:
         server = self.get(which) if isinstance(which, str) else which
         # The UID makes the API server refuse if it is another server of that name by now.
         change = {"metadata": {"uid": server.uid}, "spec": spec}
-        return Server(self._cluster.patch(_KIND, server.name, change, server.namespace))
-
-    def _image(self) -> str:
-        if image := os.environ.get(IMAGE) or default_image(self._cluster):
-            return image
-        raise UsageError(
-            "no image is named, and the cluster has none for servers that name none",
-            f"name one with --image or {IMAGE}, or have an administrator set `image` in the "
-            "ConfigMap `devctl-settings`",
+        return Server(
+            self._cluster.patch(_KIND, server.name, change, server.namespace, dry_run=dry_run)
         )
 
     def _pods(self, name: str) -> Sequence[str]:

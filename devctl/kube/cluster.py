@@ -211,14 +211,19 @@ class Cluster:
         path = self._path(kind, manifest["metadata"].get("namespace"))
         return self._ask("POST", path, _writing(dry_run=dry_run), _whole(kind, manifest))
 
-    def apply(self, kind: Kind, manifest: Object, *, dry_run: bool = False) -> Object:
+    def apply(
+        self, kind: Kind, manifest: Object, *, dry_run: bool = False, force: bool = True
+    ) -> Object:
         """Have an object's fields be as a manifest says; made where it is not there.
 
         A `metadata.uid` in the manifest has the API server refuse if it is another object by now.
+
+        Raises:
+            FieldConflictError: Others manage some of the fields, and `force` is not set.
         """
         meta = manifest["metadata"]
         path = self._path(kind, meta.get("namespace"), meta["name"])
-        query = {"force": "true", **_writing(dry_run=dry_run)}
+        query = {"force": str(force).lower(), **_writing(dry_run=dry_run)}
         return self._ask("PATCH", path, query, _whole(kind, manifest), _APPLY)
 
     def patch(

@@ -15,6 +15,7 @@ from devctl.errors import (
     AlreadyExistsError,
     DeniedError,
     DevctlError,
+    FieldConflictError,
     NotFoundError,
     UsageError,
     WaitTimeoutError,
@@ -35,6 +36,8 @@ _MAY_NOT = re.compile(
     r' (?:in the namespace "(?P<namespace>[^"]+)"|at the cluster scope)'
 )
 """How the API server says that somebody has no right."""
+_MANAGER = re.compile(r'"([^"]*)"')
+"""Where the API server names the manager of a field."""
 _ECHO = "Internal error occurred: "
 """What each server that a refusal comes through puts in front."""
 _CHECK_ADDRESS = "check the address in the kubeconfig, the network and the VPN; see `devctl doctor`"
@@ -104,7 +107,7 @@ def parse_status(code: int, body: bytes) -> dict[str, Any]:
     return {"code": code, "message": text or phrase}
 
 
-def refusal(status: dict[str, Any]) -> DevctlError:  # noqa: C901, PLR0911 - one a kind
+def refusal(status: dict[str, Any]) -> DevctlError:  # noqa: C901, PLR0911, PLR0912 - one a kind
     """What the API server's answer says, as an error that a person can act on."""
     code, reason = int(status.get("code") or 0), str(status.get("reason") or "")
     message = one_line(str(status.get("message") or reason or "the API server refused"))
@@ -118,6 +121,8 @@ def refusal(status: dict[str, Any]) -> DevctlError:  # noqa: C901, PLR0911 - one
             )
         case HTTPStatus.FORBIDDEN:
             return _forbidden(message)
+        case HTTPStatus.CONFLICT if fields := _managers(status):
+            return FieldConflictError(fields)
         case HTTPStatus.CONFLICT if reason == "Conflict":
             return DevctlError(message, "it was changed meanwhile: repeat the command")
         case HTTPStatus.CONFLICT:
@@ -189,6 +194,16 @@ def _missing(message: str, status: dict[str, Any]) -> NotFoundError:
     if details.get("kind") == "namespaces":
         return NotFoundError(message, "name another namespace with -n")
     return NotFoundError(message, "check its name, and the namespace with -n")
+
+
+def _managers(status: dict[str, Any]) -> dict[str, str]:
+    """Who manages the fields that an apply was refused for, by field."""
+    found: dict[str, str] = {}
+    for cause in (status.get("details") or {}).get("causes") or []:
+        if cause.get("reason") == "FieldManagerConflict":
+            who = _MANAGER.search(str(cause.get("message")))
+            found[str(cause.get("field"))] = who[1] if who else "somebody else"
+    return found
 
 
 def _forbidden(message: str) -> DeniedError:

@@ -103,7 +103,7 @@ def test_files_go_only_when_their_name_is_typed(life: DevServer, place: UserPlac
     for typed, code in ((life.name[:-1], 2), (life.name, 0)):
         asked = place.user.terminal("delete", life.name, "--delete-home", columns=120)
         asked.expect(f"this deletes {life.name} and all files in {home(life)} ")
-        asked.expect(f"Type `{life.name}` to go on: ")
+        asked.expect(f"Type `{life.name}` to confirm: ")
         asked.sendline(typed)
         asked.expect(f"persistentvolumeclaim/{home(life)} deleted|nothing was deleted")
         asked.wait()

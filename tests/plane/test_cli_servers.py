@@ -89,7 +89,7 @@ def test_a_wait_says_why_and_ctrl_c_ends_only_the_wait(place: UserPlace, huge: s
     running = place.user.terminal("create", "huge", "--flavor", huge, columns=120)
     running.expect(r"huge: Pending \(Unschedulable\): flavor `.*` fits no node: none of")
     running.sendintr()
-    running.expect("`huge` goes on starting: see `devctl status huge --watch`")
+    running.expect("`huge` keeps starting: see `devctl status huge --watch`")
     running.expect(pexpect.EOF)
     running.close()
     assert running.exitstatus == 130
@@ -172,3 +172,22 @@ def test_status_watches_until_ctrl_c(place: UserPlace) -> None:
     picture.expect(pexpect.EOF)
     picture.close()
     assert picture.exitstatus == 130
+
+
+def test_lists_and_events_are_watched(place: UserPlace) -> None:
+    place.user.must("create", "shown", *place.options, "--no-wait")
+    path = 'jsonpath={.metadata.name} {.spec.stopped}{"\\n"}'
+    listing = place.user.start("list", "--watch", "-o", path)
+    events = place.user.start("events", "shown", "--watch", "-o", 'jsonpath={.reason}{"\\n"}')
+    try:
+        assert listing.stdout
+        assert events.stdout
+        assert "shown false\n" in map(bytes.decode, iter(listing.stdout.readline, b""))
+        place.user.must("stop", "shown")
+        assert "shown true\n" in map(bytes.decode, iter(listing.stdout.readline, b""))
+        # What has happened to it by then, or will.
+        assert events.stdout.readline().strip().isalpha()
+    finally:
+        for running in (listing, events):
+            running.send_signal(signal.SIGINT)
+    assert [running.wait(timeout=20) for running in (listing, events)] == [130, 130]

@@ -142,11 +142,11 @@ def test_a_replica_is_known_by_the_key_of_its_home_alone(
 ) -> None:
     configured.must("ssh", "lab", "--", "true")
     keys, config = configured.home / ".ssh/devctl", configured.home / "other-config"
-    (known,) = (keys / "known_hosts").glob("0.lab.*")
-    alias, *key = known.read_text().split()
+    (known,) = (keys / "known_hosts").glob("lab.devctl.*")
+    _, *key = known.read_text().split()
     assert lab.run("ssh-keygen -y -f .devctl/ssh_host_ed25519_key").split()[:2] == key
     written = (keys / "config").read_text()
-    config.write_text(written.replace(f"HostKeyAlias {alias}", "HostKeyAlias somebody-else"))
+    config.write_text(written.replace("  User dev", "  User dev\n  HostKeyAlias somebody-else"))
     done = run(configured, "ssh", "-F", str(config), "lab.devctl", "touch let-in")
     assert (done.returncode, b"Host key verification failed" in done.stderr) == (255, True)
     assert lab.run("ls let-in 2>/dev/null || true") == ""

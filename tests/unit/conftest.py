@@ -25,6 +25,7 @@ def hermetic(
     monkeypatch.setenv("DEVCTL_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     # What the person who runs the tests has chosen.
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     for name in list(os.environ):
         if name == "KUBECONFIG" or (name.startswith("DEVCTL_") and name != "DEVCTL_STATE_DIR"):
             monkeypatch.delenv(name)

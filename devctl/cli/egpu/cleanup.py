@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.options import all_namespaces, connected
+from devctl.cli.options import all_namespaces, connected, result_output
+from devctl.cli.results import Results
 from devctl.cli.tables import until
 from devctl.errors import DeniedError
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 @click.command()
 @all_namespaces
 @click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
+@result_output
 @connected
-def cleanup(client: Client, *, all_namespaces: bool, dry_run: bool) -> None:
+def cleanup(client: Client, output: str | None, *, all_namespaces: bool, dry_run: bool) -> None:
     """Delete the volumes of jobs whose time is over; the observer does so by itself.
 
     The time is that of the volume, --pvc-ttl, after the job's end. What a running pod uses stays.
@@ -33,25 +35,26 @@ def cleanup(client: Client, *, all_namespaces: bool, dry_run: bool) -> None:
     from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415
 
     found = client.jobs.cleanup.look(EVERYWHERE if all_namespaces else None)
-    done = 0
+    results, done = Results(output, "persistentvolumeclaim"), 0
     for judged in found:
         if judged.why is not Why.DUE:
             click.echo(kept(judged), err=True)
         elif dry_run:
-            click.echo(f"persistentvolumeclaim/{judged.claim.name} deleted (dry run)")
+            results.add(judged.claim, "deleted (dry run)")
             done += 1
         else:
-            done += _delete(client, judged)
+            done += _delete(client, judged, results)
+    results.print()
     if not done:
         click.echo("nothing to clean up", err=True)
 
 
-def _delete(client: Client, judged: Judged) -> bool:
+def _delete(client: Client, judged: Judged, results: Results) -> bool:
     """Delete a volume, or say why it stays; whether it went."""
     name = judged.claim.name
     try:
         if client.jobs.cleanup.delete(judged):
-            click.echo(f"persistentvolumeclaim/{name} deleted")
+            results.add(judged.claim, "deleted")
             return True
         click.echo(f"{name} is kept: it has changed meanwhile", err=True)
     except DeniedError as error:

@@ -10,8 +10,8 @@ import click
 
 from devctl.cli.egpu.options import command, job_options, loader_image, patience, seconds
 from devctl.cli.egpu.screen import moving, see_it_end, state
-from devctl.cli.options import connected
-from devctl.cli.tables import print_document
+from devctl.cli.options import connected, dry_run_option, result_output, waits
+from devctl.cli.results import Results
 from devctl.cli.waiting import live_line, wanted
 from devctl.errors import DevctlError, UsageError
 
@@ -28,14 +28,9 @@ if TYPE_CHECKING:
 @job_options
 @click.option("--include-secrets", is_flag=True, help="Send .env files, keys and tokens too.")
 @click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
-@click.option(
-    "--dry-run",
-    type=click.Choice(["none", "client", "server"]),
-    default="none",
-    help="Show it, or have the API server check it.",
-)
-@click.option("-o", "--output", type=click.Choice(["name", "json", "yaml"]), help="Format.")
-@click.option("--wait/--no-wait", default=None, help="Wait for its end; so on a terminal.")
+@dry_run_option
+@result_output
+@waits
 @patience
 @loader_image
 @connected
@@ -64,33 +59,34 @@ def create(
       egpu create my-job --model mobilenet_v3_small --pvc-ttl 86400 --wait
       egpu create my-job --image python:3.13 --command "python /artifacts/main.py"
     """
-    options = chosen(**asked)
+    options, results = chosen(**asked), Results(output, "ephemeralaccelerationjob")
     if dry_run == "client":
-        _report(name, client.jobs.manifest(name, **options), output, " (dry run)")
+        from devctl.client.jobs.job import Job  # noqa: PLC0415 - heavy
+
+        results.add(Job(client.jobs.manifest(name, **options)), "created (dry run)")
+        results.print()
         return
     if dry_run == "server":
         made = client.jobs.create(name, dry_run=True, **options)
-        _report(name, made.raw, output, " (server dry run)")
+        results.add(made, "created (server dry run)")
+        results.print()
         return
+    # Nothing is made for a folder that cannot be sent.
     what = None
-    if project_dir is None:
-        job = client.jobs.create(name, **options)
-        if output is None:
-            _report(name, job.raw, None)
-    else:
-        # Nothing is made for a folder that cannot be sent.
+    if project_dir is not None:
         what = _choose(Path(project_dir), secrets=include_secrets, large=large)
         options["suspend"] = True
-        job = client.jobs.create(name, **options)
-        if output is None:
-            _report(name, job.raw, None)
-        job = _fill(client, job, what, loader_image, seconds(timeout))
+    job = client.jobs.create(name, **options)
+    results.add(job, "created")
+    if what is not None:
+        results.add(_fill(client, job, what, loader_image, seconds(timeout)), "resumed")
     if wanted(wait=wait):
         see_it_end(client, name, seconds(timeout), "asked for" if what is None else "may start")
-    elif output is None:
+        if results.quiet:
+            results.add(client.jobs.get(name), "ended")
+    elif not results.quiet:
         click.echo(f"see what it does with {command(f'watch {name}')}", err=True)
-    if output is not None:
-        _report(name, client.jobs.get(name).raw if wanted(wait=wait) else job.raw, output)
+    results.print()
 
 
 def chosen(*, words: str | None, **asked: Any) -> Options:
@@ -139,11 +135,3 @@ def _fill(client: Client, job: Job, what: Selection, image: str, timeout: float 
         raise
     click.echo(f"{name}: {done.summary()}", err=True)
     return client.jobs.resume(job)
-
-
-def _report(name: str, document: Any, output: str | None, how: str = "") -> None:
-    if output in {"json", "yaml"}:
-        print_document(document, str(output))
-    else:
-        kind = f"ephemeralaccelerationjob/{name}"
-        click.echo(kind if output else f"{kind} created{how}")

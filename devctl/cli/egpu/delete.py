@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli import names as completions
+from devctl.cli.confirm import answers, confirm_names, somebody_is_here
 from devctl.cli.egpu.options import command
-from devctl.cli.options import connected, duration, seconds
+from devctl.cli.options import connected, patience, result_output, seconds, waits
+from devctl.cli.results import Results
 from devctl.cli.tables import until
-from devctl.cli.waiting import live_line
+from devctl.cli.waiting import live_line, wanted
 from devctl.errors import AlreadyExistsError, DeniedError, NotFoundError
 
 if TYPE_CHECKING:
@@ -25,13 +27,26 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("names", nargs=-1, required=True, metavar="JOB...", shell_complete=completions.jobs)
 @click.option("--delete-pvc", is_flag=True, help="Delete its volume too, with all files.")
-@click.option("--timeout", type=duration, metavar="D", default="5m", help="How long to wait.")
+@answers
+@waits
+@patience
+@result_output
 @connected
-def delete(client: Client, names: Sequence[str], timeout: int | str, *, delete_pvc: bool) -> None:
-    """Delete jobs; their volumes stay for their time.
+def delete(
+    client: Client,
+    names: Sequence[str],
+    confirm: Sequence[str],
+    timeout: int | str,
+    output: str | None,
+    *,
+    yes: bool,
+    wait: bool | None,
+    delete_pvc: bool,
+) -> None:
+    """Delete jobs; their volumes are kept for their retention period.
 
-    With --delete-pvc the volume goes too, once the job's pod has ended, and nobody is asked. A job
-    that is gone already may be named for that.
+    --delete-pvc deletes the volume too, once the job's pod has ended; on a terminal it asks for
+    the name first. It also takes the name of a job that is already gone.
 
     \b
     Examples:
@@ -40,19 +55,29 @@ def delete(client: Client, names: Sequence[str], timeout: int | str, *, delete_p
     """
     found = [(name, _job(client, name, delete_pvc=delete_pvc)) for name in dict.fromkeys(names)]
     claims = {name: _claim(client, name, needed=delete_pvc) for name, _ in found}
+    if delete_pvc and (somebody_is_here() or confirm):
+        confirm_names([name for name, _ in found], confirm, _what(claims), yes=yes)
+    results = Results(output, "ephemeralaccelerationjob")
     for name, job in found:
         if job:
             client.jobs.delete(job)
-            click.echo(f"ephemeralaccelerationjob/{name} deleted")
-            if not delete_pvc:
+            results.add(job, "deleted")
+            if not delete_pvc and not results.quiet:
                 _say_kept(job, claims[name])
-    for name, job in found if delete_pvc else []:
+    for name, job in found if delete_pvc or wanted(wait=wait) else []:
         # The pod of a job that is gone may still end.
-        with live_line(name, "asked to end", f"`{name}` goes on ending; its volume stays"):
+        with live_line(name, "asked to end", f"`{name}` keeps shutting down; its volume is kept"):
             client.jobs.wait_gone(name, job.uid if job else "", seconds(timeout))
-        if claim := claims[name]:
+        if delete_pvc and (claim := claims[name]):
             client.jobs.delete_claim(claim)
-            click.echo(f"persistentvolumeclaim/{claim.name} deleted")
+            results.add(claim, "deleted", "persistentvolumeclaim")
+    results.print()
+
+
+def _what(claims: dict[str, Claim | None]) -> str:
+    """What --delete-pvc destroys, as a sentence."""
+    volumes = [claim.name for claim in claims.values() if claim]
+    return f"this deletes {', '.join(claims)} and all files in {', '.join(volumes) or 'no volume'}"
 
 
 def _job(client: Client, name: str, *, delete_pvc: bool) -> Job | None:

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from devctl.cli.list import AGE
 from devctl.cli.options import all_namespaces, connected, labels, output, selector
 from devctl.cli.screen import coloured
-from devctl.cli.tables import FORMATS, Column, age, left, print_items
+from devctl.cli.sorting import ordered, sort_by
+from devctl.cli.tables import FORMATS, Column, left, print_items
 
 if TYPE_CHECKING:
     from devctl.client.client import Client
@@ -22,16 +24,19 @@ COLUMNS = [
     Column("IMAGE", lambda job: job.spec.get("image"), wide=True),
     Column("RESULT", lambda job: job.artifact_path, wide=True),
     Column("FILES GO", lambda job: left(job.moment("artifactsExpireAt"))),
-    Column("AGE", lambda job: age(job.created_at)),
+    AGE,
 ]
 
 
 @click.command("list")
 @all_namespaces
 @selector
+@sort_by
 @output(*FORMATS)
 @connected
-def list_(client: Client, output: str, selector: str, *, all_namespaces: bool) -> None:
+def list_(
+    client: Client, output: str, selector: str, sort_by: str, *, all_namespaces: bool
+) -> None:
     """List jobs.
 
     \b
@@ -45,7 +50,11 @@ def list_(client: Client, output: str, selector: str, *, all_namespaces: bool) -
     if all_namespaces:
         columns = [Column("NAMESPACE", lambda job: job.namespace), *columns]
     print_items(
-        client.jobs.list(EVERYWHERE if all_namespaces else None, labels(selector)),
+        ordered(
+            client.jobs.list(EVERYWHERE if all_namespaces else None, labels(selector)),
+            sort_by,
+            columns,
+        ),
         output,
         columns,
         "ephemeralaccelerationjob",

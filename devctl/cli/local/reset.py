@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from devctl.cli.confirm import yes_option
 from devctl.cli.local.options import name_option
 from devctl.local import kubeconfig
 from devctl.local.cluster import existing
@@ -14,8 +15,9 @@ from devctl.local.cluster import reset as forget
 
 @click.command()
 @name_option
-@click.option("--confirm", metavar="NAME", help="Do not ask: the cluster's name, once more.")
-def reset(name: str, confirm: str | None) -> None:
+@yes_option
+@click.option("--confirm", metavar="NAME", hidden=True)
+def reset(name: str, confirm: str | None, *, yes: bool) -> None:
     """Take the cluster down and delete everything that it stored, volumes included.
 
     Built programs and images stay cached.
@@ -23,13 +25,17 @@ def reset(name: str, confirm: str | None) -> None:
     \b
     Examples:
       devctl local reset
-      devctl local reset --confirm devctl
+      devctl local reset --yes
     """
     _, paths = existing(name)
     if confirm is None:
-        confirm = click.prompt(
-            f"This deletes every object and volume in {paths.root}.\nType `{name}` to go on",
-            err=True,
+        confirm = (
+            name
+            if yes
+            else click.prompt(
+                f"This deletes every object and volume in {paths.root}.\nType `{name}` to confirm",
+                err=True,
+            )
         )
     if confirm != name:
         raise click.UsageError(f"`{confirm}` is not `{name}`: nothing was deleted")

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from devctl.client.doctor.finding import Finding, failed, ok, warning
 from devctl.client.flavors import Flavors
-from devctl.client.servers import IMAGE
-from devctl.client.settings import NAME, NAMESPACE, default_image
+from devctl.client.settings import IMAGE, NAME, NAMESPACE, default_image
 
 if TYPE_CHECKING:
     from devctl.kube.cluster import Cluster

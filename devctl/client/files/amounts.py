@@ -1,8 +1,46 @@
-"""How many files, and of how many bytes, in words."""
+"""How many files, and of how many bytes, in words; and to whom that is told beforehand."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
 _STEP = 1000
+_BLOCK = 512
+"""Bytes of a block of a tar archive; each file begins with one, and fills up its last one."""
+
+
+@runtime_checkable
+class Expecting(Protocol):
+    """What wants to know beforehand how many bytes it will be told of."""
+
+    def expect(self, count: int) -> None:
+        """That so many more bytes are going to move."""
+
+
+def expect(
+    progress: Callable[[int], None] | None, sizes: Iterable[int], *, packed: bool = False
+) -> None:
+    """Tell beforehand how much is going to move, if somebody wants to know.
+
+    Args:
+        progress: Takes the number of bytes that have just moved.
+        sizes: Those of the files.
+        packed: Whether it is told of an archive's bytes, and not of the files' own.
+    """
+    if isinstance(progress, Expecting):
+        progress.expect(sum(map(packed_size, sizes) if packed else sizes))
+
+
+def packed_size(size: int) -> int:
+    """About how many bytes a file has in a tar archive.
+
+    >>> packed_size(0), packed_size(1), packed_size(512)
+    (512, 1024, 1024)
+    """
+    return _BLOCK + -(-size // _BLOCK) * _BLOCK
 
 
 def amount(size: float) -> str:

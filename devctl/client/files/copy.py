@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.api.devserver import NAME
 from devctl.client.files import remote
-from devctl.client.files.amounts import sent
+from devctl.client.files.amounts import expect, sent
 from devctl.client.files.archive import pack
 from devctl.client.files.arrive import incoming, room, target_folder
 from devctl.client.files.dotgit import Withheld, refuse_repository
@@ -150,6 +150,7 @@ def _send(
     waiting, changed = selection.entries, list[str]()
     for _ in range(_ROUNDS):
         changed = []
+        expect(progress, (found.size for found in waiting), packed=True)
 
         def feed(send: Send) -> None:
             counted = remote.counted(send, progress)
@@ -243,6 +244,7 @@ def _download_file(
         raise UsageError(f"`{place}` is a link", "name the file that it leads to")
     space = room(target.parent)
     enough(space, about.size if about else 0)
+    expect(progress, [about.size] if about else [])
     with incoming(target.parent.resolve()) as arrived:
         unpacking = Unpacking(arrived, space, frozenset([name]), progress)
         said = remote.fetch(folder, [name], unpacking.take)
@@ -267,6 +269,7 @@ def _download_folder(
     with target_folder(target) as top, incoming(top) as arrived:
         space = room(top)
         enough(space, sum(found[name].size for name in wanted))
+        expect(progress, (found[name].size for name in wanted))
         unpacking = Unpacking(arrived, space, frozenset(wanted), progress)
         unpacking.folders = _empty_folders(found)
         if wanted:

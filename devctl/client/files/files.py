@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from devctl.client.files import copy, pull, remote, sync
+from devctl.client.files.amounts import expect
 from devctl.client.files.record import Record
 from devctl.client.files.synced import SyncOptions
 from devctl.client.files.volume import volume_of
@@ -116,7 +117,7 @@ class Files:
         if len(todo) > 1:
             # One that is full would notice while others are taking their part.
             on_every(todo, lambda each: sync.check_room(todo[each]), _AT_ONCE)
-        progress = _one_by_one(moved)
+        progress = _OneByOne(moved) if moved else None
         done = on_every(todo, lambda each: sync.push(todo[each], options, progress), _AT_ONCE)
         return [done[each] for each in places]
 
@@ -201,17 +202,19 @@ def _one_each(places: Mapping[int, Place]) -> dict[int, Place]:
     return {each: places[each] for each in first.values()}
 
 
-def _one_by_one(moved: Callable[[int], None] | None) -> Callable[[int], None] | None:
-    """The same for several threads, of which it is called by one at a time."""
-    if moved is None:
-        return None
-    lock = threading.Lock()
+class _OneByOne:
+    """What several threads tell of what has moved, one at a time."""
 
-    def add(count: int) -> None:
-        with lock:
-            moved(count)
+    def __init__(self, moved: Callable[[int], None]) -> None:
+        self._moved, self._lock = moved, threading.Lock()
 
-    return add
+    def __call__(self, count: int) -> None:
+        with self._lock:
+            self._moved(count)
+
+    def expect(self, count: int) -> None:
+        with self._lock:
+            expect(self._moved, [count])
 
 
 def remote_folder(local: Path) -> str:

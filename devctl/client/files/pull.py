@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from devctl.client.files import remote
+from devctl.client.files.amounts import expect
 from devctl.client.files.arrive import incoming, room
 from devctl.client.files.beneath import beneath
 from devctl.client.files.compare import doubtful, same, same_content
@@ -176,7 +177,7 @@ def _see_few_go(root: Path, record: Record, options: SyncOptions, plan: _Plan) -
         raise UsageError(
             f"{len(going):,} {'file' if len(going) == 1 else 'files'} here would be deleted:"
             f" {named(going)}; nothing here was changed",
-            "repeat it with --confirm if that is right, else without --delete; --dry-run shows all",
+            "repeat it with --yes if that is right, else without --delete; --dry-run shows all",
         )
 
 
@@ -193,6 +194,7 @@ def _bring(  # noqa: PLR0913, PLR0917 - from where, to where, and what
         root.mkdir(parents=True, exist_ok=True)
         space = room(root)
         enough(space, sum(files[name].size for name in wanted))
+        expect(progress, (files[name].size for name in wanted))
         with incoming(root) as arrived:
             unpacking = Unpacking(arrived, space, frozenset(wanted), progress)
             done.left_out.extend(remote.fetch(place, wanted, unpacking.take))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from devctl.client.files import remote
-from devctl.client.files.amounts import amount, sent
+from devctl.client.files.amounts import amount, expect, sent
 from devctl.client.files.archive import pack
 from devctl.client.files.compare import doubtful, same, same_content
 from devctl.client.files.failed import full
@@ -199,6 +199,7 @@ def _send(
     progress: Callable[[int], None] | None,
 ) -> list[str]:
     changed: list[str] = []
+    expect(progress, (found.size for found in entries), packed=True)
 
     def feed(send: Send) -> None:
         changed.extend(pack(remote.counted(send, progress), root, entries, lists))

@@ -9,9 +9,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.api.ephemeral_acceleration_job import MOUNT_PATH
+from devctl.client.files.amounts import amount, expect
 from devctl.client.files.ignore import INCOMING
 from devctl.client.files.remote import ask
-from devctl.client.files.sync import amount
 from devctl.client.jobs.fetch import fetch
 from devctl.client.jobs.scripts import DISCARD, INSTALL, PUT
 from devctl.errors import DevctlError
@@ -71,7 +71,7 @@ def copy_url(
 
     def feed(send: Send) -> None:
         nonlocal size, whole
-        for piece in fetch(url, limits):
+        for piece in fetch(url, limits, lambda size: expect(progress, [size])):
             send(piece)
             digest.update(piece)
             size += len(piece)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from devctl.client.files import remote as files_remote
+from devctl.client.files.amounts import Expecting, expect
 from devctl.client.files.arrive import incoming, room
 from devctl.client.files.copy import put_folder
 from devctl.client.files.dotgit import Withheld
@@ -101,6 +102,8 @@ def download(place: Spot, into: Path, progress: Callable[[int], None] | None = N
     with incoming(target) as arrived:
         unpacking = Unpacking(arrived, room(target), frozenset(wanted), progress)
         if wanted:
+            if isinstance(progress, Expecting):
+                expect(progress, (f.size for f in files_remote.look(place, wanted).values()))
             changed = files_remote.fetch(place, wanted, unpacking.take)
         size = sum((arrived / found).lstat().st_size for found in unpacking.files)
         put_folder(arrived, target, unpacking)

@@ -16,7 +16,7 @@ from devctl.client.jobs.fetch_network import Deadline, PinnedNetwork, resolve
 from devctl.errors import DeniedError, DevctlError, NotFoundError, WaitTimeoutError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from devctl.client.jobs.fetch_guard import Target
     from devctl.client.jobs.fetch_network import Resolve
@@ -58,10 +58,17 @@ def look_up(url: str, limits: Limits) -> Target:
     return target
 
 
-def fetch(url: str, limits: Limits) -> Iterator[bytes]:
+def fetch(
+    url: str, limits: Limits, announced: Callable[[int], None] = lambda _size: None
+) -> Iterator[bytes]:
     """What a URL holds, piece by piece.
 
     The environment's proxies are not asked: they would look the host up once more.
+
+    Args:
+        url: The URL.
+        limits: What it may take.
+        announced: Told how many bytes its server says that it has, if it says so.
 
     Raises:
         DevctlError: It cannot be fetched, or is more than was allowed.
@@ -76,6 +83,8 @@ def fetch(url: str, limits: Limits) -> Iterator[bytes]:
                 target = redirected(target, headers.get("location", ""))
                 continue
             _check(target, answer.status, headers, limits)
+            if (size := _announced(headers)) is not None:
+                announced(size)
             yield from _body(target, answer, limits)
             return
     raise DevctlError(
@@ -148,9 +157,14 @@ def _check(target: Target, status: int, headers: dict[str, str], limits: Limits)
         raise DevctlError(
             f"`{shown}` comes packed, though nobody asked for that", "fetch it yourself"
         )
-    announced = headers.get("content-length", "")
-    if announced.isascii() and announced.isdecimal() and int(announced) > limits.size:
+    if (_announced(headers) or 0) > limits.size:
         raise _too_large(shown, limits)
+
+
+def _announced(headers: dict[str, str]) -> int | None:
+    """How many bytes a server says that it sends; None where it does not."""
+    said = headers.get("content-length", "")
+    return int(said) if said.isascii() and said.isdecimal() else None
 
 
 def _body(target: Target, answer: httpcore2.Response, limits: Limits) -> Iterator[bytes]:

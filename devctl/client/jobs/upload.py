@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from devctl.client.files import remote as files_remote
+from devctl.client.files.amounts import expect
 from devctl.client.files.archive import pack
 from devctl.client.files.ignore import listed
 from devctl.client.files.local import entry, select
@@ -112,6 +113,7 @@ def _send(
     """Send files once; those that changed meanwhile and were not taken."""
     digests: dict[str, str] = {}
     changed: list[str] = []
+    expect(progress, (found.size for found in entries), packed=True)
 
     def feed(send: Callable[[bytes], None]) -> None:
         def counted(data: bytes) -> None:

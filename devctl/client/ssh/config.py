@@ -47,9 +47,13 @@ class Change(NamedTuple):
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
-def additions(destinations: Iterable[Destination]) -> list[Change]:
-    """What has to change for ssh to find servers; nothing where all is as it should be."""
-    text = HEAD + "".join(f"\n{each.config()}" for each in destinations)
+def additions(like: Destination) -> list[Change]:
+    """What has to change for ssh to find servers; nothing where all is as it should be.
+
+    Args:
+        like: Any server of the namespace.
+    """
+    text = f"{HEAD}\n{like.config()}"
     own, person = paths.config_file(), paths.users_config()
     theirs = _held(person)
     return _real(

@@ -19,6 +19,7 @@ from devctl.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+_PATTERN = """Host *.devctl "!*'*\""""
 USER = "dev"
 """Who people are in devctl's own image."""
 _ALIVE = 15
@@ -80,8 +81,12 @@ class Destination:
     @property
     def alias(self) -> str:
         """Under which name the replica's key is known: those of other clusters have others."""
-        cluster = sha256(self.server.encode()).hexdigest()[:8]
-        return f"{self.replica}.{self.name}.{self.namespace}.{cluster}"
+        return f"{self.host}.{self.suffix}"
+
+    @property
+    def suffix(self) -> str:
+        """What tells the hosts of a namespace and cluster from those of others."""
+        return f"{self.namespace}.{sha256(self.server.encode()).hexdigest()[:8]}"
 
     @property
     def known_hosts(self) -> Path:
@@ -110,10 +115,12 @@ class Destination:
 
     def proxy(self) -> list[str]:
         """What ssh connects through."""
+        return [*self._proxy(), self.host]
+
+    def _proxy(self) -> list[str]:
         env = [f"{name}={value}" for name, value in self.environment.items()]
         place = [word for key, value in self.place.items() for word in (f"--{key}", value)]
-        where = ["--namespace", self.namespace, *place]
-        command = [*program(), "ssh-proxy", self.name, "--replica", str(self.replica), *where]
+        command = [*program(), "ssh-proxy", "--namespace", self.namespace, *place]
         return ["env", *env, *command] if env else command
 
     def command(self, argv: Sequence[str] = (), options: Sequence[str] = ()) -> list[str]:
@@ -129,9 +136,42 @@ class Destination:
         return ["ssh", *told, *options, "--", self.host, *line]
 
     def config(self) -> str:
-        """A block of ssh's configuration."""
-        lines = [f"Host {self.host}", *(f"  {name} {value}" for name, value in self.options())]
+        """A block of ssh's configuration for all servers of the namespace, there by now or not.
+
+        What stands for the host is `%n` as it was typed, and `%h` with the suffix behind it.
+        """
+        known_hosts = str(self.known_hosts.parent).replace("%", "%%")
+        varying = {
+            "HostName": f"%h.{self.suffix}",
+            # A shell gets it. The pattern is for no host with a quote in its name, so that none
+            # can end the quoted word: a URL of a git submodule may name any host.
+            "ProxyCommand": f"{_shell_line(self._proxy())} '%n'",
+            "UserKnownHostsFile": quoted(f"{known_hosts}/%h"),
+        }
+        lines = [_PATTERN]
+        for name, value in self.options():
+            # Without an alias the key is looked up by HostName, which is the same.
+            if name != "HostKeyAlias":
+                lines.append(f"  {name} {varying.get(name, value)}")
         return "\n".join(lines) + "\n"
+
+
+def parse_host(host: str) -> tuple[str, int]:
+    """The server and the replica that a host's name means.
+
+    >>> parse_host("lab.devctl"), parse_host("lab.1.devctl"), parse_host("lab")
+    (('lab', 0), ('lab', 1), ('lab', 0))
+
+    Raises:
+        UsageError: It means none.
+    """
+    name, _, replica = host.lower().removesuffix(".devctl").partition(".")
+    if replica and not (replica.isascii() and replica.isdecimal()):
+        raise UsageError(
+            f"`{host}` is not a server's host name", "write NAME.devctl or NAME.1.devctl"
+        )
+    check_name(name)
+    return name, int(replica[:6] or 0)
 
 
 def program() -> list[str]:

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from devctl.client.servers import Servers
 from devctl.client.ssh import keys
 from devctl.client.ssh.destination import USER, Destination
 from devctl.client.streams.exec_pod import running_pod
@@ -25,7 +24,7 @@ class Ssh:
 
         destination = client.ssh.destination("lab")
         subprocess.run(destination.command(["nvidia-smi"]))
-        print(destination.config())
+        print(destination.config())  # for all servers of the namespace
 
     The key pair is the person's own for all servers and lies in `~/.ssh/devctl`.
     """
@@ -85,15 +84,6 @@ class Ssh:
             place=self._place,
             environment=self._environment,
         )
-
-    def destinations(self, user: str = USER) -> list[Destination]:
-        """All replicas of all servers of the namespace that let ssh in."""
-        return [
-            self.destination(server.name, replica, user=user)
-            for server in sorted(Servers(self._cluster).list(), key=lambda server: server.name)
-            if server.ssh
-            for replica in range(server.size)
-        ]
 
     def check(self, destination: Destination) -> None:
         """See that a replica runs.

@@ -104,7 +104,7 @@ def test_a_wait_that_is_over_says_why(
         status=server("lab", "Pending", reason="QuotaExceeded", message="ask for more")["status"]
     )
     found = devctl("create", "lab", "--wait", "--timeout", "0s", "-o", "name")
-    assert (found.code, found.stdout) == (4, "")
+    assert (found.code, found.stdout) == (4, "devserver/lab\n")
     assert "QuotaExceeded: ask for more" in found.stderr
 
 
@@ -120,7 +120,7 @@ def test_a_wait_that_is_over_says_why(
         ("create lab --distributed", 2, "it is not said how many pods"),
         ("create lab --world-size 3 --nproc-per-node 2", 2, "cannot be spread"),
         ("create lab --replicas 0", 2, "0 is not in the range x>=1"),
-        ("create lab --nccl DEBUG", 2, "`DEBUG` is no setting"),
+        ("create lab --nccl DEBUG", 2, "`DEBUG` is not a setting"),
         ("create lab --ttl soon", 2, "`soon` is no duration"),
         ("create lab --backend mpich", 2, "'mpich' is not one of"),
     ],

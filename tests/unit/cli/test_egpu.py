@@ -275,6 +275,26 @@ def test_delete_with_the_volume_waits_for_the_pod(api: FakeApi, egpu: Egpu) -> N
     assert api.names(CLAIMS) == []
 
 
+def test_delete_with_the_volume_asks_a_person_for_the_name(
+    api: FakeApi, egpu: Egpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.add(JOBS, job("my-job", "Running"))
+    api.add(CLAIMS, claim())
+    monkeypatch.setattr("devctl.cli.egpu.delete.somebody_is_here", lambda: True)
+    monkeypatch.setattr("devctl.cli.confirm.somebody_is_here", lambda: True)
+    monkeypatch.setattr("click.prompt", lambda *_text, **_how: "my-jo")
+    found = egpu("delete", "my-job", "--delete-pvc")
+    assert found.code == 2
+    assert "this deletes my-job and all files in artifacts-my-job" in found.stderr
+    assert api.names(CLAIMS) == ["artifacts-my-job"]
+    found = egpu("delete", "my-job", "--delete-pvc", "--yes", "-o", "name")
+    assert found.stdout.splitlines() == [
+        "ephemeralaccelerationjob/my-job",
+        "persistentvolumeclaim/artifacts-my-job",
+    ]
+    assert found.stderr == "my-job: asked to end\n"
+
+
 def test_delete_leaves_a_foreign_volume_alone(api: FakeApi, egpu: Egpu) -> None:
     api.add(JOBS, job("my-job", "Running"))
     api.add(CLAIMS, claim(ours=False))

@@ -10,6 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from devctl.cli.config import config
 from devctl.cli.homes import homes
 from devctl.cli.local.group import local
 from devctl.cli.main import cli
@@ -22,6 +23,7 @@ COMMANDS = [
     "",
     *cli.list_commands(CONTEXT),
     "ssh-proxy",
+    *(f"config {name}" for name in config.list_commands(CONTEXT)),
     *(f"homes {name}" for name in homes.list_commands(CONTEXT)),
     *(f"local {name}" for name in local.list_commands(CONTEXT)),
 ]
@@ -38,7 +40,7 @@ def test_help(name: str, snapshot: SnapshotAssertion) -> None:
 
 SCREEN = 24
 # All commands are one list, and these have that many options.
-LONGER = {"": 52, "create": 30, "run": 30, "sync": 26}
+LONGER = {"": 58, "create": 30, "update": 28, "run": 30, "sync": 26}
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "ssh-proxy"])

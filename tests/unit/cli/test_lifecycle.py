@@ -10,10 +10,11 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from devctl.cli.delete import volumes
 from devctl.client.homes import Home
-from unit.client.objects import CLAIMS, NAMESPACE, PODS, SERVERS, home, pod, server
+from unit.client.objects import CLAIMS, NAMESPACE, PODS, SERVERS, flavor, home, pod, server
 
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
@@ -131,7 +132,7 @@ def test_homes_of_a_server_that_is_gone_can_be_deleted_by_its_name(
         ("stop lab nobody", 3, "there is no server `nobody`"),
         ("start nobody", 3, "there is no server `nobody`"),
         ("start Lab", 2, "`Lab` cannot be a server's name"),
-        ("extend lab", 2, "it is not said by how much"),
+        ("extend lab", 2, "nothing to extend"),
         ("extend nobody --ttl 3d", 3, "there is no server `nobody`"),
         ("extend lab --ttl 9999d", 2, "a year old at most"),
         ("delete", 2, "missing argument 'NAME...'"),
@@ -139,7 +140,7 @@ def test_homes_of_a_server_that_is_gone_can_be_deleted_by_its_name(
         ("delete lab --delete-home", 2, "nobody is here to be asked"),
         ("delete lab --delete-home --confirm=labs", 2, "`lab` was not confirmed"),
         ("delete odd --delete-home --confirm=odd", 3, "there is no server `odd`"),
-        ("homes delete", 2, "it is not said which homes"),
+        ("homes delete", 2, "no home is named"),
         ("homes delete home-gone-0", 2, "nobody is here to be asked"),
         ("homes delete home-gone-0 --server gone", 2, "are both named"),
         ("homes delete home-gone-0 --confirm home-gone-1", 2, "`home-gone-0` was not confirmed"),
@@ -167,7 +168,7 @@ def test_a_person_is_asked_for_the_name(
 ) -> None:
     from devctl.cli import confirm  # noqa: PLC0415
 
-    monkeypatch.setattr(confirm, "_somebody_is_here", lambda: True)
+    monkeypatch.setattr(confirm, "somebody_is_here", lambda: True)
     found = devctl("homes", "delete", "home-gone-0", typed="home-gone\n")
     assert found.code == 2
     assert "this deletes all files in home-gone-0 (1Gi)" in found.stderr
@@ -181,7 +182,7 @@ def test_a_person_is_asked_for_the_name(
 def test_nobody_is_asked_off_a_terminal() -> None:
     from devctl.cli import confirm  # noqa: PLC0415
 
-    assert not (sys.stdin.isatty() and confirm._somebody_is_here())  # noqa: SLF001
+    assert not (sys.stdin.isatty() and confirm.somebody_is_here())
 
 
 @pytest.mark.parametrize("output", ["table", "wide", "name"])
@@ -197,3 +198,52 @@ def test_volumes_in_few_words() -> None:
     homes = [Home(home("lab", number)) for number in range(3)]
     assert volumes(homes[:1]) == "home-lab-0 (1Gi)"
     assert volumes(homes) == "home-lab-0 … home-lab-2 (3 of 1Gi)"
+
+
+CHANGES = ["stop lab", "start lab", "extend lab --ttl 30d", "delete lab", "create new --image i"]
+
+
+@pytest.mark.parametrize("line", CHANGES)
+@pytest.mark.parametrize("output", ["json", "yaml", "name", "jsonpath={.metadata.name}"])
+def test_whatever_changes_something_prints_it_for_programs(
+    line: str, output: str, lab: FakeApi, devctl: Devctl
+) -> None:
+    lab.add("devserverflavors", flavor(default=True))
+    lab.get(SERVERS, "lab")["metadata"]["creationTimestamp"] = datetime.now(UTC).isoformat()
+    name = line.split()[1]
+    found = devctl(*line.split(), "-o", output)
+    assert (found.code, found.stderr) == (0, "")
+    if output in {"json", "yaml"}:
+        document = yaml.safe_load(found.stdout)
+        assert (document["kind"], document["metadata"]["name"]) == ("DevServer", name)
+    else:
+        assert found.stdout.strip() == (f"devserver/{name}" if output == "name" else name)
+
+
+def test_several_are_one_list(lab: FakeApi, devctl: Devctl) -> None:
+    lab.add(SERVERS, server("other"))
+    found = json.loads(devctl("stop", "lab", "other", "-o", "json").stdout)
+    assert found["kind"] == "List"
+    assert [item["spec"]["stopped"] for item in found["items"]] == [True, True]
+    path = "jsonpath={range .items[*]}{.metadata.name}={.spec.stopped};{end}"
+    assert devctl("start", "lab", "other", "-o", path).stdout == "lab=False;other=False;".lower()
+
+
+def test_deleted_homes_are_printed_too(lab: FakeApi, devctl: Devctl) -> None:
+    found = devctl("homes", "delete", "home-gone-0", "--yes", "-o", "name")
+    assert found == (0, "persistentvolumeclaim/home-gone-0\n", "")
+    assert "home-gone-0" not in lab.names(CLAIMS)
+
+
+@pytest.mark.parametrize("line", [*CHANGES, "list", "status", "describe lab", "homes list"])
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [("xml", "`xml` is not a format"), ("jsonpath={.a", "jsonpath `{.a` cannot be used")],
+)
+def test_a_format_that_is_none_is_refused_before_anything_is_done(
+    line: str, output: str, said: str, lab: FakeApi, devctl: Devctl
+) -> None:
+    found = devctl(*line.split(), "-o", output)
+    assert (found.code, found.stdout) == (2, "")
+    assert said in found.stderr
+    assert lab.requests == []

@@ -169,8 +169,8 @@ def resets(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.mark.usefixtures("created")
 @pytest.mark.parametrize(
     ("arguments", "typed"),
-    [(["--confirm", NAME], None), ([], f"{NAME}\n")],
-    ids=["option", "typed"],
+    [(["--confirm", NAME], None), (["--yes"], None), ([], f"{NAME}\n")],
+    ids=["option", "yes", "typed"],
 )
 def test_reset_deletes_when_the_name_is_given_once_more(
     resets: list[str], arguments: list[str], typed: str | None

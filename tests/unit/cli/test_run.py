@@ -317,6 +317,25 @@ def test_a_detached_run_is_followed_attached_to_and_stopped(
     assert devctl("attach", "lab").code == 3
 
 
+def test_programs_get_a_detached_run_and_its_end_as_documents(
+    lab: Ranks, project: Path, devctl: Devctl
+) -> None:
+    (project / "train.py").write_text(SLEEPS)
+    script = str(project / "train.py")
+    assert "-o needs --detach" in devctl("run", "-o", "json", "lab", script).stderr
+    assert lab.calls == []
+    started = json.loads(devctl("run", "--detach", "-o", "json", "lab", script).stdout)
+    assert (started["server"], started["state"]) == ("lab", "Running")
+    eventually(lambda: begun(lab))
+    path = "jsonpath={.name} {.state}"
+    found = devctl("stop-run", "lab", "-o", path)
+    assert (found.code, found.stderr) == (0, "")
+    name, state = found.stdout.split()
+    assert (name, state != "Running") == (started["name"], True)
+    found = devctl("stop-run", "lab", name, "-o", "name")
+    assert (found.code, found.stdout) == (0, f"run/{name}\n")
+
+
 def test_survivors_are_shown_and_ended_and_who_is_away_is_told(
     api: FakeApi, lab: Ranks, project: Path, devctl: Devctl
 ) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import doctest
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import click
 import pytest
 
-from devctl.cli import screen, waiting
+from devctl.cli import progress, screen, waiting
 from devctl.cli.list import COLUMNS
 from devctl.cli.progress import transferred
 from devctl.cli.screen import LiveLine, coloured
@@ -105,3 +106,24 @@ def test_progress_is_for_terminals(terminal: Terminals) -> None:
         assert moved
         moved(34_000)
     assert "34 KB sent" in err.getvalue()
+
+
+def test_progress_says_how_much_is_left(
+    terminal: Terminals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 5.0, 10.0, 20.0, 40.0, 60.0])
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    _, err = terminal()
+    with transferred("sent") as moved:
+        assert moved
+        moved.expect(60_000_000)
+        moved.expect(60_000_000)
+        moved(10_000_000)
+        assert "10 MB of 120 MB sent (8%), 1.0 MB/s, 110s left" in err.getvalue()
+        moved(90_000_000)
+        moved(25_000_000)
+    assert "125 MB of 125 MB sent (99%), 2.5 MB/s" in err.getvalue()
+
+
+def test_examples_of_progress() -> None:
+    assert doctest.testmod(progress).failed == 0

@@ -26,9 +26,11 @@ from unit.client.objects import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from syrupy.assertion import SnapshotAssertion
 
-    from unit.cli.conftest import Devctl
+    from unit.cli.conftest import Devctl, Tty
     from unit.client.fake_cluster import FakeApi, Thing
 
 MESSAGE = "no node has enough free `nvidia.com/gpu`; wait until others stop\n\x1b[31m"
@@ -251,7 +253,7 @@ def test_describe(api: FakeApi, devctl: Devctl) -> None:
 
 def test_events(api: FakeApi, devctl: Devctl, snapshot: SnapshotAssertion) -> None:
     api.add(SERVERS, server("lab"))
-    assert devctl("events", "lab").stderr.startswith("nothing has happened lately")
+    assert devctl("events", "lab").stderr.startswith("no recent events")
     api.add(EVENTS, event("Pod/lab-0", "FailedMount", "it hangs", minutes=1))
     api.add(EVENTS, event("DevServer/lab", "Created", minutes=9), event("Pod/other-0", minutes=3))
     assert devctl("events").stdout == snapshot
@@ -288,8 +290,8 @@ def test_flavors(api: FakeApi, devctl: Devctl, snapshot: SnapshotAssertion) -> N
         ("flavors -w -o json", 2, "--watch shows a table"),
         ("events nobody", 3, "there is no server `nobody`"),
         ("events lab -A", 2, "`lab` is a server of one namespace"),
-        ("list -l =x", 2, "`=x` is no label"),
-        ("list -o xml", 2, "'xml' is not one of"),
+        ("list -l =x", 2, "`=x` is not a label"),
+        ("list -o xml", 2, "`xml` is not a format"),
         ("list extra", 2, "extra"),
     ],
 )
@@ -327,3 +329,27 @@ def test_news_are_what_has_changed() -> None:
     free = [Flavor(flavor("gpu") | {"status": {"free": 2, "total": 4}})]
     assert flavors.news(free, None) == ["gpu: 2 of 4 free"]
     assert flavors.news(free, free) == []
+
+
+def test_jsonpath_shows_part_of_what_there_is(api: FakeApi, devctl: Devctl) -> None:
+    api.add(SERVERS, server("lab"), server("other", "Stopped"))
+    path = "jsonpath={.items[*].metadata.name}"
+    assert devctl("list", "-o", path) == (0, "lab other", "")
+    assert devctl("status", "-o", path).stdout == "lab other"
+    ready = 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'
+    assert devctl("describe", "lab", "-o", ready).stdout == "True"
+    assert devctl("describe", "lab", "-o", "name").stdout == "devserver/lab\n"
+
+
+def test_jsonpath_on_a_terminal_shows_words_of_others_escaped(
+    api: FakeApi,
+    devctl: Devctl,
+    tty: Callable[[], Tty],
+) -> None:
+    api.add(SERVERS, server("lab", message=EVIL))
+    screen = tty()
+    path = 'jsonpath={range .items[*]}{.metadata.name}{"\\n"}{.status.conditions[0].message}{end}'
+    assert devctl("list", "-o", path).code == 0
+    said = screen.written().decode()
+    assert said.startswith("lab\n")
+    assert said.replace("\n", "").isprintable()

@@ -137,7 +137,7 @@ def test_many_files_here_go_only_with_a_word(devctl: Devctl, lab: Homes, tmp_pat
     found = devctl("sync", "lab", str(folder), *back)
     assert found.code == 2
     assert found.stderr.startswith("error: 25 files here would be deleted: `00`, `01`, `02`")
-    assert "repeat it with --confirm" in found.stderr
+    assert "repeat it with --yes" in found.stderr
     assert len(tree(folder)) == 30
     assert devctl("sync", "lab", str(folder), *back, "--confirm").code == 0
     assert sorted(tree(folder)) == ["25", "26", "27", "28", "29", "new"]
@@ -151,7 +151,7 @@ def test_all_files_here_go_only_with_a_word(
     there = brought(devctl, lab, folder, 2)
     for file in there.iterdir():
         file.unlink()
-    monkeypatch.setattr(confirm, "_somebody_is_here", lambda: True)
+    monkeypatch.setattr(confirm, "somebody_is_here", lambda: True)
     found = devctl("sync", "lab", str(folder), "runs", "--from", "--delete", typed=f"{answer}\n")
     assert "  - 00\n  - 01\nDelete these 2 files here" in found.stderr
     assert found.code == (0 if answer == "y" else 2)

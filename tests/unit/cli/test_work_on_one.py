@@ -119,7 +119,7 @@ def test_ssh_becomes_the_systems_ssh(
     words = shlex.split(way.partition("=")[2])
     at = words.index("ssh-proxy")
     place = ["--namespace", "dev-alice", "--kubeconfig", str(kubeconfig)]
-    assert words[at:] == ["ssh-proxy", "lab", "--replica", "1", *place]
+    assert words[at:] == ["ssh-proxy", *place, "lab.1.devctl"]
 
 
 def test_ssh_says_itself_what_is_wrong(
@@ -152,6 +152,13 @@ def test_the_proxy_carries_bytes_and_leaves_ctrl_c_to_ssh(
     assert devctl("ssh-proxy", "lab").stderr.startswith("error: ")
 
 
+@pytest.mark.usefixtures("api")
+def test_a_configuration_of_an_earlier_release_says_what_to_do(devctl: Devctl) -> None:
+    found = devctl("ssh-proxy", "lab", "--replica", "0", "--namespace", "dev-alice")
+    assert (found.code, found.stdout) == (2, "")
+    assert "run `devctl config-ssh`" in found.stderr
+
+
 def test_the_proxy_is_not_for_people(devctl: Devctl) -> None:
     assert "ssh-proxy" not in devctl("--help").stdout
 
@@ -160,7 +167,7 @@ def test_config_ssh_shows_writes_and_takes_away(api: FakeApi, devctl: Devctl) ->
     there(api, replicas=2)
     own, mine = paths.config_file(), paths.users_config()
     shown = devctl("config-ssh", "--diff")
-    assert "+Host lab.1.devctl" in shown.stdout
+    assert "+Host *.devctl" in shown.stdout
     assert not mine.exists()
     refused = devctl("config-ssh")
     assert refused.code == 2
@@ -168,10 +175,10 @@ def test_config_ssh_shows_writes_and_takes_away(api: FakeApi, devctl: Devctl) ->
     assert not mine.exists()
     done = devctl("config-ssh", "--yes")
     assert done.stdout == f"{own} written\n{mine} written\n"
-    assert done.stderr == "next: `ssh lab.devctl`\n"
+    assert done.stderr == "next: `ssh NAME.devctl`\n"
     # It leads to this cluster whatever becomes current.
     assert "--context now" in own.read_text()
-    assert devctl("config-ssh").stderr == "nothing to change\nnext: `ssh lab.devctl`\n"
+    assert devctl("config-ssh").stderr == "nothing to change\nnext: `ssh NAME.devctl`\n"
     gone = devctl("config-ssh", "--remove", "--yes")
     assert gone.stdout == f"{mine} written\n{own} removed\n"
     assert mine.read_text() == ""
@@ -179,9 +186,11 @@ def test_config_ssh_shows_writes_and_takes_away(api: FakeApi, devctl: Devctl) ->
     assert devctl("config-ssh", "--remove").stderr == "nothing to change\n"
 
 
-def test_config_ssh_without_servers(api: FakeApi, devctl: Devctl) -> None:
-    assert api
-    assert "devctl create NAME" in devctl("config-ssh", "--yes").stderr
+def test_config_ssh_asks_the_cluster_nothing(api: FakeApi, devctl: Devctl) -> None:
+    assert devctl("config-ssh", "--yes").code == 0
+    assert api.requests == []
+    there(api, "new")
+    assert devctl("config-ssh").stderr == "nothing to change\nnext: `ssh NAME.devctl`\n"
 
 
 def test_code_opens_what_ssh_knows(
@@ -202,10 +211,11 @@ def test_code_opens_what_ssh_knows(
     devctl("config-ssh", "--yes")
     monkeypatch.setattr("subprocess.run", run)
     assert devctl("code", "lab", "src", "--editor", "cursor").code == 0
-    # Who has agreed once is not asked for each new server.
+    # Who has agreed once is not asked again: not for a new server, and not after an upgrade.
     there(api, "new")
+    paths.config_file().write_text("Host lab.devctl\n")
     assert devctl("code", "new").code == 0
-    assert "Host new.devctl" in paths.config_file().read_text()
+    assert "Host *.devctl" in paths.config_file().read_text()
     assert started == [
         ["cursor", "--folder-uri", address],
         ["code", "--folder-uri", "vscode-remote://ssh-remote+new.devctl/home/dev"],

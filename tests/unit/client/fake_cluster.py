@@ -64,6 +64,7 @@ class FakeApi:
         made: Told of what is created, by plural and object.
         denied: Verb and plural of what the user may not do, as `allowed` answers.
         answers: By path, what `read` gets.
+        managers: By name of an object, who manages which of its fields: an apply is refused.
         namespace: The user's.
         user: Who they are.
     """
@@ -75,6 +76,7 @@ class FakeApi:
     made: Callable[[str, Thing], object] = lambda _plural, _thing: None
     denied: set[tuple[str, str]] = field(default_factory=set)
     answers: dict[str, httpx2.Response] = field(default_factory=dict)
+    managers: dict[str, dict[str, str]] = field(default_factory=dict)
     namespace: str = NAMESPACE
     user: str = USER
     _count: int = 0
@@ -203,9 +205,14 @@ class FakeCluster:
                 self.api.made(key[0], self.api._put(key[0], thing))  # noqa: SLF001 - one thing
             return copy.deepcopy(thing)
 
-    def apply(self, kind: Any, manifest: Thing, *, dry_run: bool = False) -> Thing:
+    def apply(
+        self, kind: Any, manifest: Thing, *, dry_run: bool = False, force: bool = True
+    ) -> Thing:
         """Have an object's fields be as a manifest says."""
         meta = manifest["metadata"]
+        if not force and (fields := self.api.managers.get(meta["name"])):
+            with explained(self.server):
+                raise _error(409, "Apply failed", "Conflict", causes=_conflicts(fields))
         key = self._key(kind, meta["name"], meta.get("namespace"))
         if key in self.api.things:
             return self.patch(kind, meta["name"], manifest, meta.get("namespace"), dry_run=dry_run)
@@ -345,7 +352,16 @@ def _plural(kind: Any) -> str:
     return str(kind.plural)
 
 
-def _error(code: int, message: str, reason: str = "") -> httpx2.HTTPStatusError:
+def _conflicts(fields: Mapping[str, str]) -> list[Thing]:
+    return [
+        {"reason": "FieldManagerConflict", "message": f'conflict with "{who}" using v1', "field": f}
+        for f, who in fields.items()
+    ]
+
+
+def _error(
+    code: int, message: str, reason: str = "", causes: Sequence[Thing] = ()
+) -> httpx2.HTTPStatusError:
     reasons = {401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 410: "Expired"}
     status = {
         "kind": "Status",
@@ -354,6 +370,7 @@ def _error(code: int, message: str, reason: str = "") -> httpx2.HTTPStatusError:
         "code": code,
         "message": message,
         "reason": reason or reasons.get(code, "InternalError"),
+        "details": {"causes": list(causes)},
     }
     request = httpx2.Request("GET", SERVER)
     answer = httpx2.Response(code, json=status, request=request)

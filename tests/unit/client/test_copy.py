@@ -260,3 +260,32 @@ def test_a_pod_that_sends_a_link_for_a_file(
         files.copy("lab:a", ".")
     assert not (tmp_path / "a").is_symlink()
     assert not list(tmp_path.glob(f"{INCOMING}*"))
+
+
+class Told:
+    """What is told of a transfer: what was expected, and what moved."""
+
+    def __init__(self) -> None:
+        self.expected = self.moved = 0
+
+    def expect(self, count: int) -> None:
+        assert not self.moved
+        self.expected += count
+
+    def __call__(self, count: int) -> None:
+        self.moved += count
+
+
+def test_the_total_is_known_before_anything_moves(files: Files, home: Path, tmp_path: Path) -> None:
+    for folder in (home / "data", tmp_path / "mine"):
+        folder.mkdir()
+        (folder / "a").write_text("x" * 5000)
+        (folder / "b").write_text("y")
+    (home / "one").write_text("z" * 700)
+    (tmp_path / "to").mkdir()
+    for source, target in (("lab:data", "to"), ("lab:one", "to/one"), ("mine", "lab:")):
+        told = Told()
+        files.copy(source, target, moved=told)
+        assert told.expected
+        # An archive ends with blocks of its own, up to 10 KiB.
+        assert told.expected <= told.moved <= told.expected + 10240

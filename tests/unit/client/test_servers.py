@@ -182,7 +182,7 @@ def test_it_stays_no_shorter_than_asked(
 @pytest.mark.parametrize(
     ("ttl", "idle", "said"),
     [
-        (None, None, "by how much"),
+        (None, None, "nothing to extend"),
         ("30m", None, "stays until"),
         ("366d", None, "a year old at most"),
         ("soon", None, "is no duration"),

@@ -17,11 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from devctl.client.ssh import config, destination, keys, paths, session
-from devctl.client.ssh.destination import Destination, program
+from devctl.client.ssh.destination import Destination, parse_host, program
 from devctl.client.ssh.ssh import Ssh
 from devctl.errors import HostError, UsageError
 from unit.client.fake_cluster import SERVER
-from unit.client.objects import NAMESPACE, SERVERS, server
+from unit.client.objects import NAMESPACE
 
 if TYPE_CHECKING:
     from unit.client.fake_cluster import FakeApi
@@ -90,12 +90,49 @@ def test_the_systems_ssh_understands_it(ssh: Ssh, home: Path) -> None:
     assert "localforward" in found
 
 
-def test_a_file_says_the_same_as_the_options(ssh: Ssh, tmp_path: Path) -> None:
-    chosen = ssh.destination("lab")
-    (tmp_path / "config").write_text(chosen.config())
+@pytest.mark.parametrize(("name", "replica"), [("lab", 0), ("lab", 12), ("new", 0)])
+def test_a_file_says_the_same_as_the_options(
+    name: str, replica: int, ssh: Ssh, tmp_path: Path
+) -> None:
+    chosen = ssh.destination(name, replica)
+    (tmp_path / "config").write_text(ssh.destination("any").config())
     told = understood("-F", "/dev/null", *chosen.command()[1:])
     read = understood("-F", str(tmp_path / "config"), chosen.host)
+    way, quoted = told.pop("proxycommand"), read.pop("proxycommand")
+    # Where the host stands is filled in when ssh connects, in quotes for the shell.
+    assert shlex.split(quoted.replace("%n", chosen.host)) == shlex.split(way)
+    # ssh fills it in there, too; without an alias the host's name is what the key is known by.
+    assert read.pop("userknownhostsfile").replace("%h", read["hostname"]) == told.pop(
+        "userknownhostsfile"
+    )
+    assert told.pop("hostkeyalias") == told["hostname"]
     assert read == told
+
+
+HOSTILE = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=20)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(host=HOSTILE.filter(lambda host: not host.startswith("-")))
+def test_no_name_of_a_host_is_a_command(host: str, ssh: Ssh, tmp_path: Path) -> None:
+    """A host may be named by a git submodule: what a shell gets of it is one quoted word."""
+    config_file = tmp_path / "config"
+    config_file.write_text(ssh.destination("any").config())
+    argv = ["ssh", "-G", "-F", str(config_file), f"{host}.devctl"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    found = dict(line.partition(" ")[::2] for line in done.stdout.splitlines())
+    if "'" in host or done.returncode:
+        assert "proxycommand" not in found
+    elif "@" not in host and "/" not in host:
+        line = found["proxycommand"].replace("%n", f"{host}.devctl")
+        assert shlex.split(line)[-1] == f"{host}.devctl"
+        assert "ssh-proxy" in shlex.split(line)
+
+
+@pytest.mark.parametrize("host", ["lab.x.devctl", "Lab!.devctl", "lab.1.2.devctl", ".devctl", "'"])
+def test_what_is_no_host_of_ours_is_refused(host: str) -> None:
+    with pytest.raises(UsageError):
+        parse_host(host)
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -109,9 +146,11 @@ def test_the_way_is_argv_whatever_is_in_it(tmp_path: Path, context: str, folder:
     line = understood("-F", "/dev/null", *chosen.command()[1:])["proxycommand"]
     # ssh replaces `%%`, and a shell takes apart what is left.
     assert shlex.split(line.replace("%%", "%")) == chosen.proxy()
-    assert chosen.proxy()[-4:] == ["--context", context, "--kubeconfig", f"/{folder}"]
+    place = ["--context", context, "--kubeconfig", f"/{folder}"]
+    assert chosen.proxy()[-5:] == [*place, chosen.host]
     (tmp_path / "config").write_text(chosen.config())
-    assert understood("-F", str(tmp_path / "config"), chosen.host)["proxycommand"] == line
+    found = understood("-F", str(tmp_path / "config"), chosen.host)["proxycommand"]
+    assert found == f"{line.removesuffix(chosen.host)}'%n'"
 
 
 @settings(max_examples=100)
@@ -178,7 +217,7 @@ def test_how_the_cluster_was_found_is_passed_on(
     chosen = Ssh(api.cluster("team"), "own").destination("lab")
     assert "env" not in chosen.proxy()
     words = ["--namespace", "team", "--kubeconfig", f"{home}/own", "--context", "mine"]
-    assert chosen.proxy()[-6:] == words
+    assert chosen.proxy()[-7:] == [*words, "lab.devctl"]
 
 
 @pytest.mark.parametrize("address", [SERVER, "https://other"])
@@ -241,29 +280,22 @@ def test_this_process_becomes_ssh(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == [("ssh", ["ssh", "lab"])]
 
 
-def test_every_replica_that_lets_ssh_in_is_in_the_configuration(api: FakeApi, ssh: Ssh) -> None:
-    api.add(SERVERS, server("b", replicas=2), server("a", "Stopped"))
-    api.add(SERVERS, server("c", spec={"enableSSH": False}))
-    hosts = [each.host for each in ssh.destinations()]
-    assert hosts == ["a.devctl", "b.devctl", "b.1.devctl"]
-
-
-def test_ssh_finds_servers_once_it_is_told(api: FakeApi, ssh: Ssh, home: Path) -> None:
-    api.add(SERVERS, server())
+def test_ssh_finds_servers_once_it_is_told(ssh: Ssh, home: Path) -> None:
     mine = home / ".ssh/config"
     mine.parent.mkdir(mode=0o700)
     mine.write_text("Host other\n  User me")
     mine.chmod(0o644)
-    found = ssh.destinations()
+    found = ssh.destination("any")
     changes = config.additions(found)
     shown = "".join(change.diff() for change in changes)
     assert f"+Include {home}/.ssh/devctl/config" in shown
-    assert "+Host lab.devctl" in shown
+    assert "+Host *.devctl" in shown
     assert not (home / ".ssh/devctl/config").exists()
     config.carry_out(changes)
     assert config.additions(found) == []
-    assert config.knows(found[0])
-    assert not config.knows(ssh.destination("lab", 1))
+    # Whatever there is or will be; only a namespace of its own needs another file.
+    assert config.knows(ssh.destination("new", 1))
+    assert not config.knows(made(namespace="team"))
     assert stat.S_IMODE(mine.stat().st_mode) == 0o644
     assert understood("-F", str(mine), "lab.devctl")["stricthostkeychecking"] == "true"
     assert understood("-F", str(mine), "other")["user"] == "me"
@@ -274,7 +306,7 @@ def test_ssh_finds_servers_once_it_is_told(api: FakeApi, ssh: Ssh, home: Path) -
 
 
 def test_who_has_no_configuration_gets_one_that_nobody_else_reads(ssh: Ssh, home: Path) -> None:
-    config.carry_out(config.additions([ssh.destination("lab")]))
+    config.carry_out(config.additions(ssh.destination("lab")))
     mine = home / ".ssh/config"
     assert mine.read_text() == f"Include {home}/.ssh/devctl/config\n"
     assert stat.S_IMODE(mine.stat().st_mode) == 0o600
@@ -286,7 +318,7 @@ def test_a_configuration_that_is_a_link_stays_one(ssh: Ssh, home: Path) -> None:
     (home / "dotfiles/config").write_text("# mine\n")
     (home / ".ssh").mkdir()
     (home / ".ssh/config").symlink_to("../dotfiles/config")
-    config.carry_out(config.additions([ssh.destination("lab")]))
+    config.carry_out(config.additions(ssh.destination("lab")))
     assert (home / ".ssh/config").is_symlink()
     assert (home / "dotfiles/config").read_text().endswith("# mine\n")
 
@@ -300,7 +332,7 @@ def test_what_is_taken_away_leaves_the_rest_as_it_was(text: str) -> None:
 def test_a_configuration_that_is_no_utf8_keeps_its_bytes(ssh: Ssh, home: Path) -> None:
     (home / ".ssh").mkdir()
     (home / ".ssh/config").write_bytes(b"# \xff\xfe\r\nHost x\r\n")
-    config.carry_out(config.additions([ssh.destination("lab")]))
+    config.carry_out(config.additions(ssh.destination("lab")))
     assert (home / ".ssh/config").read_bytes().endswith(b"# \xff\xfe\r\nHost x\r\n")
     config.carry_out(config.removals())
     assert (home / ".ssh/config").read_bytes() == b"# \xff\xfe\r\nHost x\r\n"
@@ -327,7 +359,7 @@ def test_a_home_with_a_space_in_its_name(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / 'my "own" home'))
     chosen = Ssh(api.cluster()).destination("lab")
-    config.carry_out(config.additions([chosen]))
+    config.carry_out(config.additions(chosen))
     found = understood("-F", str(paths.users_config()), "lab.devctl")
     assert found["user"] == "dev"
     assert "known_hosts" in found["userknownhostsfile"]

@@ -1,0 +1,95 @@
+"""`devctl apply`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from devctl.cli import names
+from devctl.cli.options import connected, dry_run_option, result_output
+from devctl.cli.results import Results
+from devctl.errors import DevctlError, UsageError
+from devctl.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from devctl.client.applying import Manifest
+    from devctl.client.client import Client
+
+_HOW = {"none": "", "client": " (dry run)", "server": " (server dry run)"}
+
+
+@click.command()
+@click.option(
+    "-f",
+    "--filename",
+    "files",
+    required=True,
+    multiple=True,
+    type=click.Path(allow_dash=True),
+    metavar="FILE|DIR|-",
+    help="YAML or JSON; a folder's files; `-` is standard input.",
+)
+@click.option("--force-conflicts", is_flag=True, help="Take over fields that others manage.")
+@dry_run_option
+@result_output
+@connected
+def apply(
+    client: Client,
+    files: Sequence[str],
+    dry_run: str,
+    output: str | None,
+    *,
+    force_conflicts: bool,
+) -> None:
+    """Create servers, flavors and jobs as files describe them, or change them.
+
+    This is a server-side apply, as field manager `devctl`: fields that are not in a file stay as
+    they are, and those that others manage are named. Files are checked before the first change.
+
+    \b
+    Examples:
+      devctl apply -f lab.yaml
+      devctl describe lab -o yaml | devctl apply -f - --dry-run=server
+    """
+    from devctl.client import applying  # noqa: PLC0415 - heavy
+
+    manifests = applying.read(files, sys.stdin)
+    _check_namespaces(manifests)
+    results = Results(output)
+    first: DevctlError | None = None
+    for manifest in manifests:
+        resource = manifest.title.partition("/")[0]
+        if dry_run == "client":
+            shown = applying.Applied(manifest.document)
+            results.add(shown, f"applied{_HOW[dry_run]}", resource)
+            continue
+        try:
+            done = applying.apply(
+                client.cluster, manifest, force=force_conflicts, dry_run=dry_run == "server"
+            )
+        except DevctlError as error:
+            # The others are applied all the same, as with kubectl.
+            click.echo(f"{one_line(manifest.title)}: {error.message}", err=True)
+            click.echo(f"  fix: {error.fix}", err=True)
+            first = first or error
+        else:
+            results.add(done, done.did + _HOW[dry_run], resource)
+    results.print()
+    if first:
+        click.get_current_context().exit(first.exit_code)
+
+
+def _check_namespaces(manifests: Sequence[Manifest]) -> None:
+    """See that no object names another namespace than the command line does."""
+    asked = names.named(click.get_current_context()).get("namespace")
+    for manifest in manifests:
+        other = manifest.document["metadata"].get("namespace")
+        if asked and other and manifest.kind.namespaced and other != asked:
+            raise UsageError(
+                f"{manifest.title} is of namespace `{other}`, and -n names `{asked}`",
+                "leave out -n, or metadata.namespace",
+            )

@@ -1,0 +1,130 @@
+"""`devctl config`: a person's defaults."""
+
+from __future__ import annotations
+
+import click
+
+from devctl.cli.lazy import Entry, SectionedGroup
+from devctl.cli.options import output
+from devctl.cli.tables import print_document, table
+from devctl.client import preferences
+from devctl.errors import NotFoundError
+
+
+def _keys(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+    return [key for key in preferences.KEYS if key.startswith(begun)]
+
+
+def _values(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+    key = preferences.KEYS.get(str(context.params.get("key")))
+    words = ("true", "false") if key and key.kind == "truth" else key.choices if key else ()
+    return [word for word in words if word.startswith(begun)]
+
+
+_key = click.argument("key", metavar="KEY", shell_complete=_keys)
+
+
+@click.group(
+    cls=SectionedGroup,
+    sections={
+        "Commands": {
+            "list": Entry("devctl.cli.config:list_", "List settings, and where they are made"),
+            "get": Entry("devctl.cli.config:get", "Print a setting"),
+            "set": Entry("devctl.cli.config:set_", "Save a setting"),
+            "unset": Entry("devctl.cli.config:unset", "Remove a setting"),
+            "path": Entry("devctl.cli.config:path", "Print the path of the file"),
+        },
+    },
+)
+def config() -> None:
+    """Your defaults, in ~/.config/devctl/config.toml.
+
+    An option goes before $DEVCTL_<KEY>, and that before the file.
+
+    \b
+    Examples:
+      devctl config set namespace dev-alice
+      devctl config set output wide
+    """
+
+
+@click.command("list")
+@output("table", "json", "yaml")
+def list_(output: str) -> None:
+    """List settings, and where they are made.
+
+    \b
+    Examples:
+      devctl config list
+    """
+    found = {key: preferences.preferred(key) for key in preferences.KEYS}
+    if output != "table":
+        print_document(
+            {key: value for key, (value, _) in found.items() if value is not None}, output
+        )
+        return
+    rows = [
+        (key, "" if value is None else _shown(value), where or "(not set)")
+        for key, (value, where) in found.items()
+    ]
+    for line in table(["KEY", "VALUE", "FROM"], rows):
+        click.echo(line)
+
+
+@click.command()
+@_key
+def get(key: str) -> None:
+    """Print a setting; the exit code is 3 where it is not set.
+
+    \b
+    Examples:
+      devctl config get namespace
+    """
+    preferences.check_key(key)
+    value, _ = preferences.preferred(key)
+    if value is None:
+        raise NotFoundError(f"`{key}` is not set", f"set it with `devctl config set {key} VALUE`")
+    click.echo(_shown(value))
+
+
+@click.command("set")
+@_key
+@click.argument("value", metavar="VALUE", shell_complete=_values)
+def set_(key: str, value: str) -> None:
+    """Save a setting. The file keeps its comments.
+
+    \b
+    Examples:
+      devctl config set flavor gpu-large
+      devctl config set wait false
+    """
+    preferences.save(key, value)
+    click.echo(f"{key} set in {preferences.path()}", err=True)
+
+
+@click.command()
+@_key
+def unset(key: str) -> None:
+    """Remove a setting.
+
+    \b
+    Examples:
+      devctl config unset flavor
+    """
+    preferences.forget(key)
+    click.echo(f"{key} removed from {preferences.path()}", err=True)
+
+
+@click.command()
+def path() -> None:
+    """Print the path of the file, whether it is there or not.
+
+    \b
+    Examples:
+      devctl config path
+    """
+    click.echo(str(preferences.path()))
+
+
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,77 @@
+"""`-o`: which format a command prints in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from click.shell_completion import CompletionItem
+
+    _Text = click.ParamType[str]
+else:
+    # click 8.1 has no type arguments.
+    _Text = click.ParamType
+
+JSONPATH = "jsonpath="
+"""What a format begins with that holds an expression."""
+
+
+class OutputFormat(_Text):
+    """One of some words, or `jsonpath=` and an expression, which is read before anything is done.
+
+    Args:
+        words: The others.
+    """
+
+    name = "format"
+
+    def __init__(self, words: Sequence[str]) -> None:
+        """Keep them."""
+        self._words = words
+
+    @property
+    def choices(self) -> str:
+        """All of them, for help.
+
+        >>> OutputFormat(["json", "yaml"]).choices
+        "json, yaml, jsonpath='{…}'"
+        """
+        return ", ".join([*self._words, f"{JSONPATH}'{{…}}'"])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """See that it is one of them."""
+        text = str(value)
+        if text.startswith(JSONPATH):
+            from devctl.client.jsonpath import Template  # noqa: PLC0415 - few ask for it
+
+            Template(text.removeprefix(JSONPATH))
+        elif text not in self._words:
+            self.fail(f"`{text}` is not a format; use {self.choices}", param, ctx)
+        return text
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        param: click.Parameter,  # noqa: ARG002
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """The words that begin so."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415 - only this needs it
+
+        words = [*self._words, JSONPATH]
+        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
+
+
+def is_document(output: str | None) -> bool:
+    """Whether a format prints whole objects, or parts of them, for programs."""
+    return output in {"json", "yaml"} or bool(output and output.startswith(JSONPATH))
+
+
+def chosen_format(output: str) -> str:
+    """The format that the command line asks for; `table` where it is only preferred."""
+    source = click.get_current_context().get_parameter_source("output")
+    return output if source is click.core.ParameterSource.COMMANDLINE else "table"

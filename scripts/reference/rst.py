@@ -48,4 +48,4 @@ def block(lines: str) -> str:
 
 def definition(term: str, *paragraphs: str) -> str:
     """A term, and below it what it means."""
-    return term + "\n" + indent("\n\n".join(filter(None, paragraphs)) or "..", "   ") + "\n"
+    return term + "\n" + indent("\n\n".join(filter(None, paragraphs)), "   ") + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from typing import TYPE_CHECKING
 
 from reference import rst
@@ -46,8 +47,20 @@ def _site(repository: Path) -> dict[str, str]:
         f"fields/{kind.lower()}": text for kind, text in kinds(repository / "config/crd").items()
     }
     fields = sorted(name for name in found if name.startswith("fields/"))
-    found["fields"] = rst.title("Fields of each kind") + _toctree(fields)
+    found["fields"] = rst.title("Fields") + _toctree(fields)
+    found["pictures"] = _pictures(repository)
     return found
+
+
+def _pictures(repository: Path) -> str:
+    """What `make pictures` has drawn, in the order of its sessions."""
+    sessions = tomllib.loads((repository / "scripts/pictures.toml").read_text())
+    parts = [rst.title("In pictures"), "Each was drawn by ``make pictures`` from a real session.\n"]
+    for name, session in sessions.items():
+        if (repository / f"docs/pictures/{name}.svg").exists():
+            parts += [rst.title(session["title"], "-")]
+            parts += [f".. image:: /pictures/{name}.svg\n   :alt: {session['title']}\n"]
+    return "\n".join(parts)
 
 
 def _toctree(names: list[str]) -> str:

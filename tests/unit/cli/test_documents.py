@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PROGRAMS: dict[str, click.Command] = {"devctl": cli, "egpu": egpu}
-FENCED = re.compile(r"^```[a-z{}-]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^```([a-z{}-]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`((?:devctl|egpu) [^`]+)`")
 OTHERS = {"|", ">", ">>", "<", ";", "&&", "||", "&"}
 """What ends a command in a shell's line."""
@@ -31,7 +31,9 @@ DOCUMENTS = sorted([REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md"
 
 def fenced(text: str) -> Iterator[str]:
     """The lines of blocks that begin with one of our programs."""
-    for block in FENCED.findall(text):
+    for language, block in FENCED.findall(text):
+        if language.startswith("{"):
+            continue  # a directive of Sphinx
         for line in block.replace("\\\n", " ").splitlines():
             words = line.strip().removeprefix("$ ")
             # In a drawing, `/` stands between two programs.

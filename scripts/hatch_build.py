@@ -65,7 +65,7 @@ def shared(version: str) -> dict[str, str]:
 
     from devctl.cli.completion import script  # noqa: PLC0415
 
-    found = {}
+    found: dict[str, str] = {}
     for program, (module, attribute) in _PROGRAMS.items():
         group: click.Group = getattr(import_module(module), attribute)
         made = man_pages(pages(group, program, _NOT_IN_A_WHEEL), version)

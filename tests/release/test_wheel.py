@@ -226,7 +226,15 @@ def test_the_oldest_libraries_that_it_takes_are_enough(
 
 def test_pipx_installs_it_with_pip_and_shows_its_man_pages(wheel: Path, tmp_path: Path) -> None:
     places = {f"PIPX_{name}": str(tmp_path / name) for name in ("HOME", "BIN_DIR", "MAN_DIR")}
-    words = ["install", "--quiet", "--backend", "pip", "--python", PYTHONS[-1], wheel]
+    words: list[str | Path] = [
+        "install",
+        "--quiet",
+        "--backend",
+        "pip",
+        "--python",
+        PYTHONS[-1],
+        wheel,
+    ]
     done = subprocess.run(
         [BIN / "pipx", *words],
         env=clean_environment(tmp_path) | places,

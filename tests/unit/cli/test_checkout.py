@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from unit.cli.conftest import Devctl
 
-pytest_plugins = ["unit.cli.conftest"]
-
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 # Thin on purpose: every target is one command that can also be typed.
 .DEFAULT_GOAL := help
 .PHONY: help up down demo build load deploy install cli example logs status artifacts clean
-.PHONY: new-kind
-.PHONY: test test-changed test-one test-unit test-plane test-pods test-host test-molecule test-faults test-newest-ansible molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many lock
+.PHONY: new-kind wheel docs pictures
+.PHONY: test test-changed test-one test-unit test-release test-plane test-pods test-host test-molecule test-faults test-newest-ansible molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many lock
 
 VENV := .venv
 DEVCTL := $(VENV)/bin/devctl
@@ -51,7 +51,7 @@ test-changed: $(VENV)/installed ## The tiers whose inputs have changed since the
 test-one: $(VENV)/installed ## Some tests: make test-one T=tests/plane/test_kinds.py; what they need stays up
 	$(TIERS) one $(T)
 
-test-unit test-plane test-pods test-host test-molecule test-faults: $(VENV)/installed ## One tier: make test-plane
+test-unit test-release test-plane test-pods test-host test-molecule test-faults: $(VENV)/installed ## One tier: make test-plane
 	$(TIERS) $(@:test-%=%)
 
 test-newest-ansible: $(VENV)/installed ## The warm runner's tests with the newest ansible-core that PYTHON can get
@@ -62,6 +62,16 @@ record: $(VENV)/installed ## Record anew what pods go through, on KUBECONFIG's o
 
 molecule: $(VENV)/installed ## Each behaviour of the role, against KUBECONFIG's cluster, whose operator is away
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" molecule test --all
+
+wheel: $(VENV)/installed ## The package: dist/*.whl and its source distribution
+	$(VENV)/bin/python -m build --no-isolation
+	$(VENV)/bin/twine check --strict dist/*
+
+docs: $(VENV)/installed ## The documentation's site, in docs/_build: each link is checked
+	$(VENV)/bin/python -m sphinx --fail-on-warning --keep-going --quiet --builder html docs docs/_build/html
+
+pictures: $(VENV)/installed ## Pictures of terminals in docs: the commands run, on KUBECONFIG's or the local cluster
+	KUBECONFIG=$(or $(KUBECONFIG),$(LOCAL_KUBECONFIG)) $(VENV)/bin/python scripts/pictures.py
 
 new-kind: $(VENV)/installed ## The skeleton of a kind: make new-kind KIND=GpuWorkload GROUP=gpu.example.com [SCOPE=Cluster]
 	$(VENV)/bin/python scripts/new_kind.py --kind=$(KIND) --group=$(GROUP) --version=$(or $(VERSION),v1alpha1) --scope=$(or $(SCOPE),Namespaced) --plural=$(PLURAL)

@@ -8,7 +8,7 @@ compile() {
 }
 
 venv=$1
-compile --python-version 3.11 --extra local --group dev pyproject.toml --output-file requirements/dev.txt
+compile --python-version 3.11 --group dev pyproject.toml --output-file requirements/dev.txt
 compile --python-version 3.11 --no-deps requirements/go.in --output-file requirements/go.txt
 compile --python-version 3.11 --no-deps requirements/collections.in --output-file requirements/collections.txt
 compile --python-version 3.13 images/operator/requirements.in --output-file images/operator/requirements.txt

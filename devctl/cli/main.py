@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import click
 
+from devctl.checkout import has_local_cluster
 from devctl.cli.lazy import Entry, SectionedGroup
 from devctl.cli.options import where
 from devctl.cli.verbosity import verbose
 
 VARIABLE = "_DEVCTL_COMPLETE"
 """Through it the shell's script asks devctl for completions."""
+
+LOCAL = {"local": Entry("devctl.cli.local.group:local", "A Kubernetes on this machine")}
+"""Without a checkout it says where the local cluster is found, and help does not name it."""
 
 
 @click.group(
@@ -57,10 +61,13 @@ VARIABLE = "_DEVCTL_COMPLETE"
             "config": Entry("devctl.cli.config:config", "List and change your defaults"),
             "config-ssh": Entry("devctl.cli.config_ssh:config_ssh", "Let ssh and scp know servers"),
             "completion": Entry("devctl.cli.completion:completion", "Complete in a shell"),
-            "local": Entry("devctl.cli.local.group:local", "A Kubernetes on this machine"),
+            **(LOCAL if has_local_cluster() else {}),
         },
     },
-    hidden={"ssh-proxy": Entry("devctl.cli.ssh_proxy:ssh_proxy", "What ssh connects through")},
+    hidden={
+        "ssh-proxy": Entry("devctl.cli.ssh_proxy:ssh_proxy", "What ssh connects through"),
+        **LOCAL,
+    },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @where

@@ -10,13 +10,11 @@ from urllib.parse import urlsplit
 
 import yaml
 
+from devctl.checkout import has_local_cluster
 from devctl.errors import DevctlError, UsageError
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where a pod finds the credentials of its service account."""
-_NONE = (
-    "name one with --kubeconfig or KUBECONFIG; `devctl local up` makes a cluster on this machine"
-)
 _FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 
 
@@ -65,11 +63,18 @@ def find_access(
         if not kubeconfig and not os.environ.get("KUBECONFIG") and _in_pod():
             return _service_account(namespace)
         looked = f"`{paths[0]}`" if len(paths) == 1 else "any file of KUBECONFIG"
-        raise DevctlError(f"there is no kubeconfig: {looked} is not there", _NONE)
+        raise DevctlError(f"there is no kubeconfig: {looked} is not there", _where_from())
     config = _Merged()
     for path in found:
         config.add(path, _read(path))
     return config.access(context, namespace, found)
+
+
+def _where_from() -> str:
+    named = "name one with --kubeconfig or KUBECONFIG"
+    if has_local_cluster():
+        return f"{named}; `devctl local up` makes a cluster on this machine"
+    return f"{named}; your cluster's administrator has it"
 
 
 def _paths(kubeconfig: str | None) -> list[Path]:
@@ -137,7 +142,7 @@ class _Merged:
             known = ", ".join(sorted(name for kind, name in self._entries if kind == "context"))
             raise UsageError(
                 f"there is no context `{name}` in {where}",
-                f"choose one of {known} with --context" if known else _NONE,
+                f"choose one of {known} with --context" if known else _where_from(),
             )
         about, _ = chosen
         cluster = self._entry("cluster", str(about.get("cluster", "")))

@@ -6,8 +6,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-# The programs and images of this checkout; the local cluster is built from its sources.
-REPOSITORY = Path(__file__).resolve().parents[2]
+from devctl import checkout
+
+REPOSITORY = Path(checkout.REPOSITORY)
+"""The programs and images of this checkout; the local cluster is built from its sources."""
 
 
 def state_folder() -> Path:

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import click
 
+from devctl.__main__ import require_posix
 from devctl.cli.lazy import Entry, SectionedGroup
 from devctl.cli.options import where
 from devctl.cli.program import run_program
@@ -57,6 +58,7 @@ def egpu() -> None:
 
 def main() -> None:
     """Run the command line; never returns."""
+    require_posix("egpu")
     # Pods that a command has made are to go with it.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)

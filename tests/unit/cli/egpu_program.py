@@ -84,8 +84,9 @@ def fetches(monkeypatch: pytest.MonkeyPatch) -> list[Limits]:
 
     asked: list[Limits] = []
 
-    def fetched(_url: str, limits: Limits) -> Any:
+    def fetched(_url: str, limits: Limits, announced: Any) -> Any:
         asked.append(limits)
+        announced(len(b"image"))
         yield b"image"
 
     monkeypatch.setattr(copy_url, "fetch", fetched)

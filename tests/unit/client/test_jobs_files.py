@@ -213,7 +213,7 @@ def test_an_empty_volume_is_no_error(here: Path, there: Path) -> None:
 
 
 def fetched(monkeypatch: pytest.MonkeyPatch, *pieces: bytes | Exception) -> None:
-    def fetch(_url: str, _limits: Limits) -> Any:
+    def fetch(_url: str, _limits: Limits, _announced: Any) -> Any:
         for piece in pieces:
             if isinstance(piece, Exception):
                 raise piece

@@ -7,6 +7,7 @@ DevctlError                 something went wrong; exit code 1
 ├── DeniedError             rights or a quota forbid it; 5
 ├── AlreadyExistsError      something of that name is there
 ├── FieldConflictError      others manage the fields that an apply sets
+├── ConnectionLostError     a stream to or from a pod has ended before its time
 ├── HostError               this machine cannot do it as it is
 ├── BusyError               somebody else is at it
 └── StepError               a program that we ran failed
@@ -29,14 +30,25 @@ class DevctlError(Exception):
     Args:
         message: What happened, one line, no full stop needed.
         fix: What the reader can do, one line; empty where nothing sensible can be said.
+        reason: What programs tell errors of a class apart by, in one word: the API server's where
+            it gave one, such as `Invalid`; else the class's.
+        kind: The resource that it is about, such as `devservers`; empty where it is about none.
+
+    Attributes:
+        message: As given, on one line.
+        fix: Likewise.
+        reason: As given.
+        kind: As given.
     """
 
     exit_code = 1
+    reason = "Failed"
 
-    def __init__(self, message: str, fix: str = "") -> None:
+    def __init__(self, message: str, fix: str = "", *, reason: str = "", kind: str = "") -> None:
         """Keep both lines apart, so that the CLI can set them off from each other."""
         # What a pod has said is part of many a message.
         self.message, self.fix = one_line(message), one_line(fix)
+        self.reason, self.kind = reason or type(self).reason, kind
         super().__init__(self.message)
 
     def lines(self) -> list[str]:
@@ -48,28 +60,34 @@ class UsageError(DevctlError):
     """The request itself makes no sense."""
 
     exit_code = 2
+    reason = "BadRequest"
 
 
 class NotFoundError(DevctlError):
     """What was named does not exist."""
 
     exit_code = 3
+    reason = "NotFound"
 
 
 class WaitTimeoutError(DevctlError):
     """It did not happen in time."""
 
     exit_code = 4
+    reason = "Timeout"
 
 
 class DeniedError(DevctlError):
     """Rights or a quota forbid it."""
 
     exit_code = 5
+    reason = "Forbidden"
 
 
 class AlreadyExistsError(DevctlError):
     """Something of that name is there already."""
+
+    reason = "AlreadyExists"
 
 
 class FieldConflictError(DevctlError):
@@ -78,6 +96,8 @@ class FieldConflictError(DevctlError):
     Attributes:
         fields: The managers by field, such as `.spec.image`.
     """
+
+    reason = "Conflict"
 
     def __init__(self, fields: Mapping[str, str]) -> None:
         """Say which fields, and whose they are."""
@@ -88,16 +108,28 @@ class FieldConflictError(DevctlError):
         )
 
 
+class ConnectionLostError(DevctlError):
+    """A stream to or from a pod has ended before its time."""
+
+    reason = "ConnectionLost"
+
+
 class HostError(DevctlError):
     """This machine cannot do it as it is: not root, too little memory, an address range in use."""
+
+    reason = "HostUnfit"
 
 
 class BusyError(DevctlError):
     """Another process is changing the same thing."""
 
+    reason = "Busy"
+
 
 class StepError(DevctlError):
     """A program that we ran failed."""
+
+    reason = "StepFailed"
 
 
 class ReportedError(StepError):

@@ -10,6 +10,7 @@ from devctl.api.devserver import FlavorCondition
 from devctl.client.named import Named
 from devctl.errors import DeniedError, NotFoundError, UsageError
 from devctl.kube import resources
+from devctl.kube.failures import NO_SUCH_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,7 +115,7 @@ class Flavors:
         try:
             return Flavor(self._cluster.get(resources.DevServerFlavor, name))
         except NotFoundError as error:
-            if "not found" not in error.message:
+            if error.reason == NO_SUCH_KIND:
                 raise
             raise _unknown(name) from error
 

@@ -9,6 +9,7 @@ from devctl.api.labels import DEVSERVER, MANAGED_BY, MANAGER
 from devctl.client.named import Named
 from devctl.errors import BusyError, NotFoundError, UsageError
 from devctl.kube import resources
+from devctl.kube.failures import NO_SUCH_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -104,7 +105,7 @@ class Homes:
         try:
             home = Home(self._cluster.get(resources.PersistentVolumeClaim, name))
         except NotFoundError as error:
-            if "not found" not in error.message:
+            if error.reason == NO_SUCH_KIND:
                 raise
             where = f"in namespace `{self._cluster.namespace}`"
             raise NotFoundError(f"there is no home `{name}` {where}", see) from error

@@ -17,6 +17,7 @@ from devctl.client.settings import image_of_servers
 from devctl.errors import AlreadyExistsError, NotFoundError, UsageError, WaitTimeoutError
 from devctl.kube import resources
 from devctl.kube.cluster import WINDOW
+from devctl.kube.failures import NO_SUCH_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,7 +70,7 @@ class Servers:
         try:
             return Server(self._cluster.get(_KIND, name))
         except NotFoundError as error:
-            if "not found" not in error.message:
+            if error.reason == NO_SUCH_KIND:
                 raise
             raise NotFoundError(
                 f"there is no server `{name}` in namespace `{self._cluster.namespace}`",
@@ -81,7 +82,7 @@ class Servers:
         try:
             return self.get(name)
         except NotFoundError as error:
-            if "there is no server" not in error.message:
+            if error.reason == NO_SUCH_KIND:
                 raise
             return None
 

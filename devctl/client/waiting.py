@@ -15,6 +15,7 @@ from devctl.errors import (
     WaitTimeoutError,
 )
 from devctl.kube import resources
+from devctl.kube.failures import NO_SUCH_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,7 +57,7 @@ def changes(cluster: Cluster, kind: Any, name: str, seconds: float, gone: str) -
         else:
             return
     except NotFoundError as error:
-        if "not found" not in error.message:
+        if error.reason == NO_SUCH_KIND:
             raise
     except (DeniedError, UsageError):
         raise

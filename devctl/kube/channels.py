@@ -14,14 +14,14 @@ import httpx2
 from devctl.kube import resources
 from devctl.kube.failures import explained, parse_status, refusal
 from devctl.kube.serial_tls import SerialTls, TlsInTls
-from devctl.kube.websocket import ConnectionLostError, Handshake, WebSocket
+from devctl.kube.websocket import Handshake, WebSocket
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from devctl.kube.cluster import Cluster
 
-__all__ = ["ConnectionLostError", "connect_pod"]
+__all__ = ["connect_pod"]
 
 _SWITCHED = 101
 _CHUNK, _LONGEST_BODY = 64 * 1024, 256 * 1024

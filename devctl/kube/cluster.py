@@ -35,6 +35,8 @@ EVERYWHERE = "*"
 WINDOW = 300.0
 """Seconds for which a watch lives where nobody says how long."""
 FIELD_MANAGER = "devctl"
+CONFLICT = "Conflict"
+"""The reason of an error where an object is another one, or has changed, since it was read."""
 _PAGE = 500
 _SLACK = 15.0
 """Seconds by which the API server may end a watch too late."""
@@ -267,6 +269,7 @@ class Cluster:
                     f"`{meta['name']}` was {'changed' if unchanged else 'made anew'} meanwhile"
                     " and is left alone",
                     "look at it, and repeat the command if you still mean it",
+                    reason=CONFLICT,
                 )
             check(answer)
 

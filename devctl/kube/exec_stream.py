@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Self
 
-from devctl.errors import DevctlError
-from devctl.kube.channels import ConnectionLostError, connect_pod
+from devctl.errors import ConnectionLostError, DevctlError
+from devctl.kube.channels import connect_pod
 from devctl.kube.failures import one_line, refusal
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ __all__ = [
     "STDERR",
     "STDIN",
     "STDOUT",
-    "ConnectionLostError",
     "ExecStream",
     "open_exec",
 ]

@@ -38,6 +38,8 @@ _MAY_NOT = re.compile(
 """How the API server says that somebody has no right."""
 _MANAGER = re.compile(r'"([^"]*)"')
 """Where the API server names the manager of a field."""
+NO_SUCH_KIND = "NoSuchKind"
+"""The reason of an error where the cluster does not know a kind, or a path."""
 _ECHO = "Internal error occurred: "
 """What each server that a refusal comes through puts in front."""
 _CHECK_ADDRESS = "check the address in the kubeconfig, the network and the VPN; see `devctl doctor`"
@@ -190,10 +192,12 @@ def _missing(message: str, status: dict[str, Any]) -> NotFoundError:
         return NotFoundError(
             "the cluster does not know what was asked for: devctl may not be installed in it",
             "see `devctl doctor`; an administrator installs it with `make deploy`",
+            reason=NO_SUCH_KIND,
         )
-    if details.get("kind") == "namespaces":
-        return NotFoundError(message, "name another namespace with -n")
-    return NotFoundError(message, "check its name, and the namespace with -n")
+    kind = str(details.get("kind") or "")
+    if kind == "namespaces":
+        return NotFoundError(message, "name another namespace with -n", kind=kind)
+    return NotFoundError(message, "check its name, and the namespace with -n", kind=kind)
 
 
 def _managers(status: dict[str, Any]) -> dict[str, str]:

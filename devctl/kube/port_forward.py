@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from devctl.errors import DevctlError
-from devctl.kube.channels import ConnectionLostError, connect_pod
+from devctl.errors import ConnectionLostError, DevctlError
+from devctl.kube.channels import connect_pod
 from devctl.kube.failures import one_line
 
 if TYPE_CHECKING:

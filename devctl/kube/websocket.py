@@ -18,7 +18,7 @@ from websockets.protocol import State
 from websockets.typing import Subprotocol
 from websockets.uri import parse_uri
 
-from devctl.errors import DevctlError
+from devctl.errors import ConnectionLostError, DevctlError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,10 +33,6 @@ LARGEST = 64 * 1024 * 1024
 """Bytes that a message may have; Kubernetes' are far smaller."""
 _CHUNK = 256 * 1024
 _DATA = (Opcode.BINARY, Opcode.TEXT, Opcode.CONT)
-
-
-class ConnectionLostError(DevctlError):
-    """A stream to or from a pod has ended before its time."""
 
 
 class Handshake:

@@ -9,7 +9,7 @@ import pytest
 
 from devctl.local.paths import REPOSITORY
 
-# Where sessions keep their checkouts; put together so that this file does not name it itself.
+# A folder of one machine; put together so that this file does not name it itself.
 CHECKOUTS = f"{PurePosixPath('/') / 'work'}/"
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 PIN = re.compile(r"([a-z0-9._-]+)==(\S+)(?: ; [^#@]+?)?((?: --hash=\S+)+)")

@@ -15,8 +15,7 @@ from devctl.client.files.volume import volume_of
 from devctl.client.ranks import on_every
 from devctl.client.servers import Servers
 from devctl.client.streams.exec_pod import running_pod
-from devctl.errors import UsageError
-from devctl.kube.exec_stream import ConnectionLostError
+from devctl.errors import ConnectionLostError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -13,8 +13,8 @@ from devctl.client.files import scripts
 from devctl.client.files.failed import HOME, check, in_home, lines
 from devctl.client.files.names import readable, unshowable
 from devctl.client.files.transfer import transfer
-from devctl.errors import DevctlError, UsageError
-from devctl.kube.exec_stream import CONTAINER, ConnectionLostError
+from devctl.errors import ConnectionLostError, DevctlError, UsageError
+from devctl.kube.exec_stream import CONTAINER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

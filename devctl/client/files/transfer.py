@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from devctl.errors import DevctlError
-from devctl.kube.exec_stream import CONTAINER, STDOUT, ConnectionLostError, open_exec
+from devctl.errors import ConnectionLostError, DevctlError
+from devctl.kube.exec_stream import CONTAINER, STDOUT, open_exec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

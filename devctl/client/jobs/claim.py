@@ -21,6 +21,7 @@ from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl.client.named import Named
 from devctl.errors import AlreadyExistsError, NotFoundError
 from devctl.kube import resources
+from devctl.kube.failures import NO_SUCH_KIND
 
 if TYPE_CHECKING:
     from devctl.client.jobs.job import Job
@@ -102,7 +103,7 @@ def find_claim(cluster: Cluster, job: str) -> Claim:
     try:
         found = Claim(cluster.get(resources.PersistentVolumeClaim, name))
     except NotFoundError as error:
-        if "not found" not in error.message:
+        if error.reason == NO_SUCH_KIND:
             raise
         raise NotFoundError(
             f"job `{job}` has no volume in namespace `{cluster.namespace}`",

@@ -13,6 +13,7 @@ from devctl.client.jobs.claim import LABELS, Claim
 from devctl.client.jobs.job import Job
 from devctl.errors import DevctlError, NotFoundError
 from devctl.kube import resources
+from devctl.kube.cluster import CONFLICT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,7 +115,7 @@ class Cleanup:
         except NotFoundError:
             return False
         except DevctlError as error:
-            if "is left alone" not in error.message:
+            if error.reason != CONFLICT:
                 raise
             return False
         return True

@@ -24,6 +24,7 @@ from devctl.errors import (
 )
 from devctl.kube import resources
 from devctl.kube.cluster import WINDOW
+from devctl.kube.failures import NO_SUCH_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -77,7 +78,7 @@ class Jobs:
         try:
             return Job(self._cluster.get(_KIND, name))
         except NotFoundError as error:
-            if "not found" not in error.message:
+            if error.reason == NO_SUCH_KIND:
                 raise
             raise NotFoundError(
                 f"there is no job `{name}` in namespace `{self._cluster.namespace}`",
@@ -89,7 +90,7 @@ class Jobs:
         try:
             return self.get(name)
         except NotFoundError as error:
-            if "there is no job" not in error.message:
+            if error.reason == NO_SUCH_KIND:
                 raise
             return None
 

@@ -13,9 +13,14 @@ from devctl.client.jobs.helper_pod import DEBUG, debug_name, helper_pod, loader_
 from devctl.client.jobs.job import Job
 from devctl.client.jobs.pod_trouble import trouble
 from devctl.client.settings import loader_image
-from devctl.errors import DevctlError, NotFoundError, UsageError, WaitTimeoutError
+from devctl.errors import (
+    ConnectionLostError,
+    DevctlError,
+    NotFoundError,
+    UsageError,
+    WaitTimeoutError,
+)
 from devctl.kube import resources
-from devctl.kube.exec_stream import ConnectionLostError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from devctl.client.runs.events import Ended, Lost, Noticed, Printed
 from devctl.client.streams.pod_fate import fate
-from devctl.errors import DeniedError, DevctlError, NotFoundError
+from devctl.errors import ConnectionLostError, DeniedError, DevctlError, NotFoundError
 from devctl.kube import resources
-from devctl.kube.exec_stream import STDOUT, ConnectionLostError
+from devctl.kube.exec_stream import STDOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,8 +16,15 @@ from devctl.client.runs.place import find_place
 from devctl.client.runs.rank import said_size
 from devctl.client.runs.record import Record, Run, merged, parse
 from devctl.client.runs.variables import encoded
-from devctl.errors import BusyError, DevctlError, NotFoundError, UsageError, WaitTimeoutError
-from devctl.kube.exec_stream import STDOUT, ConnectionLostError
+from devctl.errors import (
+    BusyError,
+    ConnectionLostError,
+    DevctlError,
+    NotFoundError,
+    UsageError,
+    WaitTimeoutError,
+)
+from devctl.kube.exec_stream import STDOUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -13,7 +13,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Self
 
-from devctl.kube.exec_stream import STDERR, STDOUT, ConnectionLostError, open_exec
+from devctl.errors import ConnectionLostError
+from devctl.kube.exec_stream import STDERR, STDOUT, open_exec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

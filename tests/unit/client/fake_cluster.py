@@ -261,6 +261,7 @@ class FakeCluster:
             raise DevctlError(
                 f"`{meta['name']}` was {how} meanwhile and is left alone",
                 "look at it, and repeat the command if you still mean it",
+                reason="Conflict",
             )
         del self.api.things[self._key(kind, meta["name"], meta.get("namespace"))]
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from devctl.client.files import remote as files_remote
 from devctl.client.files.remote import Place
 from devctl.client.files.transfer import Transfer
-from devctl.kube.exec_stream import STDERR, STDOUT, ConnectionLostError
+from devctl.errors import ConnectionLostError
+from devctl.kube.exec_stream import STDERR, STDOUT
 from unit.client.objects import NAMESPACE
 
 if TYPE_CHECKING:

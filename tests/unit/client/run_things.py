@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Self
 from devctl.client.runs import command, follow, place, rank, runs, watch
 from devctl.client.runs.events import Printed
 from devctl.client.runs.outcome import Outcome
-from devctl.kube.exec_stream import STDERR, STDOUT, ConnectionLostError
+from devctl.errors import ConnectionLostError
+from devctl.kube.exec_stream import STDERR, STDOUT
 from unit.client.objects import PODS, SERVERS, Thing, pod, server
 from unit.devserver_files.conftest import make_container
 

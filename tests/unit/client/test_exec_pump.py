@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from devctl.client.streams import exec_pump, execute, whole
 from devctl.client.streams.execute import Execute
 from devctl.client.streams.terminal import raw, terminal_size
-from devctl.errors import NotFoundError, UsageError
-from devctl.kube.exec_stream import ConnectionLostError
+from devctl.errors import ConnectionLostError, NotFoundError, UsageError
 from unit.client.fake_streams import STDERR, STDOUT, FakeStream, there
 
 if TYPE_CHECKING:

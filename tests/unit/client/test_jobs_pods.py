@@ -16,12 +16,12 @@ from devctl.client.jobs.loader import helper
 from devctl.client.jobs.pod_trouble import trouble
 from devctl.errors import (
     AlreadyExistsError,
+    ConnectionLostError,
     DevctlError,
     NotFoundError,
     UsageError,
     WaitTimeoutError,
 )
-from devctl.kube.exec_stream import ConnectionLostError
 from unit.client.fake_cluster import NAMESPACE, FakeApi, Thing
 from unit.client.job_things import CLAIMS, PODS, claim, helpers_run, job, settings, user
 

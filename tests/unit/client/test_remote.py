@@ -22,8 +22,7 @@ from devctl.client.files.local import entry, select
 from devctl.client.files.members import Members
 from devctl.client.files.transfer import Transfer
 from devctl.client.files.unpack import Unpacking
-from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
-from devctl.kube.exec_stream import ConnectionLostError
+from devctl.errors import ConnectionLostError, DeniedError, DevctlError, NotFoundError, UsageError
 from unit.client.pods import place, pods, tree
 
 if TYPE_CHECKING:

@@ -16,8 +16,14 @@ from hypothesis import strategies as st
 from devctl.client.runs import command, record, variables
 from devctl.client.runs import rank as rank_module
 from devctl.client.runs.events import Ended, Event, Lost, Noticed, Printed
-from devctl.errors import BusyError, DeniedError, DevctlError, NotFoundError, UsageError
-from devctl.kube.exec_stream import ConnectionLostError
+from devctl.errors import (
+    BusyError,
+    ConnectionLostError,
+    DeniedError,
+    DevctlError,
+    NotFoundError,
+    UsageError,
+)
 from unit.client.objects import PODS, SERVERS, pod, server
 from unit.client.run_things import SLEEP, Ranks, ranks, running, seen, start
 from unit.devserver_files.conftest import eventually

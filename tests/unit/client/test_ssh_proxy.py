@@ -11,8 +11,7 @@ import pytest
 from devctl.client.ssh import pod_life, proxy
 from devctl.client.ssh.pod_life import PodLife
 from devctl.client.ssh.ssh import Ssh
-from devctl.errors import DevctlError, NotFoundError
-from devctl.kube.exec_stream import ConnectionLostError
+from devctl.errors import ConnectionLostError, DevctlError, NotFoundError
 from unit.client.fake_streams import HOST_KEY, STDERR, STDOUT, FakeStream, runs, there
 from unit.client.objects import PODS
 

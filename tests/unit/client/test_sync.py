@@ -17,8 +17,7 @@ from devctl.client.files.ignore import INCOMING
 from devctl.client.files.local import entry
 from devctl.client.files.record import Record, folder
 from devctl.client.files.synced import Change, Synced, SyncOptions
-from devctl.errors import DevctlError, UsageError
-from devctl.kube.exec_stream import ConnectionLostError
+from devctl.errors import ConnectionLostError, DevctlError, UsageError
 from unit.client.objects import NAMESPACE
 from unit.client.pods import Cluster, place, pods, tree
 

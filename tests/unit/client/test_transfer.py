@@ -9,8 +9,8 @@ import pytest
 
 from devctl.client.files import transfer as files_transfer
 from devctl.client.files.transfer import Transfer, transfer
-from devctl.errors import DevctlError
-from devctl.kube.exec_stream import STDERR, STDOUT, ConnectionLostError
+from devctl.errors import ConnectionLostError, DevctlError
+from devctl.kube.exec_stream import STDERR, STDOUT
 from unit.client.pods import Command
 
 if TYPE_CHECKING:

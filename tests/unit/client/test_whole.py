@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from devctl.client.streams import exec_pump, whole
 from devctl.client.streams.whole import SCRIPT, Mark, WholeStream, open_whole
-from devctl.kube.exec_stream import STDERR, STDOUT, ConnectionLostError
+from devctl.errors import ConnectionLostError
+from devctl.kube.exec_stream import STDERR, STDOUT
 from unit.client.fake_streams import FakeStream
 from unit.client.pods import LocalStream
 from unit.devserver_files.conftest import PRESENT, SHELLS

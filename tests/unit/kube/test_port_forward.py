@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from devctl.errors import DevctlError, NotFoundError
-from devctl.kube.port_forward import ConnectionLostError, open_port_forward
+from devctl.errors import ConnectionLostError, DevctlError, NotFoundError
+from devctl.kube.port_forward import open_port_forward
 from unit.kube.pod_server import PORT_FORWARD, Conversation, pod_server, server_frame
 
 if TYPE_CHECKING:

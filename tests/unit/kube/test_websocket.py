@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from websockets.utils import accept_key
 
-from devctl.errors import DevctlError
+from devctl.errors import ConnectionLostError, DevctlError
 from devctl.kube.serial_tls import SerialTls
-from devctl.kube.websocket import ConnectionLostError, Handshake, WebSocket
+from devctl.kube.websocket import Handshake, WebSocket
 from unit.kube.pod_server import server_frame
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ def parse_duration(value: int | str) -> timedelta:
     if isinstance(value, str):
         match = _PATTERN.fullmatch(value)
         if match is None or not value:
-            raise ValueError(f"`{value}` is no duration: write seconds, or `90m`, `1d12h`")
+            raise ValueError(f"`{value}` is not a duration: write seconds, or `90m`, `1d12h`")
         days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     else:
         days, hours, minutes, seconds = 0, 0, 0, value

@@ -32,7 +32,7 @@ def shape(spec: Mapping[str, Any]) -> tuple[int, int]:
     """The number of pods, and of processes in each; standalone is a distributed server of size one.
 
     Raises:
-        ValueError: It is no layout that the schema would let pass.
+        ValueError: It is not a layout that the schema would let pass.
 
     >>> shape({"mode": "distributed", "distributed": {"worldSize": 8, "nprocsPerNode": 4}})
     (2, 4)
@@ -44,7 +44,7 @@ def shape(spec: Mapping[str, Any]) -> tuple[int, int]:
         per_node = int(layout.get("nprocsPerNode", 1))
         nodes = int(layout["worldSize"]) // per_node
     except (ArithmeticError, AttributeError, KeyError, TypeError) as error:
-        raise ValueError("spec.distributed is no layout") from error
+        raise ValueError("spec.distributed is not a layout") from error
     if not 1 <= nodes <= _MOST:
         raise ValueError(f"nobody can want {nodes} pods")
     return nodes, per_node

@@ -23,7 +23,7 @@ def parse_quantity(value: float | str) -> Decimal:
     """
     match = _PATTERN.fullmatch(str(value))
     if match is None:
-        raise ValueError(f"`{value}` is no quantity: write for example `8`, `500m` or `16Gi`")
+        raise ValueError(f"`{value}` is not a quantity: write for example `8`, `500m` or `16Gi`")
     number, unit = Decimal(match[1]), match[2] or ""
     if unit.endswith("i"):
         return number * Decimal(1024) ** (_BINARY.index(unit[0]) + 1)

@@ -31,7 +31,7 @@ _INDENT = 2
 @where
 @verbose
 def doctor(output: str) -> int:
-    """Find what is wrong between you and your servers, and how it is mended.
+    """Find what is wrong between you and your servers, and how it is fixed.
 
     The exit code is 1 where something fails; a warning fails nothing.
 

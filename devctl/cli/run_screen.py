@@ -39,7 +39,7 @@ def goes_on(run: Run) -> str:
     """What a person can do with a run that is left alone."""
     name = f"{run.place.server} {run.name}"
     follows, ends = command(f"attach {name}"), command(f"stop-run {name}")
-    return f"goes on{on_ranks(run.place)}: {follows} follows it, {ends} ends it"
+    return f"keeps running{on_ranks(run.place)}: {follows} follows it, {ends} ends it"
 
 
 def see_it_through(client: Client, run: Run, offsets: Mapping[int, int] | None = None) -> int:
@@ -93,7 +93,7 @@ def end(client: Client, run: Run) -> None:
         client.runs.stop(run)
     except KeyboardInterrupt:
         words = command(f"stop-run {run.place.server} {run.name}")
-        _say(f"{run.name} may go on: {words} ends it")
+        _say(f"{run.name} may still be running: {words} ends it")
         raise
     _say(f"{run.name} was ended")
 

@@ -67,7 +67,7 @@ def read(names: Sequence[str], stdin: TextIO) -> list[Manifest]:
         stdin: That.
 
     Raises:
-        UsageError: Something cannot be read, or is no object of ours.
+        UsageError: Something cannot be read, or is not an object of ours.
     """
     found: list[Manifest] = []
     for name in names:

@@ -99,7 +99,7 @@ class Homes:
 
         Raises:
             NotFoundError: There is none of that name.
-            UsageError: What has that name is no home.
+            UsageError: What has that name is not a home.
         """
         see = "see what there is with `devctl homes list`"
         try:
@@ -110,7 +110,7 @@ class Homes:
             where = f"in namespace `{self._cluster.namespace}`"
             raise NotFoundError(f"there is no home `{name}` {where}", see) from error
         if not home.is_home:
-            raise UsageError(f"`{name}` is no home of a server and is left alone", see)
+            raise UsageError(f"`{name}` is not a home of a server and is left alone", see)
         pods = mounts(self._cluster.list(resources.Pod))
         return Home(home.raw, pods.get((home.namespace, home.name), ()))
 
@@ -127,7 +127,7 @@ class Homes:
         home = self.get(named)
         if not isinstance(which, str) and home.uid != which.uid:
             raise BusyError(
-                f"home `{named}` was made anew meanwhile and is left alone",
+                f"home `{named}` was recreated meanwhile and is left alone",
                 "repeat the command if you mean the new one",
             )
         if home.pods:

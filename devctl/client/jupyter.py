@@ -91,7 +91,7 @@ def jupyter(  # noqa: PLR0913 - each is a choice of the caller
         WaitTimeoutError: It does not answer in time.
     """
     if not folder.startswith("/"):
-        raise UsageError(f"`{folder}` is no whole path", f"write {HOME}/{folder}")
+        raise UsageError(f"`{folder}` is not a whole path", f"write {HOME}/{folder}")
     pod = running_pod(cluster, name, replica)
     port, token = secrets.choice(_PORTS), secrets.token_urlsafe(24)
     argv = [*_SCRIPT, "keep" if keep else "leave", folder, str(port)]

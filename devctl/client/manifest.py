@@ -151,7 +151,7 @@ def _world_size(options: CreateOptions, processes: int) -> int:
     replicas, world = options.get("replicas"), options.get("world_size")
     for what, number in (("replica", replicas), ("process", processes), ("process", world)):
         if number is not None and number < 1:
-            raise UsageError(f"{number} is no number of {what}s", "name 1 or more")
+            raise UsageError(f"{number} is not a number of {what}s", "name 1 or more")
     if world is None:
         if replicas is None:
             raise UsageError(

@@ -108,7 +108,7 @@ class Monitor:
             DevctlError: It does not run.
         """
         if seconds <= 0:
-            raise UsageError(f"{seconds:g} s is no time between looks", "name 1 s or more")
+            raise UsageError(f"{seconds:g} s is not a time between looks", "name 1 s or more")
         before: dict[int, Usage] = {}
         while True:
             server = self._servers.get(name)

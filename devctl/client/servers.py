@@ -322,7 +322,7 @@ class Servers:
             server = self.find(name)
             if server and server.uid != uid:
                 raise AlreadyExistsError(
-                    f"`{name}` was made anew meanwhile, and is left alone",
+                    f"`{name}` was recreated meanwhile, and is left alone",
                     "repeat the command if you mean the new one",
                 )
             pods = self._pods(name)
@@ -333,7 +333,7 @@ class Servers:
             if until is not None and time.monotonic() >= until:
                 raise WaitTimeoutError(
                     f"`{name}` still ends after {seconds or 0:.0f} s: {state}",
-                    "it goes on ending; its files are kept: `devctl homes list`",
+                    "deletion continues; its files are kept: `devctl homes list`",
                 )
             time.sleep(_POLL)
 

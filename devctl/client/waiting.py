@@ -27,7 +27,7 @@ _WINDOW = 10.0
 _RETRY = 1.0
 """Seconds after which an API server that stumbles is asked again."""
 _PATIENCE = 10.0
-"""Seconds for which a server may be said to fail: some failures mend themselves."""
+"""Seconds for which a server may be said to fail: some failures pass by themselves."""
 
 
 def changes(cluster: Cluster, kind: Any, name: str, seconds: float, gone: str) -> Iterator[Object]:
@@ -112,7 +112,7 @@ def wait_ready(
     state = f" ({last.phase}): {why(last)}" if last else ""
     raise WaitTimeoutError(
         f"`{name}` is not ready after {seconds or 0:.0f} s{state}",
-        f"it goes on: {_look(name)}; `devctl delete {name}` gives it up",
+        f"it keeps starting: {_look(name)}; `devctl delete {name}` cancels it",
     )
 
 
@@ -138,7 +138,7 @@ def wait_stopped(
     state = f" ({last.phase}): {why(last)}" if last else ""
     raise WaitTimeoutError(
         f"`{name}` has not stopped after {seconds or 0:.0f} s{state}",
-        f"it goes on stopping: {_look(name)}",
+        f"it keeps stopping: {_look(name)}",
     )
 
 

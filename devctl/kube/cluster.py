@@ -266,7 +266,7 @@ class Cluster:
             answer = self._http.request("DELETE", path, json=body)
             if answer.status_code == _CONFLICT:
                 raise DevctlError(
-                    f"`{meta['name']}` was {'changed' if unchanged else 'made anew'} meanwhile"
+                    f"`{meta['name']}` was {'changed' if unchanged else 'recreated'} meanwhile"
                     " and is left alone",
                     "look at it, and repeat the command if you still mean it",
                     reason=CONFLICT,

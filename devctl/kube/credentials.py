@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from devctl.kube.kubeconfig import Access
 
-_MEND = "mend it, or get a new kubeconfig"
+_MEND = "fix it, or get a new kubeconfig"
 _JUST_NOW = 5.0
 """Seconds in which credentials that were refused are not asked for again."""
 

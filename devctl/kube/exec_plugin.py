@@ -76,7 +76,7 @@ def run_plugin(access: Access) -> Answer:
     except OSError as error:
         raise DevctlError(
             f"the login program `{command}` of the kubeconfig cannot be run: {error.strerror}",
-            one_line(str(about.get("installHint") or "install it, or mend the kubeconfig")),
+            one_line(str(about.get("installHint") or "install it, or fix the kubeconfig")),
         ) from error
     if ended.returncode:
         raise DeniedError(
@@ -116,11 +116,11 @@ def _parse(command: str, output: bytes) -> Answer:
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DevctlError(
             f"the login program `{command}` answers what is no ExecCredential",
-            "run it by hand, and mend what it prints",
+            "run it by hand, and fix what it prints",
         ) from error
     if not token and not (certificate and key):
         raise DevctlError(
             f"the login program `{command}` gives neither a token nor a certificate with its key",
-            "run it by hand, and mend what it prints",
+            "run it by hand, and fix what it prints",
         )
     return Answer(until, token, certificate, key)

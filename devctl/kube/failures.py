@@ -72,7 +72,7 @@ def explained(server: str) -> Iterator[None]:
     except httpx2.InvalidURL as error:
         raise UsageError(
             f"the kubeconfig cannot be used: {one_line(str(error))}",
-            "mend it, or name another one with --kubeconfig",
+            "fix it, or name another one with --kubeconfig",
         ) from error
     except msgspec.MsgspecError as error:
         raise DevctlError(
@@ -165,7 +165,7 @@ def unreachable(server: str, error: Exception) -> DevctlError:
         return DevctlError(f"the proxy does not lead to {server}: {why}", _CHECK_PROXY)
     if isinstance(error, httpx2.UnsupportedProtocol):
         return UsageError(
-            f"`{server}` is no address of an API server", "mend `server` in the kubeconfig"
+            f"`{server}` is not an address of an API server", "fix `server` in the kubeconfig"
         )
     if isinstance(error, httpx2.ReadError | httpx2.WriteError | httpx2.RemoteProtocolError):
         return DevctlError(

@@ -92,10 +92,10 @@ def _read(path: Path) -> dict[str, Any]:
         why = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise DevctlError(
             f"kubeconfig `{path}` cannot be read: {why}",
-            "mend it, or name another one with --kubeconfig",
+            "fix it, or name another one with --kubeconfig",
         ) from error
     if config is not None and not isinstance(config, dict):
-        raise DevctlError(f"`{path}` is no kubeconfig", "name another one with --kubeconfig")
+        raise DevctlError(f"`{path}` is not a kubeconfig", "name another one with --kubeconfig")
     return config or {}
 
 
@@ -110,7 +110,7 @@ class _Merged:
         """Take in one more file.
 
         Raises:
-            DevctlError: It is no kubeconfig.
+            DevctlError: It is not a kubeconfig.
         """
         self._current = self._current or str(config.get("current-context") or "")
         home = path.absolute().parent
@@ -121,7 +121,7 @@ class _Merged:
                     self._entries.setdefault((kind, str(entry["name"])), (value, home))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise DevctlError(
-                f"`{path}` is no kubeconfig", "mend it, or name another one with --kubeconfig"
+                f"`{path}` is not a kubeconfig", "fix it, or name another one with --kubeconfig"
             ) from error
 
     def access(self, context: str | None, namespace: str | None, paths: list[Path]) -> Access:
@@ -149,19 +149,19 @@ class _Merged:
         if cluster is None or not cluster[0].get("server"):
             raise UsageError(
                 f"context `{name}` in {where} names no cluster with an address",
-                "mend it, or choose another one with --context",
+                "fix it, or choose another one with --context",
             )
         user_name = str(about.get("user") or "")
         user = self._entry("user", user_name) if user_name else ({}, Path())
         server = str(cluster[0]["server"]).rstrip("/")
         if not _is_address(server):
             raise UsageError(
-                f"`{server}` is no address of an API server", f"mend `server` in {where}"
+                f"`{server}` is not an address of an API server", f"fix `server` in {where}"
             )
         if user is None:
             raise UsageError(
                 f"context `{name}` in {where} names user `{user_name}`, who is not there",
-                "mend it, or choose another one with --context",
+                "fix it, or choose another one with --context",
             )
         return Access(
             server=server,

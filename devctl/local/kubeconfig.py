@@ -49,7 +49,7 @@ def merge(source: Path, target: Path, name: str) -> None:
     """Add the cluster of `source` to the kubeconfig `target`, atomically.
 
     Raises:
-        DevctlError: `target` is there but is no kubeconfig; it stays as it is.
+        DevctlError: `target` is there but is not a kubeconfig; it stays as it is.
     """
     own = yaml.safe_load(source.read_text())
     _write(target, merged(_read(target), own, name))
@@ -59,7 +59,7 @@ def unmerge(target: Path, name: str) -> bool:
     """Take the cluster out of the kubeconfig `target`; returns whether it was there.
 
     Raises:
-        DevctlError: `target` is there but is no kubeconfig; it stays as it is.
+        DevctlError: `target` is there but is not a kubeconfig; it stays as it is.
     """
     config = _read(target)
     if not any(entry.get("name") == name for entry in config.get("contexts") or []):
@@ -75,10 +75,12 @@ def _read(path: Path) -> dict[str, Any]:
         return {}
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise DevctlError(
-            f"`{path}` cannot be read: {error}", "mend it, or leave out --merge-kubeconfig"
+            f"`{path}` cannot be read: {error}", "fix it, or leave out --merge-kubeconfig"
         ) from error
     if config is not None and not isinstance(config, dict):
-        raise DevctlError(f"`{path}` is no kubeconfig", "mend it, or leave out --merge-kubeconfig")
+        raise DevctlError(
+            f"`{path}` is not a kubeconfig", "fix it, or leave out --merge-kubeconfig"
+        )
     return config or {}
 
 

@@ -129,7 +129,7 @@ def refuse_foreign(
     An object that the owner controls stays its own when somebody takes the labels off.
 
     Raises:
-        ApplyError: With reason Conflict: time does not mend it.
+        ApplyError: With reason Conflict: time does not fix it.
     """
     for thing in existing:
         if problem := _foreign(thing, owner, identity):

@@ -57,7 +57,7 @@ LINES = (
         "it is not said how many pods the server is to have",
         "name it with --replicas, or all processes with --world-size"),
     Row("create box --ttl soon", 2,
-        "invalid value for '--ttl': `soon` is no duration: write seconds, or `90m`, `1d12h`",
+        "invalid value for '--ttl': `soon` is not a duration: write seconds, or `90m`, `1d12h`",
         "see `devctl create --help`"),
     Row("lst", 2, "there is no command `devctl lst`", "did you mean `devctl list`?"),
     Row("list -A", 5, "you (`{owner}`) may not list devservers in the whole cluster", RIGHT),
@@ -67,7 +67,7 @@ LINES = (
         "there is no home `home-none-0` in namespace `{ns}`",
         "see what there is with `devctl homes list`"),
     Row("exec taken -- true", 1, "server `taken` is stopped", "start it with `devctl start taken`"),
-    Row("start taken --wait --timeout 0", 4, "`taken` is not ready after 0 s", "it goes on: look"),
+    Row("start taken --wait --timeout 0", 4, "`taken` is not ready after 0 s", "it keeps starting"),
     Row("list --context nope", 2, "there is no context `nope` in `{kubeconfig}`", "choose one of"),
 )  # fmt: skip
 
@@ -125,7 +125,7 @@ def nobody_known(config: Any) -> None:
     [
         (no_file, 1, "there is no kubeconfig: `{file}` is not there",
          "name one with --kubeconfig or KUBECONFIG"),
-        (no_yaml, 1, "kubeconfig `{file}` cannot be read: ", f"mend it, or {OTHER}"),
+        (no_yaml, 1, "kubeconfig `{file}` cannot be read: ", f"fix it, or {OTHER}"),
         (nobody_listens, 1, "https://127.0.0.1:1 cannot be reached: Connection refused", CHECK),
         (no_such_host, 1, "https://api.invalid:6443 cannot be reached: ", CHECK),
         (another_authority, 1, "the certificate of {server} is not to be trusted: ",

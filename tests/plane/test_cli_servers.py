@@ -98,7 +98,7 @@ def test_a_wait_says_why_and_ctrl_c_ends_only_the_wait(place: UserPlace, huge: s
         f"`huge` is not ready after 1 s (Pending): Unschedulable: flavor `{huge}` fits no node"
         in said
     )
-    assert "  fix: it goes on: look with `devctl describe huge`" in said
+    assert "  fix: it keeps starting: look with `devctl describe huge`" in said
 
 
 def test_every_option_of_create_passes_the_servers_rules(place: UserPlace) -> None:

@@ -189,7 +189,7 @@ def test_only_what_was_read_is_deleted(client: Any) -> None:
         client.delete(ConfigMap, first, unchanged=True)
     client.delete(ConfigMap, first)
     client.create(ConfigMap, config())
-    with pytest.raises(DevctlError, match="made anew meanwhile and is left alone"):
+    with pytest.raises(DevctlError, match="recreated meanwhile and is left alone"):
         client.delete(ConfigMap, first)
     with pytest.raises(NotFoundError):
         client.delete(ConfigMap, first | {"metadata": first["metadata"] | {"name": "none"}})

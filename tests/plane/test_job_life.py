@@ -66,7 +66,7 @@ def test_reasons_that_a_person_can_act_on(job: Job) -> None:
     assert NO_IMAGE in image.wait("Pending", "ImagePullFailed")["message"]
     assert GPUS in huge.wait("Pending", "Unschedulable")["message"]
 
-    # Nothing of it has started: a mistake is mended in place.
+    # Nothing of it has started: a mistake is fixed in place.
     huge.apply(resources=SMALL)
     huge.wait("Succeeded")
 

@@ -64,7 +64,9 @@ def test_streams_outlive_the_credentials_that_opened_them(
     # How a run has ended is asked for anew: it has, and whoever logs in again is told.
     assert streams["run"].returncode == REFUSED
     error, fix = said["run"][1].decode().splitlines()[-2:]
-    (attach,) = re.findall(r"the run may go on: `devctl (attach lab .*)` follows it again", fix)
+    (attach,) = re.findall(
+        r"the run may still be active: `devctl (attach lab .*)` follows it again", fix
+    )
     assert [error, fix.partition(";")[0]] == LOG_IN
     shown = command_line(*attach.split())
     assert (shown.returncode, b"[1] ended" in shown.stdout) == (7, True)

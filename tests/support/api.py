@@ -103,7 +103,7 @@ class Api:
         return _checked(self._ask("POST", path, json=manifest))
 
     def post(self, path: str, manifest: Thing) -> Thing:
-        """Send a manifest to a path that is no object's own, such as a pod's eviction."""
+        """Send a manifest to a path that is not an object's own, such as a pod's eviction."""
         return _checked(self._ask("POST", path, json=manifest))
 
     def patch(

@@ -115,9 +115,9 @@ def test_installs_nothing_where_the_pin_does_not_hold(  # noqa: PLR0913, PLR0917
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("collections: {", "is no list of collections"),
-        ("roles: []", "is no list of collections"),
-        ("collections:\n  - kubernetes.core", "is no list of collections"),
+        ("collections: {", "is not a list of collections"),
+        ("roles: []", "is not a list of collections"),
+        ("collections:\n  - kubernetes.core", "is not a list of collections"),
     ],
 )
 def test_names_a_requirements_file_of_another_shape(

@@ -16,7 +16,7 @@ PIN = re.compile(r"([a-z0-9._-]+)==(\S+)(?: ; [^#@]+?)?((?: --hash=\S+)+)")
 
 
 def tracked() -> list[Path]:
-    """Every file that git knows or would add; all files where this is no checkout."""
+    """Every file that git knows or would add; all files where this is not a checkout."""
     if shutil.which("git") is None or not (REPOSITORY / ".git").exists():
         pytest.skip("not a git checkout")
     listed = subprocess.run(

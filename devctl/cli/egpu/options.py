@@ -54,7 +54,7 @@ def size(value: str) -> int:
     """
     match = _SIZE.fullmatch(value)
     if match is None or not int(match[1]):
-        raise click.BadParameter(f"`{value}` is no size: write bytes, or `500M`, `2Gi`")
+        raise click.BadParameter(f"`{value}` is not a size: write bytes, or `500M`, `2Gi`")
     unit = match[2] or ""
     step = 1024 if unit.endswith("i") else 1000
     power: int = " KMGT".index(unit[0].upper()) if unit else 0

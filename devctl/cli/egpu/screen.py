@@ -38,7 +38,7 @@ def see_it_end(client: Client, name: str, seconds: float | None, first: str) -> 
     Raises:
         DevctlError: It has failed.
     """
-    goes_on = f"`{name}` goes on: see {command(f'watch {name}')}"
+    goes_on = f"`{name}` keeps running: see {command(f'watch {name}')}"
     last: Job | None = None
     changes = client.jobs.follow(name, seconds)
     with live_line(name, first, goes_on) as line:

@@ -1,1 +1,1 @@
-"""What is wrong between a user and their servers, and how it is mended."""
+"""What is wrong between a user and their servers, and how it is fixed."""

@@ -55,7 +55,7 @@ def warning(check: str, found: str, fix: str) -> Finding:
 
 
 def failed(check: str, found: str, fix: str) -> Finding:
-    """Nothing will work before it is mended."""
+    """Nothing will work before it is fixed."""
     return Finding(check, State.FAILED, found, fix)
 
 

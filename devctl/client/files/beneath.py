@@ -25,7 +25,7 @@ class Beneath:
         self._last: tuple[str, int] | None = None
 
     def file(self, name: str, flags: int, mode: int = 0o600) -> int:
-        """Open a file that is no link; a descriptor."""
+        """Open a file that is not a link; a descriptor."""
         parent, own = self.parent(name)
         return os.open(own, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=parent)
 

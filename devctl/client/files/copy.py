@@ -93,7 +93,7 @@ def parse(text: str) -> There | None:
     name, replica = (match[1], int(match[2])) if match else (front, 0)
     if not NAME.fullmatch(name):
         raise UsageError(
-            f"`{readable(front)}` is no name of a server",
+            f"`{readable(front)}` is not a name of a server",
             f"write NAME:PATH, or `./{readable(text)}` for a file of that name here",
         )
     return There(name, replica, path)
@@ -223,7 +223,7 @@ def download(
     if kind == "folder":
         target = local / own if local.is_dir() and own else local
         if os.path.lexists(target) and not target.is_dir():
-            raise UsageError(f"`{readable(str(target))}` is no folder", "name another one")
+            raise UsageError(f"`{readable(str(target))}` is not a folder", "name another one")
         return _download_folder(place, target, progress, overwrite=overwrite)
     target = local / own if local.is_dir() else local
     if target.is_dir():

@@ -36,7 +36,7 @@ def check(place: Spot, code: int, errors: bytes) -> None:
             "rename the one or the other",
         )
     if code == _NO_FOLDER:
-        raise UsageError(f"`{place}` is no folder", "name a folder, there or not")
+        raise UsageError(f"`{place}` is not a folder", "name a folder, there or not")
     if code == _NOT_THERE:
         raise NotFoundError(f"there is no `{place}`", place.advice.look)
     if code in {_NO_PROGRAM, _NOT_FOUND}:

@@ -1,4 +1,4 @@
-"""Which files of a folder belong to a project: what git would list, else what is no by-product."""
+"""Which files of a folder belong to a project: what git would list, else all but by-products."""
 
 from __future__ import annotations
 

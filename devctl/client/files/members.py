@@ -68,7 +68,7 @@ class Members:
         """Each member.
 
         Raises:
-            DevctlError: What comes is no archive, is cut off, or holds what no home holds.
+            DevctlError: What comes is not an archive, is cut off, or holds what no home holds.
         """
         long_name = long_target = None
         pax: dict[str, bytes] = {}
@@ -167,7 +167,7 @@ def _verify(header: bytes) -> None:
     told = _number(header[148:156])
     blank = header[:148] + b" " * 8 + header[156:]
     if told != sum(blank):
-        _refuse("what is no archive")
+        _refuse("what is not an archive")
 
 
 def _number(digits: bytes) -> int:
@@ -178,10 +178,10 @@ def _number(digits: bytes) -> int:
     else:
         text = digits.partition(b"\0")[0].strip(b" ") or b"0"
         if not all(0x30 <= digit <= 0x37 for digit in text):  # noqa: PLR2004 - 0 to 7
-            _refuse("what is no archive")
+            _refuse("what is not an archive")
         value = int(text, 8)
     if value > _LARGEST:
-        _refuse("what is no archive")
+        _refuse("what is not an archive")
     return value
 
 
@@ -204,12 +204,12 @@ def _records(content: bytes) -> dict[str, bytes]:
     while content:
         length, space, _ = content.partition(b" ")
         if not space or not length.isdigit() or len(length) > 6:  # noqa: PLR2004 - of 64 KiB
-            _refuse("what is no archive")
+            _refuse("what is not an archive")
         size = int(length)
         record, content = content[:size], content[size:]
         key, equals, value = record[len(length) + 1 :].partition(b"=")
         if len(record) != size or not equals or not value.endswith(b"\n"):
-            _refuse("what is no archive")
+            _refuse("what is not an archive")
         if key.startswith(b"GNU.sparse"):
             _refuse("a sparse file in place of a file")
         found[key.decode(errors="replace")] = value[:-1]

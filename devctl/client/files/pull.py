@@ -59,7 +59,7 @@ def pull(
             is as it was.
     """
     if local.exists() and not local.is_dir():
-        raise UsageError(f"`{readable(str(local))}` is no folder", "name a folder, there or not")
+        raise UsageError(f"`{readable(str(local))}` is not a folder", "name a folder, there or not")
     root = local.resolve()
     record = Record.read(root, place)
     names, problems = remote.find(place)

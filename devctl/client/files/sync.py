@@ -66,12 +66,12 @@ def choose(
         known: Whether a file has been sent as it is, so that its content need not be looked at.
 
     Raises:
-        UsageError: It is no folder.
+        UsageError: It is not a folder.
         DevctlError: Something in it cannot be sent.
     """
     if not local.is_dir():
         raise UsageError(
-            f"`{readable(str(local))}` is no folder", "name a folder; `cp` sends files"
+            f"`{readable(str(local))}` is not a folder", "name a folder; `cp` sends files"
         )
     root = local.resolve()
     names = listed(root)

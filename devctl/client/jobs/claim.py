@@ -116,6 +116,6 @@ def find_claim(cluster: Cluster, job: str) -> Claim:
         )
     if found.going:
         raise NotFoundError(
-            f"the volume of job `{job}` is being deleted", "make the job anew with `egpu create`"
+            f"the volume of job `{job}` is being deleted", "create the job again with `egpu create`"
         )
     return found

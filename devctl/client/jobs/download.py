@@ -92,7 +92,7 @@ def download(place: Spot, into: Path, progress: Callable[[int], None] | None = N
             them are as they were.
     """
     if into.exists() and not into.is_dir():
-        raise UsageError(f"`{into}` is no folder", "name a folder, there or not")
+        raise UsageError(f"`{into}` is not a folder", "name a folder, there or not")
     offer = offered(names(place), into)
     wanted = offer.names
     into.mkdir(parents=True, exist_ok=True)

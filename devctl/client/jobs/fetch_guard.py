@@ -101,14 +101,14 @@ def check_url(url: str) -> Target:
     shown = readable(url[:200])
     if len(url) > _LENGTH or not url.isascii() or not url.isprintable() or " " in url:
         raise UsageError(
-            f"`{shown}` is no URL that can be fetched",
+            f"`{shown}` is not a URL that can be fetched",
             "write it in ASCII, without blanks: others as %20 and the like",
         )
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise UsageError(f"`{shown}` is no URL: {error}", "write https://HOST/PATH") from error
+        raise UsageError(f"`{shown}` is not a URL: {error}", "write https://HOST/PATH") from error
     if parts.scheme not in _PORTS:
         raise UsageError(
             f"`{shown}` is neither http nor https", "name a URL that begins with https://"

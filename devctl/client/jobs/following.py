@@ -23,7 +23,7 @@ _WINDOW = 30.0
 """Seconds of silence after which a watch is begun anew, so that a lost connection is noticed."""
 _POLL = 0.5
 _PATIENCE = 10.0
-"""Seconds for which a job's role may fail: some failures mend themselves."""
+"""Seconds for which a job's role may fail: some failures pass by themselves."""
 
 
 def follow(cluster: Cluster, name: str, seconds: float | None = None) -> Iterator[Job]:
@@ -47,7 +47,7 @@ def follow(cluster: Cluster, name: str, seconds: float | None = None) -> Iterato
         for found in changes(cluster, kind, name, window, gone):
             job = Job(found)
             if last and job.uid != last.uid:
-                raise NotFoundError(f"`{name}` was made anew while it was waited for", gone)
+                raise NotFoundError(f"`{name}` was recreated while it was waited for", gone)
             last = job
             yield job
             if job.finished:
@@ -57,7 +57,7 @@ def follow(cluster: Cluster, name: str, seconds: float | None = None) -> Iterato
     state = f" ({last.phase}): {why(last)}" if last else ""
     raise WaitTimeoutError(
         f"`{name}` has not ended after {seconds:.0f} s{state}",
-        f"it goes on: look with `egpu get {name}`; `egpu delete {name}` gives it up",
+        f"the job keeps trying: look with `egpu get {name}`; `egpu delete {name}` cancels it",
     )
 
 
@@ -89,7 +89,7 @@ def wait_claim(
         elif now - failed_since >= _PATIENCE:
             raise DevctlError(
                 f"the volume of `{name}` cannot be made: {applied.get('message', '')}",
-                f"mend that, or give the job up with `egpu delete {name}`",
+                f"fix that, or give the job up with `egpu delete {name}`",
             )
         if now >= until:
             raise WaitTimeoutError(

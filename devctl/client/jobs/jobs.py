@@ -239,7 +239,7 @@ class Jobs:
             job = self.find(name)
             if job and job.uid != uid:
                 raise AlreadyExistsError(
-                    f"`{name}` was made anew meanwhile, and its volume is left alone",
+                    f"`{name}` was recreated meanwhile, and its volume is left alone",
                     "repeat the command if you mean the new one",
                 )
             if not job and not self._has_pod(name):

@@ -53,7 +53,7 @@ class VolumePlace(NamedTuple):
         """What is said where it fails."""
         return Advice(
             look="look at it with `egpu debug`",
-            no_room="make the job anew with a larger --pvc-size",
+            no_room="create the job again with a larger --pvc-size",
             read_only="ask an administrator to look at the storage class",
             denied="change its mode with `egpu debug`",
             no_tar="name an image with tar in it with --loader-image",
@@ -175,7 +175,7 @@ def _wait(cluster: Cluster, made: Object, seconds: float, progress: Callable[[st
     while True:
         pod = cluster.get(resources.Pod, name)
         if pod["metadata"]["uid"] != uid:
-            raise DevctlError(f"pod `{name}` was made anew by somebody", "repeat the command")
+            raise DevctlError(f"pod `{name}` was recreated by somebody", "repeat the command")
         slow = time.monotonic() - began > _SLOW
         found = trouble(pod, _warnings(cluster, pod) if slow else ())
         if found is None:

@@ -37,7 +37,7 @@ class Trouble(NamedTuple):
     Attributes:
         reason: In one word.
         message: In words that say what to do.
-        fatal: Whether it will not mend itself soon.
+        fatal: Whether it will not pass soon.
     """
 
     reason: str

@@ -55,11 +55,11 @@ def choose(local: Path, *, secrets: bool = False, large: bool = False) -> Select
     """What of a folder is sent: what git would list, as for `devctl sync`.
 
     Raises:
-        UsageError: It is no folder.
+        UsageError: It is not a folder.
         DevctlError: Something in it cannot be sent.
     """
     if not local.is_dir():
-        raise UsageError(f"`{local}` is no folder", "name the folder of your project")
+        raise UsageError(f"`{local}` is not a folder", "name the folder of your project")
     root = local.resolve()
     return select(root, listed(root), secrets=secrets, large=large)
 

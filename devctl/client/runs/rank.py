@@ -235,7 +235,8 @@ class RankReader:
 
     def _goes_on(self) -> str:
         return (
-            f"the run may go on: `devctl attach {self._place.server} {self._run}` follows it again"
+            f"the run may still be active: `devctl attach {self._place.server} {self._run}` follows"
+            " it again"
         )
 
 

@@ -181,13 +181,13 @@ class Runs:
         going = [run for run in found if run.state == "Running"]
         if running and len(going) > 1:
             raise UsageError(
-                f"several runs go on on `{server}`: {', '.join(run.name for run in going)}",
+                f"several runs are active on `{server}`: {', '.join(run.name for run in going)}",
                 "name one of them",
             )
         if chosen := going or ([] if running else found):
             return chosen[0]
         raise NotFoundError(
-            f"{'no run goes on' if running else 'there has been no run'} on server `{server}`",
+            f"{'no run is active' if running else 'there has been no run'} on server `{server}`",
             f"see its runs with `devctl logs {server} --list`"
             if running
             else f"start one with `devctl run {server} SCRIPT`",
@@ -284,7 +284,7 @@ class Runs:
             except (ConnectionLostError, WaitTimeoutError) as error:
                 if time.monotonic() >= until:
                     raise DevctlError(
-                        f"{place.called(rank)} does not answer: run `{name}` may go on there",
+                        f"{place.called(rank)} does not answer: run `{name}` may still be active",
                         f"end it with `devctl stop-run {place.server} {name}`",
                     ) from error
                 time.sleep(_RETRY)

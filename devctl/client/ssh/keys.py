@@ -68,7 +68,7 @@ def _public(private: Path) -> str:
         match = _PUBLIC.fullmatch(text)
         if match is None:
             raise HostError(
-                f"`{private}` is no key of devctl's", "move it away: a new one is made then"
+                f"`{private}` is not a key of devctl's", "move it away: a new one is made then"
             )
         paths.replace(private.with_suffix(".pub"), text)
     return match[0].strip()
@@ -88,7 +88,7 @@ def _keygen(arguments: Sequence[str]) -> str:
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines() or [f"code {done.returncode}"]
         raise HostError(
-            f"ssh-keygen failed: {said[-1]}", "mend that, or move the folder `~/.ssh/devctl` away"
+            f"ssh-keygen failed: {said[-1]}", "fix that, or move the folder `~/.ssh/devctl` away"
         )
     return done.stdout
 

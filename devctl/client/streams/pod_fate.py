@@ -17,7 +17,7 @@ def fate(before: Object, now: Object | None) -> str:
     if now is None:
         return f"pod `{name}` was deleted"
     if now["metadata"].get("uid") != before["metadata"].get("uid"):
-        return f"pod `{name}` was deleted and made anew"
+        return f"pod `{name}` was deleted and recreated"
     status = now.get("status") or {}
     container = container_status(now)
     if status.get("phase") in {"Failed", "Succeeded"}:

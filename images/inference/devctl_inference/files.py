@@ -62,7 +62,7 @@ class File:
         """What is there now; None if nothing.
 
         Raises:
-            Failure: Something that is no file, or cannot be looked at.
+            Failure: Something that is not a file, or cannot be looked at.
         """
         try:
             found = real_path(self.path, self.folder, self.kind.invalid).lstat()

@@ -21,7 +21,7 @@ def test_durations(value: int | str, seconds: int) -> None:
     "value", ["", "1", "m", "1s1m", "-5m", "1.5h", "٣m", "99999999d99999999h "]
 )
 def test_what_is_no_duration(value: str) -> None:
-    with pytest.raises(ValueError, match="is no duration"):
+    with pytest.raises(ValueError, match="is not a duration"):
         parse_duration(value)
 
 

@@ -41,7 +41,7 @@ def test_quantities(text: float | str, number: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "m", "1 Gi", "1gi", "1K", "1ki", "٣", "1e9999", "1\n", "NaN"])
 def test_what_is_no_quantity(text: str) -> None:
-    with pytest.raises(ValueError, match="is no quantity"):
+    with pytest.raises(ValueError, match="is not a quantity"):
         parse_quantity(text)
 
 
@@ -59,4 +59,4 @@ def test_any_text_is_a_number_or_refused(text: str) -> None:
     try:
         assert parse_quantity(text).is_finite()
     except ValueError as error:
-        assert "is no quantity" in str(error)  # noqa: PT017 - any text may be refused
+        assert "is not a quantity" in str(error)  # noqa: PT017 - any text may be refused

@@ -103,7 +103,7 @@ def test_no_git_repository_comes(devctl: Devctl, lab: Homes, here: Path) -> None
         ("lab:missing", ".", 3, "there is no `lab-0:/home/dev/missing`"),
         ("nobody:a", ".", 3, "nobody"),
         ("lab.5:a", ".", 3, "has no replica 5"),
-        ("Lab:a", ".", 2, "`Lab` is no name of a server"),
+        ("Lab:a", ".", 2, "`Lab` is not a name of a server"),
     ],
 )
 def test_mistakes(  # noqa: PLR0913, PLR0917 - two are fixtures

@@ -121,7 +121,7 @@ def test_a_wait_that_is_over_says_why(
         ("create lab --world-size 3 --nproc-per-node 2", 2, "cannot be spread"),
         ("create lab --replicas 0", 2, "0 is not in the range x>=1"),
         ("create lab --nccl DEBUG", 2, "`DEBUG` is not a setting"),
-        ("create lab --ttl soon", 2, "`soon` is no duration"),
+        ("create lab --ttl soon", 2, "`soon` is not a duration"),
         ("create lab --backend mpich", 2, "'mpich' is not one of"),
     ],
 )

@@ -144,7 +144,7 @@ def test_homes_of_a_server_that_is_gone_can_be_deleted_by_its_name(
         ("homes delete home-gone-0", 2, "nobody is here to be asked"),
         ("homes delete home-gone-0 --server gone", 2, "are both named"),
         ("homes delete home-gone-0 --confirm home-gone-1", 2, "`home-gone-0` was not confirmed"),
-        ("homes delete home-odd-0 --confirm home-odd-0", 2, "`home-odd-0` is no home"),
+        ("homes delete home-odd-0 --confirm home-odd-0", 2, "`home-odd-0` is not a home"),
         ("homes delete home-lab-0 --confirm home-lab-0", 1, "pod `lab-0` uses it"),
         ("homes delete home-no-0 --confirm home-no-0", 3, "there is no home `home-no-0`"),
         ("homes delete --server no --confirm no", 3, "there are no homes of a server `no`"),

@@ -285,7 +285,7 @@ def test_a_reader_that_leaves_is_told_that_it_goes_on(
     assert found.code == 1
     said = found.stderr.splitlines()[-1]
     assert said.startswith("nobody reads its output any more; train-")
-    assert "goes on on 2 ranks: `devctl attach lab train-" in said
+    assert "keeps running on 2 ranks: `devctl attach lab train-" in said
     assert not [call for call in lab.calls if call[1] == "stop"]
 
 
@@ -425,7 +425,7 @@ def test_logs(project: Path, devctl: Devctl) -> None:
         ("logs lab", 3, "there has been no run on server `lab`"),
         ("logs lab none", 3, "has no run `none`"),
         ("logs lab -o json", 2, "-o is for --list only"),
-        ("attach lab", 3, "no run goes on on server `lab`"),
+        ("attach lab", 3, "no run is active on server `lab`"),
         ("stop-run lab $(id)", 3, "has no run `$(id)`"),
     ],
 )

@@ -183,7 +183,7 @@ def test_files_that_were_changed_on_both_sides(devctl: Devctl, lab: Homes, proje
     ("line", "code", "said"),
     [
         (["missing", "."], 3, "missing"),
-        (["lab", "no-such-folder"], 2, "`no-such-folder` is no folder"),
+        (["lab", "no-such-folder"], 2, "`no-such-folder` is not a folder"),
         (["lab", ".", "--replica", "7"], 3, "has no replica 7"),
         (["lab", ".", "--replica", "-1"], 2, "-1"),
         (["lab", ".", "--watch", "--dry-run"], 2, "--watch does not go with --dry-run"),

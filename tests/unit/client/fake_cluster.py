@@ -257,7 +257,7 @@ class FakeCluster:
             there = self._find(kind, meta["name"], meta.get("namespace"))["metadata"]
         same = ("uid", "resourceVersion") if unchanged else ("uid",)
         if any(there[what] != meta[what] for what in same):
-            how = "changed" if unchanged else "made anew"
+            how = "changed" if unchanged else "recreated"
             raise DevctlError(
                 f"`{meta['name']}` was {how} meanwhile and is left alone",
                 "look at it, and repeat the command if you still mean it",

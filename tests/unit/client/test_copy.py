@@ -237,7 +237,7 @@ def test_what_cannot_be_brought(files: Files, home: Path, tmp_path: Path) -> Non
         files.copy("lab:x", ".")
     with pytest.raises(UsageError, match="is a link"):
         files.copy("lab:link", ".")
-    with pytest.raises(UsageError, match="`runs` is no folder"):
+    with pytest.raises(UsageError, match="`runs` is not a folder"):
         files.copy("lab:runs", ".")
     with pytest.raises(UsageError, match="is a folder"):
         files.copy("lab:a", "into")

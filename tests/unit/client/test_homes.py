@@ -87,7 +87,7 @@ def test_one_of_a_server_that_is_about_to_start_is_kept(api: FakeApi, homes: Hom
 
 def test_what_is_no_home_is_left_alone(api: FakeApi, homes: Homes) -> None:
     api.add(CLAIMS, home("own", ours=False))
-    with pytest.raises(UsageError, match="is no home of a server"):
+    with pytest.raises(UsageError, match="is not a home of a server"):
         homes.delete("home-own-0")
     assert api.names(CLAIMS) == ["home-own-0"]
 
@@ -96,7 +96,7 @@ def test_another_one_of_the_name_is_left_alone(api: FakeApi, homes: Homes) -> No
     api.add(CLAIMS, home())
     (seen,) = homes.list()
     api.things[CLAIMS, NAMESPACE, "home-lab-0"]["metadata"]["uid"] = "other"
-    with pytest.raises(DevctlError, match="made anew meanwhile"):
+    with pytest.raises(DevctlError, match="recreated meanwhile"):
         homes.delete(seen)
     assert api.names(CLAIMS) == ["home-lab-0"]
 

@@ -178,7 +178,7 @@ def test_a_job_that_goes_while_it_is_waited_for(api: FakeApi, jobs: Jobs) -> Non
         jobs.wait("my-job", 5)
     api.add(JOBS, job())
     api.then = [lambda: api.things[KEY]["metadata"].update(uid="other")]
-    with pytest.raises(NotFoundError, match="made anew"):
+    with pytest.raises(NotFoundError, match="recreated"):
         jobs.wait("my-job", 5)
 
 
@@ -303,7 +303,7 @@ def test_a_deleted_job_is_gone_with_its_pod(api: FakeApi, jobs: Jobs) -> None:
     with pytest.raises(WaitTimeoutError, match="its volume is kept"):
         jobs.wait_gone("my-job", gone.uid, 0.05)
     api.add(JOBS, job())
-    with pytest.raises(AlreadyExistsError, match="made anew"):
+    with pytest.raises(AlreadyExistsError, match="recreated"):
         jobs.wait_gone("my-job", "another", 1)
 
 

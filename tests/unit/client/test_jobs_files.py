@@ -111,7 +111,7 @@ def test_what_leaves_the_folder_or_is_no_file_keeps_all_of_it_here(
 def test_what_is_no_folder_is_refused(here: Path) -> None:
     (here / "file").touch()
     for name in ("file", "missing"):
-        with pytest.raises(UsageError, match="is no folder"):
+        with pytest.raises(UsageError, match="is not a folder"):
             upload.choose(here / name)
 
 
@@ -182,7 +182,7 @@ def test_nothing_here_is_replaced_by_something_else(here: Path, there: Path) -> 
     with pytest.raises(DevctlError, match="`a` would be replaced"):
         download.download(place(), here)
     assert tree(here) == {"a": b"mine"}
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         download.download(place(), here / "a")
 
 

@@ -110,7 +110,7 @@ def test_one_that_was_made_though_nobody_heard_of_it_goes_too(api: FakeApi) -> N
 def test_one_that_somebody_put_in_its_place_is_left_alone(api: FakeApi) -> None:
     helpers_run(api)
     api.add(CLAIMS, claim())
-    with pytest.raises(DevctlError, match=r"could not be deleted: .*made anew"):  # noqa: SIM117
+    with pytest.raises(DevctlError, match=r"could not be deleted: .*recreated"):  # noqa: SIM117
         with helper(api.cluster(), "my-job", LOADER) as place:
             api.things[PODS, NAMESPACE, place.pod]["metadata"]["uid"] = "other"
     assert len(api.names(PODS)) == 1

@@ -88,9 +88,9 @@ def test_processes_are_spread(options: Any, world: int, each: int | None) -> Non
         ({"backend": "gloo"}, "how many pods"),
         ({"world_size": 3, "nproc_per_node": 2}, "cannot be spread"),
         ({"world_size": 4, "replicas": 3}, "have 3 processes, not 4"),
-        ({"replicas": 0}, "0 is no number of replicas"),
-        ({"replicas": 2, "nproc_per_node": 0}, "0 is no number of processs".removesuffix("s")),
-        ({"world_size": -1}, "-1 is no number"),
+        ({"replicas": 0}, "0 is not a number of replicas"),
+        ({"replicas": 2, "nproc_per_node": 0}, "0 is not a number of processs".removesuffix("s")),
+        ({"world_size": -1}, "-1 is not a number"),
         ({"distributed": False, "replicas": 2}, "one pod"),
     ],
 )

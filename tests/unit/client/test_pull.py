@@ -228,7 +228,7 @@ def test_what_has_no_room_is_not_asked_for(
 
 def test_folders_that_are_none(here: Path, there: Path) -> None:
     here.write_text("file")
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         get(here)
     with pytest.raises(NotFoundError, match="there is no `lab-0:/home/dev/x`"):
         bring(place("/home/dev/x"), here.with_name("other"), SyncOptions())

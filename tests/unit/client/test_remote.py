@@ -332,10 +332,10 @@ def test_places_that_are_not_what_they_should_be(here: Path, there: Path) -> Non
     assert remote.kind(place("/home/dev/p/a")) == "file"
     with pytest.raises(NotFoundError, match="there is no `lab-0:/home/dev/x`"):
         remote.find(place("/home/dev/x"))
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         remote.find(place("/home/dev/p/a"))
     assert remote.look(place("/home/dev/x"), ["a"]) == {}
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         remote.receive(place("/home/dev/p/a"), lambda send: void(pack(send, here, [], {})))
 
 

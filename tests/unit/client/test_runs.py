@@ -251,7 +251,7 @@ def test_who_is_let_in_no_more_hears_that_the_run_goes_on(
 
     with pytest.raises(DeniedError, match="they have expired") as raised:
         seen(run, runs.follow(run), expire)
-    goes_on = f"the run may go on: `devctl attach lab {run.name}` follows it again"
+    goes_on = f"the run may still be active: `devctl attach lab {run.name}` follows it again"
     assert raised.value.fix == f"log in again; {goes_on}"
 
 
@@ -321,7 +321,7 @@ def test_stop_ends_all_ranks(lab: Ranks, runs: Runs) -> None:
     found = runs.find("lab", run.name)
     assert (found.state, found.code) == ("Failed", 143)
     assert [record.fate for record in found.records.values()] == ["ended", "ended"]
-    with pytest.raises(NotFoundError, match="no run goes on"):
+    with pytest.raises(NotFoundError, match="no run is active"):
         runs.find("lab", running=True)
     runs.stop(run)
     assert lab.count == 2
@@ -333,7 +333,9 @@ def test_stop_says_where_a_run_may_go_on(
     monkeypatch.setattr("devctl.client.runs.runs._PATIENCE", 0.1)
     run = start(runs, SLEEP)
     lab.broken.add("lab-1")
-    with pytest.raises(DevctlError, match=r"rank 1 does not answer: run .* may go on") as raised:
+    with pytest.raises(
+        DevctlError, match=r"1 does not answer: run .* may still be active"
+    ) as raised:
         runs.stop(run)
     assert f"devctl stop-run lab {run.name}" in raised.value.fix
     assert runs.place("lab").ask(0, "list").split(b"\0")[1] == b"ended"
@@ -375,7 +377,7 @@ def test_on_one_rank_several_go_on_and_are_told_apart(
     lab = ranks(api, tmp_path, monkeypatch, 1)
     try:
         both = [start(runs, SLEEP), start(runs, SLEEP)]
-        with pytest.raises(UsageError, match="several runs go on on `lab`"):
+        with pytest.raises(UsageError, match="several runs are active on `lab`"):
             runs.find("lab", running=True)
         assert {found.name for found in runs.list("lab")} == {run.name for run in both}
     finally:

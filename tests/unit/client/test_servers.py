@@ -152,7 +152,7 @@ def test_another_one_of_the_name_is_not_changed(api: FakeApi, servers: Servers) 
     api.things[KEY]["metadata"]["uid"] = "other"
     with pytest.raises(DevctlError, match="UID"):
         servers.stop(seen)
-    with pytest.raises(DevctlError, match="made anew"):
+    with pytest.raises(DevctlError, match="recreated"):
         servers.delete(seen)
     assert not api.things[KEY]["spec"]["stopped"]
 
@@ -185,8 +185,8 @@ def test_it_stays_no_shorter_than_asked(
         (None, None, "nothing to extend"),
         ("30m", None, "stays until"),
         ("366d", None, "a year old at most"),
-        ("soon", None, "is no duration"),
-        (None, "soon", "is no duration"),
+        ("soon", None, "is not a duration"),
+        (None, "soon", "is not a duration"),
     ],
 )
 def test_what_is_no_longer_time_changes_nothing(
@@ -212,5 +212,5 @@ def test_one_that_is_deleted_is_gone_with_its_pods(api: FakeApi, servers: Server
     api.drop(PODS, "lab-0")
     servers.wait_gone("lab", gone.uid, 1)
     api.add(SERVERS, server())
-    with pytest.raises(AlreadyExistsError, match="made anew"):
+    with pytest.raises(AlreadyExistsError, match="recreated"):
         servers.wait_gone("lab", gone.uid, None)

@@ -177,7 +177,7 @@ def test_what_the_pod_said_last_still_arrives(
     ("change", "said"),
     [
         ({}, None),
-        ({"metadata": {"uid": "other"}}, "was deleted and made anew"),
+        ({"metadata": {"uid": "other"}}, "was deleted and recreated"),
         ({"status": EVICTED}, "low on memory"),
         ({"status": {"phase": "Succeeded"}}, "no reason given"),
         (runs(container="c2"), "it was started anew"),

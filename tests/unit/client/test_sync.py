@@ -233,9 +233,9 @@ def test_a_file_that_never_settles_is_named(
 
 
 def test_what_is_no_folder_is_refused(project: Project, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         project.files.push("lab", project.here / "a.py")
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         project.files.push("lab", tmp_path / "missing")
     assert remote_folder(project.here) == "here"
     with pytest.raises(UsageError, match="has no name"):

@@ -217,7 +217,7 @@ def test_a_name_that_is_taken() -> None:
 @pytest.mark.parametrize(
     ("unchanged", "conditions", "words"),
     [
-        (False, {"uid": "u1"}, "made anew meanwhile and is left alone"),
+        (False, {"uid": "u1"}, "recreated meanwhile and is left alone"),
         (True, {"uid": "u1", "resourceVersion": "5"}, "changed meanwhile"),
     ],
 )

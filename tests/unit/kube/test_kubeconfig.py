@@ -100,11 +100,11 @@ def test_no_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("content", "words"),
     [
         ("{", "cannot be read"),
-        ("- 1\n", "is no kubeconfig"),
-        ("clusters: 5\n", "is no kubeconfig"),
-        ("clusters: [1]\n", "is no kubeconfig"),
-        ("users: [{user: {}}]\n", "is no kubeconfig"),
-        ("users: [{name: a, user: [1]}]\n", "is no kubeconfig"),
+        ("- 1\n", "is not a kubeconfig"),
+        ("clusters: 5\n", "is not a kubeconfig"),
+        ("clusters: [1]\n", "is not a kubeconfig"),
+        ("users: [{user: {}}]\n", "is not a kubeconfig"),
+        ("users: [{name: a, user: [1]}]\n", "is not a kubeconfig"),
         ("", "has no current context"),
         ("current-context: a\n", "there is no context `a`"),
         (

@@ -53,8 +53,8 @@ def test_a_failure_quotes_its_own_output_only(tmp_path: Path) -> None:
     log = tmp_path / "it.log"
     log.write_text("lookup it: no such host\n")
     with pytest.raises(StepError) as raised:
-        run_logged(["sh", "-c", "echo broken; exit 3"], log, what="mend it")
-    assert raised.value.message == "cannot mend it: broken"
+        run_logged(["sh", "-c", "echo broken; exit 3"], log, what="fix it")
+    assert raised.value.message == "cannot fix it: broken"
     assert str(log) in raised.value.fix
 
 

@@ -6,15 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.options import (
-    all_namespaces,
-    connected,
-    labels,
-    output,
-    selector,
-    watch_option,
-)
+from devctl.cli.options import all_namespaces, connected, output, watch_option
 from devctl.cli.screen import coloured
+from devctl.cli.selectors import labels, selector
 from devctl.cli.sorting import ordered, sort_by
 from devctl.cli.tables import FORMATS, Column, age, left, print_items
 

@@ -9,16 +9,9 @@ import click
 from devctl.cli import names as completions
 from devctl.cli.formats import chosen_format
 from devctl.cli.list import NAMESPACE
-from devctl.cli.options import (
-    all_namespaces,
-    connected,
-    labels,
-    output,
-    selector,
-    unique,
-    watch_option,
-)
+from devctl.cli.options import all_namespaces, connected, output, unique, watch_option
 from devctl.cli.screen import coloured
+from devctl.cli.selectors import labels, selector
 from devctl.cli.tables import FORMATS, Column, print_items, table_of
 from devctl.cli.waiting import state
 from devctl.errors import UsageError

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.list import AGE
-from devctl.cli.options import all_namespaces, connected, labels, output, selector
+from devctl.cli.options import all_namespaces, connected, output
 from devctl.cli.screen import coloured
+from devctl.cli.selectors import labels, selector
 from devctl.cli.sorting import ordered, sort_by
 from devctl.cli.tables import FORMATS, Column, left, print_items
 

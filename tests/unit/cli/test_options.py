@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from devctl.api.durations import parse_duration
 from devctl.cli import create, delete, monitor_table, options
-from devctl.cli.options import command, duration, labels, where
+from devctl.cli.options import command, duration, where
+from devctl.cli.selectors import labels
 from devctl.kube.cluster import Cluster
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 
 from support.tiers.budget import Used, is_good, table
 from support.tiers.failures import failures
-from support.tiers.pace import Slowdown
 from support.tiers.stamps import Stamps, digest
 from support.tiers.tier import RESULTS, Tier, load, tier_of
 
@@ -35,6 +34,9 @@ if TYPE_CHECKING:
 CLUSTER_MINUTES = 4.0
 """From nothing to a cluster with operator, observer and images, all of it cached."""
 
+CLUSTER_AFTER = 3.5
+"""Minutes of the plane before the cluster is asked for: on a fast day both are done at once."""
+
 SMALL_SHARE = {"cpu.shares": "256", "cpu.weight": "25"}
 """A quarter of what a group has otherwise, as cgroup v1 and v2 put it."""
 
@@ -46,7 +48,6 @@ class Run:
         """Leave out what has not changed, if that is asked for; keep the cluster, likewise."""
         self.rows: list[Used] = []
         self._keep = keep
-        self._slowdown = Slowdown()
         self._stamps = Stamps()
         self._digests = {tier.name: digest(tier) for tier in tiers}
         self._tiers = []
@@ -61,13 +62,13 @@ class Run:
         """Run them all; the exit code."""
         shutil.rmtree(RESULTS, ignore_errors=True)
         RESULTS.mkdir()
-        with shared_folder(), self._slowdown, self._building() as built:
+        with shared_folder(), self._building() as built:
             clustered = [tier for tier in self._tiers if tier.cluster]
             others = [tier for tier in self._tiers if not (tier.cluster or self._is_beside(tier))]
             coming: subprocess.Popen[bytes] | None = None
             for tier in others:
                 if tier.name == "plane" and clustered:
-                    coming = self._start_cluster(built, tier.minutes - CLUSTER_MINUTES - 0.5)
+                    coming = self._start_cluster(built, CLUSTER_AFTER)
                 self._one(tier)
             if clustered:
                 self._with_cluster(clustered, coming or self._start_cluster(built))
@@ -114,9 +115,7 @@ class Run:
     def _with_cluster(self, tiers: Sequence[Tier], coming: subprocess.Popen[bytes]) -> None:
         before = time.monotonic()
         passed = coming.wait() == 0
-        slowdown = self._slowdown.since(before)
-        row = Used("cluster", since(before), CLUSTER_MINUTES, passed, "waited for")
-        self._row(replace(row, slowdown=slowdown))
+        self._row(Used("cluster", since(before), CLUSTER_MINUTES, passed, "waited for"))
         try:
             with ThreadPoolExecutor() as pool:
                 coming_too = []
@@ -156,9 +155,7 @@ class Run:
             done = subprocess.run(line, check=False, cwd=REPOSITORY, stdout=output, stderr=output)
             passed = passed and done.returncode == 0
         beside = tier.beside if output else ""
-        slowdown = self._slowdown.since(before)
-        row = Used(tier.name, since(before), tier.minutes, passed, beside=beside, slowdown=slowdown)
-        self._row(row)
+        self._row(Used(tier.name, since(before), tier.minutes, passed, beside=beside))
         if passed:
             self._stamps.passed(tier, self._digests[tier.name])
 

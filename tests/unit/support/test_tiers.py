@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 from support.tiers.budget import Used, is_good, table
 from support.tiers.failures import failures
-from support.tiers.pace import QUIET, Processors, Slowdown, slowdown
 from support.tiers.stamps import Stamps, digest
 from support.tiers.tier import load, tier_of
 
@@ -29,9 +28,6 @@ TIERS = load()
         (Used("unit", 1.0, 2.0), True),
         (Used("unit", 2.9, 2.0), True),
         (Used("unit", 3.1, 2.0), False),
-        (Used("unit", 3.1, 2.0, slowdown=1.1), True),
-        (Used("unit", 3.4, 2.0, slowdown=1.1), False),
-        (Used("unit", 3.1, 2.0, slowdown=0.5), False),
         (Used("unit", 1.0, 2.0, passed=False), False),
         (Used("unit", 0.0, 2.0, passed=None, note="unchanged"), True),
         (Used("reset", 9.0), True),
@@ -46,7 +42,7 @@ def test_a_run_fails_with_a_tier_that_is_red_or_takes_half_as_much_again(
 def test_the_table_says_what_was_used_and_what_was_left_out() -> None:
     rows = [Used("unit", 3.1, 2.0), Used("pods", 0, 9.0, passed=None, note="nothing has changed")]
     lines = table(rows).splitlines()
-    assert lines[1].split()[:5] == ["unit", "3.1", "2.0", "1.0", "passed;"]
+    assert lines[1].split()[:4] == ["unit", "3.1", "2.0", "passed;"]
     assert "OVER ITS BUDGET" in lines[1]
     assert lines[2].endswith("left out: nothing has changed")
     assert lines[3].split() == ["all", "3.1"]
@@ -56,31 +52,6 @@ def test_what_ran_beside_another_tier_took_no_time_of_its_own() -> None:
     lines = table([Used("faults", 5.0), Used("molecule", 4.0, beside="faults")]).splitlines()
     assert lines[2].endswith("passed; beside faults")
     assert lines[3].split() == ["all", "5.0"]
-
-
-def ticks(used: int, idle: int, stolen: int) -> Processors:
-    return Processors(f"cpu  {used} 0 0 {idle} 0 0 0 {stolen} 0 0")
-
-
-@pytest.mark.parametrize(
-    ("loops", "last", "factor"),
-    [
-        ([QUIET], ticks(100, 100, 0), 1.0),
-        ([QUIET, 9 * QUIET, 2 * QUIET], ticks(100, 0, 0), 2.0),
-        ([QUIET], ticks(50, 900, 50), 2.0),
-        ([2 * QUIET], ticks(50, 900, 50), 4.0),
-        ([QUIET], ticks(0, 100, 0), 1.0),
-    ],
-)
-def test_a_machine_is_slow_by_its_processors_and_by_what_its_host_takes_away(
-    loops: list[float], last: Processors, factor: float
-) -> None:
-    assert slowdown(loops, ticks(0, 0, 0), last) == pytest.approx(factor)
-
-
-def test_the_machine_is_looked_at_while_a_tier_runs() -> None:
-    with Slowdown() as pace:
-        assert 0.05 < pace.since(0) < 50
 
 
 def test_what_failed_is_listed_with_its_place_and_its_first_line(tmp_path: Path) -> None:

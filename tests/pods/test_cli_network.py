@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+import yaml
 from support.proxies import forward_proxy
 from support.servers import wait_until
 from support.slow_link import slow_link
@@ -29,7 +30,7 @@ SCRIPT = "import os\nprint('rank', os.environ['RANK'], flush=True)\n"
 
 def changed(user: CommandLine, folder: Path, **cluster: Any) -> CommandLine:
     """The same user with a kubeconfig that says more of the cluster."""
-    config = json.loads(user.kubeconfig.read_text())
+    config = yaml.safe_load(user.kubeconfig.read_text())
     about = {name.replace("_", "-"): value for name, value in cluster.items()}
     config["clusters"][0]["cluster"] |= about
     file = folder / "kubeconfig"
@@ -43,7 +44,7 @@ def away(
 ) -> Iterator[CommandLine]:
     """The user behind each kind of way."""
     if request.param == "slow":
-        config = json.loads(command_line.kubeconfig.read_text())
+        config = yaml.safe_load(command_line.kubeconfig.read_text())
         server = urlsplit(config["clusters"][0]["cluster"]["server"])
         with slow_link(str(server.hostname), int(server.port or 443)) as link:
             near = f"https://127.0.0.1:{link.port}"

@@ -33,7 +33,7 @@ def user(place: UserPlace, kubectl: Kubectl, torch_image: str) -> Iterator[Comma
 
 def test_the_commands_run_as_written(user: CommandLine) -> None:
     manual = (REPOSITORY / "docs/devctl.md").read_text()
-    (block,) = re.findall(r"```bash\n(.*?)```", manual, re.DOTALL)
+    block, *_ = re.findall(r"```bash\n(.*?)```", manual, re.DOTALL)
     lines = [line.split()[1:] for line in block.splitlines() if line.startswith("devctl ")]
     single, several, shell, run, monitor, delete = lines
     assert user.must(*single) == "devserver/my-dev created\n"

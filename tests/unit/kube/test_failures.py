@@ -103,7 +103,7 @@ def test_a_certificate_is_found_among_the_causes() -> None:
     ("raised", "kind", "words"),
     [
         (httpx2.ReadTimeout("x"), WaitTimeoutError, "does not answer in time"),
-        (httpx2.UnsupportedProtocol("x"), UsageError, "no address"),
+        (httpx2.UnsupportedProtocol("x"), UsageError, "not an address"),
         (httpx2.ReadError("[Errno 104] reset"), DevctlError, "was lost: reset"),
         (httpx2.ConnectError(""), DevctlError, "reached: ConnectError"),
         (httpx2.InvalidURL("bad\nport"), UsageError, "bad port"),

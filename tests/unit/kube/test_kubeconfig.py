@@ -139,7 +139,7 @@ def test_a_folder_is_no_kubeconfig(tmp_path: Path) -> None:
 def test_addresses_that_are_none(tmp_path: Path, server: str) -> None:
     content = config("one")
     content["clusters"][0]["cluster"]["server"] = server
-    with pytest.raises(UsageError, match="no address of an API server"):
+    with pytest.raises(UsageError, match="not an address of an API server"):
         find_access(write(tmp_path / "k", content))
 
 

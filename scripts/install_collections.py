@@ -41,7 +41,7 @@ def read_pins(requirements: Path) -> dict[str, str]:
     except OSError as error:
         raise CollectionError(f"`{requirements}` cannot be read: {error.strerror}") from error
     except (KeyError, TypeError, yaml.YAMLError) as error:
-        message = f"`{requirements}` is no list of collections with a name and a version each"
+        message = f"`{requirements}` is not a list of collections with a name and a version each"
         raise CollectionError(message) from error
     for name in pins:
         if not all(part.isidentifier() for part in name.split(".")) or name.count(".") != 1:

@@ -5,23 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from devctl.api.image_pulls import PULL_FAILURES, pull_error
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from devctl.kube.cluster import Object
 
-_PULL = {
-    "ErrImagePull",
-    "ErrImageNeverPull",
-    "ImageInspectError",
-    "ImagePullBackOff",
-    "InvalidImageName",
-    "RegistryUnavailable",
-    "SignatureValidationFailed",
-}
 _START = {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
-# The kubelet alternates between the error and its back-off; without this the words would, too.
-_BACK_OFF = re.compile(r'^Back-off pulling image "[^"]*"(: (ErrImagePull: )?)?')
 _INSUFFICIENT = re.compile(r"Insufficient ([A-Za-z0-9./_-]*[A-Za-z0-9])")
 _BEYOND = re.compile(r" (?:no new claims to deallocate|preemption:)")
 _MOUNT = {"FailedMount", "FailedAttachVolume", "FailedMapVolume"}
@@ -88,8 +79,8 @@ def _on_node(warnings: list[Object]) -> Trouble:
 
 def _container(image: str, waiting: Object) -> Trouble | None:
     reason, detail = waiting.get("reason", ""), waiting.get("message") or ""
-    if reason in _PULL:
-        detail = _BACK_OFF.sub("", detail)
+    if reason in PULL_FAILURES:
+        detail = pull_error(detail)
         message = f"image `{image}` cannot be pulled" + (f" ({detail})" if detail else "")
         return Trouble("ImagePullFailed", message, fatal=True)
     if reason in _START:

@@ -8,22 +8,12 @@ import signal
 from lightkube.models.core_v1 import ContainerStateTerminated, ContainerStatus
 
 from devctl.api.devserver import Phase
+from devctl.api.image_pulls import PULL_FAILURES, pull_error
 from devctl_observer.judging.model import Verdict
 
 CRASHES = 3
 """After so many restarts a container that is not ready counts as crashing while it runs, too."""
 
-_PULL = {
-    "ErrImagePull",
-    "ErrImageNeverPull",
-    "ImageInspectError",
-    "ImagePullBackOff",
-    "InvalidImageName",
-    "RegistryUnavailable",
-    "SignatureValidationFailed",
-}
-# The kubelet alternates between the error and its back-off; without this the message would, too.
-_BACK_OFF = re.compile(r'^Back-off pulling image "[^"]*"(: (ErrImagePull: )?)?')
 _MISSING = re.compile(r"not found|does not exist|name unknown|manifest unknown", re.IGNORECASE)
 _DENIED = re.compile(r"unauthorized|denied|authentication|authorization|forbidden", re.IGNORECASE)
 _ADVICE = {
@@ -37,7 +27,7 @@ _ADVICE = {
 def judge_container(status: ContainerStatus) -> Verdict | None:
     """What is wrong with a container, or None where it is on its way or runs."""
     waiting = status.state.waiting if status.state else None
-    if waiting and waiting.reason in _PULL:
+    if waiting and waiting.reason in PULL_FAILURES:
         return _pull_failed(status.image, waiting.reason, waiting.message or "")
     if crash := _crash(status):
         return crash
@@ -52,7 +42,7 @@ def judge_container(status: ContainerStatus) -> Verdict | None:
 
 
 def _pull_failed(image: str, reason: str, detail: str) -> Verdict:
-    detail = _BACK_OFF.sub("", detail)
+    detail = pull_error(detail)
     if reason == "InvalidImageName":
         advice = "the name is not valid: correct spec.image"
     elif _DENIED.search(detail):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import tomllib
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.durations import parse_duration
+from devctl.client import atomic_write
 from devctl.errors import HostError, NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -184,16 +184,10 @@ def _text() -> str:
 
 
 def _write(text: str) -> None:
-    # Where the file is a link, as in a folder of dotfiles, it stays one.
-    file = path().resolve()
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=file.parent, prefix=".config.", delete=False
-        ) as new:
-            new.write(text)
-        Path(new.name).replace(file)
+        atomic_write.write(path(), text)
     except OSError as error:
         raise HostError(
-            f"cannot write `{file}`: {error.strerror or error}", "free it, or set XDG_CONFIG_HOME"
+            f"cannot write `{path().resolve()}`: {error.strerror or error}",
+            "free it, or set XDG_CONFIG_HOME",
         ) from error

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from devctl.client import atomic_write
 from devctl.errors import HostError
 
 if TYPE_CHECKING:
@@ -89,17 +89,7 @@ class Record:
         """
         kept = {"version": _VERSION, "about": self.about, "files": self.files}
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with tempfile.NamedTemporaryFile(
-                "w", dir=self.path.parent, prefix=".", delete=False
-            ) as file:
-                try:
-                    json.dump(kept, file)
-                    file.close()
-                    Path(file.name).replace(self.path)
-                except BaseException:
-                    Path(file.name).unlink(missing_ok=True)
-                    raise
+            atomic_write.write(self.path, json.dumps(kept))
         except OSError as error:
             raise HostError(
                 f"cannot keep `{self.path}`: {error.strerror}",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 
+from devctl.client import atomic_write
 from devctl.errors import HostError
 
 _FOLDER = 0o700
@@ -39,29 +37,13 @@ def users_config() -> Path:
 
 
 def replace(path: Path, text: str) -> None:
-    """Have a file hold a text: as a whole or, if that cannot be, as it was.
-
-    A link stays one, and so does the mode: people keep their configuration in a repository.
+    """Have a file hold a text; see devctl.client.atomic_write.
 
     Raises:
         HostError: It cannot be written.
     """
     try:
-        path = path.resolve()
-        path.parent.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
-        mode = path.stat().st_mode & 0o777 if path.exists() else _FILE
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(text.encode(errors="surrogateescape"))
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).chmod(mode)
-            Path(name).replace(path)
-        except BaseException:
-            with suppress(OSError):
-                Path(name).unlink()
-            raise
+        atomic_write.write(path, text)
     except OSError as error:
         raise unwritable(path, error) from error
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     _Text = click.ParamType[str]
 else:
-    # click 8.1 has no type arguments.
+    # click 8.2 has no type arguments.
     _Text = click.ParamType
 
 JSONPATH = "jsonpath="

@@ -79,13 +79,15 @@ def follow_table(
     shown = [column for column in columns if output == "wide" or not column.wide]
     order = sorter(sort_by, columns) if sort_by else None
 
+    def in_order(items: Sequence[Any]) -> Sequence[Any]:
+        return sorted(items, key=order) if order else items
+
     def show(items: Sequence[Any], width: int) -> list[str]:
-        found = sorted(items, key=order) if order else items
-        return table_of(found, shown, 0 if output == "wide" else width)
+        return table_of(in_order(items), shown, 0 if output == "wide" else width)
 
     def rows(items: Sequence[Any], before: Sequence[Any] | None) -> list[str]:
-        title, *lines = show(items, 0)
-        found = sorted(items, key=order) if order else items
+        found = in_order(items)
+        title, *lines = table_of(found, shown, 0)
         new = {item.uid for item in changed(items, before)}
         told = [line for item, line in zip(found, lines, strict=True) if item.uid in new]
         left = {item.uid for item in items}

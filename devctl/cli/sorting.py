@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from devctl.api.quantities import parse_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from devctl.cli.tables import Column
     from devctl.client.named import Named
-
-_QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)(m|k|[KMGTPE]i?)?", re.ASCII)
-_FACTORS = {"": 1.0, "m": 0.001} | {
-    f"{letter}{i}": float(base**power)
-    for i, base in (("", 1000), ("i", 1024))
-    for power, letter in enumerate("KMGTPE", 1)
-}
 
 sort_by = click.option(
     "--sort-by", metavar="KEY", default="", help="A column, or a path such as .spec.flavor."
@@ -67,7 +61,7 @@ def _rank(value: object) -> tuple[int, float, str]:
     if value is None or value == "":
         return (0, 0.0, "")
     text = str(value)
-    if match := _QUANTITY.fullmatch(text):
-        factor = _FACTORS.get((match[2] or "").replace("k", "K"), 1.0)
-        return (1, float(match[1]) * factor, text)
-    return (2, 0.0, text)
+    try:
+        return (1, float(parse_quantity(text)), text)
+    except ValueError:
+        return (2, 0.0, text)

@@ -18,7 +18,7 @@ from devctl.cli.options import (
     waits,
 )
 from devctl.cli.results import Results
-from devctl.cli.waiting import live_line, see_ready, state, wanted
+from devctl.cli.waiting import live_line, see_started, state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,12 +58,7 @@ def restart(
     confirm_ending(client, found, yes=yes)
     for server in found:
         results.add(_restarted(client, server, seconds(timeout)), "restarted")
-    for server in found:
-        if wanted(wait=wait):
-            ready = see_ready(client, server.name, seconds(timeout), "asked to start")
-            results.add(ready, "ready")
-        elif not results.quiet:
-            click.echo(f"see what it does with {command(f'status {server.name}')}", err=True)
+    see_started(client, found, results, seconds(timeout), "status", wait=wait)
     results.print()
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.options import (
-    command,
     connected,
     patience,
     result_output,
@@ -17,7 +16,7 @@ from devctl.cli.options import (
     waits,
 )
 from devctl.cli.results import Results
-from devctl.cli.waiting import see_ready, wanted
+from devctl.cli.waiting import see_started
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,10 +49,5 @@ def start(
     found = [client.servers.get(name) for name in unique(servers)]
     for server in found:
         results.add(client.servers.start(server), "started")
-    for server in found:
-        if wanted(wait=wait):
-            ready = see_ready(client, server.name, seconds(timeout), "asked to start")
-            results.add(ready, "ready")
-        elif not results.quiet:
-            click.echo(f"see what it does with {command(f'describe {server.name}')}", err=True)
+    see_started(client, found, results, seconds(timeout), "describe", wait=wait)
     results.print()

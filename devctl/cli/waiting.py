@@ -14,8 +14,9 @@ from devctl.cli.screen import LiveLine, is_terminal
 from devctl.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from devctl.cli.results import Results
     from devctl.client.client import Client
     from devctl.client.server import Server
 
@@ -52,6 +53,32 @@ def see_ready(client: Client, name: str, timeout: float, first: str) -> Server:
     use = f"ssh {name}" if server.ssh else f"exec {name} -- bash"
     click.echo(f"`{name}` is ready; next: {command(use)}", err=True)
     return server
+
+
+def see_started(
+    client: Client,
+    servers: Sequence[Server],
+    results: Results,
+    timeout: float,
+    look: str,
+    *,
+    wait: bool | None,
+) -> None:
+    """Wait for servers that start, or say how to look at them.
+
+    Args:
+        client: The SDK.
+        servers: Which.
+        results: What is told that they are ready.
+        timeout: Seconds for each at most.
+        look: The command that shows what one does.
+        wait: As `wanted` has it.
+    """
+    for server in servers:
+        if wanted(wait=wait):
+            results.add(see_ready(client, server.name, timeout, "asked to start"), "ready")
+        elif not results.quiet:
+            click.echo(f"see what it does with {command(f'{look} {server.name}')}", err=True)
 
 
 def see_stopped(client: Client, name: str, timeout: float) -> Server:

@@ -9,9 +9,10 @@ from devctl.api.labels import GROUP, VERSION
 
 
 class Kind(NamedTuple):
-    """A kind of ours."""
+    """What the API server has to be told of a kind."""
 
     group: str
+    """Empty for the core group."""
     version: str
     name: str
     plural: str
@@ -19,8 +20,12 @@ class Kind(NamedTuple):
 
     @property
     def api_version(self) -> str:
-        """As manifests write it."""
-        return f"{self.group}/{self.version}"
+        """As manifests write it.
+
+        >>> Kind("apps", "v1", "Deployment", "deployments").api_version
+        'apps/v1'
+        """
+        return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def wake(self) -> str:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from devctl.api import kinds
 from devctl.client.named import Named
-from devctl.client.settings import image_of_servers
+from devctl.client.settings import completed
 from devctl.client.yaml_text import documents
-from devctl.errors import FieldConflictError, NotFoundError, UsageError
+from devctl.errors import FieldConflictError, UsageError
 from devctl.kube import resources
 from devctl.kube.cluster import FIELD_MANAGER
 
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 _SUFFIXES = {".yaml", ".yml", ".json"}
-_KINDS = {(kind.api_version, kind.name): kind for kind in kinds.KINDS}
+_KINDS = {(kind.api_version, kind.name): kind for kind in resources.OURS}
 _LEFT_OUT = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "uid")
 """What `-o yaml` prints of an object's metadata and the API server alone decides."""
 
@@ -38,7 +36,7 @@ class Manifest:
         source: Where it was read, for errors.
     """
 
-    kind: kinds.Kind
+    kind: resources.Kind
     document: Object
     source: str
 
@@ -96,14 +94,12 @@ def apply(
         FieldConflictError: Others manage some of the fields, and `force` is not set.
         DevctlError: The API server refuses it.
     """
-    kind = getattr(resources, manifest.kind.name)
-    wanted = manifest.document
+    kind, wanted = manifest.kind, manifest.document
     meta = wanted["metadata"]
-    before: Object | None = None
-    with suppress(NotFoundError):
-        before = cluster.get(kind, meta["name"], meta.get("namespace"))
-    if manifest.kind is kinds.DEVSERVER:
-        wanted = _completed(cluster, wanted, before)
+    before = cluster.find(kind, meta["name"], meta.get("namespace"))
+    if kind == resources.DevServer:
+        there = (before or {}).get("spec") or {}
+        wanted = wanted | {"spec": completed(cluster, wanted.get("spec") or {}, there)}
     try:
         after = cluster.apply(kind, wanted, dry_run=dry_run, force=force)
     except FieldConflictError as error:
@@ -133,7 +129,7 @@ def _manifests(document: Any, source: str) -> Iterator[Manifest]:
     what = (str(document.get("apiVersion")), str(document.get("kind")))
     kind = _KINDS.get(what)
     if kind is None:
-        ours = ", ".join(f"{each.name} ({each.api_version})" for each in kinds.KINDS)
+        ours = ", ".join(f"{each.name} ({each.api_version})" for each in resources.OURS)
         raise UsageError(
             f"{source} is a {what[1]} ({what[0]}), which devctl does not apply",
             f"use `kubectl apply` for it; devctl applies {ours}",
@@ -144,17 +140,6 @@ def _manifests(document: Any, source: str) -> Iterator[Manifest]:
     kept = {key: value for key, value in meta.items() if key not in _LEFT_OUT}
     rest = {key: value for key, value in document.items() if key != "status"}
     yield Manifest(kind, rest | {"metadata": kept}, source)
-
-
-def _completed(cluster: Cluster, wanted: Object, before: Object | None) -> Object:
-    """A server with the owner and the image that it has, or that `create` would give it."""
-    spec = dict(wanted.get("spec") or {})
-    there = (before or {}).get("spec") or {}
-    if "owner" not in spec:
-        spec["owner"] = there.get("owner") or cluster.whoami()
-    if "image" not in spec:
-        spec["image"] = there.get("image") or image_of_servers(cluster)
-    return wanted | {"spec": spec}
 
 
 def _wish(found: Object) -> tuple[Any, ...]:

@@ -10,7 +10,6 @@ from devctl.api.devserver import FlavorCondition
 from devctl.client.named import Named
 from devctl.errors import DeniedError, NotFoundError, UsageError
 from devctl.kube import resources
-from devctl.kube.failures import NO_SUCH_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,12 +111,10 @@ class Flavors:
         Raises:
             NotFoundError: There is none of that name.
         """
-        try:
-            return Flavor(self._cluster.get(resources.DevServerFlavor, name))
-        except NotFoundError as error:
-            if error.reason == NO_SUCH_KIND:
-                raise
-            raise _unknown(name) from error
+        found = self._cluster.find(resources.DevServerFlavor, name)
+        if found is None:
+            raise _unknown(name)
+        return Flavor(found)
 
 
 def check_flavor(cluster: Cluster, name: str | None) -> None:

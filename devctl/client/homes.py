@@ -9,7 +9,6 @@ from devctl.api.labels import DEVSERVER, MANAGED_BY, MANAGER
 from devctl.client.named import Named
 from devctl.errors import BusyError, NotFoundError, UsageError
 from devctl.kube import resources
-from devctl.kube.failures import NO_SUCH_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -102,13 +101,11 @@ class Homes:
             UsageError: What has that name is not a home.
         """
         see = "see what there is with `devctl homes list`"
-        try:
-            home = Home(self._cluster.get(resources.PersistentVolumeClaim, name))
-        except NotFoundError as error:
-            if error.reason == NO_SUCH_KIND:
-                raise
+        raw = self._cluster.find(resources.PersistentVolumeClaim, name)
+        if raw is None:
             where = f"in namespace `{self._cluster.namespace}`"
-            raise NotFoundError(f"there is no home `{name}` {where}", see) from error
+            raise NotFoundError(f"there is no home `{name}` {where}", see)
+        home = Home(raw)
         if not home.is_home:
             raise UsageError(f"`{name}` is not a home of a server and is left alone", see)
         pods = mounts(self._cluster.list(resources.Pod))

@@ -13,11 +13,10 @@ from devctl.client import live, waiting
 from devctl.client.flavors import check_flavor
 from devctl.client.manifest import changed_spec, check_name, lifecycle_of, server_manifest
 from devctl.client.server import Server
-from devctl.client.settings import image_of_servers
+from devctl.client.settings import completed
 from devctl.errors import AlreadyExistsError, NotFoundError, UsageError, WaitTimeoutError
 from devctl.kube import resources
 from devctl.kube.cluster import WINDOW
-from devctl.kube.failures import NO_SUCH_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -66,25 +65,19 @@ class Servers:
             NotFoundError: There is none of that name.
             UsageError: There can be none of that name.
         """
-        check_name(name)
-        try:
-            return Server(self._cluster.get(_KIND, name))
-        except NotFoundError as error:
-            if error.reason == NO_SUCH_KIND:
-                raise
+        found = self.find(name)
+        if found is None:
             raise NotFoundError(
                 f"there is no server `{name}` in namespace `{self._cluster.namespace}`",
                 "see what there is with `devctl list`, everywhere with -A",
-            ) from error
+            )
+        return found
 
     def find(self, name: str) -> Server | None:
         """One server, or None where there is none of that name."""
-        try:
-            return self.get(name)
-        except NotFoundError as error:
-            if error.reason == NO_SUCH_KIND:
-                raise
-            return None
+        check_name(name)
+        found = self._cluster.find(_KIND, name)
+        return None if found is None else Server(found)
 
     def watch(
         self,
@@ -149,12 +142,7 @@ class Servers:
             UsageError: The options make no sense, or nobody says which image.
         """
         manifest = server_manifest(name, options)
-        spec = manifest["spec"]
-        if "image" not in spec:
-            spec["image"] = image_of_servers(self._cluster)
-        if "owner" not in spec:
-            spec["owner"] = self._cluster.whoami()
-        return manifest
+        return manifest | {"spec": completed(self._cluster, manifest["spec"])}
 
     def create(
         self, name: str, *, dry_run: bool = False, **options: Unpack[CreateOptions]

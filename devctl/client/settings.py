@@ -40,6 +40,26 @@ def image_of_servers(cluster: Cluster) -> str:
     )
 
 
+def completed(cluster: Cluster, spec: Object, there: Object | None = None) -> Object:
+    """A server's spec with an image and an owner: those that it has, else whose they would be.
+
+    Args:
+        cluster: Where it is.
+        spec: As it is wanted.
+        there: As it is.
+
+    Raises:
+        UsageError: Nobody says which image.
+    """
+    there = there or {}
+    spec = dict(spec)
+    if "image" not in spec:
+        spec["image"] = there.get("image") or image_of_servers(cluster)
+    if "owner" not in spec:
+        spec["owner"] = there.get("owner") or cluster.whoami()
+    return spec
+
+
 def installed_version(cluster: Cluster) -> str:
     """The release that is installed in the cluster; empty where it does not say."""
     labels = _found(cluster).get("metadata", {}).get("labels") or {}

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import httpx2
 import msgspec
 
-from devctl.errors import DevctlError
+from devctl.errors import DevctlError, NotFoundError
 from devctl.kube import resources
 from devctl.kube.credentials import Login
-from devctl.kube.failures import check, explained, refusal
+from devctl.kube.failures import NO_SUCH_KIND, check, explained, refusal
 from devctl.kube.kubeconfig import Access, find_access
 from devctl.kube.patience import SILENCE, Pace, Patient
 from devctl.kube.proxies import find_proxy, shown
@@ -120,6 +120,19 @@ class Cluster:
             NotFoundError: It is not there, or the cluster knows no such kind.
         """
         return self._ask("GET", self._path(kind, namespace, name))
+
+    def find(self, kind: Kind, name: str, namespace: str | None = None) -> Object | None:
+        """One object, or None where there is none of that name.
+
+        Raises:
+            NotFoundError: The cluster knows no such kind.
+        """
+        try:
+            return self.get(kind, name, namespace)
+        except NotFoundError as error:
+            if error.reason == NO_SUCH_KIND:
+                raise
+            return None
 
     def list(
         self,

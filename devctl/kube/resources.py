@@ -6,31 +6,15 @@ read of one is a handful of fields.
 
 from __future__ import annotations
 
-from typing import NamedTuple
 from urllib.parse import quote
 
-from devctl.api import ephemeral_acceleration_job as job
-from devctl.api.labels import GROUP, VERSION
+from devctl.api import kinds
 
 
-class Kind(NamedTuple):
-    """What the API server has to be told of a kind."""
+class Kind(kinds.Kind):
+    """A kind, and where its objects are."""
 
-    group: str
-    """Empty for the core group."""
-    version: str
-    name: str
-    plural: str
-    namespaced: bool = True
-
-    @property
-    def api_version(self) -> str:
-        """What a manifest says.
-
-        >>> Kind("apps", "v1", "Deployment", "deployments").api_version
-        'apps/v1'
-        """
-        return f"{self.group}/{self.version}" if self.group else self.version
+    __slots__ = ()
 
     def path(self, namespace: str | None = None, name: str = "") -> str:
         """Where the API server has its objects, or one of them.
@@ -43,9 +27,10 @@ class Kind(NamedTuple):
         return "/".join([*parts, self.plural, *([quote(name, safe="")] if name else [])])
 
 
-DevServer = Kind(GROUP, VERSION, "DevServer", "devservers")
-DevServerFlavor = Kind(GROUP, VERSION, "DevServerFlavor", "devserverflavors", namespaced=False)
-EphemeralAccelerationJob = Kind(job.GROUP, job.VERSION, job.KIND, job.PLURAL)
+OURS = tuple(Kind(*kind) for kind in kinds.KINDS)
+DevServer, DevServerFlavor, EphemeralAccelerationJob = (
+    Kind(*kind) for kind in (kinds.DEVSERVER, kinds.FLAVOR, kinds.JOB)
+)
 
 Pod = Kind("", "v1", "Pod", "pods")
 PersistentVolumeClaim = Kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")

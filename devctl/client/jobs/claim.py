@@ -21,7 +21,6 @@ from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl.client.named import Named
 from devctl.errors import AlreadyExistsError, NotFoundError
 from devctl.kube import resources
-from devctl.kube.failures import NO_SUCH_KIND
 
 if TYPE_CHECKING:
     from devctl.client.jobs.job import Job
@@ -100,15 +99,13 @@ def find_claim(cluster: Cluster, job: str) -> Claim:
         AlreadyExistsError: It is somebody else's.
     """
     name = claim_name(job)
-    try:
-        found = Claim(cluster.get(resources.PersistentVolumeClaim, name))
-    except NotFoundError as error:
-        if error.reason == NO_SUCH_KIND:
-            raise
+    raw = cluster.find(resources.PersistentVolumeClaim, name)
+    if raw is None:
         raise NotFoundError(
             f"job `{job}` has no volume in namespace `{cluster.namespace}`",
             "its time is over, or there never was such a job: see `egpu list`",
-        ) from error
+        )
+    found = Claim(raw)
     if not found.is_of_a_job:
         raise AlreadyExistsError(
             f"volume `{name}` was not made for job `{job}` and is left alone",

@@ -24,7 +24,6 @@ from devctl.errors import (
 )
 from devctl.kube import resources
 from devctl.kube.cluster import WINDOW
-from devctl.kube.failures import NO_SUCH_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -74,25 +73,19 @@ class Jobs:
             NotFoundError: There is none of that name.
             UsageError: There can be none of that name.
         """
-        check_name(name)
-        try:
-            return Job(self._cluster.get(_KIND, name))
-        except NotFoundError as error:
-            if error.reason == NO_SUCH_KIND:
-                raise
+        found = self.find(name)
+        if found is None:
             raise NotFoundError(
                 f"there is no job `{name}` in namespace `{self._cluster.namespace}`",
                 "see what there is with `egpu list`, everywhere with -A",
-            ) from error
+            )
+        return found
 
     def find(self, name: str) -> Job | None:
         """One job, or None where there is none of that name."""
-        try:
-            return self.get(name)
-        except NotFoundError as error:
-            if error.reason == NO_SUCH_KIND:
-                raise
-            return None
+        check_name(name)
+        found = self._cluster.find(_KIND, name)
+        return None if found is None else Job(found)
 
     def watch(self, namespace: str | None = None) -> Iterator[Change]:
         """All jobs as they are and as they change; never ends by itself."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from devctl.errors import DevctlError
-from devctl.kube.cluster import EVERYWHERE, Change
+from devctl.kube.cluster import EVERYWHERE, Change, Cluster
 from devctl.kube.failures import explained
 from unit.client.objects import NAMESPACE, NOW, Thing, ago, event
 from unit.client.selectors import matches_fields, matches_labels
@@ -248,6 +248,8 @@ class FakeCluster:
                 thing["metadata"]["resourceVersion"] = str(number)
                 self.api.things[self._key(kind, name, namespace)] = thing
             return copy.deepcopy(thing)
+
+    find = Cluster.find
 
     def delete(self, kind: Any, found: Thing, *, unchanged: bool = False) -> None:
         """Delete exactly this object."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from support.plane import content
+from support.plane.parts import OPERATOR_POD
 from support.plane.plane import SYSTEM
-from support.servers import DevServer
+from support.runs import operator_python
+from support.servers import DevServer, wait_until
 
 from devctl.local.paths import REPOSITORY
 
@@ -15,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from support.commands import Kubectl
+    from support.plane.plane import Plane
 
 pytestmark = pytest.mark.usefixtures("deployed")
 
@@ -47,6 +53,49 @@ def test_the_namespace_refuses_what_is_not_restricted(kubectl: Kubectl) -> None:
     }
     with pytest.raises(pytest.fail.Exception, match=r"violates PodSecurity .*restricted"):
         kubectl.api.create(pod)
+
+
+def conditions(kubectl: Kubectl, pod: str) -> list[tuple[str, str, str]]:
+    """What a pod says of its runner."""
+    found = kubectl.api.get("pods", pod, SYSTEM) or {}
+    listed = found["status"].get("conditions", [])
+    said = [one for one in listed if one["type"] == "WarmRunner"]
+    return [(one["status"], one["reason"], one.get("message", "")) for one in said]
+
+
+def publish(plane: Plane, pod: str, trouble: str) -> str:
+    """What a daemon does that is not warm; returns its log."""
+    program = "import sys; from devctl_runner.daemon.pod_condition import publish; "
+    program += "publish(sys.argv[1], print)"
+    settings = {
+        "PYTHONPATH": str(REPOSITORY / "images/operator"),
+        "KUBECONFIG": str(plane.account("devctl-operator")),
+        "POD_NAME": pod,
+        "POD_NAMESPACE": SYSTEM,
+    }
+    command = [operator_python(), "-c", program, trouble]
+    # Whoever holds the output is awaited, and so is the process that writes.
+    return subprocess.run(
+        command, env=os.environ | settings, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_its_pod_says_whether_the_runner_is_warm(plane: Plane, kubectl: Kubectl) -> None:
+    wait_until(
+        lambda: conditions(kubectl, OPERATOR_POD) == [("True", "Warm", "")], "it says that it is"
+    )
+    assert publish(plane, OPERATOR_POD, "ansible-core 9 has no X") == ""
+    expected = [("False", "Incompatible", "ansible-core 9 has no X")]
+    assert conditions(kubectl, OPERATOR_POD) == expected
+
+
+def test_no_pod_speaks_for_another(plane: Plane, kubectl: Kubectl) -> None:
+    kubectl.api.create(content.pod("other", SYSTEM, "devctl-operator"))
+    try:
+        assert publish(plane, "other", "") == "condition WarmRunner not written: 403 Forbidden\n"
+        assert conditions(kubectl, "other") == []
+    finally:
+        kubectl.api.delete("pods", "other", SYSTEM)
 
 
 @pytest.mark.usefixtures("flavors")

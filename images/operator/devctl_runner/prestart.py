@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable, Sequence
-from http import HTTPStatus
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from kubernetes import client, config
-from urllib3.exceptions import HTTPError
+
+from devctl_runner.api_server import when_answered
 
 NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _REQUEST_SECONDS = 5
-_PAUSE = 1.0
-# Shorter than the pod's startup probe is patient.
-_PATIENCE = 45.0
 
 
 def main() -> int:
@@ -54,30 +50,6 @@ def lease_name(arguments: Sequence[str]) -> str:
     prefix = "--leader-election-id="
     names = [word.removeprefix(prefix) for word in arguments if word.startswith(prefix)]
     return names[-1] if names and "--leader-elect" in arguments else ""
-
-
-def when_answered(ask: Callable[[], str], patience: float = _PATIENCE) -> str:
-    """Ask until the API server answers, be it by a refusal; returns what there is to say.
-
-    Args:
-        ask: A request and what follows from it.
-        patience: Seconds after which nobody waits any longer.
-    """
-    deadline = time.monotonic() + patience
-    while True:
-        try:
-            return ask()
-        except client.ApiException as error:
-            said = f"{error.status} {error.reason}"
-            if error.status == HTTPStatus.NOT_FOUND:  # nobody has ever led
-                return ""
-            if error.status not in {429, 500, 502, 503, 504}:
-                return said
-        except (HTTPError, OSError) as error:
-            said = str(error)
-        if time.monotonic() > deadline:
-            return f"no answer in {patience:.0f} s: {said}"
-        time.sleep(_PAUSE)
 
 
 def is_ours(holder: str, pod: str) -> bool:

@@ -93,6 +93,27 @@ def configuration(
     return sorted(found, key=lambda thing: thing["kind"] not in _FIRST)
 
 
+def pod(name: str, namespace: str, account: str) -> Thing:
+    """A pod that nobody starts: who has a token bound to it is known as that pod."""
+    confined = {
+        "allowPrivilegeEscalation": False,
+        "runAsNonRoot": True,
+        "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    container = {"name": "main", "image": "none:1", "securityContext": confined}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "serviceAccountName": account,
+            "schedulingGates": [{"name": "devctl.test/never"}],
+            "containers": [container],
+        },
+    }
+
+
 def everything(kubectl: Path, checkout: Path = REPOSITORY) -> str:
     """All of it as one list."""
     found = configuration(kubectl, checkout=checkout)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 OPERATOR_PORT, RUNNER_PORT, OBSERVER_PORT = 6789, 8082, 6790
+OPERATOR_POD = "devctl-operator"
 # A process that is alone has nobody to wait for: a dead one's lease would keep it for 15 s.
 _ELECTION = "--leader-elect"
 _BIN = {"ansible-runner": "client", "devctl-runnerd": "daemon.__main__"}
@@ -179,6 +180,8 @@ class OperatorProcess:
             "HOME": str(home),
             "LC_ALL": "C.UTF-8",
             "KUBECONFIG": str(kubeconfig),
+            "POD_NAME": OPERATOR_POD,
+            "POD_NAMESPACE": "devctl-system",
             "PYTHONPATH": ":".join(map(str, (*self._modules, package, plugins, self._checkout))),
             "PYTHONDONTWRITEBYTECODE": "1",
             "DEVCTL_RUNNER_DIR": str(self._folder / "daemon"),

@@ -11,7 +11,7 @@ from support.plane import content, namespaces, stages
 from support.plane.beside import ALONE, Place
 from support.plane.control_plane import ControlPlane
 from support.plane.namespaces import ADDRESS
-from support.plane.parts import ObserverProcess, OperatorProcess
+from support.plane.parts import OPERATOR_POD, ObserverProcess, OperatorProcess
 from support.plane.process import Process
 from support.servers import succeeds, wait_until
 
@@ -62,6 +62,8 @@ class Plane:
         apply = ("apply", "--server-side", "--force-conflicts", "--field-manager=devctl-deploy")
         everything = content.everything(self.kubectl.program, checkout)
         self._super_admin(*apply, "-f", "-", input=everything)
+        operator = content.pod(OPERATOR_POD, SYSTEM, "devctl-operator")
+        self._super_admin(*apply, "-f", "-", input=json.dumps(operator))
         wait_until(lambda: succeeds(self._try_job), "the API server takes jobs")
 
     def release(self, checkout: Path) -> tuple[OperatorProcess, ObserverProcess]:
@@ -123,8 +125,11 @@ class Plane:
         return self._observer
 
     def account(self, name: str, namespace: str = SYSTEM) -> Path:
-        """A kubeconfig with the rights of an account."""
-        token = self.kubectl("create", "token", name, "-n", namespace, "--duration=10h").strip()
+        """A kubeconfig with the rights of an account; the operator's is its pod's."""
+        options = ["-n", namespace, "--duration=10h"]
+        if (name, namespace) == (OPERATOR_POD, SYSTEM):
+            options += ["--bound-object-kind=Pod", f"--bound-object-name={OPERATOR_POD}"]
+        token = self.kubectl("create", "token", name, *options).strip()
         config = yaml.safe_load(self.kubeconfig.read_text())
         config["users"][0]["user"] = {"token": token}
         config["contexts"][0]["context"]["namespace"] = namespace

@@ -6,7 +6,8 @@ from unittest.mock import Mock
 
 import pytest
 from devctl_runner import prestart
-from devctl_runner.prestart import is_ours, lease_name, main, release, when_answered
+from devctl_runner.api_server import when_answered
+from devctl_runner.prestart import is_ours, lease_name, main, release
 from kubernetes.client import ApiException, V1Lease, V1LeaseSpec
 from urllib3.exceptions import HTTPError
 
@@ -84,7 +85,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How long it waited, in a time of its own."""
     found: list[float] = []
     clock = SimpleNamespace(sleep=found.append, monotonic=lambda: sum(found))
-    monkeypatch.setattr("devctl_runner.prestart.time", clock)
+    monkeypatch.setattr("devctl_runner.api_server.time", clock)
     return found
 
 

@@ -15,6 +15,7 @@ from devctl_runner import paths
 from devctl_runner.daemon import figures
 from devctl_runner.daemon.files import Files, sources, watched_roles
 from devctl_runner.daemon.loop import Loop
+from devctl_runner.daemon.pod_condition import publish
 from devctl_runner.runs.compatibility import IncompatibleError
 from devctl_runner.runs.warm import Warm, warm_up
 
@@ -51,9 +52,9 @@ def main() -> int:
 
 
 def try_to_warm_up(roles: list[Path], folder: Path) -> Warm | None:
-    """Warm up; none where this Ansible does not let us, which log and metrics then say."""
+    """Warm up; none where this Ansible does not let us, which log, metric and condition say."""
     started = time.monotonic()
-    warm = None
+    warm, what = None, ""
     try:
         warm = warm_up([role for role in roles if role.is_dir()], folder)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the stock runner may well work
@@ -65,6 +66,7 @@ def try_to_warm_up(roles: list[Path], folder: Path) -> Warm | None:
         figures.WARM_UP_SECONDS.set(seconds)
         log(f"warm after {seconds:.1f} s: {', '.join(role.name for role in roles)}")
     figures.WARM.set(warm is not None)
+    publish(what, log)
     return warm
 
 

@@ -73,11 +73,15 @@ def publish(plane: Plane, pod: str, trouble: str) -> str:
         "POD_NAME": pod,
         "POD_NAMESPACE": SYSTEM,
     }
-    command = [operator_python(), "-c", program, trouble]
     # Whoever holds the output is awaited, and so is the process that writes.
-    return subprocess.run(
-        command, env=os.environ | settings, capture_output=True, text=True, check=True
-    ).stdout
+    done = subprocess.run(
+        [str(operator_python()), "-c", program, trouble],
+        env=os.environ | settings,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
 
 
 def test_its_pod_says_whether_the_runner_is_warm(plane: Plane, kubectl: Kubectl) -> None:

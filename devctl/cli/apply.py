@@ -45,10 +45,10 @@ def apply(
     *,
     force_conflicts: bool,
 ) -> None:
-    """Create servers, flavors and jobs as files describe them, or change them.
+    """Create or change servers, flavors and jobs as files describe them.
 
     This is a server-side apply, as field manager `devctl`: fields that are not in a file stay as
-    they are, and those that others manage are named. Files are checked before the first change.
+    they are, and conflicts name the other managers. All files are checked before the first change.
 
     \b
     Examples:
@@ -72,7 +72,7 @@ def apply(
                 client.cluster, manifest, force=force_conflicts, dry_run=dry_run == "server"
             )
         except DevctlError as error:
-            # The others are applied all the same, as with kubectl.
+            # The others are still applied, as in kubectl.
             click.echo(f"{one_line(manifest.title)}: {error.message}", err=True)
             click.echo(f"  fix: {error.fix}", err=True)
             first = first or error
@@ -84,7 +84,7 @@ def apply(
 
 
 def _check_namespaces(manifests: Sequence[Manifest]) -> None:
-    """See that no object names another namespace than the command line does."""
+    """Refuse objects of another namespace than the command line's."""
     asked = names.named(click.get_current_context()).get("namespace")
     for manifest in manifests:
         other = manifest.document["metadata"].get("namespace")

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import click
 
-from devctl.cli.options import command, connected, server_name
+from devctl.cli.options import command, connected, replica_option, server_name, user_option
 from devctl.cli.ssh import ssh_of
 from devctl.errors import DevctlError, HostError, UsageError
 
@@ -23,18 +23,16 @@ HOME = "/home/dev"
 @click.command()
 @server_name
 @click.argument("folder", default=HOME, metavar="[FOLDER]")
-@click.option("--replica", type=click.IntRange(min=0), default=0, metavar="K", help="Which pod.")
+@replica_option
 @click.option(
     "--editor",
     metavar="PROGRAM",
     default="code",
     show_default=True,
-    help="VS Code, or one of its kin.",
+    help="VS Code, or a fork of it.",
 )
 @click.option("--print", "only_print", is_flag=True, help="Only print the address.")
-@click.option(
-    "--user", metavar="U", default="dev", show_default=True, help="Name of user 1000 in the image."
-)
+@user_option
 @connected
 def code(
     client: Client,
@@ -46,7 +44,7 @@ def code(
     *,
     only_print: bool,
 ) -> None:
-    """Open a server's folder in VS Code, over SSH; it needs its extension Remote - SSH.
+    """Open a server's folder in VS Code, over SSH; it requires the Remote - SSH extension.
 
     \b
     Examples:
@@ -75,7 +73,7 @@ def code(
 
 
 def uri(host: str, folder: str) -> str:
-    """The address of a folder on a host, as VS Code has it.
+    """VS Code's address of a folder on a host.
 
     >>> uri("lab.devctl", "src/a b")
     'vscode-remote://ssh-remote+lab.devctl/home/dev/src/a%20b'
@@ -87,7 +85,7 @@ def uri(host: str, folder: str) -> str:
 
 
 def _let_ssh_know(destination: Destination) -> None:
-    """See that ssh finds the server; the person's own file is changed only where they said so."""
+    """Have ssh find the server, without changing the person's own file unasked."""
     from devctl.client.ssh import config  # noqa: PLC0415 - heavy
 
     if config.knows(destination):

@@ -6,7 +6,8 @@ import click
 
 from devctl.cli.lazy import Entry, SectionedGroup
 from devctl.cli.options import output
-from devctl.cli.tables import print_document, table
+from devctl.cli.results import print_document
+from devctl.cli.tables import table
 from devctl.client import preferences
 from devctl.errors import NotFoundError
 
@@ -28,7 +29,7 @@ _key = click.argument("key", metavar="KEY", shell_complete=_keys)
     cls=SectionedGroup,
     sections={
         "Commands": {
-            "list": Entry("devctl.cli.config:list_", "List settings, and where they are made"),
+            "list": Entry("devctl.cli.config:list_", "List settings, and where they come from"),
             "get": Entry("devctl.cli.config:get", "Print a setting"),
             "set": Entry("devctl.cli.config:set_", "Save a setting"),
             "unset": Entry("devctl.cli.config:unset", "Remove a setting"),
@@ -39,7 +40,7 @@ _key = click.argument("key", metavar="KEY", shell_complete=_keys)
 def config() -> None:
     """Your defaults, in ~/.config/devctl/config.toml.
 
-    An option goes before $DEVCTL_<KEY>, and that before the file.
+    An option overrides $DEVCTL_<KEY>, which overrides the file.
 
     \b
     Examples:
@@ -51,7 +52,7 @@ def config() -> None:
 @click.command("list")
 @output("table", "json", "yaml")
 def list_(output: str) -> None:
-    """List settings, and where they are made.
+    """List settings, and where they come from.
 
     \b
     Examples:
@@ -59,9 +60,8 @@ def list_(output: str) -> None:
     """
     found = {key: preferences.preferred(key) for key in preferences.KEYS}
     if output != "table":
-        print_document(
-            {key: value for key, (value, _) in found.items() if value is not None}, output
-        )
+        known = {key: value for key, (value, _) in found.items() if value is not None}
+        print_document(known, output)
         return
     rows = [
         (key, "" if value is None else _shown(value), where or "(not set)")
@@ -74,7 +74,7 @@ def list_(output: str) -> None:
 @click.command()
 @_key
 def get(key: str) -> None:
-    """Print a setting; the exit code is 3 where it is not set.
+    """Print a setting; the exit code is 3 if it is not set.
 
     \b
     Examples:
@@ -117,7 +117,7 @@ def unset(key: str) -> None:
 
 @click.command()
 def path() -> None:
-    """Print the path of the file, whether it is there or not.
+    """Print the path of the file, which need not exist.
 
     \b
     Examples:

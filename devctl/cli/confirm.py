@@ -18,16 +18,15 @@ if TYPE_CHECKING:
     from devctl.client.server import Server
 
 _SHOWN = 10
-"""How many names are shown."""
-
+"""How many names to show."""
 
 yes_option = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 
 
 def answers(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command that deletes data what answers its question beforehand.
+    """Give a command that deletes data the options that answer its question in advance.
 
-    `--confirm=NAME`, for scripts that would rather have the name checked, is in no help.
+    Help does not show `--confirm=NAME`, for scripts that want the name checked.
     """
     named = click.option("--confirm", multiple=True, metavar="NAME", hidden=True)
     return yes_option(named(command))
@@ -40,12 +39,12 @@ def confirm_names(
 
     Args:
         names: What is destroyed.
-        given: The values of --confirm; where there are none, the person is asked, if there is one.
-        what: What happens to it, as a sentence.
+        given: The values of --confirm; without any, the person is asked.
+        what: What happens, as a sentence.
         yes: Whether --yes has answered already.
 
     Raises:
-        UsageError: They named something else, or nobody can be asked.
+        UsageError: Another name was given, or there is no terminal to ask on.
     """
     if yes and not given:
         return
@@ -53,7 +52,7 @@ def confirm_names(
     if not given:
         if not somebody_is_here():
             raise UsageError(
-                f"{what}; nobody is here to be asked", f"repeat it with --yes, or with `{line}`"
+                f"{what}; there is no terminal to ask on", f"repeat it with --yes, or with `{line}`"
             )
         click.echo(what, err=True)
         given = [
@@ -67,15 +66,7 @@ def confirm_names(
 
 
 def confirm_deletion(names: Sequence[str], *, given: bool) -> bool:
-    """Have a person agree to what a sync is about to delete here.
-
-    Args:
-        names: The files.
-        given: Whether they have said so already, with --yes.
-
-    Returns:
-        Whether they agree; False where nobody can be asked.
-    """
+    """Whether a sync may delete files here: if --yes was given, else if a person agrees."""
     from devctl.client.files.names import readable  # noqa: PLC0415 - heavy
 
     if given or not somebody_is_here():
@@ -85,11 +76,11 @@ def confirm_deletion(names: Sequence[str], *, given: bool) -> bool:
     if len(names) > _SHOWN:
         click.echo(f"  … and {len(names) - _SHOWN:,} more", err=True)
     what = "this file" if len(names) == 1 else f"these {len(names):,} files"
-    return click.confirm(f"Delete {what} here, as they are gone in the server?", err=True)
+    return click.confirm(f"Delete {what} here, as on the server?", err=True)
 
 
 def confirm_ending(client: Client, servers: Sequence[Server], *, yes: bool) -> None:
-    """Ask before sessions and runs end; where nobody can be asked, or nothing goes on, go on.
+    """Ask before sessions and runs end, on a terminal.
 
     Raises:
         Abort: The person said no.
@@ -105,5 +96,5 @@ def confirm_ending(client: Client, servers: Sequence[Server], *, yes: bool) -> N
 
 
 def somebody_is_here() -> bool:
-    """Whether a person can be asked."""
+    """Whether there is a person to ask."""
     return sys.stdin.isatty() and sys.stderr.isatty()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.options import connected
+from devctl.cli.options import connected, secrets_option
 from devctl.cli.progress import transferred
 from devctl.text import one_line
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
-@click.option("--include-secrets", is_flag=True, help="Send .env files, keys and tokens too.")
+@secrets_option
 @click.option("--overwrite", is_flag=True, help="Also replace files that differ at the target.")
 @connected
 def cp(client: Client, source: str, target: str, *, include_secrets: bool, overwrite: bool) -> None:
-    """Copy a file or a folder to a server, or from it.
+    """Copy a file or a folder to or from a server.
 
     Exactly one side is NAME:PATH, or NAME.K:PATH for replica K; a relative PATH starts at the home.
     Copies go into an existing folder. A file arrives whole or not at all; one
@@ -46,17 +46,18 @@ def cp(client: Client, source: str, target: str, *, include_secrets: bool, overw
     tell_of_trouble(done.left_out, done.changed)
 
 
-def tell_of_secrets(names: Sequence[str]) -> None:
-    """Say which files were not sent, for they look like secrets."""
+def tell_of_secrets(names: Sequence[str], *, hint: bool = True) -> None:
+    """Say which files were not sent because they look like secrets."""
     from devctl.client.files.names import named  # noqa: PLC0415 - heavy
 
     if names:
         click.echo(f"left out, as they look like secrets: {named(names)}", err=True)
+    if names and hint:
         click.echo("  --include-secrets sends them too, `devctl cp` a single one", err=True)
 
 
 def tell_of_git(found: Withheld) -> None:
-    """Say what a pod has kept, as it is part of git repositories."""
+    """Say which files of git repositories were not fetched from a pod."""
     from devctl.client.files.dotgit import FIX  # noqa: PLC0415 - heavy
     from devctl.client.files.names import named  # noqa: PLC0415
 
@@ -67,12 +68,7 @@ def tell_of_git(found: Withheld) -> None:
 
 
 def tell_of_trouble(left_out: Sequence[str], changed: Sequence[str]) -> None:
-    """Say what was not taken, and end with exit code 1 where that is something.
-
-    Args:
-        left_out: What we do not take, each with why.
-        changed: Files that changed while they were read.
-    """
+    """Say what was left out and what changed while it was read; exit with code 1 if anything."""
     for what in left_out:
         click.echo(f"left out: {one_line(what)}", err=True)
     for what in changed:

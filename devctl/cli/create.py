@@ -1,4 +1,4 @@
-"""`devctl create`."""
+"""`devctl create`, and the options of a server's spec."""
 
 from __future__ import annotations
 
@@ -6,21 +6,110 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from devctl.cli import names
 from devctl.cli.options import (
-    command,
     connected,
     dry_run_option,
+    duration,
     patience,
+    preference,
     result_output,
-    seconds,
     waits,
 )
 from devctl.cli.results import Results
-from devctl.cli.server_options import chosen, server_options
-from devctl.cli.waiting import see_ready, wanted
+from devctl.cli.waiting import see_started
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from devctl.client.client import Client
+    from devctl.client.manifest import CreateOptions
+
+_COUNT = click.IntRange(min=1)
+
+
+def _setting(text: str) -> tuple[str, str]:
+    """The type of an option that takes a setting, such as `NCCL_DEBUG=INFO`."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise click.BadParameter(f"`{text}` is not a setting: write for example `NCCL_DEBUG=INFO`")
+    return name, value
+
+
+def server_options(*, new: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of a spec; those of a new server have defaults."""
+    flavor = "Default: the cluster's default flavor." if new else "Resources of each pod."
+    image = "Default: $DEVCTL_IMAGE, else the cluster's." if new else "Container image."
+    options = (
+        click.option(
+            "--flavor",
+            metavar="F",
+            shell_complete=names.flavors,
+            default=preference("flavor") if new else None,
+            help=flavor,
+        ),
+        click.option(
+            "--image", metavar="REF", default=preference("image") if new else None, help=image
+        ),
+        *((_DISTRIBUTED,) if new else ()),
+        click.option("--replicas", type=_COUNT, metavar="N", help="Number of pods."),
+        click.option("--world-size", type=_COUNT, metavar="N", help="Number of ranks in all."),
+        click.option("--nproc-per-node", type=_COUNT, metavar="N", help="Ranks per pod."),
+        click.option(
+            "--backend",
+            type=click.Choice(["nccl", "gloo", "mpi"]),
+            help="torch.distributed backend.",
+        ),
+        click.option("--nccl", type=_setting, multiple=True, metavar="K=V", help="NCCL variable."),
+        click.option("--home-size", metavar="SIZE", help="Size of /home/dev, for example 100Gi."),
+        click.option("--shared", metavar="CLAIM", help="Claim to mount at /shared."),
+        *((_TTL,) if new else ()),
+        click.option(
+            "--idle-timeout",
+            type=duration,
+            metavar="D",
+            help="Idle limit; recorded, not enforced yet.",
+        ),
+        click.option("--no-ssh", is_flag=True, help="Disable SSH.")
+        if new
+        else click.option("--ssh/--no-ssh", default=None, help="Enable or disable SSH."),
+    )
+
+    def give(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return give
+
+
+_DISTRIBUTED = click.option("--distributed", is_flag=True, help="Several pods that train together.")
+_TTL = click.option(
+    "--ttl", type=duration, metavar="D", help="Delete it this long after creation, e.g. 3d."
+)
+
+
+def chosen(
+    *,
+    distributed: bool = False,
+    no_ssh: bool = False,
+    nccl: Sequence[tuple[str, str]] = (),
+    **asked: Any,
+) -> CreateOptions:
+    """The options that were given.
+
+    >>> chosen(distributed=False, no_ssh=True, nccl=[], flavor="gpu-large", ttl=None)
+    {'flavor': 'gpu-large', 'ssh': False}
+    """
+    options: Any = {name: value for name, value in asked.items() if value is not None}
+    if distributed:
+        options["distributed"] = True
+    if no_ssh:
+        options["ssh"] = False
+    if nccl:
+        options["nccl"] = dict(nccl)
+    found: CreateOptions = options
+    return found
 
 
 @click.command()
@@ -36,7 +125,7 @@ def create(
     name: str,
     dry_run: str,
     output: str | None,
-    timeout: int | str,
+    timeout: float,
     *,
     wait: bool | None,
     **asked: Any,
@@ -59,9 +148,7 @@ def create(
         made = client.servers.create(name, dry_run=True, **options)
         results.add(made, "created (server dry run)")
     else:
-        results.add(client.servers.create(name, **options), "created")
-        if wanted(wait=wait):
-            results.add(see_ready(client, name, seconds(timeout), "asked for"), "ready")
-        elif not results.quiet:
-            click.echo(f"see what it does with {command(f'describe {name}')}", err=True)
+        created = client.servers.create(name, **options)
+        results.add(created, "created")
+        see_started(client, created, results, timeout, wait=wait, first="asked for")
     results.print()

@@ -12,7 +12,6 @@ from devctl.cli.options import (
     connected,
     patience,
     result_output,
-    seconds,
     server_names,
     unique,
     waits,
@@ -41,7 +40,7 @@ def delete(
     client: Client,
     servers: Sequence[str],
     confirm: Sequence[str],
-    timeout: int | str,
+    timeout: float,
     output: str | None,
     *,
     yes: bool,
@@ -50,8 +49,8 @@ def delete(
 ) -> None:
     """Delete servers; their files are kept for the next server of the same name.
 
-    --delete-home deletes the files too, once nothing uses them, and asks for the name first. It
-    also takes the name of a server that is already gone.
+    --delete-home also deletes the files, once nothing uses them, and asks for the name first. It
+    also accepts the name of a server that is already gone.
 
     \b
     Examples:
@@ -62,23 +61,30 @@ def delete(
     found = {name: _server(client, name, delete_home=delete_home) for name in names}
     homes = {name: _homes(client, name, needed=delete_home) for name in names}
     if delete_home:
-        confirm_names(names, confirm, _what(homes), yes=yes)
+        files = volumes([home for each in homes.values() for home in each])
+        what = f"this deletes {', '.join(homes)} and all files in {files}"
+        confirm_names(names, confirm, what, yes=yes)
     results = Results(output)
     for there in filter(None, found.values()):
         results.add(client.servers.delete(there), "deleted")
     for name, server in found.items():
         if server and (wanted(wait=wait) or delete_home):
-            _see_gone(client, server, seconds(timeout))
+            _see_gone(client, server, timeout)
         if delete_home:
             for home in homes[name]:
                 results.add(client.homes.delete(home), "deleted", "persistentvolumeclaim")
-        elif not results.quiet:
-            _say_kept(name, homes[name])
+        elif homes[name] and not results.quiet:
+            click.echo(
+                f"its files are kept in {volumes(homes[name])}:\n"
+                f"  {command(f'create {name}')} creates a server with them\n"
+                f"  {command(f'homes delete --server {name}')} deletes them",
+                err=True,
+            )
     results.print()
 
 
 def _server(client: Client, name: str, *, delete_home: bool) -> Server | None:
-    """The server; None where only its homes are left, and they are what is meant."""
+    """The server; None if only its homes are left, and they are to be deleted."""
     try:
         return client.servers.get(name)
     except NotFoundError:
@@ -98,21 +104,15 @@ def _homes(client: Client, name: str, *, needed: bool) -> list[Home]:
 
 def _see_gone(client: Client, server: Server, timeout: float) -> None:
     name = server.name
-    goes_on = f"`{name}` keeps shutting down; its files are kept: see {command('homes list')}"
-    with live_line(name, "asked to end", goes_on) as line:
+    left = f"`{name}` keeps shutting down; its files are kept: see {command('homes list')}"
+    with live_line(name, "asked to end", left) as line:
         client.servers.wait_gone(
             name, server.uid, timeout, progress=lambda text: line.show(f"{name}: {text}")
         )
 
 
-def _what(homes: dict[str, list[Home]]) -> str:
-    """What --delete-home destroys, as a sentence."""
-    found = [home for each in homes.values() for home in each]
-    return f"this deletes {', '.join(homes)} and all files in {volumes(found)}"
-
-
 def volumes(homes: Sequence[Home]) -> str:
-    """Homes in few words, whatever their number.
+    """A short description of any number of homes.
 
     >>> volumes([])
     'no home'
@@ -124,14 +124,3 @@ def volumes(homes: Sequence[Home]) -> str:
         return f"{first.name} ({first.size})"
     between = ", " if homes[1] is last else " … "
     return f"{first.name}{between}{last.name} ({len(homes)} of {first.size})"
-
-
-def _say_kept(name: str, homes: Sequence[Home]) -> None:
-    """Say where the files are, and how to get them back or rid of them."""
-    if homes:
-        click.echo(
-            f"its files are kept in {volumes(homes)}:\n"
-            f"  {command(f'create {name}')} makes a server that has them again\n"
-            f"  {command(f'homes delete --server {name}')} removes them",
-            err=True,
-        )

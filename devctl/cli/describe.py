@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.options import command, connected, output, server_name
+from devctl.cli.results import print_document
 from devctl.cli.screen import coloured, columns
-from devctl.cli.tables import age, print_document, span, table, until
+from devctl.cli.tables import table
+from devctl.cli.times import age, span, until
+from devctl.errors import DeniedError
 from devctl.text import one_line
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 
 _EVENTS = 8
 _LABEL = 14
-"""How many characters a label takes."""
+"""The width of labels."""
 _NARROWEST = 20
 
 
@@ -32,15 +35,13 @@ _NARROWEST = 20
 @output("text", "json", "yaml", "name")
 @connected
 def describe(client: Client, name: str, output: str) -> None:
-    """Show all about a server: what it does and why, its pods, how to use it.
+    """Show all about a server: its state and why, its pods, how to use it.
 
     \b
     Examples:
       devctl describe my-dev
       devctl describe my-dev -o yaml
     """
-    from devctl.errors import DeniedError  # noqa: PLC0415
-
     server = client.servers.get(name)
     if output == "name":
         click.echo(f"devserver/{server.name}")
@@ -59,21 +60,16 @@ def describe(client: Client, name: str, output: str) -> None:
 def page(
     server: Server, events: Sequence[Event], *, width: int = 0, now: datetime | None = None
 ) -> list[str]:
-    """The lines of the page.
-
-    Args:
-        server: What it is about.
-        events: What has happened to it, the oldest first.
-        width: How many characters a line may have; 0 for as many as it needs.
-        now: When it is looked at; else now.
-    """
+    """The lines of the page, at most `width` long if that is not 0; events come oldest first."""
     lines = []
-    for label, text in facts(server, now):
+    for label, text in _facts(server, now):
         lines += fact(label, one_line(text), width)
         if label == "Phase":
             lines[-1] = lines[-1].replace(server.phase, coloured(server.phase), 1)
+    replicas: list[tuple[object, ...]] = [("POD", "PHASE", "REASON", "NODE", "RESTARTS")]
+    replicas += [(r.pod, r.phase, r.reason, r.node, r.restarts) for r in server.replicas]
     for title, rows, spare in (
-        ("Replicas", replica_rows(server), [4]),
+        ("Replicas", replicas, [4]),
         ("Events", event_rows(events, now), [1]),
     ):
         if len(rows) > 1:
@@ -82,12 +78,13 @@ def page(
     return lines
 
 
-def facts(server: Server, now: datetime | None = None) -> Iterator[tuple[str, str]]:
-    """What is said of a server, each with a label; further lines of one have none."""
+def _facts(server: Server, now: datetime | None) -> Iterator[tuple[str, str]]:
+    """Labels and facts; a further line of a fact has an empty label."""
     yield "Name", server.name
     yield "Namespace", server.namespace
     yield "Owner", server.owner
-    yield "Phase", _phase(server)
+    plain = server.reason in {"", server.phase}
+    yield "Phase", str(server.phase) if plain else f"{server.phase} ({server.reason})"
     if server.message:
         yield "", server.message
     yield from _warnings(server)
@@ -98,19 +95,14 @@ def facts(server: Server, now: datetime | None = None) -> Iterator[tuple[str, st
     if server.started_at:
         yield "Started", f"{age(server.started_at, now)} ago"
     if server.expires_at:
-        yield "Expires", f"{until(server.expires_at, now)}; its files stay"
+        yield "Expires", f"{until(server.expires_at, now)}; its files are kept"
     if idle := server.lifecycle.get("idleTimeout"):
-        yield "Idle", f"may be unused for {_length(idle)}; nothing stops it yet"
+        yield "Idle", f"limit {_length(idle)}; not enforced yet"
     yield "Home", _homes(server)
     if shared := server.spec.get("sharedVolumeClaimName"):
         yield "Shared", f"{shared} at /shared"
     for number, words in enumerate(_uses(server)):
         yield "" if number else "Use", words
-
-
-def _phase(server: Server) -> str:
-    said = server.reason in {"", server.phase}
-    return str(server.phase) if said else f"{server.phase} ({server.reason})"
 
 
 def _warnings(server: Server) -> Iterator[tuple[str, str]]:
@@ -132,7 +124,7 @@ def _mode(server: Server) -> str:
 
 
 def _homes(server: Server) -> str:
-    """The claims of its homes, however many there are, and their size."""
+    """The claims of any number of homes, and their size."""
     first, *more = server.homes
     size = server.spec.get("persistentHomeSize") or ""
     if not more:
@@ -157,22 +149,12 @@ def _uses(server: Server) -> Iterator[str]:
         return
     if server.ready and server.ssh:
         yield command(f"ssh {name}")
-    if server.ready:
-        yield command(f"run {name} train.py")
-    else:
-        yield command(f"status {name} --watch")
+    yield command(f"run {name} train.py" if server.ready else f"status {name} --watch")
     yield command(f"stop {name}")
 
 
-def replica_rows(server: Server) -> list[tuple[object, ...]]:
-    """The cells of a table of a server's pods, its titles first."""
-    rows: list[tuple[object, ...]] = [("POD", "PHASE", "REASON", "NODE", "RESTARTS")]
-    rows += [(r.pod, r.phase, r.reason, r.node, r.restarts) for r in server.replicas]
-    return rows
-
-
 def event_rows(events: Sequence[Event], now: datetime | None) -> list[tuple[object, ...]]:
-    """The cells of a table of events, its titles first."""
+    """The rows of a table of events, its titles first."""
     rows: list[tuple[object, ...]] = [("AGE", "TYPE", "REASON", "ABOUT", "MESSAGE")]
     rows += [
         (age(event.at, now), event.type, event.reason, event.about, event.message)
@@ -182,7 +164,7 @@ def event_rows(events: Sequence[Event], now: datetime | None) -> list[tuple[obje
 
 
 def fact(label: str, text: str, width: int) -> list[str]:
-    """The lines of a fact: its label in front, folded to a width if that is not 0."""
+    """The lines of a fact behind its label, folded to a width if that is not 0."""
     head = f"{label}:" if label else ""
     room = max(_NARROWEST, width - _LABEL) if width else 0
     folded = textwrap.wrap(text, room, break_on_hyphens=False) if room else [text]

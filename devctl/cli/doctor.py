@@ -10,9 +10,9 @@ import click
 
 from devctl.cli import names
 from devctl.cli.options import output, where
+from devctl.cli.results import print_document
 from devctl.cli.screen import columns, painted
-from devctl.cli.tables import print_document
-from devctl.cli.verbosity import verbose
+from devctl.cli.shared_options import verbose
 from devctl.text import one_line
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red", "skipped": "bri
 _STATE, _CHECK = 9, 14
 """Widths of the columns."""
 _READABLE = 40
-"""What a sentence beside them needs; else it stands below."""
+"""The width that a sentence beside them needs; it goes below if there is less."""
 _INDENT = 2
 
 
@@ -31,9 +31,9 @@ _INDENT = 2
 @where
 @verbose
 def doctor(output: str) -> int:
-    """Find what is wrong between you and your servers, and how it is fixed.
+    """Find problems between you and your servers, and how to fix them.
 
-    The exit code is 1 where something fails; a warning fails nothing.
+    The exit code is 1 if a check fails; warnings do not count.
 
     \b
     Examples:
@@ -42,32 +42,31 @@ def doctor(output: str) -> int:
     """
     from devctl.client.client import Client  # noqa: PLC0415 - heavy
     from devctl.client.doctor.doctor import examine  # noqa: PLC0415 - heavy
-    from devctl.client.doctor.finding import State  # noqa: PLC0415 - heavy
 
     named = names.connection(click.get_current_context())
     found: list[Finding] = []
     for finding in examine(lambda: Client.connect(**named).cluster):
         found.append(finding)
         if output == "table":
-            _show(finding)
+            first, *more = lines(finding, columns(sys.stdout))
+            click.echo(painted(first[:_STATE], _COLOURS[finding.state]) + first[_STATE:])
+            for line in more:
+                click.echo(line)
+            sys.stdout.flush()
+    failed = sum(finding.state == "failed" for finding in found)
     if output != "table":
         print_document({"checks": [finding.raw for finding in found]}, output)
-    failed = sum(finding.state is State.FAILED for finding in found)
-    if output == "table":
-        click.echo(_summary(failed, found), err=True)
+    elif failed:
+        click.echo(f"failed: {failed} of {len(found)} checks", err=True)
+    else:
+        warned = sum(finding.state == "warning" for finding in found)
+        but = f", with {warned} {'warning' if warned == 1 else 'warnings'}" if warned else ""
+        click.echo(f"no check failed{but}", err=True)
     return 1 if failed else 0
 
 
-def _show(finding: Finding) -> None:
-    first, *more = lines(finding, columns(sys.stdout))
-    click.echo(painted(first[:_STATE], _COLOURS[finding.state]) + first[_STATE:])
-    for line in more:
-        click.echo(line)
-    sys.stdout.flush()
-
-
 def lines(finding: Finding, width: int) -> list[str]:
-    """What is printed of a finding, in lines of so many characters; 0 for as many as it needs."""
+    """A finding in lines of a width; 0 for any."""
     head = f"{finding.state:<{_STATE}}{finding.check:<{_CHECK}}"
     said = [one_line(finding.found), *([f"fix: {one_line(finding.fix)}"] if finding.fix else [])]
     if not width:
@@ -82,12 +81,3 @@ def lines(finding: Finding, width: int) -> list[str]:
     if indent < len(head):
         return [head.rstrip(), *below]
     return [head + folded[0], *below[1:]]
-
-
-def _summary(failed: int, found: list[Finding]) -> str:
-    if failed:
-        return f"failed: {failed} of {len(found)} checks"
-    warned = sum(finding.state == "warning" for finding in found)
-    if not warned:
-        return "all is well"
-    return f"all is well but for {warned} {'warning' if warned == 1 else 'warnings'}"

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli import names
-from devctl.cli.list import NAMESPACE
+from devctl.cli.formats import FORMATS, TABLES
+from devctl.cli.listing import scope
 from devctl.cli.options import all_namespaces, connected, output, watch_option
-from devctl.cli.tables import FORMATS, Column, age, print_item, print_items, table_of
+from devctl.cli.results import print_item, print_items, shown_columns
+from devctl.cli.tables import Column, lines_of_items
+from devctl.cli.times import age
+from devctl.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,9 +30,8 @@ COLUMNS = [
     Column("COUNT", lambda event: event.count, wide=True),
     Column("MESSAGE", lambda event: event.message),
 ]
-
 _ALIGNED = 50
-"""Rows before a new one that it is aligned with."""
+"""The rows before a new one that it is aligned with."""
 
 
 @click.command()
@@ -40,7 +43,7 @@ _ALIGNED = 50
 def events(
     client: Client, name: str | None, output: str, *, all_namespaces: bool, watch: bool
 ) -> None:
-    """Show what has happened to servers, their pods and volumes; the newest come last.
+    """Show what happened to servers, their pods and volumes; the newest come last.
 
     The cluster forgets events after about an hour.
 
@@ -49,18 +52,14 @@ def events(
       devctl events
       devctl events my-dev --watch
     """
-    from devctl.errors import UsageError  # noqa: PLC0415
-    from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415 - heavy
-
     if name and all_namespaces:
         raise UsageError(
-            f"`{name}` is a server of one namespace", "leave out -A, or name the namespace with -n"
+            f"`{name}` is a server of one namespace", "leave out -A, or choose it with -n"
         )
     if name:
-        # A name that nobody has is told apart from one to which nothing has happened.
+        # Tells a server without events from one that does not exist.
         client.servers.get(name)
-    columns = [NAMESPACE, *COLUMNS] if all_namespaces else COLUMNS
-    where = EVERYWHERE if all_namespaces else None
+    where, columns = scope(COLUMNS, all_namespaces=all_namespaces)
     if watch:
         _follow(client.events.watch(name, where), output, columns)
     print_items(
@@ -73,14 +72,13 @@ def events(
 
 
 def _follow(seen: Iterator[Event], output: str, columns: Sequence[Column]) -> None:
-    """Print events as they come; a table's rows are aligned with those before."""
-    shown = [column for column in columns if output == "wide" or not column.wide]
+    """Print events as they arrive; a table's rows are aligned with those before."""
     recent: list[Event] = []
     for event in seen:
-        if output not in {"table", "wide"}:
+        if output not in TABLES:
             print_item(event, output, "event")
         else:
             first, recent = not recent, [*recent[-_ALIGNED:], event]
-            title, *_, row = table_of(recent, shown)
+            title, *_, row = lines_of_items(recent, *shown_columns(columns, output, 0))
             click.echo(f"{title}\n{row}" if first else row)
         sys.stdout.flush()

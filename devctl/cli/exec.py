@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.options import connected, server_name
+from devctl.cli.options import connected, replica_option, server_name
 from devctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 @click.command("exec")
 @server_name
 @click.argument("argv", metavar="-- CMD [ARGS]...", nargs=-1, type=click.UNPROCESSED, required=True)
-@click.option("-i", "--stdin", "reads", is_flag=True, help="Give it what is typed or piped here.")
+@click.option("-i", "--stdin", "reads", is_flag=True, help="Pass on standard input.")
 @click.option("-t", "--tty", "terminal", is_flag=True, help="Give it a terminal.")
-@click.option("--replica", type=click.IntRange(min=0), default=0, metavar="K", help="Which pod.")
+@replica_option
 @connected
 def exec_(
     client: Client,
@@ -32,7 +32,7 @@ def exec_(
 ) -> int:
     """Run a command in a server, without SSH.
 
-    Each word arrives as it is: no shell takes them apart. The exit code is the command's.
+    Each word arrives as it is: no shell splits it. The exit code is the command's.
 
     \b
     Examples:
@@ -46,7 +46,7 @@ def exec_(
     if terminal and not reads:
         raise UsageError("-t requires -i", "add -i: `-it`")
     if terminal and not sys.stdin.isatty():
-        raise UsageError("-t needs a terminal here, and standard input is none", "leave out -t")
+        raise UsageError("-t needs a terminal as standard input", "leave out -t")
     sys.stdout.flush()
     return client.execute.attached(
         name,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.formats import chosen_format
-from devctl.cli.list import AGE
+from devctl.cli.formats import FORMATS, TABLES, chosen_format
+from devctl.cli.listing import AGE, ordered, sort_by
 from devctl.cli.options import connected, output, watch_option
-from devctl.cli.sorting import ordered, sort_by
-from devctl.cli.tables import FORMATS, Column, print_items, table_of
+from devctl.cli.results import print_items, shown_columns
+from devctl.cli.tables import Column, lines_of_items
 from devctl.errors import UsageError
+from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ _EVERY = 2.0
 @output(*FORMATS)
 @connected
 def flavors(client: Client, output: str, sort_by: str, *, watch: bool) -> None:
-    """Show what servers can run on: per flavor, how many pods the cluster holds and has free.
+    """Show the flavors of servers: how many pods of each the cluster holds, and how many are free.
 
     \b
     Examples:
@@ -53,38 +53,37 @@ def flavors(client: Client, output: str, sort_by: str, *, watch: bool) -> None:
       devctl flavors --watch
     """
     if not watch:
-        in_order = partial(ordered, key=sort_by, columns=COLUMNS)
-        in_order([])  # a key that is none is told of before the cluster is asked
+        ordered([], sort_by, COLUMNS)  # refuses a wrong key before the cluster is asked
         found = client.flavors.list()
         print_items(
-            in_order(found),
+            ordered(found, sort_by, COLUMNS),
             output,
             COLUMNS,
             "devserverflavor",
-            empty="there are no flavors; an administrator makes them",
+            empty="there are no flavors; an administrator creates them",
         )
-        if output in {"table", "wide"} and any(flavor.free is None for flavor in found):
+        if output in TABLES and any(flavor.free is None for flavor in found):
             click.echo(
                 "FREE and TOTAL are not known: the observer has not counted; see `devctl doctor`",
                 err=True,
             )
         return
-    if chosen_format(output) not in {"table", "wide"}:
+    if chosen_format(output) not in TABLES:
         raise UsageError("--watch shows a table", "leave out -o, or --watch")
-    from devctl.cli.watching import Watching  # noqa: PLC0415 - only this needs it
+    from devctl.cli.live import follow, polled  # noqa: PLC0415 - only this needs it
 
-    Watching(client.flavors.list, _table, news, _EVERY).run()
+    follow(polled(client.flavors.list, _EVERY), _table, news)
 
 
 def _table(seen: Sequence[Flavor], width: int) -> list[str]:
-    return table_of(seen, [column for column in COLUMNS if not column.wide], width)
+    return list(lines_of_items(seen, *shown_columns(COLUMNS, "table", width)))
 
 
 def news(seen: Sequence[Flavor], before: Sequence[Flavor] | None) -> list[str]:
-    """A line for each flavor of which not as many are free as before."""
+    """A line for each flavor of which another number is free than before."""
     old = {flavor.name: flavor.free for flavor in before or []}
     return [
-        f"{flavor.name}: {_known(flavor.free)} of {_known(flavor.total)} free"
+        one_line(f"{flavor.name}: {_known(flavor.free)} of {_known(flavor.total)} free")
         for flavor in seen
         if flavor.name not in old or old[flavor.name] != flavor.free
     ]

@@ -1,4 +1,4 @@
-"""`-o`: which format a command prints in."""
+"""`-o`: the format in which a command prints."""
 
 from __future__ import annotations
 
@@ -17,36 +17,30 @@ else:
     _Text = click.ParamType
 
 JSONPATH = "jsonpath="
-"""What a format begins with that holds an expression."""
+"""The start of a format that is an expression."""
+TABLES = ("table", "wide")
+FORMATS = (*TABLES, "json", "yaml", "name")
 
 
 class OutputFormat(_Text):
-    """One of some words, or `jsonpath=` and an expression, which is read before anything is done.
+    """One of some words, or `jsonpath=` and an expression, which is checked before anything runs.
 
-    Args:
-        words: The others.
+    >>> OutputFormat(["json", "yaml"]).choices
+    "json, yaml, jsonpath='{…}'"
     """
 
     name = "format"
 
     def __init__(self, words: Sequence[str]) -> None:
-        """Keep them."""
+        """Take the words."""
         self._words = words
-
-    @property
-    def choices(self) -> str:
-        """All of them, for help.
-
-        >>> OutputFormat(["json", "yaml"]).choices
-        "json, yaml, jsonpath='{…}'"
-        """
-        return ", ".join([*self._words, f"{JSONPATH}'{{…}}'"])
+        self.choices = ", ".join([*words, f"{JSONPATH}'{{…}}'"])
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """See that it is one of them."""
+        """Check a format."""
         text = str(value)
         if text.startswith(JSONPATH):
-            from devctl.client.jsonpath import Template  # noqa: PLC0415 - few ask for it
+            from devctl.client.jsonpath import Template  # noqa: PLC0415 - rarely used
 
             Template(text.removeprefix(JSONPATH))
         elif text not in self._words:
@@ -59,7 +53,7 @@ class OutputFormat(_Text):
         param: click.Parameter,  # noqa: ARG002
         incomplete: str,
     ) -> list[CompletionItem]:
-        """The words that begin so."""
+        """Complete the words."""
         from click.shell_completion import CompletionItem  # noqa: PLC0415 - only this needs it
 
         words = [*self._words, JSONPATH]
@@ -72,6 +66,6 @@ def is_document(output: str | None) -> bool:
 
 
 def chosen_format(output: str) -> str:
-    """The format that the command line asks for; `table` where it is only preferred."""
+    """The format if the command line chose it, else `table`: preferences do not count."""
     source = click.get_current_context().get_parameter_source("output")
     return output if source is click.core.ParameterSource.COMMANDLINE else "table"

@@ -9,12 +9,12 @@ import click
 from devctl.cli import names as completions
 from devctl.cli.confirm import answers, confirm_names
 from devctl.cli.delete import volumes
+from devctl.cli.formats import FORMATS
 from devctl.cli.lazy import Entry, SectionedGroup
-from devctl.cli.list import AGE, NAMESPACE
+from devctl.cli.listing import AGE, ordered, scope, sort_by
 from devctl.cli.options import all_namespaces, connected, output, result_output, unique
-from devctl.cli.results import Results
-from devctl.cli.sorting import ordered, sort_by
-from devctl.cli.tables import FORMATS, Column, print_items
+from devctl.cli.results import Results, print_items
+from devctl.cli.tables import Column
 from devctl.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ COLUMNS = [
     },
 )
 def homes() -> None:
-    """List or delete homes: the files of servers, which stay when the servers go.
+    """List or delete homes: the files of servers, which are kept when servers are deleted.
 
     \b
     Examples:
@@ -70,17 +70,14 @@ def list_(
       devctl homes list
       devctl homes list --server my-dev -o name
     """
-    from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415 - heavy
-
-    where = "" if all_namespaces else f" in namespace `{client.namespace}`"
-    columns = [NAMESPACE, *COLUMNS] if all_namespaces else COLUMNS
-    found = client.homes.list(EVERYWHERE if all_namespaces else None, server=server)
+    where, columns = scope(COLUMNS, all_namespaces=all_namespaces)
+    inside = "" if all_namespaces else f" in namespace `{client.namespace}`"
     print_items(
-        ordered(found, sort_by, columns),
+        ordered(client.homes.list(where, server=server), sort_by, columns),
         output,
         columns,
         "persistentvolumeclaim",
-        empty=f"no homes{where}",
+        empty=f"no homes{inside}",
     )
 
 
@@ -101,7 +98,7 @@ def delete(
     *,
     yes: bool,
 ) -> None:
-    """Delete homes with all files in them; those that are in use stay.
+    """Delete homes with all files in them, unless a pod uses them.
 
     \b
     Examples:
@@ -118,7 +115,7 @@ def delete(
         if not found:
             raise NotFoundError(
                 f"there are no homes of a server `{server}` in namespace `{client.namespace}`",
-                "see what there is with `devctl homes list`",
+                "list all homes with `devctl homes list`",
             )
     else:
         found = [client.homes.get(name) for name in unique(homes)]

@@ -1,4 +1,4 @@
-"""A command group that imports a command only when it is used: `--help` stays fast."""
+"""A command group that imports a command only when it is used, so that `--help` stays fast."""
 
 from __future__ import annotations
 
@@ -18,25 +18,20 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
-
 INTERRUPTED = 130
-"""The exit code where a person has pressed Ctrl-C."""
+"""The exit code after Ctrl-C."""
 
 
 class Entry(NamedTuple):
-    """A command that is imported when it is used.
-
-    Attributes:
-        path: Where it is: `module:attribute`.
-        help: What its group's help says of it.
-    """
+    """A command to import when it is used, and its line in the help of its group."""
 
     path: str
+    """`module:attribute`."""
     help: str
 
 
 class SectionedGroup(click.Group):
-    """A group of commands under headings."""
+    """A group whose commands stand under headings."""
 
     def __init__(
         self,
@@ -45,26 +40,19 @@ class SectionedGroup(click.Group):
         hidden: Mapping[str, Entry] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Keep the entries; nothing is imported yet.
-
-        Args:
-            args: As for click's group.
-            sections: Commands by name, under their headings.
-            hidden: Commands that programs call, and no person.
-            kwargs: As for click's group.
-        """
+        """Take commands by heading and name; only programs call the hidden ones."""
         super().__init__(*args, **kwargs)
         self._sections = sections
         self._shown = {name: entry for part in sections.values() for name, entry in part.items()}
-        self._hidden = dict(hidden or {})
+        self._all = {**(hidden or {}), **self._shown}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """The names that a person may type, in the order in which they were given."""
+        """The names that help shows, in the order given."""
         return list(self._shown)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import one command; None where there is none of that name."""
-        entry = self._shown.get(cmd_name) or self._hidden.get(cmd_name)
+        """Import a command; None if there is none of that name."""
+        entry = self._all.get(cmd_name)
         if entry is None:
             return None
         module, _, attribute = entry.path.partition(":")
@@ -74,14 +62,13 @@ class SectionedGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is meant.
+        """Find the command that is called.
 
         Raises:
-            UsageError: There is none of that name; it says which one is close.
+            UsageError: There is no such command; the fix names one that is spelled alike.
         """
         name = args[0]
-        known = name in self._shown or name in self._hidden
-        if known or ctx.resilient_parsing or name.startswith("-"):
+        if name in self._all or ctx.resilient_parsing or name.startswith("-"):
             return super().resolve_command(ctx, args)
         path = ctx.command_path
         close = get_close_matches(name, self._shown, n=1)
@@ -91,7 +78,7 @@ class SectionedGroup(click.Group):
         )
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        """Read the command line."""
+        """Parse the command line."""
         with _interruptible():
             return super().make_context(*args, **kwargs)
 
@@ -101,7 +88,7 @@ class SectionedGroup(click.Group):
             return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the sections, all with one width for the names."""
+        """Write the sections, with names of one width."""
         width = max(map(len, self._shown), default=0)
         for title, commands in self._sections.items():
             with formatter.section(title):
@@ -109,7 +96,7 @@ class SectionedGroup(click.Group):
                 formatter.write_dl(rows)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Names of commands and options that begin so; no command is imported for it."""
+        """Complete commands and options without importing a command."""
         from click.shell_completion import CompletionItem  # noqa: PLC0415 - only this needs it
 
         commands = [
@@ -122,11 +109,11 @@ class SectionedGroup(click.Group):
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Have Ctrl-C end the program without words; click would add a line to what was printed."""
+    """Exit silently on Ctrl-C; click would print `Aborted!`."""
     try:
         yield
     except KeyboardInterrupt:
         if sys.stderr.isatty():
-            # The shell's prompt is not to stand behind the terminal's `^C`.
+            # Keeps the shell's prompt off the line with the terminal's `^C`.
             click.echo(err=True)
         raise Exit(INTERRUPTED) from None

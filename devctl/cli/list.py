@@ -1,4 +1,4 @@
-"""`devctl list`."""
+"""`devctl list` and `devctl status`."""
 
 from __future__ import annotations
 
@@ -6,21 +6,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.options import all_namespaces, connected, output, watch_option
+from devctl.cli import names as completions
+from devctl.cli.formats import FORMATS, TABLES, chosen_format
+from devctl.cli.listing import AGE, labels, ordered, scope, selector, sort_by
+from devctl.cli.options import all_namespaces, connected, output, unique, watch_option
+from devctl.cli.results import print_items
 from devctl.cli.screen import coloured
-from devctl.cli.selectors import labels, selector
-from devctl.cli.sorting import ordered, sort_by
-from devctl.cli.tables import FORMATS, Column, age, left, print_items
+from devctl.cli.tables import Column, lines_of_items
+from devctl.cli.times import left
+from devctl.cli.waiting import state
+from devctl.errors import UsageError
+from devctl.text import one_line
 
 if TYPE_CHECKING:
-    from devctl.client.client import Client
+    from collections.abc import Sequence
 
-AGE = Column(
-    "AGE",
-    lambda item: age(item.created_at),
-    spare=True,
-    key=lambda item: -item.created_at.timestamp(),
-)
+    from devctl.client.client import Client
+    from devctl.client.server import Server
+
 COLUMNS = [
     Column("NAME", lambda server: server.name),
     Column("FLAVOR", lambda server: server.flavor or "(default)", spare=True),
@@ -42,7 +45,6 @@ COLUMNS = [
     ),
     AGE,
 ]
-NAMESPACE = Column("NAMESPACE", lambda item: item.namespace)
 
 
 @click.command("list")
@@ -72,17 +74,14 @@ def list_(
       devctl list -l team=vision -o name
       devctl list --sort-by expires --watch
     """
-    from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415 - heavy
-
-    columns = [NAMESPACE, *COLUMNS] if all_namespaces else COLUMNS
-    where = EVERYWHERE if all_namespaces else None
+    where, columns = scope(COLUMNS, all_namespaces=all_namespaces)
     if watch:
         from devctl.cli.live import follow_table  # noqa: PLC0415 - only this needs it
 
         found = client.servers.snapshots(where, labels(selector))
         follow_table(found, output, columns, "devserver", sort_by)
     inside = "" if all_namespaces else f" in namespace `{client.namespace}`"
-    fix = "see them all without -l" if selector else "make one with `devctl create NAME`"
+    fix = "see all without -l" if selector else "create one with `devctl create NAME`"
     print_items(
         ordered(client.servers.list(where, labels(selector)), sort_by, columns),
         output,
@@ -90,3 +89,69 @@ def list_(
         "devserver",
         empty=f"no servers{f' with `{selector}`' if selector else ''}{inside}; {fix}",
     )
+
+
+_STATES = [
+    Column("NAME", lambda server: server.name),
+    Column("PHASE", lambda server: server.phase, style=coloured),
+    Column("READY", lambda server: f"{server.ready_replicas}/{server.size}", spare=True),
+    Column("REASON", lambda server: server.reason),
+    Column("MESSAGE", lambda server: server.message),
+]
+
+
+@click.command()
+@click.argument("servers", nargs=-1, metavar="[NAME]...", shell_complete=completions.servers)
+@all_namespaces
+@selector
+@watch_option
+@output(*FORMATS)
+@connected
+def status(
+    client: Client,
+    servers: Sequence[str],
+    output: str,
+    selector: str,
+    *,
+    all_namespaces: bool,
+    watch: bool,
+) -> None:
+    """Show the state of servers and the reason for it: of all, or of those named.
+
+    \b
+    Examples:
+      devctl status
+      devctl status my-dev --watch
+    """
+    if servers and all_namespaces:
+        raise UsageError("names are of one namespace", "leave out -A, or choose it with -n")
+    if servers and selector:
+        raise UsageError("servers and labels are both named", "leave out names, or -l")
+    if watch and chosen_format(output) not in TABLES:
+        raise UsageError("--watch shows a table", "leave out -o, or --watch")
+    where, columns = scope(_STATES, all_namespaces=all_namespaces)
+    if not watch:
+        found = [client.servers.get(name) for name in unique(servers)]
+        print_items(
+            found if servers else client.servers.list(where, labels(selector)),
+            output,
+            columns,
+            "devserver",
+            empty="no servers" + ("" if all_namespaces else f" in namespace `{client.namespace}`"),
+        )
+        return
+    from devctl.cli.live import follow  # noqa: PLC0415 - only this needs it
+
+    follow(
+        client.servers.snapshots(where, labels(selector), names=unique(servers)),
+        lambda seen, width: list(lines_of_items(seen, columns, width)) if seen else ["no servers"],
+        news,
+    )
+
+
+def news(seen: Sequence[Server], before: Sequence[Server] | None) -> list[str]:
+    """A line for each server that has changed."""
+    old = {(server.namespace, server.name): one_line(state(server)) for server in before or []}
+    new = {(server.namespace, server.name): one_line(state(server)) for server in seen}
+    gone = [f"{name}: deleted" for where, name in old if (where, name) not in new]
+    return gone + [line for key, line in new.items() if old.get(key) != line]

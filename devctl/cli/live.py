@@ -1,18 +1,22 @@
-"""A watch on the screen: a picture on a terminal, a line for each change elsewhere."""
+"""What is shown until Ctrl-C: a picture that changes on a terminal, new lines elsewhere."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
+import time
+from contextlib import contextmanager
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, Protocol, TypeVar
 
 import click
 
-from devctl.cli.screen import columns, is_terminal
-from devctl.cli.sorting import sorter
-from devctl.cli.tables import print_item, table_of
-from devctl.cli.watching import drawn, page
+from devctl.cli.listing import sorter
+from devctl.cli.results import print_item, shown_columns
+from devctl.cli.screen import clipped, columns, is_terminal
+from devctl.cli.tables import lines_of_items
+from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
 from devctl.text import one_line, readable
 
 if TYPE_CHECKING:
@@ -22,42 +26,84 @@ if TYPE_CHECKING:
     from devctl.client.live import Snapshot
     from devctl.client.named import Named
 
+Seen = TypeVar("Seen")
+Seen_co = TypeVar("Seen_co", covariant=True)
 Item = TypeVar("Item", bound="Named")
 
+_OPEN, _CLOSE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
+"""Switch to the terminal's other page without a cursor, and back."""
+_HOME, _END_OF_LINE, _REST = "\x1b[H", "\x1b[K", "\x1b[J"
 _TICK = 1.0
-"""Seconds after which ages are drawn anew."""
+"""Seconds after which ages are redrawn."""
+
+
+class Look(Protocol[Seen_co]):
+    """What was seen, such as a Snapshot; `trouble` says why it may be out of date."""
+
+    @property
+    def items(self) -> Seen_co:
+        """What was seen last."""
+
+    @property
+    def trouble(self) -> str:
+        """Empty if all is well."""
+
+
+class _Poll(NamedTuple, Generic[Seen]):
+    items: Seen
+    trouble: str = ""
+
+
+def polled(look: Callable[[], Seen], every: float) -> Iterator[Look[Seen]]:
+    """Look every few seconds; never ends by itself.
+
+    Raises:
+        DevctlError: The first look failed, or a later one shows that none can succeed.
+    """
+    last: _Poll[Seen] | None = None
+    while True:
+        try:
+            last = _Poll(look())
+            yield last
+        except (DeniedError, NotFoundError, UsageError):
+            raise
+        except DevctlError as error:
+            if last is None:
+                raise
+            yield last._replace(trouble=f"{error.message}; trying again")
+        time.sleep(every)
 
 
 def follow(
-    seen: Iterator[Snapshot[Item]],
-    show: Callable[[Sequence[Item], int], Sequence[str]],
-    tell: Callable[[Sequence[Item], Sequence[Item] | None], Sequence[str]],
+    seen: Iterator[Look[Seen]],
+    show: Callable[[Seen, int], Sequence[str]],
+    tell: Callable[[Seen, Seen | None], Sequence[str]],
     *,
     lines: bool = False,
 ) -> NoReturn:
-    """Show what there is until Ctrl-C.
+    """Show what is seen until Ctrl-C.
 
     Args:
-        seen: What there is, again at each change; never ends by itself.
-        show: It as the lines of a picture, for a width.
-        tell: What is printed where there is no picture, given what there was before.
-        lines: Whether there is none on a terminal either.
+        seen: Each look; never ends by itself.
+        show: Draws a picture for a width.
+        tell: Gives the lines to print without a picture, also given the look before.
+        lines: Whether to print lines on a terminal, too.
 
     Raises:
-        DevctlError: It cannot be looked at.
+        DevctlError: There is nothing more to see.
     """
     if is_terminal(sys.stdout) and not lines:
         _picture(seen, show)
-    before: Sequence[Item] | None = None
-    for snapshot in seen:
-        if snapshot.trouble:
-            click.echo(readable(snapshot.trouble), err=True)
+    before: Seen | None = None
+    for look in seen:
+        if look.trouble:
+            click.echo(readable(look.trouble), err=True)
         else:
-            for line in tell(snapshot.items, before):
+            for line in tell(look.items, before):
                 click.echo(line)
-            before = snapshot.items
+            before = look.items
         sys.stdout.flush()
-    raise AssertionError  # pragma: no cover - what is watched does not end
+    raise AssertionError  # pragma: no cover - looks do not end
 
 
 def follow_table(
@@ -67,29 +113,19 @@ def follow_table(
     resource: str,
     sort_by: str,
 ) -> NoReturn:
-    """Show a table, or print each object that is new or has changed.
-
-    Args:
-        seen: What there is, again at each change.
-        output: One of FORMATS, or `jsonpath=` and a template.
-        columns: Of the table.
-        resource: What stands before names.
-        sort_by: The order of the table; see devctl.cli.sorting.
-    """
-    shown = [column for column in columns if output == "wide" or not column.wide]
+    """Show a table, or print each object that is new or has changed; see `print_items`."""
     order = sorter(sort_by, columns) if sort_by else None
 
     def in_order(items: Sequence[Any]) -> Sequence[Any]:
         return sorted(items, key=order) if order else items
 
     def show(items: Sequence[Any], width: int) -> list[str]:
-        return table_of(in_order(items), shown, 0 if output == "wide" else width)
+        return list(lines_of_items(in_order(items), *shown_columns(columns, output, width)))
 
     def rows(items: Sequence[Any], before: Sequence[Any] | None) -> list[str]:
-        found = in_order(items)
-        title, *lines = table_of(found, shown, 0)
+        title, *lines = show(items, 0)
         new = {item.uid for item in changed(items, before)}
-        told = [line for item, line in zip(found, lines, strict=True) if item.uid in new]
+        told = [line for item, line in zip(in_order(items), lines, strict=True) if item.uid in new]
         left = {item.uid for item in items}
         gone = [
             f"{resource}/{one_line(item.name)} deleted"
@@ -109,32 +145,51 @@ def follow_table(
 
 
 def changed(seen: Sequence[Item], before: Sequence[Item] | None) -> list[Item]:
-    """The items that are new or not as they were."""
+    """The items that are new or have changed."""
     old = {item.uid: item for item in before or []}
     return [item for item in seen if old.get(item.uid) != item]
 
 
-def _picture(
-    seen: Iterator[Snapshot[Item]], show: Callable[[Sequence[Item], int], Sequence[str]]
-) -> NoReturn:
-    found: SimpleQueue[Snapshot[Any] | BaseException] = SimpleQueue()
-    threading.Thread(target=_into, args=(found, seen), daemon=True).start()
-    now: Snapshot[Any] | None = None
-    with page() as final:
+def _picture(seen: Iterator[Look[Seen]], show: Callable[[Seen, int], Sequence[str]]) -> NoReturn:
+    looks: SimpleQueue[Look[Seen] | BaseException] = SimpleQueue()
+
+    def watch() -> None:
+        try:
+            for look in seen:
+                looks.put(look)
+        except BaseException as error:  # noqa: BLE001 - raised below
+            looks.put(error)
+
+    threading.Thread(target=watch, daemon=True).start()
+    last: Look[Seen] | None = None
+    with _page() as final:
         while True:
             try:
-                news = found.get(timeout=_TICK)
+                news = looks.get(timeout=_TICK)
             except Empty:
-                news = now or found.get()
+                news = last or looks.get()
             if isinstance(news, BaseException):
                 raise news
-            now = news
-            final[:] = drawn(show(now.items, columns(sys.stdout)), now.trouble)
+            last = news
+            final[:] = show(last.items, columns(sys.stdout))
+            _draw(final, last.trouble)
 
 
-def _into(found: SimpleQueue[Any], seen: Iterator[Snapshot[Any]]) -> None:
+def _draw(lines: Sequence[str], trouble: str) -> None:
+    size = shutil.get_terminal_size()
+    shown = [*lines[: size.lines - 2], trouble and clipped(trouble, size.columns)]
+    text = "".join(f"{line}{_END_OF_LINE}\n" for line in shown)
+    sys.stdout.write(_HOME + text + _REST)
+    sys.stdout.flush()
+
+
+@contextmanager
+def _page() -> Iterator[list[str]]:
+    """A page of its own; the lines drawn last stay on the screen."""
+    final: list[str] = []
+    sys.stdout.write(_OPEN)
     try:
-        for snapshot in seen:
-            found.put(snapshot)
-    except BaseException as error:  # noqa: BLE001 - raised where the person waits
-        found.put(error)
+        yield final
+    finally:
+        sys.stdout.write(_CLOSE + "".join(f"{line}\n" for line in final))
+        sys.stdout.flush()

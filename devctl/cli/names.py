@@ -1,4 +1,4 @@
-"""Which cluster a command line names, and names in it for completion."""
+"""The cluster that a command line chooses, and completion of names in it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     import click
 
+    from devctl.client.client import Client
+
+    Completion = Callable[[click.Context, click.Parameter, str], list[str]]
+
 KEY = "devctl.cli.where."
-"""What the options of a place are kept under, in the meta of click's context."""
-
+"""The prefix of the options' keys in the meta of click's context."""
 _PATIENCE = 5.0
-"""Seconds after which a shell gets no names: a person who waits has typed on by then."""
-
+"""Seconds after which a shell gets no names: people have typed on by then."""
 _MOST = 500
 
 
@@ -25,71 +29,53 @@ def named(context: click.Context) -> dict[str, Any]:
 
 
 def connection(context: click.Context) -> dict[str, Any]:
-    """The same, with what the person prefers where the line says nothing.
+    """The same, completed by the person's preferences.
 
     Raises:
-        UsageError: The file with their defaults cannot be used.
+        UsageError: The file with their preferences cannot be used.
     """
-    from devctl.client.preferences import preferred  # noqa: PLC0415 - names are needed alone, too
+    from devctl.client.preferences import preferred  # noqa: PLC0415 - `named` needs none
 
     found = named(context)
-    # A context is one of a kubeconfig's, and another file is named.
+    # The preferred context belongs to the default kubeconfig.
     keys = ("namespace",) if found["kubeconfig"] else ("namespace", "context")
     return found | {key: found[key] or preferred(key)[0] for key in keys}
 
 
-def servers(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-    """Servers of the namespace that the command line names."""
-    return _listed(context, "DevServer", begun)
+def _completion(names: Callable[[Client], Iterable[str]]) -> Completion:
+    """Complete with names from the cluster; with none if it fails or takes too long."""
+
+    def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+        found: list[str] = []
+
+        def look() -> None:
+            # An error message would only disturb the line being completed.
+            with contextlib.suppress(Exception):
+                from devctl.client.client import Client  # noqa: PLC0415 - heavy
+
+                there = names(Client.connect(**connection(context)))
+                found.extend(name for name in there if name.startswith(begun))
+
+        thread = threading.Thread(target=look, daemon=True)
+        thread.start()
+        thread.join(_PATIENCE)
+        return found[:_MOST]
+
+    return complete
 
 
-def jobs(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-    """Jobs of the namespace that the command line names."""
-    return _listed(context, "EphemeralAccelerationJob", begun)
-
-
-def flavors(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-    """Flavors of the cluster."""
-    return _listed(context, "DevServerFlavor", begun)
-
-
-def namespaces(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-    """Namespaces of the cluster, for those who may see them."""
-    return _listed(context, "Namespace", begun)
-
-
-def homes(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-    """Claims of homes in the namespace that the command line names."""
-
-    def look() -> list[str]:
-        from devctl.client.client import Client  # noqa: PLC0415 - heavy
-
-        return [home.name for home in Client.connect(**connection(context)).homes.list()]
-
-    return _soon(look, begun)
-
-
-def _listed(context: click.Context, kind: str, begun: str) -> list[str]:
-    def look() -> list[str]:
-        from devctl.client.client import Client  # noqa: PLC0415 - heavy
+def _of_kind(kind: str) -> Completion:
+    def names(client: Client) -> Iterable[str]:
         from devctl.kube import resources  # noqa: PLC0415 - heavy
 
-        cluster = Client.connect(**connection(context)).cluster
-        return [str(item["metadata"]["name"]) for item in cluster.list(getattr(resources, kind))]
+        listed = client.cluster.list(getattr(resources, kind))
+        return (str(item["metadata"]["name"]) for item in listed)
 
-    return _soon(look, begun)
+    return _completion(names)
 
 
-def _soon(look: Any, begun: str) -> list[str]:
-    """Names that begin so; none where the cluster does not say, or not in time."""
-    found: list[str] = []
-
-    def run() -> None:
-        # Nobody who completes a line wants to read what went wrong.
-        with contextlib.suppress(Exception):
-            found.extend(name for name in look() if name.startswith(begun))
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(_PATIENCE)
-    return found[:_MOST]
+servers = _of_kind("DevServer")
+jobs = _of_kind("EphemeralAccelerationJob")
+flavors = _of_kind("DevServerFlavor")
+namespaces = _of_kind("Namespace")
+homes = _completion(lambda client: [home.name for home in client.homes.list()])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import shlex
+import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,26 +13,71 @@ import click
 from devctl.api.durations import parse_duration
 from devctl.cli import names
 from devctl.cli.formats import OutputFormat
-from devctl.cli.preference import preference
-from devctl.cli.shared_option import RareOption, SharedOption
-from devctl.cli.skew import warn
-from devctl.cli.verbosity import verbose
+from devctl.cli.screen import is_terminal
+from devctl.cli.shared_options import RareOption, SharedOption, verbose
+from devctl.errors import DevctlError
+from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from devctl.client.client import Client
 
     Command = Callable[..., Any]
 
 _OPTIONS = {"namespace": "-n", "context": "--context", "kubeconfig": "--kubeconfig"}
 
 
+def duration(value: int | str) -> int | str:
+    """The type of an option that takes a duration: seconds, or text such as `90m`, `1d12h`.
+
+    >>> duration("90"), duration("90m")
+    (90, '90m')
+    """
+    whole = int(value) if str(value).isdecimal() and str(value).isascii() else value
+    try:
+        parse_duration(whole)
+    except (ValueError, OverflowError) as error:
+        raise click.BadParameter(str(error)) from error
+    return whole
+
+
+def seconds(length: int | str) -> float:
+    """A duration in seconds.
+
+    >>> seconds("1m30s")
+    90.0
+    """
+    return parse_duration(length).total_seconds()
+
+
+def _seconds(value: str) -> float:
+    return seconds(duration(value))
+
+
+# What click's messages call the type.
+duration.__name__ = _seconds.__name__ = "duration"
+
+
+def preference(key: str, otherwise: object = None) -> Callable[[], Any]:
+    """The default of an option: the person's own, else `otherwise`."""
+
+    def default() -> Any:
+        from devctl.client.preferences import preferred  # noqa: PLC0415 - not for --help
+
+        found, _ = preferred(key)
+        return otherwise if found is None else found
+
+    return default
+
+
 def where(command: Command) -> Command:
-    """Give a command the options that say which cluster and namespace; see `names.named`."""
+    """Give a command the options that choose cluster and namespace; see `names.named`."""
     for flags, kind, metavar, complete, text in (
-        (["--request-timeout"], RareOption, "D", None, "For each answer: 30s, 2m; 0 for ever."),
-        (["--kubeconfig"], SharedOption, "FILE", None, "Else $KUBECONFIG, ~/.kube/config."),
-        (["--context"], SharedOption, "NAME", None, "Context; else the current one."),
-        (["-n", "--namespace"], None, "NAME", names.namespaces, "Namespace; else the context's."),
+        (["--request-timeout"], RareOption, "D", None, "Limit per request: 30s, 2m; 0: none."),
+        (["--kubeconfig"], SharedOption, "FILE", None, "Default: $KUBECONFIG, ~/.kube/config."),
+        (["--context"], SharedOption, "NAME", None, "Default: the current context."),
+        (["-n", "--namespace"], None, "NAME", names.namespaces, "Default: the context's."),
     ):
         command = click.option(
             *flags,
@@ -50,18 +97,10 @@ def _keep(context: click.Context, option: click.Parameter, value: str | float | 
         context.meta[names.KEY + str(option.name)] = value
 
 
-def _seconds(value: str) -> float:
-    return seconds(duration(value))
-
-
-# What click's own messages call it.
-_seconds.__name__ = "duration"
-
-
 def connected(command: Command) -> Command:
-    """Give a command a client for the cluster and namespace that its line names.
+    """Give a command a client for the cluster and namespace of its command line.
 
-    Those after the command's name go before those in front of it.
+    Options after the command's name override those before it.
     """
 
     @functools.wraps(command)
@@ -70,15 +109,27 @@ def connected(command: Command) -> Command:
 
         client = Client.connect(**names.connection(click.get_current_context()))
         result = command(client, *args, **kwargs)
-        # When the person has what they asked for.
-        warn(client)
+        _warn_of_skew(client)  # last, so that nobody waits for it
         return result
 
     return where(verbose(run))
 
 
+def _warn_of_skew(client: Client) -> None:
+    """Warn daily per cluster if the releases here and there are too far apart; not with -o."""
+    source = click.get_current_context().get_parameter_source("output")
+    if not is_terminal(sys.stderr) or source is click.core.ParameterSource.COMMANDLINE:
+        return
+    from devctl.client.skew import due, skew  # noqa: PLC0415 - once a day
+
+    if due(client.cluster.server):
+        with suppress(DevctlError):
+            if said := skew(client.cluster):
+                click.echo(f"warning: {one_line(said)}", err=True)
+
+
 def command(words: str, program: str = "devctl") -> str:
-    """A command to show to a person, for the cluster and namespace that they named."""
+    """A command to recommend, for the cluster and namespace of this command line."""
     context = click.get_current_context(silent=True)
     places = names.named(context) if context else {}
     named = "".join(
@@ -90,94 +141,58 @@ def command(words: str, program: str = "devctl") -> str:
 
 
 def output(*formats: str) -> Command:
-    """Give a command that shows something `-o`; the first format is what it prints without."""
+    """The `-o` of a command that shows something; the first format is the default."""
     kind = OutputFormat(formats)
 
     def default() -> str:
         found = preference("output")() if "wide" in formats else None
         return str(found) if found in formats else formats[0]
 
-    return click.option(
-        "-o",
-        "--output",
-        type=kind,
-        metavar="FORMAT",
-        default=default,
-        help=f"{kind.choices}.  [default: {formats[0]}]",
-    )
+    text = f"{kind.choices}.  [default: {formats[0]}]"
+    return click.option("-o", "--output", type=kind, metavar="FORMAT", default=default, help=text)
 
 
 _RESULT = OutputFormat(("name", "json", "yaml"))
-
 result_output = click.option(
     "-o", "--output", type=_RESULT, metavar="FORMAT", help=f"{_RESULT.choices}."
 )
-"""`-o` of a command that changes something: without, a line says what it did."""
-
-all_namespaces = click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces.")
-
-watch_option = click.option(
-    "-w", "--watch", is_flag=True, help="Keep showing changes until Ctrl-C."
-)
-
-
-def duration(value: int | str) -> int | str:
-    """An option's value that is a duration: seconds, or text such as `90m`, `1d12h`.
-
-    >>> duration("90"), duration("90m")
-    (90, '90m')
-    """
-    whole = int(value) if str(value).isdecimal() and str(value).isascii() else value
-    try:
-        parse_duration(whole)
-    except (ValueError, OverflowError) as error:
-        raise click.BadParameter(str(error)) from error
-    return whole
-
-
-# What click's own messages call it.
-duration.__name__ = "duration"
-
-
-def seconds(length: int | str) -> float:
-    """How many seconds a duration is.
-
-    >>> seconds("1m30s")
-    90.0
-    """
-    return parse_duration(length).total_seconds()
-
-
+"""The `-o` of a command that changes something; without it, a line tells what was done."""
+all_namespaces = click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
+watch_option = click.option("-w", "--watch", is_flag=True, help="Show changes until Ctrl-C.")
 waits = click.option(
-    "--wait/--no-wait",
-    default=preference("wait"),
-    help="Wait until done (default on a terminal).",
+    "--wait/--no-wait", default=preference("wait"), help="Wait until done (default on a terminal)."
 )
-"""Whether a command waits for what it has asked for; see devctl.cli.waiting.wanted."""
-
+"""Whether to wait for the result; see devctl.cli.waiting.wanted."""
+patience = click.option(
+    "--timeout",
+    type=_seconds,
+    metavar="D",
+    default=preference("timeout", "10m"),
+    help="Stop waiting after this long.  [default: 10m]",
+)
+"""How many seconds to wait at most."""
 dry_run_option = click.option(
     "--dry-run",
     type=click.Choice(["none", "client", "server"]),
     default="none",
     help="Show it, or have the API server check it.",
 )
-
-patience = click.option(
-    "--timeout",
-    type=duration,
-    metavar="D",
-    default=preference("timeout", "10m"),
-    help="Stop waiting after this long.  [default: 10m]",
+replica_option = click.option(
+    "--replica", type=click.IntRange(min=0), default=0, metavar="K", help="Which; 0 is the first."
 )
-"""How long a command waits that waits."""
-
+user_option = click.option(
+    "--user", metavar="U", default="dev", show_default=True, help="Name of user 1000 in the image."
+)
+secrets_option = click.option(
+    "--include-secrets", is_flag=True, help="Send .env files, keys and tokens too."
+)
+large_option = click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
 server_name = click.argument("name", metavar="NAME", shell_complete=names.servers)
-
 server_names = click.argument(
     "servers", nargs=-1, required=True, metavar="NAME...", shell_complete=names.servers
 )
 
 
 def unique(given: Sequence[str]) -> list[str]:
-    """Names as they were given, each once."""
+    """Names in the order given, without repetitions."""
     return list(dict.fromkeys(given))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from devctl.cli.options import connected, server_name
+from devctl.cli.options import connected, replica_option, server_name
 
 if TYPE_CHECKING:
     from devctl.client.client import Client
@@ -17,14 +17,14 @@ _LARGEST = 65535
 
 
 class Ports(NamedTuple):
-    """A port here, 0 for any that is free, and the server's."""
+    """A local port, 0 for any free one, and the server's."""
 
     local: int
     remote: int
 
 
 def ports(value: str | Ports) -> Ports:
-    """An argument that names ports.
+    """The type of an argument that names ports.
 
     >>> ports("8888"), ports("8080:80"), ports(":80")
     (Ports(local=8888, remote=8888), Ports(local=8080, remote=80), Ports(local=0, remote=80))
@@ -44,10 +44,10 @@ def ports(value: str | Ports) -> Ports:
 @click.command("port-forward")
 @server_name
 @click.argument("forwarded", metavar="[LOCAL:]PORT...", type=ports, nargs=-1, required=True)
-@click.option("--replica", type=click.IntRange(min=0), default=0, metavar="K", help="Which pod.")
+@replica_option
 @connected
 def port_forward(client: Client, name: str, forwarded: tuple[Ports, ...], replica: int) -> None:
-    """Reach ports of a server at 127.0.0.1, until Ctrl-C.
+    """Forward ports of a server to 127.0.0.1, until Ctrl-C.
 
     \b
     Examples:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from devctl.cli.lazy import INTERRUPTED
-from devctl.cli.verbosity import wants_traceback
+from devctl.cli.shared_options import wants_traceback
 from devctl.errors import DevctlError
 from devctl.text import readable
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 
 def run_program(group: click.Command, program: str, variable: str) -> NoReturn:
-    """Run the command line of this process.
+    """Run this process's command line.
 
     Args:
-        group: Its commands.
-        program: What the person has typed, for help.
-        variable: Through it a shell's script asks for completions.
+        group: The commands.
+        program: The name that was typed, for help.
+        variable: The environment variable through which shells ask for completions.
     """
     for stream in (sys.stdout, sys.stderr):
-        # What the terminal's encoding lacks is shown escaped, and ends no command.
+        # A character that the terminal's encoding lacks must not end a command.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     if variable in os.environ:
-        from devctl.cli.shells import register  # noqa: PLC0415 - only completion needs it
+        from devctl.cli.completion import register  # noqa: PLC0415 - only completion needs it
 
         register()
     sys.exit(
@@ -43,7 +43,7 @@ def run_program(group: click.Command, program: str, variable: str) -> NoReturn:
     )
 
 
-def _code(run: Callable[[], int | None], program: str) -> int:  # noqa: PLR0911 - one an error
+def _code(run: Callable[[], int | None], program: str) -> int:  # noqa: PLR0911 - one per error
     try:
         code = run() or 0
         sys.stdout.flush()
@@ -51,7 +51,7 @@ def _code(run: Callable[[], int | None], program: str) -> int:  # noqa: PLR0911 
         _say(error.lines())
         return error.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
-        # Somebody who types the name alone wants to know what it can do.
+        # The bare name asks what it can do, which is not an error.
         click.echo(error.format_message())
         return 0
     except click.ClickException as error:
@@ -60,48 +60,37 @@ def _code(run: Callable[[], int | None], program: str) -> int:  # noqa: PLR0911 
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone; closing standard output again at exit must not complain.
+        # The reader has gone; flushing standard output again at exit must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        _say([f"error: {_reason(error)}", "  fix: fix this locally and retry"])
+        words = error.strerror or str(error) or type(error).__name__
+        where = f": `{error.filename}`" if error.filename else ""
+        _say([f"error: {words}{where}", "  fix: fix this locally and retry"])
         return 1
-    except Exception as error:  # noqa: BLE001 - whatever it is, a person gets two lines
+    except Exception as error:  # noqa: BLE001 - any error ends in two lines
         name = program.rpartition(" ")[2]
         words = " ".join(f"{type(error).__name__}: {error}".split())
-        _say(
-            [
-                f"error: {words}",
-                f"  fix: -vv shows where it came from; report it if {name} is to blame",
-            ]
-        )
+        fix = f"-vv shows the traceback; report it if this is a bug in {name}"
+        _say([f"error: {words}", f"  fix: {fix}"])
         return 1
     return code
 
 
 def _lines(error: click.ClickException, program: str) -> list[str]:
-    """What click found wrong in the command line, in the way of all other errors."""
+    """A mistake that click found in the command line, in the form of our own errors."""
     message = error.format_message().rstrip(".")
     context = error.ctx if isinstance(error, click.UsageError) else None
-    path = context.command_path if context else program
-    close = error.possibilities if isinstance(error, click.NoSuchOption) else None
+    fix = f"see `{context.command_path if context else program} --help`"
     if isinstance(error, click.NoSuchOption):
         message = f"there is no option `{error.option_name}`"
-    fix = f"did you mean `{min(close)}`? See `{path} --help`" if close else ""
-    return [
-        f"error: {message[:1].lower()}{message[1:]}",
-        f"  fix: {fix or f'see `{path} --help`'}",
-    ]
-
-
-def _reason(error: OSError) -> str:
-    """What this machine could not do, in one line."""
-    words = error.strerror or str(error) or type(error).__name__
-    return f"{words}: `{error.filename}`" if error.filename else words
+        if error.possibilities:
+            fix = f"did you mean `{min(error.possibilities)}`? S{fix[1:]}"
+    return [f"error: {message[:1].lower()}{message[1:]}", f"  fix: {fix}"]
 
 
 def _say(lines: list[str]) -> None:
-    # What click says may be several lines.
+    # Click's messages may have several lines.
     for part in (part for line in lines for part in line.split("\n")):
         click.echo(readable(part.expandtabs()), err=True)
     if wants_traceback():

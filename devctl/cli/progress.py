@@ -1,4 +1,4 @@
-"""How many bytes have moved, of how many, and how long the rest takes, on a line that changes."""
+"""The progress of a transfer, on a line that changes."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _EVERY = 0.1
-"""Seconds between two looks of the line: more often nobody sees."""
+"""Seconds between two updates of the line."""
 _SOON = 2.0
-"""Seconds after which the speed says how long the rest takes."""
+"""Seconds after which the speed is good enough to estimate the rest."""
 
 
 class Moved:
-    """Counts bytes; called with the number of those that have just moved."""
+    """Counts bytes; called with the number that has just moved."""
 
     def __init__(self, line: LiveLine, word: str) -> None:
-        """Nothing has moved, and nothing is expected yet."""
+        """Expect nothing yet."""
         self._line, self._word = line, word
         self._done = self._expected = 0
         self._shown, self._start = 0.0, time.monotonic()
 
     def expect(self, count: int) -> None:
-        """That so many more bytes are going to move."""
+        """Expect so many bytes more."""
         if not self._done:
-            # What was looked at before anything moved is no part of the speed.
+            # Preparation does not count towards the speed.
             self._start = time.monotonic()
         self._expected += count
 
     def __call__(self, count: int) -> None:
-        """Count, and show it from time to time."""
+        """Count bytes, and show the sum from time to time."""
         self._done += count
         now = time.monotonic()
         if now - self._shown >= _EVERY:
@@ -46,13 +46,7 @@ class Moved:
 
 
 def said(done: int, expected: int, seconds: float, word: str = "moved") -> str:
-    """How far a transfer is.
-
-    Args:
-        done: Bytes that have moved.
-        expected: Bytes that are going to move in all, about; 0 where that is not known.
-        seconds: How long that has taken.
-        word: What is done with them.
+    """How far a transfer of about `expected` bytes is; 0 if that is not known.
 
     >>> said(300_000_000, 1_200_000_000, 30.0)
     '300 MB of 1.2 GB moved (25%), 10 MB/s, 90s left'
@@ -64,7 +58,7 @@ def said(done: int, expected: int, seconds: float, word: str = "moved") -> str:
     speed = done / max(seconds, _EVERY)
     if not expected:
         return f"{amount(done)} {word}, {amount(speed)}/s"
-    # An archive is a little larger than it was said to be.
+    # An archive is a little larger than announced.
     share = min(99, 100 * done // expected)
     text = f"{amount(done)} of {amount(max(done, expected))} {word} ({share}%), {amount(speed)}/s"
     if seconds < _SOON or done >= expected:
@@ -74,7 +68,7 @@ def said(done: int, expected: int, seconds: float, word: str = "moved") -> str:
 
 @contextmanager
 def transferred(word: str = "moved") -> Iterator[Moved | None]:
-    """What takes the number of bytes that were just moved; None where no person looks on."""
+    """Show the progress of a transfer; None off a terminal."""
     if not is_terminal(sys.stderr):
         yield None
         return

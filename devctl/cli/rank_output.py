@@ -1,4 +1,4 @@
-"""What ranks print, line by line, with the rank in front."""
+"""The output of replicas, line by line, with the replica's number in front."""
 
 from __future__ import annotations
 
@@ -16,21 +16,19 @@ if TYPE_CHECKING:
 
 _COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "red")
 _LONGEST = 1 << 20
-"""Bytes of a line that never ends after which it is shown in parts."""
+"""Bytes after which a line without end is shown in parts."""
 
 
 class RankOutput:
-    """Takes what ranks print, and prints it.
+    """Prints what several replicas print as whole lines with a prefix, one alone as it is.
 
-    Where there are several each line is whole and has its rank in front; what a single one prints
-    is passed on as it is. Bytes stay bytes: what a program prints need not be text. On a terminal
-    they are what that may get (devctl.text).
+    Output is bytes, as programs need not print text. A terminal gets only what devctl.text allows.
     """
 
     def __init__(
         self, ranks: Iterable[int], write: Callable[[bytes], object] | None = None
     ) -> None:
-        """Print nothing yet."""
+        """Print to standard output unless `write` says otherwise."""
         ranks = sorted(ranks)
         self._write = write or _to_standard_output
         self._prefixes = {rank: _prefix(rank, ranks[-1]) for rank in ranks}
@@ -39,14 +37,14 @@ class RankOutput:
         self._screens = {rank: Screen() for rank in ranks} if sys.stdout.isatty() else {}
 
     def add(self, rank: int, data: bytes) -> None:
-        """Take what a rank has printed."""
+        """Take output of a replica."""
         self._add(rank, self._screens[rank].take(data) if self._screens else data)
 
     def _add(self, rank: int, data: bytes) -> None:
         if self._plain:
             self._write(data)
             return
-        # A progress bar goes back to the start of its line: each of its states is a line here.
+        # A progress bar returns to the start of its line: each of its states is a line here.
         text = self._begun.pop(rank, b"") + data
         held = b""
         if text.endswith(b"\r"):
@@ -61,7 +59,7 @@ class RankOutput:
         self._lines(rank, lines)
 
     def end(self, rank: int) -> None:
-        """A rank prints no more: what it has begun is a line."""
+        """Print the unfinished line of a replica that prints no more."""
         if self._screens:
             last = self._screens[rank].end()
             self._add(rank, last if self._plain else last.removesuffix(RESET))
@@ -69,7 +67,7 @@ class RankOutput:
             self._lines(rank, [rest.removesuffix(b"\r")])
 
     def end_all(self) -> None:
-        """Nobody prints any more."""
+        """Print all unfinished lines."""
         for rank in self._prefixes:
             self.end(rank)
 
@@ -79,7 +77,7 @@ class RankOutput:
             self._write(b"".join(prefix + self._closed(line) + b"\n" for line in lines))
 
     def _closed(self, line: bytes) -> bytes:
-        """A line whose colours are not the next one's, which may be another rank's."""
+        """A line whose colours end with it."""
         return line + RESET if self._screens and b"\x1b" in line else line
 
 

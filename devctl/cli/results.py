@@ -1,17 +1,116 @@
-"""What a command has changed: a line for each at once, or its objects at the end."""
+"""Printing objects: tables for people, documents for programs, and what a command has changed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+import json
+import sys
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from devctl.cli.formats import is_document
-from devctl.cli.tables import print_document, print_list
-from devctl.text import one_line
+from devctl.cli.formats import JSONPATH, is_document
+from devctl.cli.screen import columns as terminal_columns
+from devctl.cli.screen import is_terminal
+from devctl.cli.tables import lines_of_items
+from devctl.text import one_line, readable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from devctl.cli.tables import Column
+
+
+def print_items(
+    items: Iterable[Any],
+    output: str,
+    columns: Sequence[Column],
+    resource: str,
+    *,
+    raw: Callable[[Any], object] = lambda item: item.raw,
+    empty: str,
+) -> None:
+    """Print items as they arrive.
+
+    Args:
+        items: They are fetched while they are printed.
+        output: One of FORMATS, or `jsonpath=` and a template.
+        columns: Of the table.
+        resource: The prefix of names in `-o name`.
+        raw: Makes a document of an item.
+        empty: What people are told if there are no items.
+    """
+    if is_document(output):
+        _print_list([raw(item) for item in items], output)
+        return
+    if output == "name":
+        for item in items:
+            print_item(item, output, resource)
+        return
+    rest = iter(items)
+    first = next(rest, None)
+    if first is None:
+        click.echo(empty, err=True)
+        return
+    shown, width = shown_columns(columns, output, terminal_columns(sys.stdout))
+    for line in lines_of_items(chain([first], rest), shown, width):
+        click.echo(line)
+
+
+def shown_columns(columns: Sequence[Column], output: str, width: int) -> tuple[list[Column], int]:
+    """The columns of a `table` or `wide` table, and the width of its lines."""
+    if output == "wide":
+        return list(columns), 0
+    return [column for column in columns if not column.wide], width
+
+
+def print_item(item: Any, output: str, resource: str) -> None:
+    """Print one object: its name, a document, or what a `jsonpath=` makes of it, on a line."""
+    if output == "name":
+        click.echo(f"{resource}/{one_line(item.name)}")
+        return
+    if output == "yaml":
+        click.echo("---")
+    print_document(item.raw, output)
+
+
+def _print_list(documents: Iterable[object], output: str) -> None:
+    """Print documents as a List, like `kubectl get`."""
+    found = [_published(document) for document in documents]
+    print_document({"apiVersion": "v1", "kind": "List", "items": found}, output)
+
+
+def print_document(document: object, output: str) -> None:
+    """Print a document as `json` or `yaml`, or what a `jsonpath=` makes of it."""
+    document = _published(document)
+    if output.startswith(JSONPATH):
+        from devctl.client.jsonpath import Template  # noqa: PLC0415 - rarely used
+
+        escape = readable if is_terminal(sys.stdout) else str
+        text = Template(output.removeprefix(JSONPATH)).render(document, escape)
+        click.echo(text, nl=is_terminal(sys.stdout) and not text.endswith("\n"))
+        return
+    if output == "json":
+        click.echo(_safe(lambda plain: json.dumps(document, indent=2, ensure_ascii=plain)))
+        return
+    import yaml  # noqa: PLC0415 - rarely used
+
+    text = _safe(lambda plain: yaml.safe_dump(document, sort_keys=False, allow_unicode=not plain))
+    click.echo(text, nl=False)
+
+
+def _safe(dump: Callable[[bool], str]) -> str:
+    """A document for terminals: with control characters in it, all but ASCII is escaped."""
+    text = dump(False)  # noqa: FBT003 - not ASCII alone
+    return text if text.replace("\n", "").isprintable() else dump(True)  # noqa: FBT003
+
+
+def _published(document: object) -> object:
+    """An object without the API server's record of who set which field."""
+    if not isinstance(document, dict) or "managedFields" not in (document.get("metadata") or {}):
+        return document
+    meta = {name: text for name, text in document["metadata"].items() if name != "managedFields"}
+    return document | {"metadata": meta}
 
 
 class Changed(Protocol):
@@ -23,19 +122,18 @@ class Changed(Protocol):
 
     @property
     def raw(self) -> Mapping[str, object]:
-        """All that the API server says of it."""
+        """The whole object."""
 
 
 class Results:
-    """What a command has changed.
+    """What a command has changed: a line for each at once, or the objects at the end.
 
-    Args:
-        output: `name`, a format of documents, or None for a line that a person reads.
-        resource: What stands before names.
+    `output` is `name`, a format of documents, or None for lines that people read; `resource` is
+    the prefix of names.
     """
 
     def __init__(self, output: str | None, resource: str = "devserver") -> None:
-        """Nothing has changed yet."""
+        """Start with no changes."""
         self._output, self._resource = output, resource
         self._found: dict[tuple[str, str], Changed] = {}
 
@@ -45,13 +143,7 @@ class Results:
         return self._output is not None
 
     def add(self, item: Changed, did: str, resource: str = "") -> None:
-        """Tell of a change; an object that was told of before is only remembered as it is now.
-
-        Args:
-            item: What has changed.
-            did: What was done to it, such as `stopped`.
-            resource: What stands before its name; else that of all.
-        """
+        """Report a change once, such as `stopped`, and keep the object's latest state."""
         key = (resource or self._resource, item.name)
         known, self._found[key] = key in self._found, item
         if known or is_document(self._output):
@@ -60,11 +152,11 @@ class Results:
         click.echo(name if self._output == "name" else f"{name} {did}")
 
     def print(self) -> None:
-        """Print the objects where they are asked for: one as it is, several as a List."""
+        """Print the objects if `output` asks for documents: one as it is, several as a List."""
         if not is_document(self._output):
             return
         found = [item.raw for item in self._found.values()]
         if len(found) == 1:
             print_document(found[0], str(self._output))
         else:
-            print_list(found, str(self._output))
+            _print_list(found, str(self._output))

@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.options import connected, result_output, server_name
+from devctl.cli.cp import tell_of_secrets
+from devctl.cli.options import (
+    connected,
+    large_option,
+    result_output,
+    secrets_option,
+    server_name,
+)
 from devctl.cli.progress import transferred
 from devctl.cli.results import Results
-from devctl.cli.run_env import variables
-from devctl.cli.run_line import RunCommand, chosen
-from devctl.cli.run_screen import end, goes_on, on_ranks, see_it_through
+from devctl.cli.run_line import RunCommand, chosen, variables
+from devctl.cli.run_screen import end, keeps_running, on_replicas, see_it_through
 from devctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,24 +28,21 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=RunCommand)
-@click.option("-m", "--module", metavar="MODULE", help="A Python module in place of SCRIPT.")
-@click.option("--workdir", metavar="DIR", help="The folder to send; else the git repository.")
+@click.option("-m", "--module", metavar="MODULE", help="A Python module instead of SCRIPT.")
+@click.option("--workdir", metavar="DIR", help="The folder to send; default: the git repository.")
 @click.option("--env", "given", multiple=True, metavar="K=V", help="A variable for it.")
 @click.option("--env-file", multiple=True, metavar="FILE", help="Lines NAME=VALUE or NAME='VALUE'.")
 @click.option("--secret", multiple=True, metavar="NAME", help="A variable of yours, or asked for.")
 @click.option("--max-restarts", type=click.IntRange(0), metavar="N", help="As torchrun's.")
-@click.option("-d", "--detach", is_flag=True, help="Print the run's name, and leave it alone.")
+@click.option("-d", "--detach", is_flag=True, help="Print the run's name, and return.")
 @click.option("--no-sync", is_flag=True, help="Send nothing; paths are on the server.")
 @click.option("--overwrite", is_flag=True, help="Replace files that were changed there.")
-@click.option("--include-secrets", is_flag=True, help="Send .env files, keys and tokens too.")
-@click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
+@secrets_option
+@large_option
 @result_output
 @server_name
 @click.argument(
-    "words",
-    metavar="SCRIPT|-m MODULE|-- COMMAND [ARGS...]",
-    nargs=-1,
-    type=click.UNPROCESSED,
+    "words", metavar="SCRIPT|-m MODULE|-- COMMAND [ARGS...]", nargs=-1, type=click.UNPROCESSED
 )
 @connected
 def run(
@@ -60,11 +63,11 @@ def run(
     include_secrets: bool,
     large: bool,
 ) -> int:
-    """Send a project to a server and run a script of it on every rank.
+    """Send a project to a server and run its script on every replica.
 
-    What git lists of the script's repository, else of its folder, goes to each home and is the
-    working directory there. A distributed server uses torchrun, except for a COMMAND behind `--`.
-    The exit code is that of the first rank that fails; Ctrl-C ends all.
+    The files that git lists in the script's repository, else in its folder, go to each home, which
+    is the working directory there. A distributed server uses torchrun, except for a COMMAND after
+    `--`. The exit code is that of the first replica that fails; Ctrl-C ends all.
 
     \b
     Examples:
@@ -80,7 +83,7 @@ def run(
     env = variables(given, env_file, secret)
     place = client.runs.place(name)
     argv = command.argv(arguments, distributed=place.distributed, restarts=max_restarts)
-    # Before anything is sent, or files would change under a training that goes on.
+    # First, or files would change under an active training.
     client.runs.check_free(place)
     if command.local:
         from devctl.client.files.synced import SyncOptions  # noqa: PLC0415 - heavy
@@ -100,17 +103,16 @@ def run(
         imports=command.imports,
     )
     try:
+        if detach and output is None:
+            click.echo(started.name)  # the bare name, for scripts
+            click.echo(f"it {keeps_running(started)}", err=True)
+            return 0
         if detach:
-            if output is None:
-                # What scripts have always read.
-                click.echo(started.name)
-                click.echo(f"it {goes_on(started)}", err=True)
-                return 0
             results = Results(output, "run")
             results.add(started, "started")
             results.print()
             return 0
-        click.echo(f"{started.name} runs{on_ranks(place)}; Ctrl-C ends it", err=True)
+        click.echo(f"{started.name} runs{on_replicas(place)}; Ctrl-C ends it", err=True)
     except KeyboardInterrupt:
         end(client, started)
         raise
@@ -123,6 +125,5 @@ def _say_sent(done: Sequence[Synced]) -> None:
     for each in done:
         changed = [change.path for change in each.changes]
         click.echo(each.summary() + (f" ({named(changed)})" if changed else ""), err=True)
-    if done and done[0].secrets:
-        secrets = named(done[0].secrets)
-        click.echo(f"left out, as they look like secrets: {secrets}", err=True)
+    if done:
+        tell_of_secrets(done[0].secrets, hint=False)

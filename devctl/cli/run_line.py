@@ -1,56 +1,50 @@
-"""The command line of `devctl run`: where ours ends, and that of what is run begins."""
+"""The command line of `devctl run`: what to run, with which arguments and variables."""
 
 from __future__ import annotations
 
+import os
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from devctl.errors import UsageError
+from devctl.cli.confirm import somebody_is_here
+from devctl.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
     from devctl.client.runs.command import Command
 
-_MODULE = ("-m", "--module")
 _ANY = "devctl.cli.run_line.any"
-"""Where click keeps that a command of any kind follows `--`."""
+"""The key in the meta of click's context that says whether any command follows `--`."""
 
 
 class RunCommand(click.Command):
-    """A command that takes the options of what it runs for those of that."""
+    """A command that leaves the options of what it runs alone."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the command line; what follows the script, the module or `--` is left alone."""
-        line = marked(args, self._with_values())
+        """Parse what comes before the script's, the module's or the command's own arguments."""
+        options = [param for param in self.params if isinstance(param, click.Option)]
+        valued = [option for option in options if not option.is_flag and not option.count]
+        line = marked(args, {name for option in valued for name in option.opts})
         ctx.meta[_ANY] = line.any
         return super().parse_args(ctx, line.args)
 
-    def _with_values(self) -> set[str]:
-        options = [param for param in self.params if isinstance(param, click.Option)]
-        valued = [option for option in options if not option.is_flag and not option.count]
-        return {name for option in valued for name in option.opts}
-
 
 class Line(NamedTuple):
-    """A command line of ours.
-
-    Attributes:
-        args: It, with `--` before what is not ours.
-        any: Whether that is a command of any kind.
-    """
+    """A command line with `--` before what is not ours."""
 
     args: list[str]
     any: bool = False
+    """Whether that is a command of any kind."""
 
 
 def marked(args: Sequence[str], with_values: Container[str]) -> Line:
-    """A command line with `--` behind the server and the script or module: the rest is theirs.
+    """Put `--` behind the server and the script or module: the rest is theirs.
 
-    Args:
-        args: The command line.
-        with_values: Options of ours whose value is the next argument.
+    `with_values` are our options whose value is the next argument.
 
     >>> marked(["-n", "team", "lab", "-d", "train.py", "-d", "x"], {"-n"}).args
     ['-n', 'team', 'lab', '-d', 'train.py', '--', '-d', 'x']
@@ -63,7 +57,7 @@ def marked(args: Sequence[str], with_values: Container[str]) -> Line:
         word = args[at]
         if word == "--":
             return Line(list(args), any=words == 1 and not module)
-        if _names_module(word):
+        if word == "--module" or word.startswith(("--module=", "-m")):
             words, module = words - 1, True
         elif not word.startswith("-") or word == "-":
             words -= 1
@@ -73,15 +67,10 @@ def marked(args: Sequence[str], with_values: Container[str]) -> Line:
     return Line(list(args))
 
 
-def _names_module(word: str) -> bool:
-    """Whether a word is `-m`, also together with its value."""
-    return word in _MODULE or word.startswith(("--module=", "-m"))
-
-
 def chosen(
     words: Sequence[str], module: str | None, workdir: str | None, *, remote: bool
 ) -> tuple[Command, Sequence[str]]:
-    """What a command line asks to run, and the arguments of that.
+    """What to run, and its arguments.
 
     Args:
         words: What follows the server's name.
@@ -90,8 +79,8 @@ def chosen(
         remote: Whether it is on the server already.
 
     Raises:
-        UsageError: It asks for nothing.
-        DevctlError: There is no such thing, or its project cannot go along.
+        UsageError: There is nothing to run.
+        DevctlError: It does not exist, or its project cannot be sent.
     """
     from devctl.client.runs import command  # noqa: PLC0415 - heavy
 
@@ -107,3 +96,95 @@ def chosen(
         return make(command.Kind.COMMAND, first, workdir), others
     script = command.remote_script if remote else command.local_script
     return script(first, workdir), others
+
+
+# Refuses what other readers of such files expand: its meaning would silently differ.
+_VALUE = re.compile(
+    r"""'(?P<single>[^']*)'|"(?P<double>[^"\\$`]*)"|(?P<plain>(?:(?!\s\#|\$[{(])[^'"`])*)"""
+)
+
+
+def variables(given: Sequence[str], files: Sequence[str], secrets: Sequence[str]) -> dict[str, str]:
+    """The variables of `--env-file`, `--env` and `--secret`; the last of a name counts.
+
+    A secret comes from this process's environment; the person is asked for a missing one.
+
+    Raises:
+        NotFoundError: There is no such file.
+        UsageError: Something is not a variable, or there is no terminal to ask on.
+    """
+    from devctl.client.runs.variables import check_name  # noqa: PLC0415 - heavy
+
+    found: dict[str, str] = {}
+    for path in files:
+        found |= parse(_read(path), path)
+    for word in given:
+        name, equals, value = word.partition("=")
+        check_name(name)
+        if not equals:
+            raise UsageError(
+                f"--env `{name}` has no value", f"write `{name}=VALUE`, or `--secret {name}`"
+            )
+        found[name] = value
+    for name in secrets:
+        if "=" in name:
+            raise UsageError(
+                f"--secret takes a name only: `{name.partition('=')[0]}`",
+                "set it in your environment, or let devctl ask for it",
+            )
+        check_name(name)
+        found[name] = os.environ.get(name) or _asked(name)
+    return found
+
+
+def parse(text: str, path: str = ".env") -> dict[str, str]:
+    """The variables of a file.
+
+    A line is NAME=VALUE, with `export` before it or quotes around VALUE if need be. Escapes,
+    comments after a value and references to other variables are refused.
+
+    >>> parse("# tokens\\nexport A = 'b c'\\nD=e=f")
+    {'A': 'b c', 'D': 'e=f'}
+
+    Raises:
+        UsageError: A line is something else.
+    """
+    from devctl.client.files.names import readable  # noqa: PLC0415 - heavy
+    from devctl.client.runs.variables import NAME  # noqa: PLC0415 - heavy
+
+    found: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.strip()
+        if not words or words.startswith("#"):
+            continue
+        name, equals, text_of_it = words.removeprefix("export ").partition("=")
+        value = _VALUE.fullmatch(text_of_it.strip())
+        if not equals or not value or not NAME.fullmatch(name.strip()):
+            # The line is not shown: it may hold a secret.
+            raise UsageError(
+                f"line {number} of `{readable(path)}` is not a plain NAME=VALUE",
+                "use single quotes; escapes, ${...} and comments after a value are not supported",
+            )
+        found[name.strip()] = value[value.lastgroup or 0]
+    return found
+
+
+def _read(path: str) -> str:
+    from devctl.client.files.names import readable  # noqa: PLC0415 - heavy
+
+    try:
+        return Path(path).expanduser().read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        shown = readable(path)
+        raise NotFoundError(f"there is no file `{shown}` here", "check the path") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"`{readable(path)}` is not UTF-8", "name a text file") from error
+
+
+def _asked(name: str) -> str:
+    if not somebody_is_here():
+        raise UsageError(
+            f"`{name}` is not set, and there is no terminal to ask on",
+            f"set `{name}`, and repeat it",
+        )
+    return str(click.prompt(f"{name}", err=True, hide_input=True))

@@ -1,4 +1,4 @@
-"""A run on the screen: what it prints, how it ends, and Ctrl-C."""
+"""A run on the screen: its output, its end, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ if TYPE_CHECKING:
     from devctl.client.runs.record import Run
 
 
-def on_ranks(place: Place) -> str:
+def on_replicas(place: Place) -> str:
     """Where a run is, for a sentence."""
     if place.away:
-        return f" on {len(place.pods)} of {place.size} ranks"
-    return f" on {place.size} ranks" if place.size > 1 else ""
+        return f" on {len(place.pods)} of {place.size} replicas"
+    return f" on {place.size} replicas" if place.size > 1 else ""
 
 
 def say_who_is_away(place: Place) -> None:
-    """Say which ranks of a server are not there, and why."""
-    for rank, why in sorted(place.away.items()):
-        _say(f"rank {rank} is not there: {why.message}")
+    """Say which replicas of a server are missing, and why."""
+    for replica, why in sorted(place.away.items()):
+        _say(f"replica {replica} is missing: {why.message}")
 
 
-def goes_on(run: Run) -> str:
-    """What a person can do with a run that is left alone."""
+def keeps_running(run: Run) -> str:
+    """What can be done with a detached run, for a sentence."""
     name = f"{run.place.server} {run.name}"
     follows, ends = command(f"attach {name}"), command(f"stop-run {name}")
-    return f"keeps running{on_ranks(run.place)}: {follows} follows it, {ends} ends it"
+    return f"keeps running{on_replicas(run.place)}: {follows} follows it, {ends} ends it"
 
 
 def see_it_through(client: Client, run: Run, offsets: Mapping[int, int] | None = None) -> int:
-    """Show a run until it has ended; its exit code. Ctrl-C ends it, and nothing else does.
+    """Show a run until it ends; its exit code. Only Ctrl-C ends it early.
 
     Raises:
-        BrokenPipeError: Nobody reads what it prints any more.
+        BrokenPipeError: Nobody reads its output any more.
         DevctlError: It has failed, or cannot be followed any longer.
     """
     try:
@@ -56,15 +56,25 @@ def see_it_through(client: Client, run: Run, offsets: Mapping[int, int] | None =
         end(client, run)
         raise
     except BrokenPipeError:
-        # Whoever closes a pipe may only have seen enough; standard error may be the same pipe.
+        # A closed pipe is no reason to end the run; standard error may be the same pipe.
         with suppress(OSError):
-            _say(f"nobody reads its output any more; {run.name} {goes_on(run)}")
+            _say(f"nobody reads its output any more; {run.name} {keeps_running(run)}")
         raise
-    return _report(run, outcome)
+    failure = outcome.error()
+    if failure is None:
+        return 0
+    first = outcome.first_failure
+    # Those of a single replica are the last on the screen already.
+    if len(run.records) > 1 and first and outcome.last_lines:
+        _say(f"the last lines of replica {first.rank}, which failed first:")
+        shown = on_screen if sys.stderr.isatty() else bytes
+        lines = b"".join(b"  " + shown(line) + b"\n" for line in outcome.last_lines)
+        click.echo(lines, nl=False, err=True)
+    raise failure
 
 
 def show(run: Run, events: Following) -> Outcome:
-    """Print what a run prints, and say what happens to it; how it has ended."""
+    """Print a run's output and events until it ends."""
     from devctl.client.runs.events import Noticed, Printed  # noqa: PLC0415 - heavy
     from devctl.client.runs.outcome import Outcome  # noqa: PLC0415 - heavy
 
@@ -87,8 +97,8 @@ def show(run: Run, events: Following) -> Outcome:
 
 
 def end(client: Client, run: Run) -> None:
-    """End a run because a person has pressed Ctrl-C; once more leaves it alone."""
-    _say(f"ending {run.name}{on_ranks(run.place)}")
+    """End a run after Ctrl-C; a second one leaves it running."""
+    _say(f"ending {run.name}{on_replicas(run.place)}")
     try:
         client.runs.stop(run)
     except KeyboardInterrupt:
@@ -99,7 +109,7 @@ def end(client: Client, run: Run) -> None:
 
 
 def _told(run: Run, event: object, outcome: Outcome) -> str:
-    """What is said at once of a rank that has failed while others go on."""
+    """What to say at once of a replica that has failed while others are running."""
     from devctl.client.runs.events import Ended, Lost  # noqa: PLC0415 - heavy
 
     if len(outcome.ends) == len(run.records):
@@ -109,20 +119,6 @@ def _told(run: Run, event: object, outcome: Outcome) -> str:
     if isinstance(event, Ended) and event.code:
         return f"{run.place.called(event.rank)} ended with exit code {event.code}"
     return ""
-
-
-def _report(run: Run, outcome: Outcome) -> int:
-    failure = outcome.error()
-    if failure is None:
-        return 0
-    first = outcome.first_failure
-    # Of a single rank they are the last lines on the screen already.
-    if len(run.records) > 1 and first and outcome.last_lines:
-        _say(f"the last lines of rank {first.rank}, which failed first:")
-        shown = on_screen if sys.stderr.isatty() else bytes
-        lines = b"".join(b"  " + shown(line) + b"\n" for line in outcome.last_lines)
-        click.echo(lines, nl=False, err=True)
-    raise failure
 
 
 def _say(text: str) -> None:

@@ -7,14 +7,11 @@ import shutil
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import click
 
 from devctl.text import one_line
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 _COLOURS = {
     "Running": "green",
@@ -27,7 +24,7 @@ _CLEAR = "\r\x1b[K"
 
 
 def is_terminal(stream: Any) -> bool:
-    """Whether a person looks at a stream, on a terminal that can do more than print."""
+    """Whether a stream is a terminal that can do more than print."""
     return bool(stream.isatty()) and os.environ.get("TERM") != "dumb"
 
 
@@ -37,30 +34,29 @@ def coloured(phase: str) -> str:
 
 
 def painted(text: str, colour: str | None) -> str:
-    """A text in a colour, where standard output shows colours and nobody declined them."""
+    """A text in a colour, if standard output is to have colours."""
     return click.style(text, fg=colour) if colour and _colours() else text
 
 
 def _colours() -> bool:
-    """Whether standard output gets colours: as asked for, else where a terminal shows them."""
     if os.environ.get("NO_COLOR"):
         return False
     from devctl.client.preferences import preferred  # noqa: PLC0415 - not for --help
 
     wanted, _ = preferred("color")
     if wanted == "always" and (context := click.get_current_context(silent=True)):
-        # Else click takes them out again where no terminal is.
+        # Else click strips them off a terminal.
         context.color = True
     return wanted == "always" or (wanted != "never" and is_terminal(sys.stdout))
 
 
 def columns(stream: Any) -> int:
-    """How many characters a line of a terminal has; 0 where a stream is none."""
+    """The width of a terminal; 0 for other streams."""
     return shutil.get_terminal_size().columns if is_terminal(stream) else 0
 
 
 def clipped(text: str, width: int) -> str:
-    """A text in so many characters.
+    """A text cut to a width.
 
     >>> clipped("Unschedulable", 6)
     'Unsch…'
@@ -69,9 +65,9 @@ def clipped(text: str, width: int) -> str:
 
 
 class LiveLine:
-    """One line on standard error that says what is going on.
+    """A line on standard error that says what is going on.
 
-    On a terminal it is written over and leaves nothing behind; elsewhere each new text is a line.
+    On a terminal each text replaces the last and nothing stays; elsewhere each new text is a line.
     """
 
     def __init__(self) -> None:
@@ -82,28 +78,23 @@ class LiveLine:
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
-        """Begin to count the seconds."""
+        """Start counting seconds."""
         self._since = time.monotonic()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Take the line away."""
+    def __exit__(self, *_error: object) -> None:
+        """Remove the line."""
         self.clear()
 
     def clear(self) -> None:
-        """Take the line away, until something is shown again."""
+        """Remove the line until the next text."""
         with self._lock:
             if self._live and self._text:
                 self._write(_CLEAR)
             self._text = ""
 
     def show(self, text: str) -> None:
-        """Show another text."""
+        """Show a text."""
         with self._lock:
             text, last = one_line(text), self._text
             self._text = text
@@ -113,14 +104,14 @@ class LiveLine:
                 click.echo(text, err=True)
 
     def again(self) -> None:
-        """Show the same text with the seconds of now."""
+        """Update the seconds behind the text."""
         with self._lock:
             if self._live and self._text:
                 self._draw()
 
     def _draw(self) -> None:
         passed = f" ({time.monotonic() - self._since:.0f} s)"
-        # A terminal that wraps a full line would keep what is to be written over.
+        # A full line would wrap, and its first part would stay.
         width = max(0, columns(sys.stderr) - 1)
         self._write(_CLEAR + clipped(self._text, max(0, width - len(passed))) + passed[:width])
 

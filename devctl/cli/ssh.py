@@ -1,29 +1,32 @@
-"""`devctl ssh`."""
+"""`devctl ssh`, `devctl config-ssh`, and `devctl ssh-proxy`, which ssh connects through."""
 
 from __future__ import annotations
 
+import signal
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from devctl.cli import names
-from devctl.cli.options import connected, server_name
+from devctl.cli.confirm import somebody_is_here, yes_option
+from devctl.cli.options import connected, replica_option, server_name, user_option
+from devctl.errors import DevctlError, UsageError
 
 if TYPE_CHECKING:
     from devctl.client.client import Client
+    from devctl.client.ssh.config import Change
     from devctl.client.ssh.ssh import Ssh
 
 
 @click.command()
 @server_name
 @click.argument("argv", metavar="[-- CMD [ARGS]...]", nargs=-1, type=click.UNPROCESSED)
-@click.option("--replica", type=click.IntRange(min=0), default=0, metavar="K", help="Which pod.")
+@replica_option
 @click.option("-L", "forwards", multiple=True, metavar="SPEC", help="Forward a port, as ssh's -L.")
 @click.option("-t", "terminal", is_flag=True, help="Give the command a terminal.")
 @click.option("-N", "idle", is_flag=True, help="Run nothing: only forward.")
-@click.option(
-    "--user", metavar="U", default="dev", show_default=True, help="Name of user 1000 in the image."
-)
+@user_option
 @connected
 def ssh(
     client: Client,
@@ -38,8 +41,8 @@ def ssh(
 ) -> None:
     """Open a shell in a server, or run a command there, with the system's ssh.
 
-    One word after `--` is a line for the shell there; of several, each arrives as it is. The exit
-    code is the command's. For `ssh`, `scp` and `rsync` themselves, see `devctl config-ssh`.
+    A single word after `--` is a command line for the shell there; several arrive as they are. The
+    exit code is the command's. For `ssh`, `scp` and `rsync` themselves, see `devctl config-ssh`.
 
     \b
     Examples:
@@ -52,15 +55,100 @@ def ssh(
 
     known = ssh_of(client)
     destination = known.destination(name, replica, user=user)
-    # What is wrong is said here, with an exit code of its own, and not by ssh.
+    # Problems are reported here, with an exit code of their own, rather than by ssh.
     known.check(destination)
     options = [word for each in forwards for word in ("-L", each)]
     options += ["-t"] * terminal + ["-N"] * idle
     become(destination.command(argv, options))
 
 
+@click.command("config-ssh")
+@click.option("--diff", is_flag=True, help="Only show what would change.")
+@click.option("--remove", is_flag=True, help="Undo it.")
+@yes_option
+@user_option
+@connected
+def config_ssh(client: Client, user: str, *, diff: bool, remove: bool, yes: bool) -> None:
+    """Let ssh, scp, rsync and editors find the servers of a namespace, now and later.
+
+    Their hosts are NAME.devctl, and NAME.K.devctl from replica 1 on. This writes a file of devctl's
+    own and one Include line into ~/.ssh/config. It requires OpenSSH 8.4 or newer.
+
+    \b
+    Examples:
+      devctl config-ssh
+      devctl config-ssh --diff
+      scp data.csv my-dev.devctl:
+      rsync -a src/ my-dev.devctl:src/
+    """
+    from devctl.client.ssh import config  # noqa: PLC0415 - heavy
+
+    if remove:
+        changes = config.removals()
+    else:
+        changes = config.additions(ssh_of(client).kept().destination("any", user=user))
+    if not changes:
+        click.echo("nothing to change", err=True)
+    elif diff:
+        for change in changes:
+            click.echo(change.diff(), nl=False)
+        return
+    else:
+        if not yes:
+            _ask(changes)
+        config.carry_out(changes)
+        for change in changes:
+            click.echo(f"{change.path} {'removed' if change.after is None else 'written'}")
+    if not remove:
+        click.echo("next: `ssh NAME.devctl`", err=True)
+
+
+def _ask(changes: list[Change]) -> None:
+    if not somebody_is_here():
+        raise UsageError(
+            "this changes files in ~/.ssh; there is no terminal to ask on", "add --yes, or --diff"
+        )
+    for change in changes:
+        click.echo(change.diff(), nl=False, err=True)
+    click.confirm("Write this?", default=True, abort=True, err=True)
+
+
+@click.command("ssh-proxy", hidden=True)
+@click.argument("host", metavar="HOST")
+@click.option("--replica", hidden=True)
+@connected
+def ssh_proxy(client: Client, host: str, replica: str | None) -> int:
+    """Carry an SSH session over standard input and output."""
+    if replica is not None:
+        raise UsageError(
+            "ssh's configuration is from an earlier release of devctl", "run `devctl config-ssh`"
+        )
+    from devctl.client.ssh.destination import parse_host  # noqa: PLC0415 - heavy
+    from devctl.client.ssh.proxy import connect  # noqa: PLC0415 - heavy
+    from devctl.client.streams.exec_pump import write  # noqa: PLC0415 - heavy
+
+    # Ctrl-C is for ssh, which ends this with itself.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        destination = ssh_of(client).destination(*parse_host(host))
+        return connect(
+            client.cluster,
+            destination,
+            source=0,
+            output=1,
+            tell=lambda data: write(2, data),
+        )
+    except DevctlError as error:
+        if not sys.stderr.isatty():
+            raise
+        # ssh has put the terminal into a mode in which `\n` does not return to the left.
+        text = "".join(f"\r\n{line}" for line in error.lines())
+        write(2, f"{text}\r\n".encode())
+        return error.exit_code
+
+
 def ssh_of(client: Client) -> Ssh:
-    """What ssh needs, for the cluster that the command line names."""
+    """What ssh needs, for the cluster of the command line."""
     from devctl.client.ssh.ssh import Ssh  # noqa: PLC0415 - heavy
 
     named = names.connection(click.get_current_context())

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli import names
 from devctl.cli.confirm import confirm_deletion, yes_option
 from devctl.cli.cp import tell_of_git, tell_of_secrets, tell_of_trouble
-from devctl.cli.options import connected
+from devctl.cli.options import connected, large_option, secrets_option, server_name
 from devctl.cli.progress import transferred
 from devctl.errors import UsageError
 from devctl.text import one_line
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from devctl.client.client import Client
-    from devctl.client.files.synced import Synced, SyncOptions
+    from devctl.client.files.synced import Synced
 
 _SHOWN = 20
 """How many changes are shown one by one."""
@@ -27,23 +26,19 @@ _SIGNS = {"new": "+", "changed": "~", "deleted": "-"}
 
 
 @click.command()
-@click.argument("name", metavar="NAME", shell_complete=names.servers)
+@server_name
 @click.argument("local", metavar="LOCAL", type=click.Path())
 @click.argument("remote", metavar="[REMOTE]", required=False)
 @click.option("--from", "back", is_flag=True, help="From the server to LOCAL.")
 @click.option("--watch", is_flag=True, help="Keep syncing changes until Ctrl-C.")
-@click.option(
-    "--delete",
-    is_flag=True,
-    help="Delete synced files that the source lost.",
-)
+@click.option("--delete", is_flag=True, help="Delete synced files that the source lost.")
 @yes_option
 @click.option("--confirm", is_flag=True, hidden=True)
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--overwrite", is_flag=True, help="Replace files changed at the target.")
 @click.option("--replica", type=click.IntRange(0), metavar="K", help="Only this one.")
-@click.option("--include-secrets", is_flag=True, help="Send .env files, keys and tokens too.")
-@click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
+@secrets_option
+@large_option
 @connected
 def sync(
     client: Client,
@@ -62,11 +57,11 @@ def sync(
     include_secrets: bool,
     large: bool,
 ) -> None:
-    """Send what has changed in the folder LOCAL to a server, or bring it back.
+    """Send changes in the folder LOCAL to a server, or fetch them.
 
-    What git would list goes, or all but by-products, as `.gitignore` and `.devctlignore` say; to
-    every replica's home, into REMOTE, else a folder of the same name. What was changed on the other
-    side is not replaced.
+    Files that git would list, or all but by-products, as `.gitignore` and `.devctlignore` say, go
+    to every replica's home, into REMOTE, else a folder of the same name. Files that were changed on
+    the other side are not replaced.
 
     \b
     Examples:
@@ -74,10 +69,11 @@ def sync(
       devctl sync my-dev . --watch
       devctl sync my-dev results project/results --from
     """
+    from devctl.client.files import sync as files_sync  # noqa: PLC0415 - heavy
     from devctl.client.files.synced import SyncOptions  # noqa: PLC0415 - heavy
 
     if watch and dry_run:
-        raise UsageError("--watch does not go with --dry-run", "leave out the one or the other")
+        raise UsageError("--watch does not go with --dry-run", "leave out one of them")
     folder = Path(local)
     options = SyncOptions(
         delete=delete,
@@ -99,8 +95,12 @@ def sync(
                 name, folder, remote, replica=replica, options=options, moved=moved
             )
 
+    def glance() -> object:
+        # Contents are compared only once this has changed.
+        return files_sync.choose(folder, options, lambda _entry: True).entries
+
     if watch:
-        _watch(once, None if back else _glance(folder, options))
+        _watch(once, None if back else glance)
         return
     done = once()
     show(done)
@@ -110,11 +110,9 @@ def sync(
 
 
 def show(done: Sequence[Synced], *, quiet: bool = False) -> None:
-    """Say what was sent where: the changes on standard error, a line for each place on the other.
+    """Print changes to standard error, and a line per target to standard output.
 
-    Args:
-        done: What a sync has done, in each place.
-        quiet: Whether nothing is said of places in which nothing has changed.
+    With `quiet`, nothing is said of targets without changes.
     """
     from devctl.client.files.amounts import amount  # noqa: PLC0415 - heavy
     from devctl.client.files.names import readable  # noqa: PLC0415 - heavy
@@ -124,7 +122,7 @@ def show(done: Sequence[Synced], *, quiet: bool = False) -> None:
         if each.changes and each.changes not in shown:
             # Replicas mostly get the same.
             shown.append(each.changes)
-            # All that would be deleted here is shown; it comes first.
+            # All local files that would be deleted are shown; they come first.
             deletions = sum(change.what == "deleted" for change in each.changes)
             most = max(_SHOWN, deletions if each.dry_run and each.word == "brought" else 0)
             for change in each.changes[:most]:
@@ -141,17 +139,6 @@ def _changed(done: Sequence[Synced]) -> list[str]:
     from devctl.client.files.names import named  # noqa: PLC0415 - heavy
 
     return list(dict.fromkeys(named([name]) for each in done for name in each.changed))
-
-
-def _glance(folder: Path, options: SyncOptions) -> Callable[[], object]:
-    """What tells whether something in a folder has changed."""
-    from devctl.client.files import sync as files_sync  # noqa: PLC0415 - heavy
-
-    def look() -> object:
-        # Its content is looked at once something has changed.
-        return files_sync.choose(folder, options, lambda _entry: True).entries
-
-    return look
 
 
 def _watch(once: Callable[[], Sequence[Synced]], glance: Callable[[], object] | None) -> None:

@@ -1,52 +1,43 @@
-"""What commands print: tables for people, documents for programs."""
+"""Tables that fit the terminal as well as they can."""
 
 from __future__ import annotations
 
-import json
-import sys
-from itertools import chain
+import textwrap
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
-
-from devctl.cli.formats import JSONPATH, is_document
-from devctl.cli.layout import lines_of
-from devctl.cli.screen import columns as terminal_columns
-from devctl.cli.screen import is_terminal
-from devctl.cli.times import age, left, span, until
-from devctl.text import one_line, readable
+from devctl.cli.screen import clipped
+from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-__all__ = [
-    "FORMATS",
-    "Column",
-    "age",
-    "left",
-    "print_document",
-    "print_item",
-    "print_items",
-    "print_list",
-    "span",
-    "table",
-    "table_of",
-    "until",
-]
+    Style = Callable[[str], str] | None
 
-FORMATS = ("table", "wide", "json", "yaml", "name")
+_BATCH = 500
+"""Rows measured together: the first page is on the screen while the next is fetched."""
+_GAP = 2
+_NARROWEST = 6
+_FAIR = 12
+"""The width below which a cell says so little that a column is rather left out."""
+_READABLE = 30
+"""The width from which a sentence reads well beside other cells."""
+_SENTENCES = {"MESSAGE", "COMMAND"}
+"""The titles of columns of sentences."""
+_INDENT = "  "
+"""Of a sentence below its row."""
 
 
 class Column(NamedTuple):
     """A column of a table.
 
     Attributes:
-        title: What stands above it.
-        value: What an item has in it.
-        wide: Whether it is only in `-o wide`.
-        style: What is done to a cell's text for the screen, for example a colour.
-        spare: Whether it is left out where a line has no room for all.
-        key: What a list is sorted by, where that is not what the column shows.
+        title: Its heading.
+        value: An item's cell.
+        wide: Whether only `-o wide` shows it.
+        style: Applied to a cell for the screen, such as a colour.
+        spare: Whether it is left out if lines are too short for all.
+        key: What lists are sorted by, if not by the cell.
     """
 
     title: str
@@ -57,105 +48,13 @@ class Column(NamedTuple):
     key: Callable[[Any], object] | None = None
 
 
-def print_items(
-    items: Iterable[Any],
-    output: str,
-    columns: Sequence[Column],
-    resource: str,
-    *,
-    raw: Callable[[Any], object] = lambda item: item.raw,
-    empty: str,
-) -> None:
-    """Print items in a format.
-
-    Args:
-        items: Are asked for while they are printed.
-        output: One of FORMATS, or `jsonpath=` and a template.
-        columns: Of the table.
-        resource: What `-o name` puts before a name.
-        raw: An item as a document.
-        empty: What is said of no items, where a person reads.
-    """
-    if is_document(output):
-        print_list([raw(item) for item in items], output)
-        return
-    if output == "name":
-        for item in items:
-            click.echo(f"{resource}/{one_line(item.name)}")
-        return
-    shown = [column for column in columns if output == "wide" or not column.wide]
-    rest = iter(items)
-    first = next(rest, None)
-    if first is None:
-        click.echo(empty, err=True)
-        return
-    width = 0 if output == "wide" else terminal_columns(sys.stdout)
-    for line in _lines(chain([first], rest), shown, width):
-        click.echo(line)
-
-
-def print_item(item: Any, output: str, resource: str) -> None:
-    """Print one object: `name`, a document, or what a `jsonpath=` makes of it, on a line."""
-    if output == "name":
-        click.echo(f"{resource}/{one_line(item.name)}")
-        return
-    if output == "yaml":
-        click.echo("---")
-    print_document(item.raw, output)
-
-
-def print_list(documents: Iterable[object], output: str) -> None:
-    """Print documents as one: a List, as `kubectl get` has it."""
-    found = [_published(document) for document in documents]
-    print_document({"apiVersion": "v1", "kind": "List", "items": found}, output)
-
-
-def print_document(document: object, output: str) -> None:
-    """Print a document as `json` or `yaml`, or what a `jsonpath=` makes of it."""
-    document = _published(document)
-    if output.startswith(JSONPATH):
-        from devctl.client.jsonpath import Template  # noqa: PLC0415 - few ask for it
-
-        escape = readable if is_terminal(sys.stdout) else str
-        text = Template(output.removeprefix(JSONPATH)).render(document, escape)
-        click.echo(text, nl=is_terminal(sys.stdout) and not text.endswith("\n"))
-        return
-    if output == "json":
-        click.echo(_shown(lambda plain: json.dumps(document, indent=2, ensure_ascii=plain)))
-        return
-    import yaml  # noqa: PLC0415 - few ask for it
-
-    text = _shown(lambda plain: yaml.safe_dump(document, sort_keys=False, allow_unicode=not plain))
-    click.echo(text, nl=False)
-
-
-def _shown(dump: Callable[[bool], str]) -> str:
-    """A document as a terminal may get it: where need be, all that is not ASCII is escaped."""
-    text = dump(False)  # noqa: FBT003 - not ASCII alone
-    return text if text.replace("\n", "").isprintable() else dump(True)  # noqa: FBT003
-
-
-def _published(document: object) -> object:
-    """An object without the API server's notes on who has set which field."""
-    if not isinstance(document, dict) or "managedFields" not in (document.get("metadata") or {}):
-        return document
-    meta = {name: text for name, text in document["metadata"].items() if name != "managedFields"}
-    return document | {"metadata": meta}
-
-
 def table(
     titles: Sequence[object],
     rows: Iterable[Sequence[object]],
     width: int = 0,
     spare: Collection[int] = (),
 ) -> list[str]:
-    """The lines of a table.
-
-    Args:
-        titles: What stands above the columns.
-        rows: The cells below; None is an empty one.
-        width: How many characters a line may have; 0 for as many as it needs.
-        spare: Which columns are left out where a line has no room for all, by number.
+    """The lines of a table; see `lines_of`.
 
     >>> table(["NAME", "AGE"], [["lab", "5m"], ["training", None]])
     ['NAME      AGE', 'lab       5m', 'training']
@@ -163,12 +62,10 @@ def table(
     return list(lines_of(list(map(str, titles)), rows, [None] * len(titles), width, spare))
 
 
-def table_of(items: Iterable[Any], columns: Sequence[Column], width: int = 0) -> list[str]:
+def lines_of_items(
+    items: Iterable[Any], columns: Sequence[Column], width: int = 0
+) -> Iterator[str]:
     """The lines of a table of items, styled for the screen."""
-    return list(_lines(items, columns, width))
-
-
-def _lines(items: Iterable[Any], columns: Sequence[Column], width: int) -> Iterator[str]:
     return lines_of(
         [column.title for column in columns],
         ([column.value(item) for column in columns] for item in items),
@@ -176,3 +73,108 @@ def _lines(items: Iterable[Any], columns: Sequence[Column], width: int) -> Itera
         width,
         [number for number, column in enumerate(columns) if column.spare],
     )
+
+
+def lines_of(
+    titles: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    styles: Sequence[Style],
+    width: int,
+    spare: Collection[int] = (),
+) -> Iterator[str]:
+    """The lines of a table, while its rows arrive.
+
+    If lines are too short, spare columns are left out, empty ones first; then a sentence at the
+    end of a row is folded or moved below it; at last cells are cut.
+
+    Args:
+        titles: The headings.
+        rows: The cells; None is an empty one.
+        styles: Applied to each column's cells.
+        width: Characters per line; 0 for any number.
+        spare: The numbers of the spare columns.
+    """
+    rest, widths = iter(rows), [len(title) for title in titles]
+    shown: Sequence[int] | None = None
+    below = False
+    while batch := [[_cell(value) for value in row] for row in islice(rest, _BATCH)]:
+        widths = [max(old, *map(len, cells)) for old, *cells in zip(widths, *batch, strict=True)]
+        first = shown is None
+        if shown is None:
+            empty = [not any(cells) for cells in zip(*batch, strict=True)]
+            order = sorted(spare, key=lambda number: (not empty[number], -number))
+            shown, below = _planned(widths, width, order, sentence=titles[-1] in _SENTENCES)
+        fitting = _fit([widths[number] for number in shown], width)
+        if first:
+            yield _line([titles[number] for number in shown], fitting)
+        shown_styles = [styles[number] for number in shown]
+        for row in batch:
+            cells = [row[number] for number in shown]
+            if below:
+                yield _line(cells, fitting, shown_styles)
+                text = _folded(row[-1], width - len(_INDENT))
+                yield from (f"{_INDENT}{line}" for line in text if line)
+            else:
+                *others, last = cells
+                start, *more = _folded(last, fitting[-1])
+                yield _line([*others, start], fitting, shown_styles)
+                yield from (_line([*([""] * len(others)), text], fitting) for text in more)
+    if shown is None:
+        yield _line(titles, widths)
+
+
+def _planned(
+    widths: Sequence[int], width: int, spare: Sequence[int], *, sentence: bool
+) -> tuple[Sequence[int], bool]:
+    """Which columns to show, and whether the last is a sentence to put below each row."""
+    shown = list(range(len(widths)))
+    if not width:
+        return shown, False
+    readable = min(_READABLE, width // 2)
+    wide = sentence and widths[-1] > readable
+    below = wide and _room([widths[number] for number in shown[:-1]], width) < readable
+    if below:
+        shown.pop()
+    for number in spare:
+        fair = [min(widths[n], _FAIR) if n else widths[n] for n in shown]
+        if _room(fair, width) >= -_GAP:
+            break
+        shown.remove(number)
+    return shown, below
+
+
+def _room(widths: Sequence[int], width: int) -> int:
+    """The room for one more cell."""
+    return width - sum(widths) - _GAP * len(widths)
+
+
+def _folded(text: str, width: int) -> list[str]:
+    if len(text) <= width or width < _FAIR:
+        return [text]
+    return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], styles: Sequence[Style] = ()) -> str:
+    done = []
+    for text, wide, style in zip(cells, widths, styles or [None] * len(cells), strict=True):
+        cut = clipped(text, wide)
+        space = " " * (wide - len(cut) + _GAP)
+        done.append((style(cut) if style else cut) + space)
+    return "".join(done).rstrip()
+
+
+def _fit(widths: Sequence[int], width: int) -> list[int]:
+    """Narrow the widest columns until a line fits; never the first, whose names are copied."""
+    fitting = list(widths)
+    over = -_GAP - _room(fitting, width) if width else 0
+    while over > 0:
+        widest = max(range(1, len(fitting)), key=fitting.__getitem__, default=0)
+        if not widest or fitting[widest] <= _NARROWEST:
+            break
+        fitting[widest] -= 1
+        over -= 1
+    return fitting
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else one_line(value)

@@ -7,13 +7,13 @@ from itertools import pairwise
 
 _UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 _SHORT = 120
-"""Seconds below which nothing but seconds is said."""
+"""Seconds below which only seconds are given."""
 _NEAR = 10
-"""From so many of a unit on, what is smaller is left out."""
+"""The count of a unit from which the smaller unit is left out."""
 
 
 def now() -> datetime:
-    """The time from which ages count."""
+    """The present, from which ages count."""
     return datetime.now(UTC)
 
 
@@ -48,7 +48,7 @@ def until(moment: datetime, at: datetime | None = None) -> str:
 
 
 def span(length: timedelta) -> str:
-    """A length of time in two units at most; the second only where it matters.
+    """A length of time in at most two units; the second only where it matters.
 
     >>> span(timedelta(seconds=90)), span(timedelta(hours=49)), span(timedelta(days=40, hours=3))
     ('90s', '2d1h', '40d')

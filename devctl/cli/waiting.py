@@ -1,4 +1,4 @@
-"""Waiting for something in the cluster, with a line that says for what."""
+"""Waiting for servers, with a line that says for what."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from devctl.cli.screen import LiveLine, is_terminal
 from devctl.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from devctl.cli.results import Results
     from devctl.client.client import Client
@@ -24,7 +24,7 @@ _TICK = 1.0
 
 
 def wanted(*, wait: bool | None) -> bool:
-    """Whether to wait: as was asked for, else where a person looks on."""
+    """Whether to wait: as asked, else on a terminal only."""
     return is_terminal(sys.stdout) if wait is None else wait
 
 
@@ -36,64 +36,46 @@ def state(server: Server) -> str:
     return f"{server.name}: {server.phase} ({server.reason}){why}"
 
 
-def see_ready(client: Client, name: str, timeout: float, first: str) -> Server:
-    """Show what a server waits for until it can be used, and then how to use it.
+def showing(line: LiveLine) -> Callable[[Server], None]:
+    """What shows the state of a server on a line."""
+    return lambda seen: line.show(state(seen))
+
+
+def see_started(
+    client: Client,
+    server: Server,
+    results: Results,
+    timeout: float,
+    *,
+    wait: bool | None,
+    first: str = "asked to start",
+    look: str = "describe",
+) -> None:
+    """Wait up to `timeout` seconds until a server is ready, or say how to look at it.
 
     Raises:
-        DevctlError: It cannot be, or not in time.
+        DevctlError: It cannot start, or takes longer.
     """
-    goes_on = f"`{name}` keeps starting: see {command(f'status {name} --watch')}"
-    with live_line(name, first, goes_on) as line:
+    name = server.name
+    if not wanted(wait=wait):
+        if not results.quiet:
+            click.echo(f"see its state with {command(f'{look} {name}')}", err=True)
+        return
+    left = f"`{name}` keeps starting: see {command(f'status {name} --watch')}"
+    with live_line(name, first, left) as line:
 
         def progress(seen: Server) -> None:
             if seen.reason or seen.phase != "Pending":  # else there is nothing to say yet
                 line.show(state(seen))
 
-        server = client.servers.wait_ready(name, timeout, progress)
-    use = f"ssh {name}" if server.ssh else f"exec {name} -- bash"
+        ready = client.servers.wait_ready(name, timeout, progress)
+    use = f"ssh {name}" if ready.ssh else f"exec {name} -- bash"
     click.echo(f"`{name}` is ready; next: {command(use)}", err=True)
-    return server
-
-
-def see_started(
-    client: Client,
-    servers: Sequence[Server],
-    results: Results,
-    timeout: float,
-    look: str,
-    *,
-    wait: bool | None,
-) -> None:
-    """Wait for servers that start, or say how to look at them.
-
-    Args:
-        client: The SDK.
-        servers: Which.
-        results: What is told that they are ready.
-        timeout: Seconds for each at most.
-        look: The command that shows what one does.
-        wait: As `wanted` has it.
-    """
-    for server in servers:
-        if wanted(wait=wait):
-            results.add(see_ready(client, server.name, timeout, "asked to start"), "ready")
-        elif not results.quiet:
-            click.echo(f"see what it does with {command(f'{look} {server.name}')}", err=True)
-
-
-def see_stopped(client: Client, name: str, timeout: float) -> Server:
-    """Show what still runs of a server until it has stopped.
-
-    Raises:
-        DevctlError: It was started meanwhile, or has not stopped in time.
-    """
-    goes_on = f"`{name}` keeps stopping: see {command(f'status {name} --watch')}"
-    with live_line(name, "asked to stop", goes_on) as line:
-        return client.servers.wait_stopped(name, timeout, progress=lambda s: line.show(state(s)))
+    results.add(ready, "ready")
 
 
 def say_restart(client: Client, server: Server) -> None:
-    """Say which changes of a server wait for its next start, once the observer has looked."""
+    """Say which changes of a server wait for its next start, once the observer has seen them."""
     from devctl.api.devserver import Condition  # noqa: PLC0415 - for annotations elsewhere
 
     seen = client.servers.wait_seen(server.name)
@@ -104,30 +86,30 @@ def say_restart(client: Client, server: Server) -> None:
 
 
 @contextmanager
-def live_line(name: str, first: str, goes_on: str) -> Iterator[LiveLine]:
-    """A line about something that is waited for, from the start.
+def live_line(name: str, first: str, left: str) -> Iterator[LiveLine]:
+    """A line about something that is waited for.
 
     Args:
         name: What is waited for.
-        first: What is said of it before anything is known.
-        goes_on: What is said where the person stops waiting with Ctrl-C.
+        first: Its state until more is known.
+        left: What to say if Ctrl-C ends the waiting.
     """
     over = threading.Event()
+
+    def tick() -> None:
+        while not over.wait(_TICK):
+            line.again()
+
     with LiveLine() as line:
         line.show(f"{name}: {first}")
-        ticker = threading.Thread(target=_tick, args=(line, over), daemon=True)
+        ticker = threading.Thread(target=tick, daemon=True)
         ticker.start()
         try:
             yield line
         except KeyboardInterrupt:
             line.clear()
-            click.echo(goes_on, err=True)
+            click.echo(left, err=True)
             raise
         finally:
             over.set()
             ticker.join()
-
-
-def _tick(line: LiveLine, over: threading.Event) -> None:
-    while not over.wait(_TICK):
-        line.again()

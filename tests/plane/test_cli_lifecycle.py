@@ -60,7 +60,7 @@ def test_more_time_counts_from_now(life: DevServer, place: UserPlace) -> None:
     asked = datetime.now(UTC)
     said = place.user("extend", life.name, "--ttl", "2h", "--idle", "8h").stderr.decode()
     answered = datetime.now(UTC)
-    assert re.search(r"^it goes in (2h|1h59m) \(.* UTC\); its files stay$", said, re.MULTILINE)
+    assert re.search(r"^it expires in (2h|1h59m) \(.* UTC\); its files are kept$", said, re.MULTILINE)
     life.follow(lambda found: "expiresAt" in found["status"], "status says when it goes")
     goes = datetime.fromisoformat(life.status["expiresAt"])
     # In whole seconds, and no sooner than asked.
@@ -79,8 +79,8 @@ def test_delete_says_where_the_files_are_and_they_come_back(
     assert life.get("devserver", life.name) + life.get("pod", f"{life.name}-0") == []
     assert said.stderr.decode().splitlines()[-3:] == [
         f"its files are kept in {home(life)} (10Mi):",
-        f"  `devctl create {life.name}` makes a server that has them again",
-        f"  `devctl homes delete --server {life.name}` removes them",
+        f"  `devctl create {life.name}` creates a server with them",
+        f"  `devctl homes delete --server {life.name}` deletes them",
     ]
     _, row = place.user.must("homes", "list", "--server", life.name).splitlines()
     assert row.split()[:4] == [home(life), life.name, "10Mi", "nobody"]

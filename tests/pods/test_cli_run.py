@@ -151,7 +151,7 @@ def test_the_first_failure_is_shown_and_ends_all(
     result = command_line("run", "lab", "fails.py", cwd=project)
     said = result.stderr.decode() + result.stdout.decode()
     assert result.returncode == 3, said
-    last = said.partition("the last lines of rank 1, which failed first:")[2]
+    last = said.partition("the last lines of replica 1, which failed first:")[2]
     assert "no such luck" in last
     assert "rank 1 ended with exit code 3" in last
     wait_until(lambda: left(lab) == "", lambda: f"nothing goes on: {left(lab)}")

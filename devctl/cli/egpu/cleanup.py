@@ -8,7 +8,7 @@ import click
 
 from devctl.cli.options import all_namespaces, connected, result_output
 from devctl.cli.results import Results
-from devctl.cli.tables import until
+from devctl.cli.times import until
 from devctl.errors import DeniedError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from devctl.cli.confirm import answers, confirm_names, somebody_is_here
 from devctl.cli.egpu.options import command
 from devctl.cli.options import connected, patience, result_output, seconds, waits
 from devctl.cli.results import Results
-from devctl.cli.tables import until
+from devctl.cli.times import until
 from devctl.cli.waiting import live_line, wanted
 from devctl.errors import AlreadyExistsError, DeniedError, NotFoundError
 

@@ -11,8 +11,10 @@ import click
 from devctl.cli.describe import event_rows, fact
 from devctl.cli.egpu.options import command, job_name
 from devctl.cli.options import connected, output
+from devctl.cli.results import print_document
 from devctl.cli.screen import coloured, is_terminal
-from devctl.cli.tables import age, print_document, span, table, until
+from devctl.cli.tables import table
+from devctl.cli.times import age, span, until
 from devctl.text import one_line
 
 if TYPE_CHECKING:

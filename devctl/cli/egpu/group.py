@@ -12,7 +12,7 @@ from devctl.__main__ import require_posix
 from devctl.cli.lazy import Entry, SectionedGroup
 from devctl.cli.options import where
 from devctl.cli.program import run_program
-from devctl.cli.verbosity import verbose
+from devctl.cli.shared_options import verbose
 
 VARIABLE = "_EGPU_COMPLETE"
 """Through it the shell's script asks egpu for completions."""

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.list import AGE
+from devctl.cli.formats import FORMATS
+from devctl.cli.listing import AGE, labels, ordered, selector, sort_by
 from devctl.cli.options import all_namespaces, connected, output
+from devctl.cli.results import print_items
 from devctl.cli.screen import coloured
-from devctl.cli.selectors import labels, selector
-from devctl.cli.sorting import ordered, sort_by
-from devctl.cli.tables import FORMATS, Column, left, print_items
+from devctl.cli.tables import Column
+from devctl.cli.times import left
 
 if TYPE_CHECKING:
     from devctl.client.client import Client

@@ -11,7 +11,7 @@ import click
 from devctl.cli.egpu.options import command
 from devctl.cli.progress import transferred
 from devctl.cli.screen import LiveLine
-from devctl.cli.tables import until
+from devctl.cli.times import until
 from devctl.cli.waiting import live_line
 from devctl.errors import DevctlError
 from devctl.text import one_line

@@ -1,4 +1,4 @@
-"""`devctl local`: registers its commands."""
+"""`devctl local`: the group of its commands."""
 
 from __future__ import annotations
 
@@ -12,28 +12,42 @@ from devctl.cli.lazy import Entry, SectionedGroup
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+name_option = click.option(
+    "--name",
+    metavar="NAME",
+    default="devctl",
+    show_default=True,
+    envvar="DEVCTL_LOCAL_NAME",
+    help="Which local cluster.",
+)
+
+
+def suffix(name: str) -> str:
+    """What a command to recommend ends with, to mean this cluster."""
+    return "" if name == "devctl" else f" --name {name}"
+
 
 class LocalGroup(SectionedGroup):
     """Commands that only a checkout has."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the command line.
+        """Parse the command line.
 
         Raises:
-            HostError: The local cluster is not part of this installation.
+            HostError: This installation has no local cluster.
         """
         if not ctx.resilient_parsing:
             require_local_cluster()
         return super().parse_args(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command; None where completion asks for what is not installed."""
+        """Import a command; None if completion asks for one that is not installed."""
         if ctx.resilient_parsing and not has_local_cluster():
             return None
         return super().get_command(ctx, cmd_name)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Nothing where there is nothing to run."""
+        """Complete commands, unless they are not installed."""
         return super().shell_complete(ctx, incomplete) if has_local_cluster() else []
 
 
@@ -41,12 +55,12 @@ class LocalGroup(SectionedGroup):
     cls=LocalGroup,
     sections={
         "Commands": {
-            "up": Entry("devctl.cli.local.up:up", "Create the cluster, or heal it"),
-            "down": Entry("devctl.cli.local.down:down", "Take it down; its data stays"),
-            "status": Entry("devctl.cli.local.status:status", "Say what runs and what is wrong"),
-            "reset": Entry("devctl.cli.local.reset:reset", "Take it down and delete its data"),
-            "logs": Entry("devctl.cli.local.logs:logs", "Show what its processes say"),
-            "load": Entry("devctl.cli.local.load:load", "Bring an image into every node"),
+            "up": Entry("devctl.cli.local.lifecycle:up", "Create, start or repair the cluster"),
+            "down": Entry("devctl.cli.local.lifecycle:down", "Stop it; its data is kept"),
+            "status": Entry("devctl.cli.local.status:status", "Show what runs and what is wrong"),
+            "reset": Entry("devctl.cli.local.lifecycle:reset", "Stop it and delete its data"),
+            "logs": Entry("devctl.cli.local.logs:logs", "Show the logs of its processes"),
+            "load": Entry("devctl.cli.local.load:load", "Load an image into every node"),
         },
     },
 )

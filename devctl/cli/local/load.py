@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from devctl.cli.local.options import name_option
+from devctl.cli.local.group import name_option
 from devctl.errors import HostError
 from devctl.local import build, preflight, steps, supervisor
 from devctl.local.cluster import existing
@@ -19,7 +19,7 @@ from devctl.local.paths import cache_paths
 @click.argument("image")
 @name_option
 def load(image: str, name: str) -> None:
-    """Bring an image into every node: an archive, one that docker, podman or buildah has, or ours.
+    """Load an image into every node: an archive, one of docker, podman or buildah, or our own.
 
     \b
     Examples:
@@ -30,7 +30,7 @@ def load(image: str, name: str) -> None:
     preflight.check_caller()
     settings, paths = existing(name)
     if supervisor.running_pid(paths) is None:
-        raise HostError(f"cluster `{name}` is not up", "bring it up with `devctl local up`")
+        raise HostError(f"cluster `{name}` is not up", "start it with `devctl local up`")
     groups, images = build.describe(cache_paths())
     ctr = steps.PROGRAMS_IN_NODE / groups["containerd"].folder(cache_paths()).name / "ctr"
     if image in images:

@@ -6,7 +6,7 @@ import subprocess
 
 import click
 
-from devctl.cli.local.options import name_option
+from devctl.cli.local.group import name_option
 from devctl.errors import NotFoundError
 from devctl.local.cluster import existing
 
@@ -14,12 +14,10 @@ from devctl.local.cluster import existing
 @click.command()
 @click.argument("log", required=False)
 @name_option
-@click.option("-f", "--follow", is_flag=True, help="Go on printing what is added.")
-@click.option(
-    "--tail", metavar="N", default=50, show_default=True, help="How many lines of the end."
-)
+@click.option("-f", "--follow", is_flag=True, help="Keep printing what is added.")
+@click.option("--tail", metavar="N", default=50, show_default=True, help="Only the last N lines.")
 def logs(log: str | None, name: str, *, follow: bool, tail: int) -> None:
-    """Show a log of the cluster; without a name, list the logs.
+    """Show a log of the cluster; without LOG, list the logs.
 
     \b
     Examples:

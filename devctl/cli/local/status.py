@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.local.options import name_option
+from devctl.cli.local.group import name_option, suffix
+from devctl.cli.tables import table
 from devctl.local.cluster import existing
 from devctl.local.paths import cache_paths
 from devctl.local.status import read_status
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 @name_option
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table")
 def status(name: str, output: str) -> None:
-    """Say whether the cluster is up, and what is wrong where it is not.
+    """Show whether the cluster is up, and what is wrong if it is not.
 
-    Exit code 0 if it is up, 1 if not.
+    The exit code is 0 if it is up, else 1.
 
     \b
     Examples:
@@ -34,29 +35,30 @@ def status(name: str, output: str) -> None:
     if output == "json":
         click.echo(json.dumps(found.to_json(), indent=2))
     else:
-        _print_table(found)
+        _print(found)
     if found.state != "up":
         raise SystemExit(1)
 
 
-def _print_table(found: ClusterStatus) -> None:
-    click.echo(f"cluster `{found.name}` is {found.state}")
-    for problem in found.problems:
-        click.echo(f"  {problem}")
-    if found.nodes:
-        click.echo(f"\n{'NODE':<24}{'READY':<8}{'ADDRESS':<18}VERSION")
-    for node in found.nodes:
-        ready = "yes" if node["ready"] else "no"
-        click.echo(f"{node['name']:<24}{ready:<8}{node['address']:<18}{node['version']}")
-    if found.processes:
-        click.echo(f"\n{'PROCESS':<28}{'STATE':<12}{'PID':<9}UP")
-    for process in found.processes:
-        uptime = f"{process['uptime_seconds']} s"
-        click.echo(
-            f"{process['name']:<28}{process['state'].lower():<12}{process['pid']:<9}{uptime}"
-        )
-    suffix = "" if found.name == "devctl" else f" --name {found.name}"
+def _print(found: ClusterStatus) -> None:
+    lines = [f"cluster `{found.name}` is {found.state}"]
+    lines += [f"  {problem}" for problem in found.problems]
+    nodes = [
+        (node["name"], "yes" if node["ready"] else "no", node["address"], node["version"])
+        for node in found.nodes
+    ]
+    processes = [
+        (each["name"], each["state"].lower(), each["pid"], f"{each['uptime_seconds']} s")
+        for each in found.processes
+    ]
+    for titles, rows in (
+        (("NODE", "READY", "ADDRESS", "VERSION"), nodes),
+        (("PROCESS", "STATE", "PID", "UP"), processes),
+    ):
+        if rows:
+            lines += ["", *table(titles, rows)]
     if found.state == "up":
-        click.echo(f"\nnext: export KUBECONFIG={found.kubeconfig}")
+        lines += ["", f"next: export KUBECONFIG={found.kubeconfig}"]
     else:
-        click.echo(f"\nnext: devctl local up{suffix}")
+        lines += ["", f"next: devctl local up{suffix(found.name)}"]
+    click.echo("\n".join(lines))

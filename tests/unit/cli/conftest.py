@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from devctl.__main__ import main
-from devctl.cli import verbosity
+from devctl.cli import shared_options
 from unit.client.fake_cluster import FakeApi
 from unit.client.objects import NOW
 
@@ -40,7 +40,7 @@ def outcome(run: Callable[[], object], capfd: pytest.CaptureFixture[str]) -> Out
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time is NOW, and nobody has asked for more words."""
     monkeypatch.setattr("devctl.cli.times.now", lambda: NOW)
-    monkeypatch.setattr(verbosity, "_asked", 0)
+    monkeypatch.setattr(shared_options, "_asked", 0)
     for name in ("NO_COLOR", "COLUMNS", "LINES"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm")

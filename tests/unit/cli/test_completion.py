@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devctl import kubectl_plugin
-from devctl.cli import names, shells
+from devctl.cli import completion, names
 from devctl.cli.lazy import Entry, SectionedGroup
 from devctl.cli.main import cli
 from unit.client.objects import CLAIMS, FLAVORS, SERVERS, flavor, home, server
@@ -115,7 +115,7 @@ def test_kubectl_is_answered_on_standard_output(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["kubectl_complete-devctl", "comp"])
     kubectl_plugin.complete()
-    assert capsys.readouterr().out == "completion\tComplete in a shell\n:4\n"
+    assert capsys.readouterr().out == "completion\tSet up completion in a shell\n:4\n"
 
 
 def test_help_of_the_plugin_is_about_the_plugin(
@@ -199,5 +199,5 @@ def test_the_word_under_the_cursor_is_what_is_typed_of_it(word: str, end: str) -
     with pytest.MonkeyPatch.context() as patch:
         for name, value in given_words.items():
             patch.setenv(name, value)
-        found = shells._Bash(cli, {}, "devctl", "_X").get_completion_args()  # noqa: SLF001
+        found = completion._Bash(cli, {}, "devctl", "_X").get_completion_args()  # noqa: SLF001
     assert found == ((["cp", word], "") if end else (["cp"], word))

@@ -38,7 +38,7 @@ def test_the_commands_of_the_seed_run_as_written(api: FakeApi, devctl: Devctl) -
         words = line.split()[1:]
         found = devctl(*words)
         assert (found.code, found.stdout) == (0, f"devserver/{words[1]} created\n")
-        assert found.stderr == f"see what it does with `devctl describe {words[1]}`\n"
+        assert found.stderr == f"see its state with `devctl describe {words[1]}`\n"
     owner = {"owner": "alice@company.com", "flavor": "gpu-large", "image": "torch:1"}
     assert spec(api, "my-dev") == owner
     assert spec(api, "training-job") == owner | {

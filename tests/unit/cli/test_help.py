@@ -54,10 +54,10 @@ def test_options_of_every_command_are_explained_once() -> None:
     def shown(*line: str) -> str:
         return CliRunner().invoke(cli, [*line, "--help"], prog_name="kubectl devctl").output
 
-    assert "--kubeconfig FILE     Else $KUBECONFIG, ~/.kube/config.\n" in shown()
+    assert "--kubeconfig FILE     Default: $KUBECONFIG, ~/.kube/config.\n" in shown()
     words = " ".join(shown("describe").split())
     assert "-v, --verbose Also --context, --kubeconfig: `kubectl devctl -h`." in words
-    assert "Else $KUBECONFIG" not in words
+    assert "Default: $KUBECONFIG" not in words
 
 
 def test_help_of_no_command_imports_what_takes_time() -> None:

@@ -56,7 +56,7 @@ def test_stop_and_start(lab: FakeApi, devctl: Devctl) -> None:
     assert spec(lab)["stopped"] is True
     found = devctl("start", "lab")
     assert (found.code, found.stdout) == (0, "devserver/lab started\n")
-    assert found.stderr == "see what it does with `devctl describe lab`\n"
+    assert found.stderr == "see its state with `devctl describe lab`\n"
     assert spec(lab)["stopped"] is False
 
 
@@ -77,8 +77,8 @@ def test_extend(lab: FakeApi, devctl: Devctl) -> None:
     lab.get(SERVERS, "lab")["metadata"]["creationTimestamp"] = datetime.now(UTC).isoformat()
     found = devctl("extend", "lab", "--ttl", "3d", "--idle", "2h")
     assert (found.code, found.stdout) == (0, "devserver/lab extended\n")
-    assert found.stderr.startswith("it goes in ")
-    assert found.stderr.endswith("; its files stay\n")
+    assert found.stderr.startswith("it expires in ")
+    assert found.stderr.endswith("; its files are kept\n")
     assert spec(lab)["lifecycle"]["timeToLive"] == pytest.approx(3 * 86400, abs=5)
     assert spec(lab)["lifecycle"]["idleTimeout"] == "2h"
 
@@ -88,8 +88,8 @@ def test_delete_keeps_the_homes_and_says_how_to_go_on(lab: FakeApi, devctl: Devc
     assert (found.code, found.stdout) == (0, "devserver/lab deleted\n")
     assert found.stderr == (
         "its files are kept in home-lab-0, home-lab-1 (2 of 1Gi):\n"
-        "  `devctl create lab` makes a server that has them again\n"
-        "  `devctl homes delete --server lab` removes them\n"
+        "  `devctl create lab` creates a server with them\n"
+        "  `devctl homes delete --server lab` deletes them\n"
     )
     assert lab.names(SERVERS) == []
     assert len(lab.names(CLAIMS)) == 4
@@ -137,11 +137,11 @@ def test_homes_of_a_server_that_is_gone_can_be_deleted_by_its_name(
         ("extend lab --ttl 9999d", 2, "a year old at most"),
         ("delete", 2, "missing argument 'NAME...'"),
         ("delete lab nobody", 3, "there is no server `nobody`"),
-        ("delete lab --delete-home", 2, "nobody is here to be asked"),
+        ("delete lab --delete-home", 2, "there is no terminal to ask on"),
         ("delete lab --delete-home --confirm=labs", 2, "`lab` was not confirmed"),
         ("delete odd --delete-home --confirm=odd", 3, "there is no server `odd`"),
         ("homes delete", 2, "no home is named"),
-        ("homes delete home-gone-0", 2, "nobody is here to be asked"),
+        ("homes delete home-gone-0", 2, "there is no terminal to ask on"),
         ("homes delete home-gone-0 --server gone", 2, "are both named"),
         ("homes delete home-gone-0 --confirm home-gone-1", 2, "`home-gone-0` was not confirmed"),
         ("homes delete home-odd-0 --confirm home-odd-0", 2, "`home-odd-0` is not a home"),

@@ -67,7 +67,7 @@ def ups(
         calls.append(arguments)
         return settings
 
-    monkeypatch.setattr("devctl.cli.local.up.bring_up", up)
+    monkeypatch.setattr("devctl.cli.local.lifecycle.bring_up", up)
     return calls
 
 
@@ -113,7 +113,7 @@ def test_down_tells_the_next_commands(
     monkeypatch: pytest.MonkeyPatch, name: str, suffix: str
 ) -> None:
     downs: list[str] = []
-    monkeypatch.setattr("devctl.cli.local.down.take_down", downs.append)
+    monkeypatch.setattr("devctl.cli.local.lifecycle.take_down", downs.append)
     lines = devctl("down", "--name", name).stdout.splitlines()
     assert downs == [name]
     assert lines[0].startswith(f"cluster `{name}` is down")
@@ -162,7 +162,7 @@ def test_status_shows_problems_nodes_and_processes(
 @pytest.fixture
 def resets(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
-    monkeypatch.setattr("devctl.cli.local.reset.forget", names.append)
+    monkeypatch.setattr("devctl.cli.local.lifecycle.forget", names.append)
     return names
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from devctl.cli.monitor_table import picture
-from devctl.cli.watching import Watching
+from devctl.cli.live import follow, polled
+from devctl.cli.monitor import picture
 from devctl.client.monitor import Monitor, Sample
 from devctl.client.usage import Gpu, Process, Usage
 from devctl.errors import DevctlError, NotFoundError
@@ -60,7 +60,7 @@ def looks(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Monitor, "watch", watch)
-    monkeypatch.setattr("devctl.cli.watching.time", SimpleNamespace(sleep=lambda _seconds: None))
+    monkeypatch.setattr("devctl.cli.live.time", SimpleNamespace(sleep=lambda _seconds: None))
     return found
 
 
@@ -93,7 +93,7 @@ def test_it_goes_on_until_ctrl_c_and_over_trouble(looks: list[Any], devctl: Devc
     found = devctl("monitor", "lab", "--processes", "0")
     assert found.code == 130
     assert found.stdout.count("POD  ") == 4
-    assert found.stderr == "the API server is gone; it is tried again\n"
+    assert found.stderr == "the API server is gone; trying again\n"
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_what_cannot_go_on_ends(
     ("line", "said"),
     [
         ("monitor lab -o json", "-o json needs --once"),
-        ("monitor lab --interval 0s", "there is no time between two looks"),
+        ("monitor lab --interval 0s", "--interval is too short"),
         ("monitor lab --processes -1", "-1 is not in the range"),
     ],
 )
@@ -136,13 +136,13 @@ def test_a_picture_is_drawn_over_and_its_last_state_stays(
 
     out, _ = terminal(20, 5)
     monkeypatch.setattr(time, "sleep", lambda _seconds: None)
-    watched = Watching(look, lambda n, width: [f"{n} of {width}"] * 9, lambda *_: [], 1)
+    looked = polled(look, 1)
     with pytest.raises(KeyboardInterrupt):
-        watched.run()
+        follow(looked, lambda n, width: [f"{n} of {width}"] * 9, lambda *_: [])
     first, *pages = out.getvalue().split("\x1b[H")
     assert first == "\x1b[?1049h\x1b[?25l"
     assert pages[0] == "1 of 20\x1b[K\n" * 3 + "\x1b[K\n\x1b[J"
-    assert "it is gone; it is t…\x1b[K" in pages[2]
+    assert "it is gone; trying …\x1b[K" in pages[2]
     assert pages[3].endswith("\x1b[?25h\x1b[?1049l" + "3 of 20\n" * 9)
 
 
@@ -157,5 +157,5 @@ def test_a_watch_of_flavors_prints_what_is_new(
             raise KeyboardInterrupt
 
     # The module's own name for time: other threads sleep meanwhile, and these are no looks.
-    monkeypatch.setattr("devctl.cli.watching.time", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr("devctl.cli.live.time", SimpleNamespace(sleep=sleep))
     assert devctl("flavors", "--watch") == (130, "cpu-small: 0 of 0 free\n", "")

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devctl.api.durations import parse_duration
-from devctl.cli import create, delete, monitor_table, options
+from devctl.cli import create, delete, formats, listing, monitor, options
+from devctl.cli.listing import labels
 from devctl.cli.options import command, duration, where
-from devctl.cli.selectors import labels
 from devctl.kube.cluster import Cluster
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from unit.client.fake_cluster import FakeApi
 
 
-@pytest.mark.parametrize("module", [options, create, delete, monitor_table])
+@pytest.mark.parametrize("module", [options, create, delete, formats, listing, monitor])
 def test_examples(module: Any) -> None:
     assert doctest.testmod(module).failed == 0
 

@@ -76,7 +76,7 @@ def test_a_folder_is_sent_and_its_script_run_on_every_rank(
         assert not (lab.home(rank) / "project/.env").exists()
     assert lines[2] == "left out, as they look like secrets: `.env`"
     assert lines[3].startswith("train-")
-    assert lines[3].endswith(" runs on 2 ranks; Ctrl-C ends it")
+    assert lines[3].endswith(" runs on 2 replicas; Ctrl-C ends it")
     again = devctl("run", "lab", str(project / "train.py"))
     assert again.stderr.startswith("lab-0:/home/dev/project: nothing has changed\n")
 
@@ -232,7 +232,7 @@ def test_the_exit_code_is_the_first_failures_with_its_last_lines(
     name = found.stderr.splitlines()[3].split()[0]
     assert found.stderr.splitlines()[4:] == [
         "rank 1 ended with exit code 7",
-        "the last lines of rank 1, which failed first:",
+        "the last lines of replica 1, which failed first:",
         "  begun",
         "  it broke",
         f"error: run `{name}` has failed: rank 1 ended with exit code 7",
@@ -285,7 +285,7 @@ def test_a_reader_that_leaves_is_told_that_it_goes_on(
     assert found.code == 1
     said = found.stderr.splitlines()[-1]
     assert said.startswith("nobody reads its output any more; train-")
-    assert "keeps running on 2 ranks: `devctl attach lab train-" in said
+    assert "keeps running on 2 replicas: `devctl attach lab train-" in said
     assert not [call for call in lab.calls if call[1] == "stop"]
 
 
@@ -310,7 +310,7 @@ def test_a_detached_run_is_followed_attached_to_and_stopped(
     interrupt_when(lambda: "follow" in [call[1] for call in lab.calls[calls:]])
     found = devctl("attach", "lab")
     assert found.code == 130
-    assert f"{name} runs on 2 ranks; Ctrl-C ends it" in found.stderr
+    assert f"{name} runs on 2 replicas; Ctrl-C ends it" in found.stderr
     found = devctl("stop-run", "lab", name)
     assert (found.code, found.stdout) == (0, f"run/{name} had ended already\n")
     assert devctl("attach", "lab", name).code == 143
@@ -345,7 +345,7 @@ def test_survivors_are_shown_and_ended_and_who_is_away_is_told(
     gone = running("lab-1")
     gone["status"]["containerStatuses"][0]["state"] = {"terminated": {"exitCode": 137}}
     api.add(PODS, gone)
-    away = "rank 1 is not there: replica 1 of server `lab` does not run"
+    away = "replica 1 is missing: replica 1 of server `lab` does not run"
 
     for line in ("logs lab", "logs lab --tail 1"):
         found = devctl(*line.split())
@@ -361,7 +361,7 @@ def test_survivors_are_shown_and_ended_and_who_is_away_is_told(
     found = devctl("attach", "lab")
     assert found.code == 130
     assert found.stderr.startswith(away)
-    assert f"{name} runs on 1 of 2 ranks; Ctrl-C ends it" in found.stderr
+    assert f"{name} runs on 1 of 2 replicas; Ctrl-C ends it" in found.stderr
     found = devctl("stop-run", "lab", name)
     assert found.stderr.startswith(away)
     assert devctl("run", "lab", str(project / "train.py")).code == 1
@@ -375,7 +375,7 @@ def test_how_a_rank_ended_that_is_away_is_not_made_up(
     api.add(PODS, pod("lab-1", phase="Pending"))
     found = devctl("attach", "lab", name)
     assert found.code == 1
-    assert f"error: how {name} ended on rank 1 is not known: it is not there" in found.stderr
+    assert f"error: how {name} ended on replica 1 is not known: it is missing" in found.stderr
     assert lab.count == 2
 
 
@@ -384,7 +384,7 @@ def test_stop_run(lab: Ranks, project: Path, devctl: Devctl) -> None:
     name = devctl("run", "-d", "lab", str(project / "train.py")).stdout.strip()
     found = devctl("stop-run", "lab")
     assert (found.code, found.stdout) == (0, f"run/{name} stopped\n")
-    assert found.stderr == "nothing of it runs any more on 2 ranks\n"
+    assert found.stderr == "none of its processes is left on 2 replicas\n"
     assert lab.count == 2
 
 

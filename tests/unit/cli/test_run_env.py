@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from devctl.cli import run_env
-from devctl.cli.run_env import parse, variables
+from devctl.cli import run_line
+from devctl.cli.run_line import parse, variables
 from devctl.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ EQUALS=a=b
 
 
 def test_examples() -> None:
-    assert doctest.testmod(run_env).failed == 0
+    assert doctest.testmod(run_line).failed == 0
 
 
 def test_a_file_of_variables_is_read() -> None:
@@ -83,7 +83,7 @@ def test_the_last_that_is_said_counts(tmp_path: Path, monkeypatch: pytest.Monkey
         ((["A"], [], []), "--env `A` has no value"),
         (([], [], ["TOKEN=x"]), "--secret takes a name only: `TOKEN`"),
         (([], [], ["TO-KEN"]), "is not the name of a variable"),
-        (([], [], ["TOKEN"]), "`TOKEN` is not set, and nobody is here to be asked"),
+        (([], [], ["TOKEN"]), "`TOKEN` is not set, and there is no terminal to ask on"),
         (([], ["/no/such"], []), "there is no file `/no/such` here"),
         (([], [sys.executable], []), "is not UTF-8"),
     ],

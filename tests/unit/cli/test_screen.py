@@ -12,8 +12,8 @@ import pytest
 from devctl.cli import progress, screen, waiting
 from devctl.cli.list import COLUMNS
 from devctl.cli.progress import transferred
+from devctl.cli.results import print_items
 from devctl.cli.screen import LiveLine, coloured
-from devctl.cli.tables import print_items
 from devctl.cli.waiting import live_line, wanted
 from devctl.client.server import Server
 from unit.client.objects import server

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from devctl.cli import flavors, status
+from devctl.cli import flavors
+from devctl.cli import list as listed
 from devctl.cli.describe import page
 from devctl.client.events import Event
 from devctl.client.flavors import Flavor
@@ -196,14 +197,11 @@ def test_an_empty_list_says_what_to_do(devctl: Devctl) -> None:
     assert devctl("list", "-n", "team") == (
         0,
         "",
-        "no servers in namespace `team`; make one with `devctl create NAME`\n",
+        "no servers in namespace `team`; create one with `devctl create NAME`\n",
     )
     assert json.loads(devctl("list", "-o", "json").stdout)["items"] == []
     found = devctl("list", "-l", "a=b")
-    assert (
-        found.stderr
-        == f"no servers with `a=b` in namespace `{NAMESPACE}`; see them all without -l\n"
-    )
+    assert found.stderr == f"no servers with `a=b` in namespace `{NAMESPACE}`; see all without -l\n"
 
 
 def test_a_thousand_servers_are_listed_by_pages(api: FakeApi, devctl: Devctl) -> None:
@@ -319,9 +317,9 @@ def test_refusals(refused: tuple[int, str], code: int, api: FakeApi, devctl: Dev
 def test_news_are_what_has_changed() -> None:
     before = [Server(server("lab")), Server(server("gone"))]
     after = [Server(server("lab", "Stopped")), Server(server("new", ""))]
-    assert status.news(before, None) == ["lab: Running", "gone: Running"]
-    assert status.news(before, before) == []
-    assert status.news(after, before) == [
+    assert listed.news(before, None) == ["lab: Running", "gone: Running"]
+    assert listed.news(before, before) == []
+    assert listed.news(after, before) == [
         "gone: deleted",
         "lab: Stopped",
         "new: Pending",

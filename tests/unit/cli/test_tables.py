@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devctl.cli import tables, times
-from devctl.cli.layout import lines_of
-from devctl.cli.tables import Column, print_document, print_items, span, table, until
+from devctl.cli.results import print_document, print_items
+from devctl.cli.tables import Column, lines_of, table
+from devctl.cli.times import span, until
 from devctl.text import one_line
 from unit.client.objects import NOW
 

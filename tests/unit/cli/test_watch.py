@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from devctl.cli.sorting import sorter
+from devctl.cli.listing import sorter
 from devctl.client.live import snapshots
 from devctl.client.server import Server
 from devctl.errors import DeniedError, DevctlError

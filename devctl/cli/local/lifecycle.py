@@ -1,0 +1,116 @@
+"""`devctl local up`, `devctl local down` and `devctl local reset`."""
+
+from __future__ import annotations
+
+import time
+from ipaddress import IPv4Network
+from pathlib import Path
+
+import click
+
+from devctl.cli.confirm import yes_option
+from devctl.cli.local.group import name_option, suffix
+from devctl.local import kubeconfig
+from devctl.local.cluster import down as take_down
+from devctl.local.cluster import existing
+from devctl.local.cluster import reset as forget
+from devctl.local.cluster import up as bring_up
+from devctl.local.paths import cluster_paths
+from devctl.local.ranges import WantedRanges
+
+
+class NetworkType(click.ParamType[IPv4Network]):
+    """An IPv4 range in CIDR notation."""
+
+    name = "cidr"
+
+    def convert(
+        self, value: str | IPv4Network, param: click.Parameter | None, ctx: click.Context | None
+    ) -> IPv4Network:
+        """Parse a range."""
+        try:
+            return IPv4Network(value)
+        except ValueError as error:
+            self.fail(f"`{value}` is not an IPv4 range: {error}", param, ctx)
+
+
+@click.command()
+@name_option
+@click.option("--nodes", metavar="N", type=int, help="How many nodes, 1 to 4; a new cluster has 2.")
+@click.option("--node-range", type=NetworkType(), help="The nodes' addresses, at least a /24.")
+@click.option("--pod-range", type=NetworkType(), help="The pods' addresses, at least a /22.")
+@click.option(
+    "--service-range", type=NetworkType(), help="The services' addresses, at least a /24."
+)
+@click.option("--merge-kubeconfig", is_flag=True, help="Also add the cluster to ~/.kube/config.")
+def up(
+    name: str,
+    nodes: int | None,
+    node_range: IPv4Network | None,
+    pod_range: IPv4Network | None,
+    service_range: IPv4Network | None,
+    *,
+    merge_kubeconfig: bool,
+) -> None:
+    """Create, start or repair the cluster, by doing only what is missing.
+
+    \b
+    Examples:
+      devctl local up
+      devctl local up --nodes 3
+      devctl local up --name ci --pod-range 198.19.32.0/19
+    """
+    started = time.monotonic()
+    click.echo(f"bringing up local cluster `{name}`")
+    settings = bring_up(name, nodes, WantedRanges(node_range, pod_range, service_range))
+    paths = cluster_paths(name)
+    seconds = time.monotonic() - started
+    click.echo(f"cluster `{name}` is up with {settings.node_count} nodes in {seconds:.0f} s")
+    if merge_kubeconfig:
+        target = Path.home() / ".kube" / "config"
+        kubeconfig.merge(paths.kubeconfig, target, f"devctl-local-{name}")
+        click.echo(f"context `devctl-local-{name}` added to {target}")
+    else:
+        click.echo(f"next: export KUBECONFIG={paths.kubeconfig}")
+
+
+@click.command()
+@name_option
+def down(name: str) -> None:
+    """Stop the cluster; its data is kept for the next `up`.
+
+    \b
+    Examples:
+      devctl local down
+      devctl local down --name other
+    """
+    take_down(name)
+    click.echo(f"cluster `{name}` is down; its data stays in {cluster_paths(name).root}")
+    named = suffix(name)
+    click.echo(f"next: devctl local up{named}, or delete its data with devctl local reset{named}")
+
+
+@click.command()
+@name_option
+@yes_option
+@click.option("--confirm", metavar="NAME", hidden=True)
+def reset(name: str, confirm: str | None, *, yes: bool) -> None:
+    """Stop the cluster and delete everything it stored, volumes included.
+
+    Built programs and images stay cached.
+
+    \b
+    Examples:
+      devctl local reset
+      devctl local reset --yes
+    """
+    _, paths = existing(name)
+    if confirm is None and not yes:
+        what = f"This deletes every object and volume in {paths.root}."
+        confirm = click.prompt(f"{what}\nType `{name}` to confirm", err=True)
+    if confirm not in {None, name}:
+        raise click.UsageError(f"`{confirm}` is not `{name}`: nothing was deleted")
+    forget(name)
+    click.echo(f"cluster `{name}` deleted")
+    kubeconfig.unmerge(Path.home() / ".kube" / "config", f"devctl-local-{name}")
+    click.echo("next: devctl local up")

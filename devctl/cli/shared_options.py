@@ -1,0 +1,80 @@
+"""Options that every command has: the program's help explains them, a command's names them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_META = "devctl.cli.verbosity"
+_TRACEBACK = 2
+_asked = 0
+
+
+class SharedOption(click.Option):
+    """An option that only the program's help explains."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The option's line in help."""
+        return None if _explained(ctx) else super().get_help_record(ctx)
+
+
+class RareOption(SharedOption):
+    """One that a command's help does not even name."""
+
+
+class _LastSharedOption(SharedOption):
+    """The last of them, whose line in a command's help names the others."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The option's line in help."""
+        if not _explained(ctx):
+            return super().get_help_record(ctx)
+        shared = _shared(ctx.command)
+        others = [each for each in shared if each is not self and not isinstance(each, RareOption)]
+        names = ", ".join(max(each.opts, key=len) for each in others)
+        # Short enough for one line.
+        return ", ".join(self.opts), f"Also {names}: `{ctx.find_root().info_name} -h`."
+
+
+def _shared(command: click.Command) -> list[click.Parameter]:
+    return [each for each in command.params if isinstance(each, SharedOption)]
+
+
+def _explained(ctx: click.Context) -> bool:
+    """Whether another command's help, the program's, explains the shared options."""
+    return ctx.parent is not None and bool(_shared(ctx.find_root().command))
+
+
+def verbose(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command `-v`: requests to the cluster; `-vv`: tracebacks. It adds to its group's."""
+    option = click.option(
+        "-v",
+        "--verbose",
+        cls=_LastSharedOption,
+        count=True,
+        expose_value=False,
+        callback=_keep,
+        help="Show requests; -vv: also tracebacks.",
+    )
+    return option(command)
+
+
+def wants_traceback() -> bool:
+    """Whether an error is to be followed by its traceback."""
+    return _asked >= _TRACEBACK or bool(os.environ.get("DEVCTL_TRACEBACK"))
+
+
+def _keep(context: click.Context, _option: click.Parameter, count: int) -> None:
+    global _asked  # noqa: PLW0603 - there is no context any more when an error is printed
+    context.meta[_META] = context.meta.get(_META, 0) + count
+    _asked = context.meta[_META]
+    if count:
+        import logging  # noqa: PLC0415 - rarely used
+
+        logging.basicConfig(format="%(message)s")
+        logging.getLogger("httpx2").setLevel(logging.INFO)

@@ -1,11 +1,11 @@
-"""A WebSocket to one of the streams that a pod has."""
+"""WebSockets to the streams of pods."""
 
 from __future__ import annotations
 
 import socket
 import ssl
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urlencode
 
 import httpcore2
@@ -21,10 +21,34 @@ if TYPE_CHECKING:
 
     from devctl.kube.cluster import Cluster
 
-__all__ = ["connect_pod"]
-
 _SWITCHED = 101
 _CHUNK, _LONGEST_BODY = 64 * 1024, 256 * 1024
+
+
+class PodStream:
+    """Channels to a pod; one thread may read while another writes. `about` names it in errors."""
+
+    def __init__(self, socket: WebSocket, about: str) -> None:
+        """Take over a connection."""
+        self._socket = socket
+        self._about = about
+
+    def __enter__(self) -> Self:
+        """Use it."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; any thread may, more than once."""
+        self._socket.close()
+
+    def _send(self, channel: int, data: bytes) -> None:
+        view = memoryview(data)
+        for begin in range(0, len(view), _CHUNK):
+            self._socket.send(bytes([channel]), view[begin : begin + _CHUNK])
 
 
 def connect_pod(  # noqa: PLR0913, PLR0917 - a request's parts
@@ -35,24 +59,16 @@ def connect_pod(  # noqa: PLR0913, PLR0917 - a request's parts
     protocols: Sequence[str],
     namespace: str | None = None,
 ) -> WebSocket:
-    """Open one of a pod's streams.
-
-    Args:
-        cluster: Where the pod is.
-        pod: Its name.
-        stream: Which: exec or portforward.
-        query: What of it.
-        protocols: What is spoken over it, one of them.
-        namespace: The pod's namespace; else the user's.
+    """Open a stream of a pod, such as exec or portforward, with one of some protocols.
 
     Raises:
         NotFoundError: There is no such pod.
-        DeniedError: The user may not.
-        WaitTimeoutError: No answer came in time.
-        DevctlError: There is no connection.
+        DeniedError: The user lacks the right.
+        WaitTimeoutError: The answer took too long.
+        DevctlError: The connection failed.
     """
     path = resources.Pod.path(namespace or cluster.namespace, pod)
-    # Arguments may hold bytes that are no text: they travel as they are.
+    # Arguments may hold bytes that are not text.
     target = f"{path}/{stream}?{urlencode(query, errors='surrogateescape')}"
     handshake = Handshake(protocols)
     with explained(cluster.route):
@@ -75,14 +91,14 @@ def _check(answer: httpx2.Response) -> None:
             body += piece
             if len(body) > _LONGEST_BODY:
                 break
-    # As much of it as has come says enough.
+    # What has arrived of it says enough.
     raise refusal(parse_status(answer.status_code, bytes(body)))
 
 
 def _take_over(answer: httpx2.Response, handshake: Handshake, about: str) -> WebSocket:
     stream = answer.extensions["network_stream"]
     try:
-        # What has come behind the answer is there; nothing else is waited for.
+        # What came right behind the answer; nothing is waited for.
         leftover: bytes = stream.read(_CHUNK, timeout=0)
     except httpcore2.ReadError:
         leftover = b""
@@ -97,8 +113,8 @@ def _take_over(answer: httpx2.Response, handshake: Handshake, about: str) -> Web
 
 
 def _notice_death(connection: socket.socket) -> None:
-    """Have the kernel ask whether the other side is there, also while nothing is said."""
+    """Have the kernel check an idle connection."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 4)):
-        if option := getattr(socket, name, None):  # not all systems have them all
+        if option := getattr(socket, name, None):
             connection.setsockopt(socket.IPPROTO_TCP, option, value)

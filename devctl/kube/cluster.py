@@ -25,42 +25,40 @@ if TYPE_CHECKING:
     from devctl.kube.rights import Right
 
     Selector = Mapping[str, str | Iterable[str] | None]
-    """By label or field its value, or any of several; None where it only has to be there."""
+    """The value by label or field, or several values; None for any value."""
 
 Object = dict[str, Any]
-"""What the API server answers, as it is."""
+"""An object as the API server has it."""
 
 EVERYWHERE = "*"
-"""Instead of a namespace: all of them."""
+"""In place of a namespace: all of them."""
 WINDOW = 300.0
-"""Seconds for which a watch lives where nobody says how long."""
+"""How many seconds a watch lives by default."""
 FIELD_MANAGER = "devctl"
 CONFLICT = "Conflict"
-"""The reason of an error where an object is another one, or has changed, since it was read."""
+"""The reason of an error if an object was replaced, or changed, since it was read."""
 _PAGE = 500
 _SLACK = 15.0
-"""Seconds by which the API server may end a watch too late."""
+"""Seconds by which the API server may be late to end a watch."""
 _GONE, _CONFLICT = 410, 409
 _APPLY, _MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 
 
 class Change(NamedTuple):
-    """What a watch tells: ADDED, MODIFIED or DELETED, and the object as it is since."""
+    """An event of a watch: ADDED, MODIFIED or DELETED, and the object as of then."""
 
     type: str
     object: Object
 
 
 class Cluster:
-    """The requests that devctl makes, for one user.
+    """The requests of one user. All methods raise the errors of devctl.kube.failures.
 
     Attributes:
-        namespace: Where it acts where nobody says where.
+        namespace: The default namespace.
         server: The address of the API server.
-        user: What the kubeconfig calls the user.
-        route: The server's address, and the proxy that leads there, for what people are told.
-
-    Every method raises of devctl.errors what devctl.kube.failures tells of.
+        user: The user's name in the kubeconfig.
+        route: The server's address and the proxy on the way, for messages.
     """
 
     def __init__(
@@ -69,16 +67,16 @@ class Cluster:
         transport: httpx2.BaseTransport | None = None,
         request_timeout: float | None = None,
     ) -> None:
-        """Ask nothing yet.
+        """Prepare requests without sending any.
 
         Args:
             access: Which cluster, and as whom.
-            transport: What carries the requests, for tests; else a network with TLS.
-            request_timeout: Seconds in which each request has to be answered; 0 for ever, else
-                what is usual. What streams, such as a watch, may go on for longer.
+            transport: What carries the requests in tests; else the network, with TLS.
+            request_timeout: Seconds for the answer to each request; 0 for no limit. Streams, such
+                as watches, may last longer.
 
         Raises:
-            UsageError: The kubeconfig or the environment asks for what devctl cannot do.
+            UsageError: The kubeconfig or the environment asks for what devctl does not support.
         """
         self.namespace = access.namespace
         self.server = access.server
@@ -102,30 +100,22 @@ class Cluster:
         namespace: str | None = None,
         request_timeout: float | None = None,
     ) -> Cluster:
-        """The cluster that a person has chosen; nothing is asked of it yet.
-
-        Args:
-            kubeconfig: A file; else those of KUBECONFIG, ~/.kube/config, or a pod's own account.
-            context: An entry of it; else that of DEVCTL_CONTEXT, or the current one.
-            namespace: Where to act; else that of DEVCTL_NAMESPACE, of the context, or `default`.
-            request_timeout: Seconds in which each request has to be answered; 0 for ever.
-        """
-        access = find_access(kubeconfig, context, namespace)
-        return cls(access, request_timeout=request_timeout)
+        """The chosen cluster, without a request yet; see `find_access`."""
+        return cls(find_access(kubeconfig, context, namespace), request_timeout=request_timeout)
 
     def get(self, kind: Kind, name: str, namespace: str | None = None) -> Object:
-        """One object, of this namespace if its kind has any.
+        """One object.
 
         Raises:
-            NotFoundError: It is not there, or the cluster knows no such kind.
+            NotFoundError: There is no such object, or no such kind.
         """
         return self._ask("GET", self._path(kind, namespace, name))
 
     def find(self, kind: Kind, name: str, namespace: str | None = None) -> Object | None:
-        """One object, or None where there is none of that name.
+        """One object, or None if there is none of that name.
 
         Raises:
-            NotFoundError: The cluster knows no such kind.
+            NotFoundError: There is no such kind.
         """
         try:
             return self.get(kind, name, namespace)
@@ -142,16 +132,9 @@ class Cluster:
         *,
         fields: Selector | None = None,
     ) -> Iterator[Object]:
-        """All objects of a kind, page by page, as they are asked for.
-
-        Args:
-            kind: What they are.
-            namespace: Where they are; EVERYWHERE for all namespaces; else the user's.
-            labels: What their labels have to be.
-            fields: What their fields have to be.
-        """
+        """All objects of a kind in a namespace or EVERYWHERE, fetched in pages as needed."""
         query = {"limit": str(_PAGE), **_selectors(labels, fields)}
-        # The API leaves out of a list what its objects are.
+        # The objects of a list lack both.
         about = {"apiVersion": kind.api_version, "kind": kind.name}
         while True:
             page = self._ask("GET", self._path(kind, namespace), query)
@@ -160,7 +143,7 @@ class Cluster:
             if not query["continue"]:
                 return
 
-    def watch(  # noqa: PLR0913 - what, where and for how long are each a choice of the caller
+    def watch(  # noqa: PLR0913 - each is a choice of the caller
         self,
         kind: Kind,
         namespace: str | None = None,
@@ -170,18 +153,10 @@ class Cluster:
         fields: Selector | None = None,
         seconds: float = WINDOW,
     ) -> Generator[Change, None, None]:
-        """All objects of a kind as ADDED, then every change; ends after some seconds.
-
-        Args:
-            kind: What they are.
-            namespace: Where they are; EVERYWHERE for all namespaces; else the user's.
-            name: Only the object of this name.
-            labels: What their labels have to be.
-            fields: What their fields have to be.
-            seconds: How long.
+        """All objects of a kind, or the one of a name, as ADDED, and then every change.
 
         Raises:
-            DevctlError: The connection is lost, or it cannot be begun.
+            DevctlError: The connection failed or was lost.
         """
         if name is not None:
             fields = {**(fields or {}), "metadata.name": name}
@@ -201,7 +176,7 @@ class Cluster:
     def _watch(
         self, path: str, query: dict[str, str], seconds: float
     ) -> Generator[Change, None, None]:
-        # A connection that has died without a word is given up when its time is over.
+        # A dead connection is noticed when its time is over.
         silence = httpx2.Timeout(SILENCE, read=seconds + _SLACK)
         with explained(self.route):
             try:
@@ -210,7 +185,7 @@ class Cluster:
                         change = Change(**msgspec.json.decode(line))
                         if change.type == "ERROR":
                             if change.object.get("code") == _GONE:
-                                return  # the caller's next watch begins with all objects
+                                return  # the caller's next watch starts with all objects
                             raise refusal(change.object)
                         if change.type != "BOOKMARK":
                             yield change
@@ -218,7 +193,7 @@ class Cluster:
                 return
 
     def create(self, kind: Kind, manifest: Object, *, dry_run: bool = False) -> Object:
-        """Make an object; the API server only checks it where `dry_run` is set.
+        """Create an object; with `dry_run` the API server only checks it.
 
         Raises:
             AlreadyExistsError: There is one of that name.
@@ -229,9 +204,7 @@ class Cluster:
     def apply(
         self, kind: Kind, manifest: Object, *, dry_run: bool = False, force: bool = True
     ) -> Object:
-        """Have an object's fields be as a manifest says; made where it is not there.
-
-        A `metadata.uid` in the manifest has the API server refuse if it is another object by now.
+        """Apply a manifest server-side; one with a `metadata.uid` to that very object only.
 
         Raises:
             FieldConflictError: Others manage some of the fields, and `force` is not set.
@@ -250,23 +223,18 @@ class Cluster:
         *,
         dry_run: bool = False,
     ) -> Object:
-        """Merge a change into an object; None as a value takes a field away.
+        """Merge a change into an object; None as a value removes a field.
 
-        A `metadata.uid` in the change has the API server refuse if it is another object by now.
+        A change with a `metadata.uid` applies to that very object only.
         """
         path = self._path(kind, namespace, name)
         return self._ask("PATCH", path, _writing(dry_run=dry_run), change, _MERGE)
 
     def delete(self, kind: Kind, found: Object, *, unchanged: bool = False) -> None:
-        """Delete exactly this object, by its UID: never another one that took its name.
-
-        Args:
-            kind: Its kind.
-            found: The object as it was read.
-            unchanged: Whether only if nothing in it has changed since.
+        """Delete exactly the object that was read, by its UID; with `unchanged` only as it was.
 
         Raises:
-            DevctlError: It is another one by now.
+            DevctlError: It was replaced, or changed.
             NotFoundError: It is gone.
         """
         meta = found["metadata"]
@@ -294,43 +262,35 @@ class Cluster:
         follow: bool = False,
         tail: int | None = None,
     ) -> Generator[bytes, None, None]:
-        """What a pod's only container has printed, piece by piece.
+        """The output of a pod's only container in pieces, at most its last `tail` lines.
 
-        Args:
-            pod: Its name.
-            namespace: Its namespace; else the user's.
-            follow: Whether to go on until the container ends.
-            tail: Only so many of the last lines.
+        With `follow` it continues until the container ends.
         """
         query = {"follow": str(follow).lower()}
         if tail is not None:
             query["tailLines"] = str(tail)
         path = f"{self._path(resources.Pod, namespace, pod)}/log"
-        # Who follows waits for as long as the container is silent.
+        # A followed container may be silent for any time.
         silence = httpx2.Timeout(SILENCE, read=None if follow else SILENCE)
         with explained(self.route), self._stream(path, query, silence) as answer:
             yield from answer.iter_bytes()
 
     def read(self, path: str) -> httpx2.Response:
-        """What the API server answers at a path that no kind has, such as `version`.
-
-        Raises:
-            DevctlError: It answers that it cannot.
-        """
+        """The answer at a path outside of all kinds, such as `version`."""
         with explained(self.route):
             answer = self._http.get(path.lstrip("/"))
             check(answer)
         return answer
 
     def whoami(self) -> str:
-        """Who the API server takes the user for."""
+        """The user's name, as authenticated by the API server."""
         review = self.create(resources.SelfSubjectReview, {"metadata": {}})
         return str(review["status"]["userInfo"].get("username", ""))
 
     def allowed(self, rights: Sequence[Right]) -> Sequence[bool]:
-        """Whether the user may do each of several things in their namespace.
+        """Whether the user has each of some rights in their namespace.
 
-        One request tells, unless somebody has a say there who cannot list rules, such as a webhook.
+        This takes one request, unless an authorizer such as a webhook cannot list its rules.
         """
         spec: Object = {"namespace": self.namespace}
         review = self.create(resources.SelfSubjectRulesReview, {"metadata": {}, "spec": spec})
@@ -347,24 +307,19 @@ class Cluster:
         return bool(review["status"].get("allowed"))
 
     def upgrade(self, path: str, headers: Sequence[tuple[str, str]]) -> httpx2.Response:
-        """Ask for another protocol; the answer, which says whether, is the caller's to close.
-
-        Args:
-            path: Of the API server, with its query, quoted as it is to be sent.
-            headers: What the protocol wants to be said.
-        """
+        """Ask for another protocol, at a quoted path; the caller closes the answer."""
         base = self._http.base_url
         request = self._http.build_request(
             "GET",
             base,
             headers=headers,
-            # A command may be longer than httpx2 lets addresses be.
+            # A command may be longer than httpx2 allows in a URL.
             extensions={"target": base.raw_path.rstrip(b"/") + f"/{path}".encode()},
         )
         return self._http.send(request, stream=True)
 
     def close(self) -> None:
-        """Hang up: no request can be made afterwards."""
+        """Close all connections, for good."""
         self._http.close()
 
     def _path(self, kind: Kind, namespace: str | None, name: str = "") -> str:
@@ -411,7 +366,7 @@ def _writing(*, dry_run: bool) -> dict[str, str]:
 
 
 def _selectors(labels: Selector | None, fields: Selector | None) -> dict[str, str]:
-    """Selectors as the API server takes them.
+    """Selectors in the API server's notation.
 
     >>> _selectors({"app": "web", "tier": None, "zone": ("a", "b")}, {"metadata.name": "x"})
     {'labelSelector': 'app=web,tier,zone in (a,b)', 'fieldSelector': 'metadata.name=x'}
@@ -428,7 +383,7 @@ def _term(pair: tuple[str, str | Iterable[str] | None]) -> str:
 
 
 def _lines(answer: httpx2.Response) -> Iterator[bytes]:
-    """The lines of an answer; httpx2's own would also part at characters such as U+0085."""
+    """The lines of an answer; httpx2 would also split at characters such as U+0085."""
     rest = bytearray()
     for piece in answer.iter_bytes():
         rest += piece

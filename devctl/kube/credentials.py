@@ -1,4 +1,4 @@
-"""Who the API server takes a request to be from, and how that server proves itself."""
+"""Authentication of a user to the API server, and of that server."""
 
 from __future__ import annotations
 
@@ -22,29 +22,28 @@ if TYPE_CHECKING:
 
     from devctl.kube.kubeconfig import Access
 
-_MEND = "fix it, or get a new kubeconfig"
 _JUST_NOW = 5.0
-"""Seconds in which credentials that were refused are not asked for again."""
+"""Seconds within which refused credentials are not renewed again."""
 
 
 class Credentials(NamedTuple):
-    """What a connection needs to be let in."""
+    """What requests need to be accepted."""
 
     tls: ssl.SSLContext | None
-    """None where the server's address is http://."""
+    """None for http://."""
     server_name: str
-    """The name that the server's certificate has to hold; empty for that of its address."""
+    """The name in the server's certificate; empty for its address."""
     headers: list[tuple[str, str]]
 
 
 class Login:
-    """A user's credentials, asked for as late and as seldom as can be; for several threads."""
+    """A user's credentials, fetched late and seldom; thread-safe."""
 
     def __init__(self, access: Access) -> None:
-        """Read and run nothing yet.
+        """Fetch nothing yet.
 
         Raises:
-            UsageError: The kubeconfig asks for something that devctl cannot do.
+            UsageError: The kubeconfig asks for something that devctl does not support.
         """
         self._access = access
         self._lock = threading.Lock()
@@ -54,15 +53,15 @@ class Login:
         self._tls_answer: Answer | None = None
         if access.user.get("auth-provider"):
             raise UsageError(
-                "the kubeconfig asks for `auth-provider`, which devctl cannot do",
+                "the kubeconfig asks for `auth-provider`, which devctl does not support",
                 "use an exec plugin to log in",
             )
 
     def credentials(self) -> Credentials:
-        """What to use now.
+        """The credentials to use now.
 
         Raises:
-            DevctlError: The kubeconfig names files that cannot be used, or its login program fails.
+            DevctlError: A file of the kubeconfig cannot be used, or its login program fails.
         """
         with self._lock:
             answer = self._plugin()
@@ -70,7 +69,7 @@ class Login:
             return Credentials(self._context(answer), name, self._headers(answer))
 
     def renew(self) -> bool:
-        """Forget credentials that were refused; returns whether there may be others."""
+        """Forget refused credentials; whether there may be new ones."""
         user = self._access.user
         with self._lock:
             if user.get("exec"):
@@ -109,11 +108,9 @@ class Login:
     def _token(self, answer: Answer | None) -> str:
         user = self._access.user
         if path := user.get("tokenFile"):
-            try:
-                # Each time: the kubelet changes it every hour.
+            with _usable(f"token file `{path}`"):
+                # Each time, as the kubelet renews it every hour.
                 return Path(path).read_text().strip()
-            except (OSError, ValueError) as error:
-                raise _unusable(f"token file `{path}`", error) from error
         return str(user.get("token") or (answer.token if answer else ""))
 
     def _context(self, answer: Answer | None) -> ssl.SSLContext | None:
@@ -126,7 +123,7 @@ class Login:
         return self._tls
 
     def proxy_tls(self) -> ssl.SSLContext:
-        """How a proxy proves itself: to the kubeconfig's authority or the system's."""
+        """Trust in a proxy: the kubeconfig's authority and the system's."""
         context = httpx2.create_ssl_context()
         if authority := self._authority():
             context.load_verify_locations(cadata=authority)
@@ -134,63 +131,52 @@ class Login:
         return context
 
     def _authority(self) -> str:
-        """The kubeconfig's certificates; empty where it has none."""
-        cluster = self._access.cluster
-        try:
-            return _bytes(cluster, "certificate-authority").decode()
-        except (OSError, ValueError) as error:
-            raise _unusable("certificate-authority", error) from error
+        """The kubeconfig's certificates, if any."""
+        with _usable("certificate-authority"):
+            return _bytes(self._access.cluster, "certificate-authority").decode()
 
     def _server_checks(self) -> ssl.SSLContext:
-        cluster, authority = self._access.cluster, self._authority()
-        try:
-            # Without, those that the system trusts: on macOS they are in the keychain.
+        authority = self._authority()
+        with _usable("certificate-authority"):
+            # httpx2's context trusts what the system trusts, on macOS the keychain.
             context = (
                 ssl.create_default_context(cadata=authority)
                 if authority
                 else httpx2.create_ssl_context()
             )
-        except (OSError, ValueError) as error:
-            raise _unusable("certificate-authority", error) from error
-        # Certificates of clusters often lack what newer Pythons would have them hold.
+        # Certificates of clusters often lack what newer Pythons require.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         context.set_alpn_protocols(["http/1.1"])
-        if cluster.get("insecure-skip-tls-verify"):
+        if self._access.cluster.get("insecure-skip-tls-verify"):
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         return context
 
     def _add_certificate(self, context: ssl.SSLContext, answer: Answer | None) -> None:
         user = self._access.user
-        try:
+        with _usable("client certificate"):
             if answer and answer.certificate:
-                with _files(answer.certificate.encode(), answer.key.encode()) as paths:
-                    context.load_cert_chain(*paths)
+                pair = answer.certificate.encode(), answer.key.encode()
             elif user.get("client-certificate-data") or user.get("client-certificate"):
-                with _files(
-                    _bytes(user, "client-certificate"), _bytes(user, "client-key")
-                ) as paths:
-                    context.load_cert_chain(*paths)
-        except (OSError, ValueError) as error:
-            raise _unusable("client certificate", error) from error
+                pair = _bytes(user, "client-certificate"), _bytes(user, "client-key")
+            else:
+                return
+            with _files(*pair) as paths:
+                context.load_cert_chain(*paths)
 
 
 def _bytes(entry: dict[str, str], name: str) -> bytes:
     if data := entry.get(f"{name}-data"):
-        return _decoded(data)
+        try:
+            return base64.b64decode(data, validate=False)
+        except binascii.Error as error:
+            raise ValueError(f"not base64: {error}") from error
     return Path(entry[name]).read_bytes() if entry.get(name) else b""
-
-
-def _decoded(data: str) -> bytes:
-    try:
-        return base64.b64decode(data, validate=False)
-    except binascii.Error as error:
-        raise ValueError(f"not base64: {error}") from error
 
 
 @contextmanager
 def _files(*contents: bytes) -> Iterator[list[str]]:
-    """Files that only this user can read: OpenSSL takes certificates and keys from nothing else."""
+    """Private files: OpenSSL reads certificates and keys from nothing else."""
     with tempfile.TemporaryDirectory(prefix="devctl-") as folder:
         paths = [Path(folder, str(number)) for number in range(len(contents))]
         for path, content in zip(paths, contents, strict=True):
@@ -198,5 +184,13 @@ def _files(*contents: bytes) -> Iterator[list[str]]:
         yield [str(path) for path in paths]
 
 
-def _unusable(what: str, error: Exception) -> DevctlError:
-    return DevctlError(f"the {what} of the kubeconfig cannot be used: {error}", _MEND)
+@contextmanager
+def _usable(what: str) -> Iterator[None]:
+    """Say which part of a kubeconfig cannot be used."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise DevctlError(
+            f"the {what} of the kubeconfig cannot be used: {error}",
+            "fix it, or get a new kubeconfig",
+        ) from error

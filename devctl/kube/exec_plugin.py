@@ -1,4 +1,4 @@
-"""Programs of a kubeconfig that log a user in (client.authentication.k8s.io)."""
+"""Login programs of a kubeconfig (client.authentication.k8s.io)."""
 
 from __future__ import annotations
 
@@ -18,36 +18,35 @@ if TYPE_CHECKING:
     from devctl.kube.kubeconfig import Access
 
 LIFE = 60.0
-"""Seconds for which an answer is used that does not say when it ends."""
+"""Seconds for which an answer without an expiry is used."""
 _EARLY = 10.0
-"""Seconds before its end from which on an answer is not used: a request takes time."""
+"""Seconds by which an answer expires early: a request takes time."""
 _GROUP = "client.authentication.k8s.io"
 _VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a plugin has said."""
+    """What a plugin has answered, to use until a `time.time()`."""
 
     until: float
-    """When it ends, as time.time() counts."""
     token: str = ""
     certificate: str = ""
     key: str = ""
 
     @property
     def alive(self) -> bool:
-        """Whether it can be used now."""
+        """Whether it can still be used."""
         return time.time() < self.until
 
 
 def run_plugin(access: Access) -> Answer:
-    """Ask the plugin of a kubeconfig's user, who may be asked in turn.
+    """Run the plugin of a kubeconfig's user, which may ask the person.
 
     Raises:
-        UsageError: The kubeconfig names it in a way that makes no sense.
-        DeniedError: It says no.
-        DevctlError: It cannot be run, or answers nonsense.
+        UsageError: The kubeconfig describes it wrongly.
+        DeniedError: It failed.
+        DevctlError: It cannot be run, or its answer is not valid.
     """
     about: dict[str, Any] = access.user["exec"]
     version, command = str(about.get("apiVersion", "")), str(about.get("command") or "")
@@ -115,7 +114,7 @@ def _parse(command: str, output: bytes) -> Answer:
         until = datetime.fromisoformat(ends).timestamp() - _EARLY if ends else now + LIFE
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DevctlError(
-            f"the login program `{command}` answers what is no ExecCredential",
+            f"the login program `{command}` does not print an ExecCredential",
             "run it by hand, and fix what it prints",
         ) from error
     if not token and not (certificate and key):

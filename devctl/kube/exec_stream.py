@@ -1,43 +1,28 @@
-"""A command in a container: its input, its output and its end, over one WebSocket."""
+"""A command in a container: its input, output and end, over a WebSocket."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from devctl.errors import ConnectionLostError, DevctlError
-from devctl.kube.channels import connect_pod
+from devctl.kube.channels import PodStream, connect_pod
 from devctl.kube.failures import one_line, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import TracebackType
 
     from devctl.kube.cluster import Cluster
-    from devctl.kube.websocket import WebSocket
-
-__all__ = [
-    "CLOSE",
-    "CONTAINER",
-    "ERROR",
-    "RESIZE",
-    "STDERR",
-    "STDIN",
-    "STDOUT",
-    "ExecStream",
-    "open_exec",
-]
 
 CONTAINER = "server"
-"""The container of a server's pod that people work in."""
+"""The container of a server's pod in which people work."""
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 _PROTOCOL = "v5.channel.k8s.io"
-_LARGEST = 64 * 1024
 _NOT_RUNNING = ("container not found", "not running", "in a stopped state")
 
 
-class ExecStream:
-    """A command that runs; one thread may read while another writes.
+class ExecStream(PodStream):
+    """A running command; one thread may read while another writes.
 
     with open_exec(cluster, "my-server-0", ["cat"], stdin=True) as stream:
         stream.write(b"hello")
@@ -47,63 +32,44 @@ class ExecStream:
     stream.exit_code
     """
 
-    def __init__(self, socket: WebSocket, about: str) -> None:
-        """Take over a connection; `about` says in errors what runs where."""
-        self._socket = socket
-        self._about = about
-        self._exit_code: int | None = None
-        self._input_open = True
-
-    def __enter__(self) -> Self:
-        """Nothing more to do: it runs."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Hang up; what still runs there loses its input and output."""
-        self.close()
+    _exit_code: int | None = None
+    _input_open = True
 
     @property
     def exit_code(self) -> int:
-        """The command's exit code, once `read` has ended.
+        """The command's exit code, after `read`.
 
         Raises:
-            ConnectionLostError: It has not ended before our eyes.
+            ConnectionLostError: The command's end was not seen.
         """
         if self._exit_code is None:
             raise self._lost("it has not ended")
         return self._exit_code
 
     def write(self, data: bytes) -> None:
-        """Feed the command; waits while it takes nothing.
+        """Send input to the command; blocks while it does not read.
 
         Raises:
-            ConnectionLostError: Nobody is there any more.
+            ConnectionLostError: The connection is closed.
         """
-        view = memoryview(data)
-        for begin in range(0, len(view), _LARGEST):
-            self._socket.send(bytes([STDIN]), view[begin : begin + _LARGEST])
+        self._send(STDIN, data)
 
     def close_stdin(self) -> None:
-        """Tell the command that its input ends; twice does no harm."""
+        """End the command's input; a second call does nothing."""
         if self._input_open:
             self._input_open = False
             self._socket.send(bytes([CLOSE, STDIN]))
 
     def resize(self, columns: int, rows: int) -> None:
-        """Tell the command's terminal how large ours is."""
+        """Set the size of the command's terminal."""
         size = json.dumps({"Width": columns, "Height": rows}).encode()
         self._socket.send(bytes([RESIZE]), size)
 
     def read(self) -> Iterator[tuple[int, bytes]]:
-        """What the command prints, as (STDOUT or STDERR, bytes), until it ends.
+        """The command's output as (STDOUT or STDERR, bytes), until it ends.
 
         Raises:
-            ConnectionLostError: The connection has ended before the command has.
+            ConnectionLostError: The connection ended before the command.
             DevctlError: The command could not be started.
         """
         while (message := self._socket.receive()) is not None:
@@ -116,16 +82,12 @@ class ExecStream:
             yield channel, message[1:]
         raise self._lost("it was closed")
 
-    def close(self) -> None:
-        """Hang up; from any thread, and more than once."""
-        self._socket.close()
-
     def _end(self, body: bytes) -> int:
         try:
             status: dict[str, Any] = json.loads(body)
         except ValueError as error:
             raise DevctlError(
-                f"{self._about} ended in a way that nobody understands: "
+                f"{self._about} ended with a status that devctl does not understand: "
                 f"{one_line(body.decode(errors='replace'))}",
                 "repeat the command; see `devctl doctor`",
             ) from error
@@ -144,7 +106,7 @@ class ExecStream:
         )
 
 
-def open_exec(  # noqa: PLR0913 - where, what and with what are each a choice of the caller
+def open_exec(  # noqa: PLR0913 - each is a choice of the caller
     cluster: Cluster,
     pod: str,
     argv: Sequence[str],
@@ -154,21 +116,14 @@ def open_exec(  # noqa: PLR0913 - where, what and with what are each a choice of
     stdin: bool = False,
     tty: bool = False,
 ) -> ExecStream:
-    """Start a command in a container, else a server's; no shell takes its arguments apart.
+    """Start a command in a container of a pod, without a shell.
 
-    Args:
-        cluster: Where the pod is.
-        pod: Its name.
-        argv: The command and its arguments.
-        namespace: The pod's namespace; else the user's.
-        container: The container of the pod.
-        stdin: Whether it gets an input; else it is at its end from the start.
-        tty: Whether it gets a terminal; its two outputs are one then.
+    Its input is empty without `stdin`; with `tty`, its two outputs are one.
 
     Raises:
         NotFoundError: There is no such pod.
         DeniedError: The user may not run commands in it.
-        ConnectionLostError: There is no connection.
+        ConnectionLostError: The connection failed.
     """
     query = [
         ("container", container),
@@ -183,7 +138,7 @@ def open_exec(  # noqa: PLR0913 - where, what and with what are each a choice of
 
 
 def _not_started(about: str, status: dict[str, Any]) -> DevctlError:
-    """Why a command has no exit code."""
+    """The error for a command without an exit code."""
     said = one_line(str(status.get("message") or status.get("reason") or "no reason given"))
     _, begun, why = said.rpartition("unable to start container process: ")
     if begun:
@@ -193,9 +148,9 @@ def _not_started(about: str, status: dict[str, Any]) -> DevctlError:
                 f"{about} cannot run that: {why.removeprefix('exec: ')}",
                 "check its spelling, or install it there" if missing else "name a program there",
             )
-        else:  # the container's runtime did not come as far as the program
+        else:  # the container runtime failed before the program
             error = DevctlError(f"{about} could not start it: {why}", "repeat the command")
-        error.exit_code = 127 if missing else 126  # as a shell says it
+        error.exit_code = 127 if missing else 126  # like a shell
         return error
     if any(words in said for words in _NOT_RUNNING):
         return ConnectionLostError(

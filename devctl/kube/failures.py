@@ -1,4 +1,4 @@
-"""What goes wrong between here and the API server, as a person can be told it."""
+"""Errors of requests to the API server, as messages that people can act on."""
 
 from __future__ import annotations
 
@@ -27,44 +27,38 @@ if TYPE_CHECKING:
 
 _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 _LONGEST = 600
-"""Characters of an answer that are shown: a proxy may answer with a page."""
+"""Characters of an answer to show: a proxy may answer with a whole page."""
 _CHANGE = "change what it names, and repeat the command"
 _INVALID = re.compile(r'^\S+ "([^"]*)" is invalid')
-"""How the API server begins where fields of an object make no sense."""
 _MAY_NOT = re.compile(
     r'.*User "(?P<user>[^"]+)" cannot (?P<verb>\w+) resource "(?P<what>[^"]+)" in API group "[^"]*"'
     r' (?:in the namespace "(?P<namespace>[^"]+)"|at the cluster scope)'
 )
-"""How the API server says that somebody has no right."""
 _MANAGER = re.compile(r'"([^"]*)"')
-"""Where the API server names the manager of a field."""
 NO_SUCH_KIND = "NoSuchKind"
-"""The reason of an error where the cluster does not know a kind, or a path."""
+"""The reason of an error if the cluster does not know a kind, or a path."""
 _ECHO = "Internal error occurred: "
-"""What each server that a refusal comes through puts in front."""
+"""The prefix that each server on the way adds."""
 _CHECK_ADDRESS = "check the address in the kubeconfig, the network and the VPN; see `devctl doctor`"
-
 _CHECK_PROXY = "check `proxy-url` in the kubeconfig, HTTPS_PROXY and NO_PROXY"
 
 
 @contextmanager
 def explained(server: str) -> Iterator[None]:
-    """Turn whatever requests raise into what a person can act on.
-
-    Args:
-        server: The address of the API server, for what is said.
+    """Turn the errors of requests to a server into our own.
 
     Raises:
-        NotFoundError: The object, or its kind, is not there.
+        NotFoundError: The object, or its kind, does not exist.
         DeniedError: Rights, a quota, or expired credentials forbid it.
         AlreadyExistsError: There is one of that name.
-        WaitTimeoutError: No answer came in time.
+        WaitTimeoutError: The answer took too long.
         DevctlError: Anything else.
     """
     try:
         yield
     except httpx2.HTTPStatusError as error:
-        raise refusal(status_of(error.response)) from error
+        response = error.response
+        raise refusal(parse_status(response.status_code, response.read())) from error
     except httpx2.TimeoutException as error:
         raise WaitTimeoutError(f"{server} does not answer in time", _CHECK_ADDRESS) from error
     except httpx2.RequestError as error:
@@ -82,22 +76,13 @@ def explained(server: str) -> Iterator[None]:
 
 
 def check(answer: httpx2.Response) -> None:
-    """Nothing, where an answer is none of an error.
-
-    Raises:
-        DevctlError: What the answer says.
-    """
+    """Raise the error that an answer holds, if any."""
     if answer.is_error:
-        raise refusal(status_of(answer))
-
-
-def status_of(answer: httpx2.Response) -> dict[str, Any]:
-    """The Status that an answer holds, or one made of what it holds instead."""
-    return parse_status(answer.status_code, answer.read())
+        raise refusal(parse_status(answer.status_code, answer.read()))
 
 
 def parse_status(code: int, body: bytes) -> dict[str, Any]:
-    """The Status of an answer's body, or one made of its text."""
+    """The Status in the body of an answer, or one made of its text."""
     try:
         found = msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -110,7 +95,7 @@ def parse_status(code: int, body: bytes) -> dict[str, Any]:
 
 
 def refusal(status: dict[str, Any]) -> DevctlError:  # noqa: C901, PLR0911, PLR0912 - one a kind
-    """What the API server's answer says, as an error that a person can act on."""
+    """The error for a Status of the API server."""
     code, reason = int(status.get("code") or 0), str(status.get("reason") or "")
     message = one_line(str(status.get("message") or reason or "the API server refused"))
     match code:
@@ -147,13 +132,13 @@ def refusal(status: dict[str, Any]) -> DevctlError:  # noqa: C901, PLR0911, PLR0
 
 
 def unreachable(server: str, error: Exception) -> DevctlError:
-    """Why there is no connection to a server."""
+    """The error for a failed connection to a server."""
     why = one_line(_ERRNO.sub("", str(error))) or type(error).__name__
     certificate = _cause(error, ssl.SSLCertVerificationError)
     if isinstance(certificate, ssl.SSLCertVerificationError):
         what = certificate.verify_message or why
         return DevctlError(
-            f"the certificate of {server} is not to be trusted: {what}",
+            f"the certificate of {server} is not trusted: {what}",
             "check certificate-authority in the kubeconfig, the address, and this machine's clock",
         )
     if _cause(error, ssl.SSLError):
@@ -175,7 +160,7 @@ def unreachable(server: str, error: Exception) -> DevctlError:
 
 
 def one_line(text: str) -> str:
-    r"""A text as one line of printable characters, cut where it is too long.
+    r"""A text as one line of printable characters, cut to a length.
 
     >>> one_line("two\n  lines")
     'two lines'
@@ -201,7 +186,7 @@ def _missing(message: str, status: dict[str, Any]) -> NotFoundError:
 
 
 def _managers(status: dict[str, Any]) -> dict[str, str]:
-    """Who manages the fields that an apply was refused for, by field."""
+    """The managers of the fields in conflict, by field."""
     found: dict[str, str] = {}
     for cause in (status.get("details") or {}).get("causes") or []:
         if cause.get("reason") == "FieldManagerConflict":
@@ -232,7 +217,7 @@ def _forbidden(message: str) -> DeniedError:
 
 
 def _may_not(user: str, verb: str, what: str, namespace: str | None) -> str:
-    """That somebody has no right, in few words.
+    """A missing right, in few words.
 
     >>> _may_not("alice", "list", "nodes", None)
     'you (`alice`) may not list nodes in the whole cluster'
@@ -242,7 +227,7 @@ def _may_not(user: str, verb: str, what: str, namespace: str | None) -> str:
 
 
 def _cause(error: BaseException | None, kind: type[BaseException]) -> BaseException | None:
-    """What an error comes from, if that is of a kind."""
+    """The cause of an error, if it is of a kind."""
     while error is not None:
         if isinstance(error, kind):
             return error

@@ -1,4 +1,4 @@
-"""Which cluster, as whom and where in it: kubeconfig files, as kubectl reads them."""
+"""Kubeconfig files, as kubectl reads them: which cluster, user and namespace."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from devctl.checkout import has_local_cluster
 from devctl.errors import DevctlError, UsageError
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-"""Where a pod finds the credentials of its service account."""
+"""Where pods have the credentials of their service accounts."""
 _FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
+_KINDS = {"clusters": "cluster", "contexts": "context", "users": "user"}
 
 
 @dataclass(frozen=True)
 class Access:
-    """One entry of a kubeconfig, put together.
+    """A context of a kubeconfig, with its cluster and user.
 
     Args:
         server: The address of the API server.
-        namespace: Where commands act that name no namespace.
-        context: The name of the entry.
-        user_name: The name that the kubeconfig has for the user.
-        cluster: What it says of the cluster; paths are absolute.
-        user: What it says of the user; paths are absolute.
-        home: The folder of the file that the user is from: relative commands start there.
+        namespace: The default namespace.
+        context: The name of the context.
+        user_name: The name of the user.
+        cluster: The cluster's entry; paths are absolute.
+        user: The user's entry; paths are absolute.
+        home: The folder of the user's file, to which login programs are relative.
     """
 
     server: str
@@ -44,12 +45,12 @@ class Access:
 def find_access(
     kubeconfig: str | None = None, context: str | None = None, namespace: str | None = None
 ) -> Access:
-    """The access that a person has chosen.
+    """The chosen cluster and user.
 
     Args:
-        kubeconfig: A file; else those of KUBECONFIG, ~/.kube/config, or a pod's service account.
-        context: An entry of it; else that of DEVCTL_CONTEXT, or the current one.
-        namespace: Where to act; else that of DEVCTL_NAMESPACE, of the context, or `default`.
+        kubeconfig: A file; else KUBECONFIG's, ~/.kube/config, or a pod's service account.
+        context: Else DEVCTL_CONTEXT, or the current one.
+        namespace: Else DEVCTL_NAMESPACE, the context's, or `default`.
 
     Raises:
         UsageError: There is no such context.
@@ -86,7 +87,7 @@ def _paths(kubeconfig: str | None) -> list[Path]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        # The C loader takes a tenth of the time, and large kubeconfigs are common.
+        # The C loader is ten times as fast, and large kubeconfigs are common.
         config = yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
     except (OSError, ValueError, yaml.YAMLError) as error:
         why = getattr(error, "strerror", None) or str(error).splitlines()[0]
@@ -100,18 +101,14 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 class _Merged:
-    """Several kubeconfigs as one: whatever is said first counts."""
+    """Several kubeconfigs as one: the first entry of a name counts."""
 
     def __init__(self) -> None:
         self._current = ""
         self._entries: dict[tuple[str, str], tuple[dict[str, Any], Path]] = {}
 
     def add(self, path: Path, config: dict[str, Any]) -> None:
-        """Take in one more file.
-
-        Raises:
-            DevctlError: It is not a kubeconfig.
-        """
+        """Add a file."""
         self._current = self._current or str(config.get("current-context") or "")
         home = path.absolute().parent
         try:
@@ -125,11 +122,7 @@ class _Merged:
             ) from error
 
     def access(self, context: str | None, namespace: str | None, paths: list[Path]) -> Access:
-        """One context's access.
-
-        Raises:
-            UsageError: There is no such context, or it names what is not there.
-        """
+        """The access of a context."""
         name = context or self._current
         where = ", ".join(f"`{path}`" for path in paths)
         if not name:
@@ -137,7 +130,7 @@ class _Merged:
                 f"{where} has no current context",
                 "choose one with --context, or `kubectl config use-context`",
             )
-        chosen = self._entry("context", name)
+        chosen = self._entries.get(("context", name))
         if chosen is None:
             known = ", ".join(sorted(name for kind, name in self._entries if kind == "context"))
             raise UsageError(
@@ -145,14 +138,14 @@ class _Merged:
                 f"choose one of {known} with --context" if known else _where_from(),
             )
         about, _ = chosen
-        cluster = self._entry("cluster", str(about.get("cluster", "")))
+        cluster = self._entries.get(("cluster", str(about.get("cluster", ""))))
         if cluster is None or not cluster[0].get("server"):
             raise UsageError(
                 f"context `{name}` in {where} names no cluster with an address",
                 "fix it, or choose another one with --context",
             )
         user_name = str(about.get("user") or "")
-        user = self._entry("user", user_name) if user_name else ({}, Path())
+        user = self._entries.get(("user", user_name)) if user_name else ({}, Path())
         server = str(cluster[0]["server"]).rstrip("/")
         if not _is_address(server):
             raise UsageError(
@@ -160,7 +153,7 @@ class _Merged:
             )
         if user is None:
             raise UsageError(
-                f"context `{name}` in {where} names user `{user_name}`, who is not there",
+                f"context `{name}` in {where} names user `{user_name}`, which does not exist",
                 "fix it, or choose another one with --context",
             )
         return Access(
@@ -172,12 +165,6 @@ class _Merged:
             user=user[0],
             home=user[1],
         )
-
-    def _entry(self, kind: str, name: str) -> tuple[dict[str, Any], Path] | None:
-        return self._entries.get((kind, name))
-
-
-_KINDS = {"clusters": "cluster", "contexts": "context", "users": "user"}
 
 
 def _is_address(server: str) -> bool:

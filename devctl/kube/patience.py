@@ -1,4 +1,4 @@
-"""How long devctl waits for an API server, and when it asks once more."""
+"""How long to wait for an API server, and when to repeat a request."""
 
 from __future__ import annotations
 
@@ -15,26 +15,25 @@ import httpx2
 from devctl.text import one_line
 
 _LOG = logging.getLogger(__name__)
-"""What is waited for: people are told, for nobody watches a program that is silent."""
 SILENCE = 30.0
-"""Seconds without a byte after which an answer is given up."""
+"""Seconds without a byte after which to give up an answer."""
 _CONNECTING = (5.0, 10.0, 15.0)
-"""Seconds for each attempt to connect: where packets are lost, a new one is there sooner."""
+"""Seconds for each attempt to connect: if packets are lost, a new attempt is faster."""
 _IN_ALL = 60.0
-"""Seconds for which a server that refuses may be asked again."""
+"""Seconds for which refused requests are repeated."""
 _AGAIN, _LONGEST = 0.5, 10.0
-"""Seconds before the second request, and at most before later ones, unless the server says."""
+"""Seconds before the second attempt, and at most before later ones, by default."""
 _LOST = 2
-"""How often a request is repeated whose connection broke."""
+"""How often to repeat a request whose connection broke."""
 _NOTICEABLE = 1.0
 _READING = {"GET", "HEAD", "OPTIONS"}
 
 
 class Patient(httpx2.BaseTransport):
-    """Repeats requests that have done nothing, and says what it waits for.
+    """Repeats requests that had no effect, and logs why.
 
-    429 means so of every request, and 503 with Retry-After, too. Any other 503 and a connection
-    that broke are repeated where that does no harm: for what only reads.
+    These are requests that got 429, or 503 with Retry-After. After another 503 or a broken
+    connection, only requests that read are repeated.
     """
 
     def __init__(
@@ -44,9 +43,9 @@ class Patient(httpx2.BaseTransport):
 
         Args:
             carrier: What sends a request.
-            route: Where to, for what is said.
-            request_timeout: Seconds in which a server has to answer, all attempts together;
-                0 for ever, None for what is usual.
+            route: The server, for messages.
+            request_timeout: Seconds for an answer, over all attempts; 0 for no limit, None for
+                the usual ones.
         """
         self._carrier = carrier
         self._route = route
@@ -80,12 +79,12 @@ class Patient(httpx2.BaseTransport):
             time.sleep(delay)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close all connections."""
         self._carrier.close()
 
 
 class _Attempt:
-    """One request, however often it is sent."""
+    """The attempts to send a request."""
 
     def __init__(self, request: httpx2.Request, request_timeout: float | None) -> None:
         self.unconnected = self.lost = self.refused = 0
@@ -101,7 +100,7 @@ class _Attempt:
         self._waited = 0.0
 
     def begin(self) -> httpx2.Request:
-        """The request, with as much time as there is left."""
+        """The request, with the time that is left."""
         connect = _CONNECTING[min(self.unconnected, len(_CONNECTING) - 1)]
         self._timeout = {**self._wanted, "connect": connect}
         if self._limited:
@@ -112,20 +111,20 @@ class _Attempt:
         return self._request
 
     def answered(self) -> None:
-        """Give what follows the answer's head the time that it was to have."""
+        """Lift the limit for the body, which may be a stream."""
         self._timeout["read"] = self._wanted.get("read")
 
     def delay_unconnected(self) -> float | None:
-        """Seconds until a connection is to be tried again; None for no more."""
+        """Seconds until the next attempt to connect; None to give up."""
         return self._in_time(0.0) if self.unconnected < len(_CONNECTING) or self._limited else None
 
     def delay_lost(self) -> float | None:
-        """The same where a connection broke."""
+        """The same after a broken connection."""
         again = self._may_repeat and self.lost <= _LOST
         return self._in_time(backoff(self.lost)) if again else None
 
     def delay_refused(self, answer: httpx2.Response) -> float | None:
-        """The same where there is an answer; None where it is to be taken."""
+        """The same after an answer; None to accept it."""
         if answer.status_code not in {
             HTTPStatus.TOO_MANY_REQUESTS,
             HTTPStatus.SERVICE_UNAVAILABLE,
@@ -139,7 +138,7 @@ class _Attempt:
         return self._in_time(backoff(self.refused) if after is None else after)
 
     def tells(self, delay: float) -> bool:
-        """Whether people notice that they wait, who have waited already."""
+        """Whether the waiting is long enough to tell people."""
         self._waited += delay
         return self._waited >= _NOTICEABLE or time.monotonic() - self._began >= _NOTICEABLE
 
@@ -148,26 +147,26 @@ class _Attempt:
 
 
 class Pace:
-    """How soon a watch may begin again that has ended at once, so that nobody asks all the time."""
+    """Delays a watch that keeps ending at once."""
 
     def __init__(self) -> None:
-        """Nothing has ended yet."""
+        """Start without a delay."""
         self._short = 0
         self._next = 0.0
 
     def wait(self, most: float) -> None:
-        """Wait until it may begin, for some seconds at most."""
+        """Wait until it may start, for at most some seconds."""
         time.sleep(min(most, max(0.0, self._next - time.monotonic())))
 
     def ended(self, lasted: float, wanted: float) -> None:
-        """Note how long it was to last, and has lasted."""
+        """Note how many seconds it lasted and was to last."""
         short = lasted < min(5.0, wanted / 2)
         self._short = self._short + 1 if short else 0
         self._next = time.monotonic() + backoff(self._short) if short else 0.0
 
 
 def backoff(attempt: int) -> float:
-    """Seconds before a repetition, ever more, and not the same for everybody.
+    """Seconds before a repetition: exponential, with jitter.
 
     >>> 0.25 <= backoff(1) <= 0.5 and 5 <= backoff(30) <= 10
     True
@@ -177,7 +176,7 @@ def backoff(attempt: int) -> float:
 
 
 def retry_after(value: str) -> float | None:
-    """What a server says of when to ask again, in seconds or as a time; None for nothing.
+    """The seconds of a Retry-After header, which may be a time; None if it is not valid.
 
     >>> retry_after("5"), retry_after("soon")
     (5.0, None)

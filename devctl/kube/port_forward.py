@@ -1,30 +1,25 @@
-"""A connection to a port inside a pod, over one WebSocket."""
+"""A connection to a port inside a pod, over a WebSocket."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from devctl.errors import ConnectionLostError, DevctlError
-from devctl.kube.channels import connect_pod
+from devctl.errors import DevctlError
+from devctl.kube.channels import PodStream, connect_pod
 from devctl.kube.failures import one_line
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from devctl.kube.cluster import Cluster
     from devctl.kube.websocket import WebSocket
 
-__all__ = ["ConnectionLostError", "PortStream", "open_port_forward"]
-
 DATA, ERROR = 0, 1
 _PROTOCOL = "v4.channel.k8s.io"
-_LARGEST = 64 * 1024
 _PORT_BYTES = 2
 _LINGER = 1.0
-"""Seconds in which the last bytes may arrive: many programs send and end at once."""
+"""Seconds for the last bytes to arrive, as many programs send and exit at once."""
 
 
-class PortStream:
+class PortStream(PodStream):
     r"""One connection to a port of a pod; one thread may read while another writes.
 
     with open_port_forward(cluster, "my-server-0", 8888) as stream:
@@ -34,39 +29,23 @@ class PortStream:
     """
 
     def __init__(self, socket: WebSocket, about: str) -> None:
-        """Take over a connection; `about` says in errors what is reached."""
-        self._socket = socket
-        self._about = about
+        """Take over a connection."""
+        super().__init__(socket, about)
         self._greeted: set[int] = set()
 
-    def __enter__(self) -> Self:
-        """Nothing more to do: it is open."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Hang up."""
-        self.close()
-
     def write(self, data: bytes) -> None:
-        """Send bytes; waits while the other side takes none.
+        """Send bytes; blocks while the other side does not read.
 
         Raises:
-            ConnectionLostError: Nobody is there any more.
+            ConnectionLostError: The connection is closed.
         """
-        view = memoryview(data)
-        for begin in range(0, len(view), _LARGEST):
-            self._socket.send(bytes([DATA]), view[begin : begin + _LARGEST])
+        self._send(DATA, data)
 
     def read(self) -> bytes:
-        """The next bytes; empty when the other side has ended the connection.
+        """The next bytes; empty after the other side has closed the connection.
 
         Raises:
-            ConnectionLostError: The connection to the cluster has ended.
+            ConnectionLostError: The connection to the cluster was lost.
             DevctlError: Nothing listens on that port.
         """
         while (message := self._socket.receive()) is not None:
@@ -74,7 +53,7 @@ class PortStream:
                 continue
             channel, data = message[0], message[1:]
             if channel not in self._greeted:
-                # Both channels begin with the port's number, in two bytes.
+                # Both channels start with the port's number, in two bytes.
                 self._greeted.add(channel)
                 data = data[_PORT_BYTES:]
             if channel == ERROR and data:
@@ -84,7 +63,7 @@ class PortStream:
         return b""
 
     def close(self) -> None:
-        """Hang up; from any thread, and more than once."""
+        """Close the connection; any thread may, more than once."""
         self._socket.close(_LINGER)
 
     def _refused(self, said: str) -> DevctlError:
@@ -98,20 +77,12 @@ class PortStream:
 def open_port_forward(
     cluster: Cluster, pod: str, port: int, namespace: str | None = None
 ) -> PortStream:
-    """Open one connection to a port of a pod.
-
-    The protocol has no way to end one direction only: who closes ends both.
-
-    Args:
-        cluster: Where the pod is.
-        pod: Its name.
-        port: The port, on the pod's own loopback address.
-        namespace: The pod's namespace; else the user's.
+    """Connect to a port on a pod's loopback address; the protocol has no half-closed state.
 
     Raises:
         NotFoundError: There is no such pod.
         DeniedError: The user may not forward its ports.
-        ConnectionLostError: There is no connection.
+        ConnectionLostError: The connection failed.
     """
     query = [("ports", str(port))]
     socket = connect_pod(cluster, pod, "portforward", query, [_PROTOCOL], namespace)

@@ -1,4 +1,4 @@
-"""Which proxy leads to an API server: that of the kubeconfig, else the environment's."""
+"""The proxy to an API server: the kubeconfig's, else the environment's."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ _SCHEMES = ("http", "https", "socks5", "socks5h")
 
 
 def find_proxy(access: Access) -> str | None:
-    """The address of the proxy to take; None for none.
+    """The address of the proxy, if there is one.
 
-    As with kubectl, the kubeconfig's `proxy-url` always counts; HTTPS_PROXY and HTTP_PROXY count
-    unless the server is on this machine or NO_PROXY names it. So does ALL_PROXY, which kubectl
-    does not know.
+    As in kubectl, the kubeconfig's `proxy-url` always counts; HTTPS_PROXY and HTTP_PROXY count
+    unless the server is on this machine or in NO_PROXY. So does ALL_PROXY, unlike in kubectl.
 
     Raises:
-        UsageError: It cannot be used.
+        UsageError: The proxy's address is not valid.
     """
     if named := str(access.cluster.get("proxy-url") or ""):
         return _checked(named, "`proxy-url` in the kubeconfig")
@@ -38,7 +37,7 @@ def find_proxy(access: Access) -> str | None:
 
 
 def shown(proxy: str) -> str:
-    """A proxy as people are told of it: without its password.
+    """A proxy without its password, for messages.
 
     >>> shown("http://alice:secret@proxy:3128/")
     'http://proxy:3128'
@@ -66,7 +65,7 @@ def _checked(proxy: str, where: str) -> str:
 
 
 def _goes_direct(host: str, port: int) -> bool:
-    """Whether NO_PROXY names a host, as Go's programs read it; this machine needs no naming."""
+    """Whether NO_PROXY names a host, as Go reads it; this machine is always direct."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

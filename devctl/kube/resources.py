@@ -1,7 +1,6 @@
-"""The kinds that devctl asks for; their objects are plain dicts.
+"""The kinds that devctl uses; their objects are plain dicts.
 
-Typed models would have to be imported and filled in for every object of a list, and all that is
-read of one is a handful of fields.
+Typed models would have to be imported and filled for every object of a list, for a few fields.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from devctl.api import kinds
 
 
 class Kind(kinds.Kind):
-    """A kind, and where its objects are."""
+    """A kind, and the path of its objects."""
 
     __slots__ = ()
 
     def path(self, namespace: str | None = None, name: str = "") -> str:
-        """Where the API server has its objects, or one of them.
+        """The path of its objects, or of one of them.
 
         >>> Kind("", "v1", "Pod", "pods").path("team", "lab-0")
         'api/v1/namespaces/team/pods/lab-0'

@@ -1,4 +1,4 @@
-"""What a user may do, and the rules that say so."""
+"""Rights of users, and the rules that grant them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,15 @@ if TYPE_CHECKING:
 
 
 class Right(NamedTuple):
-    """Something that a request needs."""
+    """What a request needs: a verb on a kind's plural, in a group; the core group is empty."""
 
     verb: str
-    """Such as `get`."""
     group: str
-    """The API group; empty for the core one."""
     resource: str
-    """The kind's plural."""
     subresource: str = ""
-    """Such as `exec`."""
 
     def __str__(self) -> str:
-        """As people name it.
+        """The usual notation.
 
         >>> str(Right("create", "", "pods", "exec"))
         'create pods/exec'
@@ -33,7 +29,7 @@ class Right(NamedTuple):
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
     def is_covered_by(self, rule: Mapping[str, Any]) -> bool:
-        """Whether a rule, as the API server lists it, gives this right to all objects.
+        """Whether a rule, as the API server lists it, grants this right on all objects.
 
         >>> rule = {"verbs": ["get"], "apiGroups": ["*"], "resources": ["*/exec"]}
         >>> Right("get", "", "pods", "exec").is_covered_by(rule)

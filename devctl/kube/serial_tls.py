@@ -1,4 +1,4 @@
-"""One socket, with TLS or without, for a thread that reads and another that writes."""
+"""A socket, with TLS or without, for a thread that reads and another that writes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _ENDED = select.POLLHUP | select.POLLERR | select.POLLNVAL
 
 
 class TlsInTls:
-    """TLS that goes through the TLS of a proxy, with a socket's methods; it never blocks.
+    """TLS inside the TLS of a proxy, with a socket's non-blocking methods.
 
-    Python has no such socket: the inner TLS reads and writes memory, and what it writes is sent.
+    Python has no such socket: the inner TLS reads and writes memory.
     """
 
     def __init__(self, inner: ssl.SSLObject, outer: ssl.SSLSocket) -> None:
@@ -31,7 +31,7 @@ class TlsInTls:
         self._taken = 0
 
     def recv(self, size: int) -> bytes:
-        """What has come; waiting is for whoever asks."""
+        """The next bytes that have arrived."""
         while True:
             try:
                 return self._inner.read(size)
@@ -45,7 +45,7 @@ class TlsInTls:
                     self._incoming.write_eof()
 
     def send(self, data: memoryview) -> int:
-        """Send some of it; who is told to wait has to come again with the same."""
+        """Send a part; a caller that is told to wait must repeat the same data."""
         if not self._taken:
             self._taken = self._inner.write(data[:_RECORD])
         self._push()
@@ -59,7 +59,7 @@ class TlsInTls:
 
 
 def remember_memory(context: ssl.SSLContext) -> None:
-    """Have what a context wraps remember the memory that it reads and writes."""
+    """Have what a context wraps keep the memory that it reads and writes."""
     wrap = context.wrap_bio
 
     def wrap_bio(
@@ -80,9 +80,8 @@ def _memory(inner: ssl.SSLObject) -> tuple[ssl.MemoryBIO, ssl.MemoryBIO]:
 class SerialTls:
     """A connected socket that two threads may use at once.
 
-    OpenSSL's connections are not made for two threads. Here only one of them is inside OpenSSL at a
-    time, never for longer than it takes to move what is there already; they wait outside, so that
-    a reader that waits holds no writer up.
+    OpenSSL connections are not thread-safe. A lock is held only while OpenSSL moves bytes that have
+    arrived; threads wait outside of it, so that a waiting reader does not block a writer.
     """
 
     def __init__(
@@ -91,12 +90,9 @@ class SerialTls:
         closing: Callable[[], object] | None = None,
         inside: TlsInTls | None = None,
     ) -> None:
-        """Take over a socket, after its handshake where it has TLS.
+        """Take over a socket after its TLS handshake, if any.
 
-        Args:
-            connected: The socket.
-            closing: What closes it; else it closes itself.
-            inside: What its bytes are for, where a proxy has TLS of its own.
+        `closing` replaces its own `close`; `inside` is the TLS within a proxy's.
         """
         connected.settimeout(0)
         self._socket = connected
@@ -108,10 +104,10 @@ class SerialTls:
         self._closed = False
 
     def read(self, size: int, timeout: float | None = None) -> bytes | None:
-        """The next bytes; empty at the end, None where none came in time.
+        """The next bytes; empty at the end, None after `timeout` seconds.
 
         Raises:
-            OSError: The connection has failed.
+            OSError: The connection failed.
         """
         with self._used():
             while True:
@@ -131,7 +127,7 @@ class SerialTls:
         """Send all bytes; only one thread at a time may.
 
         Raises:
-            OSError: The connection has failed.
+            OSError: The connection failed.
         """
         view = memoryview(data)
         with self._used():
@@ -155,11 +151,10 @@ class SerialTls:
             return False
 
     def close(self, linger: float = 0.0) -> None:
-        """End the connection; whoever waits for it is woken, with an error or an end.
+        """Close the connection; waiting threads wake up.
 
-        Args:
-            linger: Seconds for which the other side may still take what it was sent: with something
-                unread on this side, an end at once would have the kernel throw all that away.
+        For up to `linger` seconds, the other side may still receive what was sent. Otherwise the
+        kernel discards that if something is unread on this side.
         """
         with self._users:
             if self._closed:
@@ -167,7 +162,7 @@ class SerialTls:
             self._closed = True
             self._inside += 1
         try:
-            # Not SSLSocket's own, which would make a plain socket of it under the other thread.
+            # SSLSocket's own would turn it into a plain socket under the other thread.
             with suppress(OSError):
                 if linger:
                     socket.socket.shutdown(self._socket, socket.SHUT_WR)
@@ -178,7 +173,7 @@ class SerialTls:
 
     @contextmanager
     def _used(self) -> Iterator[None]:
-        """Keep the file descriptor while somebody uses it: its number could be another file's."""
+        """Keep the file descriptor while it is used: its number could become another file's."""
         with self._users:
             if self._closed:
                 raise ConnectionAbortedError("it was closed on this side")
@@ -195,7 +190,7 @@ class SerialTls:
                 self._closing()
 
     def _read_off(self, until: float) -> None:
-        """Read whatever comes, for nobody, until the other side ends."""
+        """Discard what arrives until the other side closes."""
         poll = select.poll()
         poll.register(self._socket.fileno(), select.POLLIN)
         while (left := until - time.monotonic()) > 0 and poll.poll(left * 1000):

@@ -1,4 +1,4 @@
-"""What carries requests: a pool of connections that says with each one who asks."""
+"""A pool of connections that authenticates each request."""
 
 from __future__ import annotations
 
@@ -19,15 +19,10 @@ _LIMITS = httpx2.Limits(max_connections=None)  # streams keep theirs for hours
 
 
 class Authenticated(httpx2.BaseTransport):
-    """A network with TLS, as one user."""
+    """The network as one user, through a proxy if one is given."""
 
     def __init__(self, login: Login, proxy: str | None = None) -> None:
-        """Open nothing yet.
-
-        Args:
-            login: Who asks, and whom to trust.
-            proxy: The address of the proxy to go through.
-        """
+        """Connect to nothing yet."""
         self._login = login
         self._proxy = proxy
         self._lock = threading.Lock()
@@ -35,7 +30,7 @@ class Authenticated(httpx2.BaseTransport):
         self._tls: ssl.SSLContext | None = None
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request, once more with new credentials where the old ones are refused."""
+        """Send a request, again with new credentials if the old ones are refused."""
         own = request.headers.raw
         answer = self._send(request, own)
         if answer.status_code == _UNAUTHORIZED and self._login.renew():
@@ -44,7 +39,7 @@ class Authenticated(httpx2.BaseTransport):
         return answer
 
     def close(self) -> None:
-        """Hang up."""
+        """Close all connections."""
         with self._lock:
             if self._network is not None:
                 self._network.close()
@@ -58,7 +53,7 @@ class Authenticated(httpx2.BaseTransport):
         return self._through(found.tls).handle_request(request)
 
     def _through(self, tls: ssl.SSLContext | None) -> httpx2.HTTPTransport:
-        """The connections; others where there is another client certificate."""
+        """The pool; a new one for another client certificate."""
         with self._lock:
             if self._network is None or self._tls is not tls:
                 self._tls = tls

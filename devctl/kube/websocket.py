@@ -1,8 +1,8 @@
 """A WebSocket to the API server, for a thread that receives and others that send.
 
-`websockets` knows the protocol. Its own connections hold one lock while they wait for the network:
-whoever sends to a server that takes nothing holds up whoever receives, and two sides that both have
-much to say stand still (docs/decisions/0008-streams-over-websockets.md).
+`websockets` implements the protocol. Its own connections hold a lock while they wait for the
+network: a blocked sender would block the receiver, and two sides that both send much would deadlock
+(docs/decisions/0008-streams-over-websockets.md).
 """
 
 from __future__ import annotations
@@ -28,23 +28,19 @@ if TYPE_CHECKING:
     from devctl.kube.serial_tls import SerialTls
 
 SILENCE = 25.0
-"""Seconds without a word after which a ping keeps what is between awake: load balancers hang up."""
+"""Seconds of silence before a ping, as load balancers close idle connections."""
 LARGEST = 64 * 1024 * 1024
-"""Bytes that a message may have; Kubernetes' are far smaller."""
+"""The size limit of messages in bytes; Kubernetes' are far smaller."""
 _CHUNK = 256 * 1024
 _DATA = (Opcode.BINARY, Opcode.TEXT, Opcode.CONT)
 
 
 class Handshake:
-    """What is asked of the API server, and whether its answer begins a WebSocket."""
+    """The start of a WebSocket: headers to send, and a check of the answer."""
 
     def __init__(self, protocols: Sequence[str]) -> None:
-        """Choose a key.
-
-        Args:
-            protocols: What is spoken over it, one of them.
-        """
-        # Where it leads is what carries the request's to know.
+        """Offer some subprotocols."""
+        # The address does not matter: the request is sent by others.
         self.protocol = ClientProtocol(
             parse_uri("ws://cluster/"),
             subprotocols=[Subprotocol(name) for name in protocols],
@@ -53,13 +49,13 @@ class Handshake:
         asked = self.protocol.connect()
         self.headers = [pair for pair in asked.headers.raw_items() if pair[0] != "Host"]
         self.protocol.send_request(asked)
-        self.protocol.data_to_send()  # the request goes another way
+        self.protocol.data_to_send()
 
     def take(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
-        """Take the headers of an answer that switches protocols.
+        """Check the headers of an answer that switches protocols.
 
         Raises:
-            DevctlError: They are no answer to this handshake, or choose none of the protocols.
+            DevctlError: They do not answer this handshake, or choose none of the subprotocols.
         """
         lines = [b"HTTP/1.1 101 Switching Protocols", *(b": ".join(pair) for pair in headers)]
         self.protocol.receive_data(b"\r\n".join([*lines, b"", b""]))
@@ -90,12 +86,7 @@ class WebSocket:
     ) -> None:
         """Take over a connection after its handshake.
 
-        Args:
-            connection: What carries it.
-            protocol: What has made the handshake.
-            about: What it leads to, for errors.
-            leftover: What came behind the handshake.
-            silence: Seconds without a word after which a ping is sent.
+        `about` names its other end in errors; `leftover` came behind the handshake.
         """
         self._connection = connection
         self._protocol = protocol
@@ -103,17 +94,17 @@ class WebSocket:
         self._silence = silence
         self._frames: deque[Frame] = deque()
         self._state = threading.Lock()
-        """For a moment, around the protocol."""
+        """Held briefly, around the protocol."""
         self._sending = threading.Lock()
-        """For as long as the other side takes."""
+        """Held for as long as sending takes."""
         if leftover:
             self._take(leftover)
 
     def send(self, head: bytes, data: bytes | memoryview = b"") -> None:
-        """Send `head` and `data` as one message; waits while the other side takes nothing.
+        """Send `head` and `data` as one message; blocks while the other side does not read.
 
         Raises:
-            ConnectionLostError: Nobody is there any more.
+            ConnectionLostError: The connection is closed.
         """
         try:
             with self._sending:
@@ -129,10 +120,10 @@ class WebSocket:
             ) from error
 
     def receive(self) -> bytes | None:
-        """The next message; None when the other side has ended the conversation.
+        """The next message; None after the other side has closed the WebSocket.
 
         Raises:
-            ConnectionLostError: The connection broke off.
+            ConnectionLostError: The connection was lost.
         """
         parts: list[bytes | bytearray | memoryview] = []
         while True:
@@ -147,11 +138,7 @@ class WebSocket:
                     return b"".join(parts)
 
     def close(self, linger: float = 0.0) -> None:
-        """Hang up; from any thread, and more than once.
-
-        Args:
-            linger: Seconds for which the other side may still take what it was sent.
-        """
+        """Close it; any thread may, more than once. See SerialTls.close."""
         with self._state:
             if self._protocol.state is State.OPEN:
                 self._protocol.send_close(1000)
@@ -160,7 +147,9 @@ class WebSocket:
 
     def _read(self) -> None:
         if self._protocol.parser_exc:
-            raise self._broken(f"it is no WebSocket of an API server: {self._protocol.parser_exc}")
+            raise self._broken(
+                f"this is not an API server's WebSocket: {self._protocol.parser_exc}"
+            )
         try:
             data = self._connection.read(_CHUNK, self._silence)
         except OSError as error:
@@ -177,21 +166,18 @@ class WebSocket:
     def _take(self, data: bytes) -> None:
         with self._state:
             self._protocol.receive_data(data)
-            # Of a client all events after the handshake are frames.
+            # After the handshake, all events are frames.
             self._frames += self._protocol.events_received()  # type: ignore[arg-type]
 
     def _answer(self) -> None:
-        """Send pings, pongs and the end, unless that would wait: whoever receives goes on.
-
-        Where somebody is sending, they follow behind that.
-        """
+        """Send pings, pongs and the end unless that would block; a sender takes them along."""
         if not self._sending.acquire(blocking=False):
             return
         try:
             if self._connection.takes():
                 self._flush()
         except OSError:
-            pass  # whoever receives next is told
+            pass  # the next `receive` raises it
         finally:
             self._sending.release()
 

@@ -128,7 +128,7 @@ def nobody_known(config: Any) -> None:
         (no_yaml, 1, "kubeconfig `{file}` cannot be read: ", f"fix it, or {OTHER}"),
         (nobody_listens, 1, "https://127.0.0.1:1 cannot be reached: Connection refused", CHECK),
         (no_such_host, 1, "https://api.invalid:6443 cannot be reached: ", CHECK),
-        (another_authority, 1, "the certificate of {server} is not to be trusted: ",
+        (another_authority, 1, "the certificate of {server} is not trusted: ",
          "check certificate-authority in the kubeconfig"),
         (revoked_token, 5, "the API server does not accept your credentials: expired", WAY_IN),
         (failing_plugin, 5, "the login program `false` failed with exit code 1", "log in as its"),

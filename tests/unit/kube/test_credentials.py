@@ -110,7 +110,7 @@ def test_nothing_to_renew() -> None:
 
 
 def test_what_devctl_cannot_do_is_said() -> None:
-    with pytest.raises(UsageError, match="which devctl cannot do"):
+    with pytest.raises(UsageError, match="which devctl does not support"):
         Login(Access("http://x", user={"auth-provider": {"name": "gcp"}}))
 
 
@@ -210,8 +210,8 @@ def test_a_program_beside_the_kubeconfig(plugin: Plugin) -> None:
         ({"interactiveMode": "Always"}, UsageError, "no terminal"),
         ({"command": "no-such-program"}, DevctlError, "cannot be run: No such file"),
         ({"args": ["-c", "raise SystemExit(3)"]}, DeniedError, "exit code 3"),
-        ({"args": ["-c", "print('hello')"]}, DevctlError, "no ExecCredential"),
-        ({"args": ["-c", "print('[]')"]}, DevctlError, "no ExecCredential"),
+        ({"args": ["-c", "print('hello')"]}, DevctlError, "not print an ExecCredential"),
+        ({"args": ["-c", "print('[]')"]}, DevctlError, "not print an ExecCredential"),
         ({"args": ["-c", "print('{\"status\": {}}')"]}, DevctlError, "neither a token nor"),
     ],
 )

@@ -204,7 +204,7 @@ def test_an_end_that_nobody_understands() -> None:
     with (
         pod_server(None, script) as cluster,
         open_exec(cluster, "p", ["x"]) as stream,
-        pytest.raises(DevctlError, match="nobody understands"),
+        pytest.raises(DevctlError, match="devctl does not understand"),
     ):
         list(stream.read())
 

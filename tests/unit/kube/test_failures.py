@@ -94,7 +94,7 @@ def test_a_certificate_is_found_among_the_causes() -> None:
     cause.verify_message = "certificate has expired"
     middle = OSError("failed")
     middle.__context__ = cause
-    trusted = pytest.raises(DevctlError, match="not to be trusted: certificate has expired")
+    trusted = pytest.raises(DevctlError, match="not trusted: certificate has expired")
     with trusted, explained(SERVER):
         raise httpx2.ConnectError("failed") from middle
 

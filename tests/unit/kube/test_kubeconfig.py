@@ -111,7 +111,7 @@ def test_no_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "current-context: a\ncontexts: [{name: a, context: {cluster: b}}]\n",
             "names no cluster with an address",
         ),
-        (config("one", user="somebody"), "names user `somebody`, who is not there"),
+        (config("one", user="somebody"), "names user `somebody`, which does not exist"),
     ],
 )
 def test_kubeconfigs_that_make_no_sense(

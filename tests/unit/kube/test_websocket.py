@@ -124,8 +124,8 @@ def test_whoever_receives_is_not_held_up_by_whoever_sends(
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"\x82\x85abcdhello", "no WebSocket"),
-        (b"\xc2\x01a", "no WebSocket"),
+        (b"\x82\x85abcdhello", "not an API server's WebSocket"),
+        (b"\xc2\x01a", "not an API server's WebSocket"),
         (b"\x82\x7f\x00\x00\x00\x01\x00\x00\x00\x00", r"over size limit|exceeds"),
         (b"\x82\x05hel", "broke off"),
         (b"\x82", "broke off"),

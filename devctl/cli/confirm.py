@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from devctl.client.files.names import readable
 from devctl.errors import UsageError
 from devctl.text import one_line
 
@@ -67,8 +68,6 @@ def confirm_names(
 
 def confirm_deletion(names: Sequence[str], *, given: bool) -> bool:
     """Whether a sync may delete files here: if --yes was given, else if a person agrees."""
-    from devctl.client.files.names import readable  # noqa: PLC0415 - heavy
-
     if given or not somebody_is_here():
         return given
     for name in names[:_SHOWN]:

@@ -8,13 +8,14 @@ import click
 
 from devctl.cli.options import connected, secrets_option
 from devctl.cli.progress import transferred
+from devctl.client.files.dotgit import FIX, Withheld
+from devctl.client.files.names import named
 from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from devctl.client.client import Client
-    from devctl.client.files.dotgit import Withheld
 
 
 @click.command()
@@ -48,8 +49,6 @@ def cp(client: Client, source: str, target: str, *, include_secrets: bool, overw
 
 def tell_of_secrets(names: Sequence[str], *, hint: bool = True) -> None:
     """Say which files were not sent because they look like secrets."""
-    from devctl.client.files.names import named  # noqa: PLC0415 - heavy
-
     if names:
         click.echo(f"left out, as they look like secrets: {named(names)}", err=True)
     if names and hint:
@@ -58,9 +57,6 @@ def tell_of_secrets(names: Sequence[str], *, hint: bool = True) -> None:
 
 def tell_of_git(found: Withheld) -> None:
     """Say which files of git repositories were not fetched from a pod."""
-    from devctl.client.files.dotgit import FIX  # noqa: PLC0415 - heavy
-    from devctl.client.files.names import named  # noqa: PLC0415
-
     if found.files:
         what = f"{found.files:,} file{'s' if found.files > 1 else ''} of git"
         where = named(found.repositories)

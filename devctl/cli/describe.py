@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from devctl.api.devserver import Condition
+from devctl.api.durations import parse_duration
 from devctl.cli.options import command, connected, output, server_name
 from devctl.cli.results import print_document
 from devctl.cli.screen import coloured, columns
@@ -106,7 +108,6 @@ def _facts(server: Server, now: datetime | None) -> Iterator[tuple[str, str]]:
 
 
 def _warnings(server: Server) -> Iterator[tuple[str, str]]:
-    from devctl.api.devserver import Condition  # noqa: PLC0415 - for annotations elsewhere
 
     for kind in (Condition.APPLIED, Condition.RESTART_REQUIRED, Condition.FLAVOR_OUTDATED):
         found = server.condition(kind)
@@ -134,7 +135,6 @@ def _homes(server: Server) -> str:
 
 
 def _length(value: int | str) -> str:
-    from devctl.api.durations import parse_duration  # noqa: PLC0415
 
     try:
         return span(parse_duration(value))

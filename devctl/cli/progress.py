@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from devctl.cli.screen import LiveLine, is_terminal
 from devctl.cli.times import span
+from devctl.client.files.amounts import amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,8 +54,6 @@ def said(done: int, expected: int, seconds: float, word: str = "moved") -> str:
     >>> said(34_000, 0, 1.0, "sent")
     '34 KB sent, 34 KB/s'
     """
-    from devctl.client.files.amounts import amount  # noqa: PLC0415 - heavy
-
     speed = done / max(seconds, _EVERY)
     if not expected:
         return f"{amount(done)} {word}, {amount(speed)}/s"

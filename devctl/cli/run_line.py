@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from devctl.cli.confirm import somebody_is_here
+from devctl.client.files.names import readable
+from devctl.client.runs.variables import NAME, check_name
 from devctl.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -113,8 +115,6 @@ def variables(given: Sequence[str], files: Sequence[str], secrets: Sequence[str]
         NotFoundError: There is no such file.
         UsageError: Something is not a variable, or there is no terminal to ask on.
     """
-    from devctl.client.runs.variables import check_name  # noqa: PLC0415 - heavy
-
     found: dict[str, str] = {}
     for path in files:
         found |= parse(_read(path), path)
@@ -149,9 +149,6 @@ def parse(text: str, path: str = ".env") -> dict[str, str]:
     Raises:
         UsageError: A line is something else.
     """
-    from devctl.client.files.names import readable  # noqa: PLC0415 - heavy
-    from devctl.client.runs.variables import NAME  # noqa: PLC0415 - heavy
-
     found: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         words = line.strip()
@@ -170,7 +167,6 @@ def parse(text: str, path: str = ".env") -> dict[str, str]:
 
 
 def _read(path: str) -> str:
-    from devctl.client.files.names import readable  # noqa: PLC0415 - heavy
 
     try:
         return Path(path).expanduser().read_text(encoding="utf-8-sig")

@@ -10,6 +10,8 @@ import click
 
 from devctl.cli.options import command
 from devctl.cli.rank_output import RankOutput
+from devctl.client.runs.events import Ended, Lost, Noticed, Printed
+from devctl.client.runs.outcome import Outcome
 from devctl.text import on_screen, one_line
 
 if TYPE_CHECKING:
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 
     from devctl.client.client import Client
     from devctl.client.runs.follow import Following
-    from devctl.client.runs.outcome import Outcome
     from devctl.client.runs.place import Place
     from devctl.client.runs.record import Run
 
@@ -75,9 +76,6 @@ def see_it_through(client: Client, run: Run, offsets: Mapping[int, int] | None =
 
 def show(run: Run, events: Following) -> Outcome:
     """Print a run's output and events until it ends."""
-    from devctl.client.runs.events import Noticed, Printed  # noqa: PLC0415 - heavy
-    from devctl.client.runs.outcome import Outcome  # noqa: PLC0415 - heavy
-
     outcome = Outcome(run.place, run.name)
     output = RankOutput([*run.records, *run.place.away])
     try:
@@ -110,8 +108,6 @@ def end(client: Client, run: Run) -> None:
 
 def _told(run: Run, event: object, outcome: Outcome) -> str:
     """What to say at once of a replica that has failed while others are running."""
-    from devctl.client.runs.events import Ended, Lost  # noqa: PLC0415 - heavy
-
     if len(outcome.ends) == len(run.records):
         return ""
     if isinstance(event, Lost):

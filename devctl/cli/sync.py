@@ -11,6 +11,9 @@ from devctl.cli.confirm import confirm_deletion, yes_option
 from devctl.cli.cp import tell_of_git, tell_of_secrets, tell_of_trouble
 from devctl.cli.options import connected, large_option, secrets_option, server_name
 from devctl.cli.progress import transferred
+from devctl.client.files.amounts import amount
+from devctl.client.files.names import named, readable
+from devctl.client.files.synced import Synced, SyncOptions
 from devctl.errors import UsageError
 from devctl.text import one_line
 
@@ -18,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from devctl.client.client import Client
-    from devctl.client.files.synced import Synced
 
 _SHOWN = 20
 """How many changes are shown one by one."""
@@ -70,7 +72,6 @@ def sync(
       devctl sync my-dev results project/results --from
     """
     from devctl.client.files import sync as files_sync  # noqa: PLC0415 - heavy
-    from devctl.client.files.synced import SyncOptions  # noqa: PLC0415 - heavy
 
     if watch and dry_run:
         raise UsageError("--watch does not go with --dry-run", "leave out one of them")
@@ -114,9 +115,6 @@ def show(done: Sequence[Synced], *, quiet: bool = False) -> None:
 
     With `quiet`, nothing is said of targets without changes.
     """
-    from devctl.client.files.amounts import amount  # noqa: PLC0415 - heavy
-    from devctl.client.files.names import readable  # noqa: PLC0415 - heavy
-
     shown: list[object] = []
     for each in done:
         if each.changes and each.changes not in shown:
@@ -136,7 +134,6 @@ def show(done: Sequence[Synced], *, quiet: bool = False) -> None:
 
 
 def _changed(done: Sequence[Synced]) -> list[str]:
-    from devctl.client.files.names import named  # noqa: PLC0415 - heavy
 
     return list(dict.fromkeys(named([name]) for each in done for name in each.changed))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from devctl.api.devserver import Condition
 from devctl.cli.options import command
 from devctl.cli.screen import LiveLine, is_terminal
 from devctl.text import one_line
@@ -76,8 +77,6 @@ def see_started(
 
 def say_restart(client: Client, server: Server) -> None:
     """Say which changes of a server wait for its next start, once the observer has seen them."""
-    from devctl.api.devserver import Condition  # noqa: PLC0415 - for annotations elsewhere
-
     seen = client.servers.wait_seen(server.name)
     found = seen.condition(Condition.RESTART_REQUIRED)
     if found.get("status") == "True":

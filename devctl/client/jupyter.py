@@ -13,8 +13,7 @@ from urllib.parse import urlencode
 from devctl.client.streams.exec_pod import running_pod
 from devctl.client.streams.port_forwards import Forward
 from devctl.errors import DevctlError, UsageError, WaitTimeoutError
-from devctl.kube.exec_stream import open_exec
-from devctl.kube.port_forward import open_port_forward
+from devctl.kube.pod_streams import open_exec, open_port_forward
 from devctl.text import readable
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from devctl.client.streams.port_forwards import ForwardedPort
     from devctl.kube.cluster import Cluster, Object
-    from devctl.kube.exec_stream import ExecStream
+    from devctl.kube.pod_streams import ExecStream
 
 HOME = "/home/dev"
 TIMEOUT = 120.0

@@ -11,12 +11,11 @@ import msgspec
 
 from devctl.errors import DevctlError, NotFoundError
 from devctl.kube import resources
-from devctl.kube.credentials import Login
+from devctl.kube.credentials import Authenticated, Login
 from devctl.kube.failures import NO_SUCH_KIND, check, explained, refusal
 from devctl.kube.kubeconfig import Access, find_access
 from devctl.kube.patience import SILENCE, Pace, Patient
 from devctl.kube.proxies import find_proxy, shown
-from devctl.kube.transport import Authenticated
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence

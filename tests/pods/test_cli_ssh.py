@@ -16,7 +16,7 @@ from support.runs import free_port
 from websockets.client import ClientProtocol
 
 from devctl import Client
-from devctl.kube import channels, websocket
+from devctl.kube import pod_streams, websocket
 
 if TYPE_CHECKING:
     from support.command_line import CommandLine
@@ -162,7 +162,7 @@ def test_silence_is_filled_with_pings(
         sent.append(payload)
         ping(protocol, payload)
 
-    monkeypatch.setattr(channels, "WebSocket", partial(websocket.WebSocket, silence=0.1))
+    monkeypatch.setattr(pod_streams, "WebSocket", partial(websocket.WebSocket, silence=0.1))
     monkeypatch.setattr(ClientProtocol, "send_ping", noted)
     client = Client(kubeconfig=str(command_line.kubeconfig), namespace=command_line.namespace)
     found = client.execute("lab", ["sh", "-c", "sleep 2; echo still here"])

@@ -61,7 +61,7 @@ def _shell(client: Client, place: VolumePlace) -> int:
     """A shell in the pod; its exit code."""
     from devctl.client.streams import exec_pump  # noqa: PLC0415 - heavy
     from devctl.client.streams.terminal import raw  # noqa: PLC0415
-    from devctl.kube.exec_stream import open_exec  # noqa: PLC0415
+    from devctl.kube.pod_streams import open_exec  # noqa: PLC0415
 
     source, output = sys.stdin.fileno(), sys.stdout.fileno()
     errors = os.dup(2)

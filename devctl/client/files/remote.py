@@ -14,7 +14,7 @@ from devctl.client.files.failed import HOME, check, in_home, lines
 from devctl.client.files.names import readable, unshowable
 from devctl.client.files.transfer import transfer
 from devctl.errors import ConnectionLostError, DevctlError, UsageError
-from devctl.kube.exec_stream import CONTAINER
+from devctl.kube.pod_streams import CONTAINER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

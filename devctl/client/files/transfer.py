@@ -8,13 +8,13 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from devctl.errors import ConnectionLostError, DevctlError
-from devctl.kube.exec_stream import CONTAINER, STDOUT, open_exec
+from devctl.kube.pod_streams import CONTAINER, STDOUT, open_exec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from devctl.kube.cluster import Cluster
-    from devctl.kube.exec_stream import ExecStream
+    from devctl.kube.pod_streams import ExecStream
 
 Send = Callable[[bytes], None]
 """Sends some bytes to the command."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from devctl.errors import DeniedError, NotFoundError
 from devctl.kube import resources
-from devctl.kube.exec_stream import CONTAINER
+from devctl.kube.pod_streams import CONTAINER
 
 if TYPE_CHECKING:
     from devctl.kube.cluster import Cluster, Object

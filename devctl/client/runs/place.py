@@ -11,13 +11,13 @@ from devctl.client.streams.exec_pod import container_state, running_pod
 from devctl.client.streams.exec_pump import feed_bytes
 from devctl.errors import BusyError, DevctlError, NotFoundError, UsageError
 from devctl.kube import resources
-from devctl.kube.exec_stream import STDERR, STDOUT, open_exec
+from devctl.kube.pod_streams import STDERR, STDOUT, open_exec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from devctl.kube.cluster import Cluster, Object
-    from devctl.kube.exec_stream import ExecStream
+    from devctl.kube.pod_streams import ExecStream
 
 PROGRAM = ("/bin/sh", "/opt/devctl/run")
 """What looks after runs in every pod; roles/devserver/files/run says what it understands."""

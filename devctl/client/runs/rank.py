@@ -12,14 +12,14 @@ from devctl.client.runs.events import Ended, Lost, Noticed, Printed
 from devctl.client.streams.pod_fate import fate
 from devctl.errors import ConnectionLostError, DeniedError, DevctlError, NotFoundError
 from devctl.kube import resources
-from devctl.kube.exec_stream import STDOUT
+from devctl.kube.pod_streams import STDOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from devctl.client.runs.events import End, Event
     from devctl.client.runs.place import Place
-    from devctl.kube.exec_stream import ExecStream
+    from devctl.kube.pod_streams import ExecStream
 
 PATIENCE = 120.0
 """Seconds for which a lost connection is tried again."""

@@ -24,7 +24,7 @@ from devctl.errors import (
     UsageError,
     WaitTimeoutError,
 )
-from devctl.kube.exec_stream import STDOUT
+from devctl.kube.pod_streams import STDOUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from devctl.client.ssh import paths
 from devctl.errors import DevctlError
-from devctl.kube.exec_stream import STDOUT
+from devctl.kube.pod_streams import STDOUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from devctl.client.ssh.destination import Destination
-    from devctl.kube.exec_stream import ExecStream
+    from devctl.kube.pod_streams import ExecStream
 
 _KEY = re.compile(rb"ssh-ed25519 [A-Za-z0-9+/]{60,200}={0,2}(?= |\r?$)", re.ASCII)
 _LONGEST = 1024

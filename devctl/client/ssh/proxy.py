@@ -13,7 +13,7 @@ from devctl.client.ssh.pod_life import PodLife
 from devctl.client.streams import exec_pump
 from devctl.client.streams.exec_pod import running_pod
 from devctl.errors import ConnectionLostError, DevctlError
-from devctl.kube.exec_stream import open_exec
+from devctl.kube.pod_streams import open_exec
 
 if TYPE_CHECKING:
     from collections.abc import Callable

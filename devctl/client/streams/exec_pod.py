@@ -10,7 +10,7 @@ from devctl.client.manifest import check_name
 from devctl.client.servers import Servers
 from devctl.errors import DevctlError, NotFoundError, UsageError
 from devctl.kube import resources
-from devctl.kube.exec_stream import CONTAINER
+from devctl.kube.pod_streams import CONTAINER
 
 if TYPE_CHECKING:
     from devctl.client.server import Server

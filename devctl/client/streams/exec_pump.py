@@ -9,13 +9,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from devctl.errors import DevctlError
-from devctl.kube.exec_stream import STDERR, STDOUT
+from devctl.kube.pod_streams import STDERR, STDOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from devctl.client.streams.whole import WholeStream
-    from devctl.kube.exec_stream import ExecStream
+    from devctl.kube.pod_streams import ExecStream
 
     Stream = ExecStream | WholeStream
 

@@ -10,7 +10,7 @@ from devctl.client.streams.exec_pod import running_pod
 from devctl.client.streams.terminal import raw
 from devctl.client.streams.whole import open_whole
 from devctl.errors import UsageError
-from devctl.kube.exec_stream import STDERR, STDOUT, open_exec
+from devctl.kube.pod_streams import STDERR, STDOUT, open_exec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

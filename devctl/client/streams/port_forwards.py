@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Self
 
 from devctl.client.streams.exec_pod import running_pod
 from devctl.errors import BusyError, DevctlError, HostError, UsageError
-from devctl.kube.port_forward import open_port_forward
+from devctl.kube.pod_streams import open_port_forward
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
     from devctl.kube.cluster import Cluster
-    from devctl.kube.port_forward import PortStream
+    from devctl.kube.pod_streams import PortStream
 
 ADDRESS = "127.0.0.1"
 _SIZE = 1 << 16

@@ -14,14 +14,14 @@ import os
 from typing import TYPE_CHECKING, Self
 
 from devctl.errors import ConnectionLostError
-from devctl.kube.exec_stream import STDERR, STDOUT, open_exec
+from devctl.kube.pod_streams import STDERR, STDOUT, open_exec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
     from devctl.kube.cluster import Cluster
-    from devctl.kube.exec_stream import ExecStream
+    from devctl.kube.pod_streams import ExecStream
 
 _ENDED, _NOT_THERE = b".", b"!"
 """What stands behind a mark: the output ends here, or there is no such program."""
@@ -85,7 +85,7 @@ class Mark:
 
 
 class WholeStream:
-    """A command that runs, as devctl.kube.exec_stream.ExecStream has one, but for a terminal."""
+    """A command that runs, as devctl.kube.pod_streams.ExecStream has one, but for a terminal."""
 
     def __init__(
         self, stream: ExecStream, key: bytes, plain: Callable[[], ExecStream], *, reads: bool

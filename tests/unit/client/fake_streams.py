@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from devctl.client.streams.whole import SCRIPT
 from devctl.errors import DevctlError
-from devctl.kube.exec_stream import STDERR, STDOUT
+from devctl.kube.pod_streams import STDERR, STDOUT
 from unit.client.objects import PODS, SERVERS, Thing, pod, server
 
 if TYPE_CHECKING:

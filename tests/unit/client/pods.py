@@ -12,7 +12,7 @@ from devctl.client.files import remote as files_remote
 from devctl.client.files.remote import Place
 from devctl.client.files.transfer import Transfer
 from devctl.errors import ConnectionLostError
-from devctl.kube.exec_stream import STDERR, STDOUT
+from devctl.kube.pod_streams import STDERR, STDOUT
 from unit.client.objects import NAMESPACE
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Cluster:
 
 
 class LocalStream:
-    """A command on this machine, as devctl.kube.exec_stream.ExecStream has one in a pod."""
+    """A command on this machine, as devctl.kube.pod_streams.ExecStream has one in a pod."""
 
     def __init__(self, argv: list[str], cwd: Path, *, stdin: bool, env: dict[str, str]) -> None:
         self._process = subprocess.Popen(

@@ -13,7 +13,7 @@ from devctl.client.runs import command, follow, place, rank, runs, watch
 from devctl.client.runs.events import Printed
 from devctl.client.runs.outcome import Outcome
 from devctl.errors import ConnectionLostError
-from devctl.kube.exec_stream import STDERR, STDOUT
+from devctl.kube.pod_streams import STDERR, STDOUT
 from unit.client.objects import PODS, SERVERS, Thing, pod, server
 from unit.devserver_files.conftest import make_container
 
@@ -134,7 +134,7 @@ class Ranks:
     def open_exec(
         self, _cluster: object, pod: str, argv: Sequence[str], _namespace: str, *, stdin: bool
     ) -> Stream:
-        """What takes the place of devctl.kube.exec_stream.open_exec."""
+        """What takes the place of devctl.kube.pod_streams.open_exec."""
         assert stdin
         assert tuple(argv[:2]) == place.PROGRAM
         self.calls.append([pod, *argv[2:]])

@@ -16,7 +16,7 @@ from unit.client.fake_streams import HOST_KEY, STDERR, STDOUT, FakeStream
 
 if TYPE_CHECKING:
     from devctl.client.ssh.destination import Destination
-    from devctl.kube.exec_stream import ExecStream
+    from devctl.kube.pod_streams import ExecStream
     from unit.client.fake_cluster import FakeApi
 
 GREETING = b"SSH-2.0-OpenSSH_10.0\r\n\0\n"

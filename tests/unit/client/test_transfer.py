@@ -10,7 +10,7 @@ import pytest
 from devctl.client.files import transfer as files_transfer
 from devctl.client.files.transfer import Transfer, transfer
 from devctl.errors import ConnectionLostError, DevctlError
-from devctl.kube.exec_stream import STDERR, STDOUT
+from devctl.kube.pod_streams import STDERR, STDOUT
 from unit.client.pods import Command
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from devctl.client.streams import exec_pump, whole
 from devctl.client.streams.whole import SCRIPT, Mark, WholeStream, open_whole
 from devctl.errors import ConnectionLostError
-from devctl.kube.exec_stream import STDERR, STDOUT
+from devctl.kube.pod_streams import STDERR, STDOUT
 from unit.client.fake_streams import FakeStream
 from unit.client.pods import LocalStream
 from unit.devserver_files.conftest import PRESENT, SHELLS

@@ -13,9 +13,8 @@ import truststore
 
 from devctl.errors import DeniedError, DevctlError, UsageError
 from devctl.kube import credentials, exec_plugin
-from devctl.kube.credentials import Login
+from devctl.kube.credentials import Authenticated, Login
 from devctl.kube.kubeconfig import Access
-from devctl.kube.transport import Authenticated
 from unit.kube.certificates import in_base64
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devctl.errors import ConnectionLostError, DeniedError, DevctlError, NotFoundError
-from devctl.kube.exec_stream import STDERR, STDOUT, ExecStream, open_exec
+from devctl.kube.pod_streams import STDERR, STDOUT, ExecStream, open_exec
 from unit.kube.pod_server import EXEC, Conversation, pod_server, server_frame
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from devctl.errors import ConnectionLostError, DevctlError, NotFoundError
-from devctl.kube.port_forward import open_port_forward
+from devctl.kube.pod_streams import open_port_forward
 from unit.kube.pod_server import PORT_FORWARD, Conversation, pod_server, server_frame
 
 if TYPE_CHECKING:

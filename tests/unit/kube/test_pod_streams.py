@@ -9,8 +9,8 @@ import pytest
 
 from devctl.errors import DevctlError, WaitTimeoutError
 from devctl.kube.cluster import Cluster
-from devctl.kube.exec_stream import open_exec
 from devctl.kube.kubeconfig import Access
+from devctl.kube.pod_streams import open_exec
 from unit.kube.certificates import in_base64
 from unit.kube.pod_server import EXEC, Conversation, pod_server
 

@@ -178,7 +178,7 @@ dry_run_option = click.option(
     help="Show it, or have the API server check it.",
 )
 replica_option = click.option(
-    "--replica", type=click.IntRange(min=0), default=0, metavar="K", help="Which; 0 is the first."
+    "--replica", type=click.IntRange(min=0), default=0, metavar="K", help="The replica, from 0."
 )
 user_option = click.option(
     "--user", metavar="U", default="dev", show_default=True, help="Name of user 1000 in the image."

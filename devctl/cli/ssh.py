@@ -69,7 +69,7 @@ def ssh(
 @user_option
 @connected
 def config_ssh(client: Client, user: str, *, diff: bool, remove: bool, yes: bool) -> None:
-    """Let ssh, scp, rsync and editors find the servers of a namespace, now and later.
+    """Let ssh, scp, rsync and editors find the servers of a namespace, present and future.
 
     Their hosts are NAME.devctl, and NAME.K.devctl from replica 1 on. This writes a file of devctl's
     own and one Include line into ~/.ssh/config. It requires OpenSSH 8.4 or newer.

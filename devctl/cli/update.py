@@ -147,7 +147,7 @@ def _edited(client: Client, server: Server, file: Path) -> Server | None:
             refused = error
             shown = text_of(server.spec, what, error.message, text)
             if not somebody_is_here():
-                # A program that edits would be asked for ever.
+                # A program that edits would be asked forever.
                 file.write_text(shown, encoding="utf-8")
                 raise _kept(file, error) from error
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx2
@@ -66,13 +66,10 @@ class Cluster:
         transport: httpx2.BaseTransport | None = None,
         request_timeout: float | None = None,
     ) -> None:
-        """Prepare requests without sending any.
+        """Prepare requests without sending any; tests replace the network by `transport`.
 
-        Args:
-            access: Which cluster, and as whom.
-            transport: What carries the requests in tests; else the network, with TLS.
-            request_timeout: Seconds for the answer to each request; 0 for no limit. Streams, such
-                as watches, may last longer.
+        `request_timeout` limits the seconds to each answer, but not to the end of its stream; 0 is
+        no limit.
 
         Raises:
             UsageError: The kubeconfig or the environment asks for what devctl does not support.
@@ -177,19 +174,16 @@ class Cluster:
     ) -> Generator[Change, None, None]:
         # A dead connection is noticed when its time is over.
         silence = httpx2.Timeout(SILENCE, read=seconds + _SLACK)
-        with explained(self.route):
-            try:
-                with self._stream(path, query, silence) as answer:
-                    for line in _lines(answer):
-                        change = Change(**msgspec.json.decode(line))
-                        if change.type == "ERROR":
-                            if change.object.get("code") == _GONE:
-                                return  # the caller's next watch starts with all objects
-                            raise refusal(change.object)
-                        if change.type != "BOOKMARK":
-                            yield change
-            except httpx2.ReadTimeout:
-                return
+        quiet = suppress(httpx2.ReadTimeout)
+        with explained(self.route), quiet, self._stream(path, query, silence) as answer:
+            for line in _lines(answer):
+                change = Change(**msgspec.json.decode(line))
+                if change.type == "ERROR":
+                    if change.object.get("code") == _GONE:
+                        return  # the caller's next watch starts with all objects
+                    raise refusal(change.object)
+                if change.type != "BOOKMARK":
+                    yield change
 
     def create(self, kind: Kind, manifest: Object, *, dry_run: bool = False) -> Object:
         """Create an object; with `dry_run` the API server only checks it.

@@ -17,6 +17,9 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where pods have the credentials of their service accounts."""
 _FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 _KINDS = {"clusters": "cluster", "contexts": "context", "users": "user"}
+_FIX = "fix it, or name another one with --kubeconfig"
+_Entries = dict[tuple[str, str], tuple[dict[str, Any], Path]]
+"""What several kubeconfigs hold by kind and name, and the folder of each entry's file."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +67,14 @@ def find_access(
         if not kubeconfig and not os.environ.get("KUBECONFIG") and _in_pod():
             return _service_account(namespace)
         looked = f"`{paths[0]}`" if len(paths) == 1 else "any file of KUBECONFIG"
-        raise DevctlError(f"there is no kubeconfig: {looked} is not there", _where_from())
-    config = _Merged()
+        raise DevctlError(f"there is no kubeconfig: {looked} does not exist", _where_from())
+    current = ""
+    entries: _Entries = {}
     for path in found:
-        config.add(path, _read(path))
-    return config.access(context, namespace, found)
+        config = _read(path)
+        current = current or str(config.get("current-context") or "")
+        _add(entries, path, config)
+    return _access(entries, context or current, namespace, found)
 
 
 def _where_from() -> str:
@@ -91,80 +97,63 @@ def _read(path: Path) -> dict[str, Any]:
         config = yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
     except (OSError, ValueError, yaml.YAMLError) as error:
         why = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        raise DevctlError(
-            f"kubeconfig `{path}` cannot be read: {why}",
-            "fix it, or name another one with --kubeconfig",
-        ) from error
+        raise DevctlError(f"kubeconfig `{path}` cannot be read: {why}", _FIX) from error
     if config is not None and not isinstance(config, dict):
         raise DevctlError(f"`{path}` is not a kubeconfig", "name another one with --kubeconfig")
     return config or {}
 
 
-class _Merged:
-    """Several kubeconfigs as one: the first entry of a name counts."""
+def _add(entries: _Entries, path: Path, config: dict[str, Any]) -> None:
+    """Add the entries of a file; the first of a name counts."""
+    home = path.absolute().parent
+    try:
+        for section, kind in _KINDS.items():
+            for entry in config.get(section) or []:
+                value = _absolute(dict(entry.get(kind) or {}), home)
+                entries.setdefault((kind, str(entry["name"])), (value, home))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise DevctlError(f"`{path}` is not a kubeconfig", _FIX) from error
 
-    def __init__(self) -> None:
-        self._current = ""
-        self._entries: dict[tuple[str, str], tuple[dict[str, Any], Path]] = {}
 
-    def add(self, path: Path, config: dict[str, Any]) -> None:
-        """Add a file."""
-        self._current = self._current or str(config.get("current-context") or "")
-        home = path.absolute().parent
-        try:
-            for section, kind in _KINDS.items():
-                for entry in config.get(section) or []:
-                    value = _absolute(dict(entry.get(kind) or {}), home)
-                    self._entries.setdefault((kind, str(entry["name"])), (value, home))
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise DevctlError(
-                f"`{path}` is not a kubeconfig", "fix it, or name another one with --kubeconfig"
-            ) from error
-
-    def access(self, context: str | None, namespace: str | None, paths: list[Path]) -> Access:
-        """The access of a context."""
-        name = context or self._current
-        where = ", ".join(f"`{path}`" for path in paths)
-        if not name:
-            raise UsageError(
-                f"{where} has no current context",
-                "choose one with --context, or `kubectl config use-context`",
-            )
-        chosen = self._entries.get(("context", name))
-        if chosen is None:
-            known = ", ".join(sorted(name for kind, name in self._entries if kind == "context"))
-            raise UsageError(
-                f"there is no context `{name}` in {where}",
-                f"choose one of {known} with --context" if known else _where_from(),
-            )
-        about, _ = chosen
-        cluster = self._entries.get(("cluster", str(about.get("cluster", ""))))
-        if cluster is None or not cluster[0].get("server"):
-            raise UsageError(
-                f"context `{name}` in {where} names no cluster with an address",
-                "fix it, or choose another one with --context",
-            )
-        user_name = str(about.get("user") or "")
-        user = self._entries.get(("user", user_name)) if user_name else ({}, Path())
-        server = str(cluster[0]["server"]).rstrip("/")
-        if not _is_address(server):
-            raise UsageError(
-                f"`{server}` is not an address of an API server", f"fix `server` in {where}"
-            )
-        if user is None:
-            raise UsageError(
-                f"context `{name}` in {where} names user `{user_name}`, which does not exist",
-                "fix it, or choose another one with --context",
-            )
-        return Access(
-            server=server,
-            namespace=namespace or str(about.get("namespace") or "default"),
-            context=name,
-            user_name=user_name,
-            cluster=cluster[0],
-            user=user[0],
-            home=user[1],
+def _access(entries: _Entries, name: str, namespace: str | None, paths: list[Path]) -> Access:
+    """The access of a context."""
+    where = ", ".join(f"`{path}`" for path in paths)
+    if not name:
+        raise UsageError(
+            f"{where} has no current context",
+            "choose one with --context, or `kubectl config use-context`",
         )
+    context = entries.get(("context", name))
+    if context is None:
+        known = ", ".join(sorted(name for kind, name in entries if kind == "context"))
+        raise UsageError(
+            f"there is no context `{name}` in {where}",
+            f"choose one of {known} with --context" if known else _where_from(),
+        )
+    about, _ = context
+    fix = "fix it, or choose another one with --context"
+    cluster, _ = entries.get(("cluster", str(about.get("cluster", ""))), ({}, Path()))
+    if not cluster.get("server"):
+        raise UsageError(f"context `{name}` in {where} names no cluster with an address", fix)
+    server = str(cluster["server"]).rstrip("/")
+    if not _is_address(server):
+        raise UsageError(
+            f"`{server}` is not an address of an API server", f"fix `server` in {where}"
+        )
+    user_name = str(about.get("user") or "")
+    user = entries.get(("user", user_name)) if user_name else ({}, Path())
+    if user is None:
+        message = f"context `{name}` in {where} names user `{user_name}`, which does not exist"
+        raise UsageError(message, fix)
+    return Access(
+        server=server,
+        namespace=namespace or str(about.get("namespace") or "default"),
+        context=name,
+        user_name=user_name,
+        cluster=cluster,
+        user=user[0],
+        home=user[1],
+    )
 
 
 def _is_address(server: str) -> bool:

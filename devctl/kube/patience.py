@@ -39,13 +39,9 @@ class Patient(httpx2.BaseTransport):
     def __init__(
         self, carrier: httpx2.BaseTransport, route: str, request_timeout: float | None = None
     ) -> None:
-        """Send nothing yet.
+        """Send by a carrier; messages name the route.
 
-        Args:
-            carrier: What sends a request.
-            route: The server, for messages.
-            request_timeout: Seconds for an answer, over all attempts; 0 for no limit, None for
-                the usual ones.
+        `request_timeout` limits the seconds for an answer over all attempts; 0 is no limit.
         """
         self._carrier = carrier
         self._route = route
@@ -57,19 +53,17 @@ class Patient(httpx2.BaseTransport):
         while True:
             try:
                 answer = self._carrier.handle_request(attempt.begin())
-            except httpx2.ConnectTimeout:
-                attempt.unconnected += 1
-                delay, why = attempt.delay_unconnected(), f"{self._route} does not answer"
-                if delay is None:
-                    raise
-            except (httpx2.ReadError, httpx2.RemoteProtocolError):
-                attempt.lost += 1
-                delay, why = attempt.delay_lost(), f"the connection to {self._route} was lost"
+            except (httpx2.ConnectTimeout, httpx2.ReadError, httpx2.RemoteProtocolError) as error:
+                if isinstance(error, httpx2.ConnectTimeout):
+                    delay, why = attempt.unconnected(), f"{self._route} does not answer"
+                else:
+                    delay, why = attempt.lost(), f"the connection to {self._route} was lost"
                 if delay is None:
                     raise
             else:
-                attempt.answered()
-                delay, why = attempt.delay_refused(answer), _why(answer)
+                delay = attempt.refused(answer)
+                busy = answer.status_code == HTTPStatus.TOO_MANY_REQUESTS
+                why = f"the API server is {'busy' if busy else 'not ready'} ({answer.status_code})"
                 if delay is None:
                     return answer
                 answer.close()
@@ -84,10 +78,10 @@ class Patient(httpx2.BaseTransport):
 
 
 class _Attempt:
-    """The attempts to send a request."""
+    """The attempts to send a request; its failures return seconds to wait, or None to give up."""
 
     def __init__(self, request: httpx2.Request, request_timeout: float | None) -> None:
-        self.unconnected = self.lost = self.refused = 0
+        self._unconnected = self._lost = self._refused = 0
         self._request = request
         self._extensions = request.extensions
         self._wanted = dict(request.extensions.get("timeout") or {})
@@ -95,13 +89,12 @@ class _Attempt:
         self._began = time.monotonic()
         within = _IN_ALL if request_timeout is None else request_timeout or float("inf")
         self._until = self._began + within
-        reads = request.method in _READING and "Upgrade" not in request.headers
-        self._may_repeat = reads
+        self._reads = request.method in _READING and "Upgrade" not in request.headers
         self._waited = 0.0
 
     def begin(self) -> httpx2.Request:
         """The request, with the time that is left."""
-        connect = _CONNECTING[min(self.unconnected, len(_CONNECTING) - 1)]
+        connect = _CONNECTING[min(self._unconnected, len(_CONNECTING) - 1)]
         self._timeout = {**self._wanted, "connect": connect}
         if self._limited:
             left = max(0.001, self._until - time.monotonic())
@@ -110,32 +103,30 @@ class _Attempt:
         self._request.extensions = {**self._extensions, "timeout": self._timeout}
         return self._request
 
-    def answered(self) -> None:
-        """Lift the limit for the body, which may be a stream."""
+    def unconnected(self) -> float | None:
+        """There was no connection."""
+        self._unconnected += 1
+        again = self._limited or self._unconnected < len(_CONNECTING)
+        return self._in_time(0.0) if again else None
+
+    def lost(self) -> float | None:
+        """The connection broke."""
+        self._lost += 1
+        again = self._reads and self._lost <= _LOST
+        return self._in_time(backoff(self._lost)) if again else None
+
+    def refused(self, answer: httpx2.Response) -> float | None:
+        """There was an answer; None accepts it."""
+        # The body may be a stream, to which the limit does not apply.
         self._timeout["read"] = self._wanted.get("read")
-
-    def delay_unconnected(self) -> float | None:
-        """Seconds until the next attempt to connect; None to give up."""
-        return self._in_time(0.0) if self.unconnected < len(_CONNECTING) or self._limited else None
-
-    def delay_lost(self) -> float | None:
-        """The same after a broken connection."""
-        again = self._may_repeat and self.lost <= _LOST
-        return self._in_time(backoff(self.lost)) if again else None
-
-    def delay_refused(self, answer: httpx2.Response) -> float | None:
-        """The same after an answer; None to accept it."""
-        if answer.status_code not in {
-            HTTPStatus.TOO_MANY_REQUESTS,
-            HTTPStatus.SERVICE_UNAVAILABLE,
-        }:
+        busy = answer.status_code == HTTPStatus.TOO_MANY_REQUESTS
+        if not busy and answer.status_code != HTTPStatus.SERVICE_UNAVAILABLE:
             return None
         after = retry_after(answer.headers.get("Retry-After", ""))
-        sure = answer.status_code == HTTPStatus.TOO_MANY_REQUESTS or after is not None
-        if not sure and not self._may_repeat:
+        if not busy and after is None and not self._reads:
             return None
-        self.refused += 1
-        return self._in_time(backoff(self.refused) if after is None else after)
+        self._refused += 1
+        return self._in_time(backoff(self._refused) if after is None else after)
 
     def tells(self, delay: float) -> bool:
         """Whether the waiting is long enough to tell people."""
@@ -187,8 +178,3 @@ def retry_after(value: str) -> float | None:
         at = parsedate_to_datetime(value)
         return max(0.0, (at.astimezone(UTC) - datetime.now(UTC)).total_seconds())
     return None
-
-
-def _why(answer: httpx2.Response) -> str:
-    busy = answer.status_code == HTTPStatus.TOO_MANY_REQUESTS
-    return f"the API server is {'busy' if busy else 'not ready'} ({answer.status_code})"

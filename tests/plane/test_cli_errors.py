@@ -123,7 +123,7 @@ def nobody_known(config: Any) -> None:
 @pytest.mark.parametrize(
     ("broken", "code", "error", "fix"),
     [
-        (no_file, 1, "there is no kubeconfig: `{file}` is not there",
+        (no_file, 1, "there is no kubeconfig: `{file}` does not exist",
          "name one with --kubeconfig or KUBECONFIG"),
         (no_yaml, 1, "kubeconfig `{file}` cannot be read: ", f"fix it, or {OTHER}"),
         (nobody_listens, 1, "https://127.0.0.1:1 cannot be reached: Connection refused", CHECK),

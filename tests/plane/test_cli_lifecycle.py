@@ -60,7 +60,8 @@ def test_more_time_counts_from_now(life: DevServer, place: UserPlace) -> None:
     asked = datetime.now(UTC)
     said = place.user("extend", life.name, "--ttl", "2h", "--idle", "8h").stderr.decode()
     answered = datetime.now(UTC)
-    assert re.search(r"^it expires in (2h|1h59m) \(.* UTC\); its files are kept$", said, re.MULTILINE)
+    told = r"^it expires in (2h|1h59m) \(.* UTC\); its files are kept$"
+    assert re.search(told, said, re.MULTILINE)
     life.follow(lambda found: "expiresAt" in found["status"], "status says when it goes")
     goes = datetime.fromisoformat(life.status["expiresAt"])
     # In whole seconds, and no sooner than asked.

@@ -168,7 +168,7 @@ def test_it_answers_without_a_cluster(installed: Installed) -> None:
     code, stdout, stderr = installed("devctl", "list")
     assert (code, stdout) == (1, "")
     assert stderr.splitlines() == [
-        f"error: there is no kubeconfig: `{installed.home}/.kube/config` is not there",
+        f"error: there is no kubeconfig: `{installed.home}/.kube/config` does not exist",
         "  fix: name one with --kubeconfig or KUBECONFIG; your cluster's administrator has it",
     ]
     code, stdout, stderr = installed("devctl", "local", "up", "--help")

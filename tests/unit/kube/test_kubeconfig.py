@@ -89,7 +89,7 @@ def test_what_a_person_chooses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_no_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DevctlError, match=r"there is no kubeconfig: .*home/.kube/config"):
         find_access()
-    with pytest.raises(DevctlError, match="absent` is not there"):
+    with pytest.raises(DevctlError, match="absent` does not exist"):
         find_access(str(tmp_path / "absent"))
     monkeypatch.setenv("KUBECONFIG", f"{tmp_path}/a:{tmp_path}/b")
     with pytest.raises(DevctlError, match="any file of KUBECONFIG"):

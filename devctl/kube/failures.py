@@ -125,7 +125,7 @@ def refusal(status: dict[str, Any]) -> DevctlError:  # noqa: C901, PLR0911, PLR0
         case HTTPStatus.BAD_REQUEST:
             return DevctlError(message, _CHANGE)
         case code if code >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            fix = "try again in a moment; if it stays so, see `devctl doctor`"
+            fix = "try again in a moment; if it persists, see `devctl doctor`"
             return DevctlError(f"the API server failed: {message}", fix)
         case _:
             return DevctlError(message, "see `devctl doctor`")
@@ -180,9 +180,10 @@ def _missing(message: str, status: dict[str, Any]) -> NotFoundError:
             reason=NO_SUCH_KIND,
         )
     kind = str(details.get("kind") or "")
+    fix = "check its name, and the namespace with -n"
     if kind == "namespaces":
-        return NotFoundError(message, "name another namespace with -n", kind=kind)
-    return NotFoundError(message, "check its name, and the namespace with -n", kind=kind)
+        fix = "name another namespace with -n"
+    return NotFoundError(message, fix, kind=kind)
 
 
 def _managers(status: dict[str, Any]) -> dict[str, str]:

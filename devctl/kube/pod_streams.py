@@ -31,17 +31,18 @@ _NOT_RUNNING = ("container not found", "not running", "in a stopped state")
 _DATA, _PORT_ERROR = 0, 1
 _PORT_PROTOCOL = "v4.channel.k8s.io"
 _PORT_BYTES = 2
-_LINGER = 1.0
-"""Seconds for the last bytes to arrive, as many programs send and exit at once."""
 _SWITCHED = 101
 _CHUNK, _LONGEST_BODY = 64 * 1024, 256 * 1024
 
 
 class PodStream:
-    """Channels to a pod; one thread may read while another writes. `about` names it in errors."""
+    """Channels to a pod; one thread may read while another writes."""
+
+    _linger = 0.0
+    """Seconds for the last bytes to arrive."""
 
     def __init__(self, socket: WebSocket, about: str) -> None:
-        """Take over a connection."""
+        """Take over a connection; `about` names its other end in errors."""
         self._socket = socket
         self._about = about
 
@@ -53,14 +54,19 @@ class PodStream:
         """Close it."""
         self.close()
 
-    def close(self) -> None:
-        """Close the connection; any thread may, more than once."""
-        self._socket.close()
+    def write(self, data: bytes) -> None:
+        """Send bytes; blocks while the other side does not read.
 
-    def _send(self, channel: int, data: bytes) -> None:
+        Raises:
+            ConnectionLostError: The connection is closed.
+        """
         view = memoryview(data)
         for begin in range(0, len(view), _CHUNK):
-            self._socket.send(bytes([channel]), view[begin : begin + _CHUNK])
+            self._socket.send(bytes([STDIN]), view[begin : begin + _CHUNK])
+
+    def close(self) -> None:
+        """Close the connection; any thread may, more than once."""
+        self._socket.close(self._linger)
 
 
 class ExecStream(PodStream):
@@ -87,14 +93,6 @@ class ExecStream(PodStream):
         if self._exit_code is None:
             raise self._lost("it has not ended")
         return self._exit_code
-
-    def write(self, data: bytes) -> None:
-        """Send input to the command; blocks while it does not read.
-
-        Raises:
-            ConnectionLostError: The connection is closed.
-        """
-        self._send(STDIN, data)
 
     def close_stdin(self) -> None:
         """End the command's input; a second call does nothing."""
@@ -175,8 +173,8 @@ def open_exec(  # noqa: PLR0913 - each is a choice of the caller
         ("tty", str(tty).lower()),
         *(("command", word) for word in argv),
     ]
-    socket = connect_pod(cluster, pod, "exec", query, [_EXEC_PROTOCOL], namespace)
-    return ExecStream(socket, f"pod `{pod}`")
+    opened = _connect(cluster, pod, namespace, "exec", query, _EXEC_PROTOCOL)
+    return ExecStream(opened, f"pod `{pod}`")
 
 
 def _not_started(about: str, status: dict[str, Any]) -> DevctlError:
@@ -212,18 +210,12 @@ class PortStream(PodStream):
             ...
     """
 
+    _linger = 1.0  # many programs send and exit at once
+
     def __init__(self, socket: WebSocket, about: str) -> None:
         """Take over a connection."""
         super().__init__(socket, about)
         self._greeted: set[int] = set()
-
-    def write(self, data: bytes) -> None:
-        """Send bytes; blocks while the other side does not read.
-
-        Raises:
-            ConnectionLostError: The connection is closed.
-        """
-        self._send(_DATA, data)
 
     def read(self) -> bytes:
         """The next bytes; empty after the other side has closed the connection.
@@ -246,10 +238,6 @@ class PortStream(PodStream):
                 return data
         return b""
 
-    def close(self) -> None:
-        """Close the connection; any thread may, more than once."""
-        self._socket.close(_LINGER)
-
     def _refused(self, said: str) -> DevctlError:
         if "onnection refused" in said:
             return DevctlError(
@@ -269,30 +257,22 @@ def open_port_forward(
         ConnectionLostError: The connection failed.
     """
     query = [("ports", str(port))]
-    socket = connect_pod(cluster, pod, "portforward", query, [_PORT_PROTOCOL], namespace)
-    return PortStream(socket, f"port {port} of pod `{pod}`")
+    opened = _connect(cluster, pod, namespace, "portforward", query, _PORT_PROTOCOL)
+    return PortStream(opened, f"port {port} of pod `{pod}`")
 
 
-def connect_pod(  # noqa: PLR0913, PLR0917 - a request's parts
+def _connect(  # noqa: PLR0913, PLR0917 - a request's parts
     cluster: Cluster,
     pod: str,
+    namespace: str | None,
     stream: str,
     query: Sequence[tuple[str, str]],
-    protocols: Sequence[str],
-    namespace: str | None = None,
+    protocol: str,
 ) -> WebSocket:
-    """Open a stream of a pod, such as exec or portforward, with one of some protocols.
-
-    Raises:
-        NotFoundError: There is no such pod.
-        DeniedError: The user lacks the right.
-        WaitTimeoutError: The answer took too long.
-        DevctlError: The connection failed.
-    """
     path = resources.Pod.path(namespace or cluster.namespace, pod)
     # Arguments may hold bytes that are not text.
     target = f"{path}/{stream}?{urlencode(query, errors='surrogateescape')}"
-    handshake = Handshake(protocols)
+    handshake = Handshake([protocol])
     with explained(cluster.route):
         answer = cluster.upgrade(target, handshake.headers)
         with ExitStack() as undo:

@@ -19,13 +19,13 @@ from devctl.cli.results import Results
 from devctl.cli.run_line import RunCommand, chosen, variables
 from devctl.cli.run_screen import end, keeps_running, on_replicas, see_it_through
 from devctl.client.files.names import named
-from devctl.client.files.synced import Synced, SyncOptions
 from devctl.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from devctl.client.client import Client
+    from devctl.client.files.synced import Synced
 
 
 @click.command(cls=RunCommand)
@@ -87,6 +87,8 @@ def run(
     # First, or files would change under an active training.
     client.runs.check_free(place)
     if command.local:
+        from devctl.client.files.synced import SyncOptions  # noqa: PLC0415 - heavy
+
         options = SyncOptions(secrets=include_secrets, large=large, overwrite=overwrite)
         with transferred() as moved:
             done = client.files.push(

@@ -11,7 +11,6 @@ import click
 from devctl.cli.options import command
 from devctl.cli.rank_output import RankOutput
 from devctl.client.runs.events import Ended, Lost, Noticed, Printed
-from devctl.client.runs.outcome import Outcome
 from devctl.text import on_screen, one_line
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from devctl.client.client import Client
     from devctl.client.runs.follow import Following
+    from devctl.client.runs.outcome import Outcome
     from devctl.client.runs.place import Place
     from devctl.client.runs.record import Run
 
@@ -76,6 +76,8 @@ def see_it_through(client: Client, run: Run, offsets: Mapping[int, int] | None =
 
 def show(run: Run, events: Following) -> Outcome:
     """Print a run's output and events until it ends."""
+    from devctl.client.runs.outcome import Outcome  # noqa: PLC0415 - heavy
+
     outcome = Outcome(run.place, run.name)
     output = RankOutput([*run.records, *run.place.away])
     try:

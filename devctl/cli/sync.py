@@ -13,7 +13,6 @@ from devctl.cli.options import connected, large_option, secrets_option, server_n
 from devctl.cli.progress import transferred
 from devctl.client.files.amounts import amount
 from devctl.client.files.names import named, readable
-from devctl.client.files.synced import Synced, SyncOptions
 from devctl.errors import UsageError
 from devctl.text import one_line
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from devctl.client.client import Client
+    from devctl.client.files.synced import Synced
 
 _SHOWN = 20
 """How many changes are shown one by one."""
@@ -72,6 +72,7 @@ def sync(
       devctl sync my-dev results project/results --from
     """
     from devctl.client.files import sync as files_sync  # noqa: PLC0415 - heavy
+    from devctl.client.files.synced import SyncOptions  # noqa: PLC0415 - heavy
 
     if watch and dry_run:
         raise UsageError("--watch does not go with --dry-run", "leave out one of them")

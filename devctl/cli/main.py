@@ -52,7 +52,7 @@ LOCAL = {"local": Entry("devctl.cli.local.group:local", "A Kubernetes on this ma
             "attach": Entry("devctl.cli.runs:attach", "Follow a run again"),
             "stop-run": Entry("devctl.cli.runs:stop_run", "End a run"),
             "sync": Entry("devctl.cli.sync:sync", "Send or fetch changes in a folder"),
-            "cp": Entry("devctl.cli.cp:cp", "Copy files to or from a server"),
+            "cp": Entry("devctl.cli.sync:cp", "Copy files to or from a server"),
         },
         "Set up": {
             "doctor": Entry("devctl.cli.doctor:doctor", "Find problems, and how to fix them"),

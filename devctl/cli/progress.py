@@ -1,4 +1,4 @@
-"""The progress of a transfer, on a line that changes."""
+"""What is said of transfers: their progress, on a line that changes, and what was left out."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import click
+
 from devctl.cli.screen import LiveLine, is_terminal
 from devctl.cli.times import span
 from devctl.client.files.amounts import amount
+from devctl.client.files.dotgit import FIX, Withheld
+from devctl.client.files.names import named
+from devctl.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _EVERY = 0.1
 """Seconds between two updates of the line."""
@@ -73,3 +78,29 @@ def transferred(word: str = "moved") -> Iterator[Moved | None]:
         return
     with LiveLine() as line:
         yield Moved(line, word)
+
+
+def tell_of_secrets(names: Sequence[str], *, hint: bool = True) -> None:
+    """Say which files were not sent because they look like secrets."""
+    if names:
+        click.echo(f"left out, as they look like secrets: {named(names)}", err=True)
+    if names and hint:
+        click.echo("  --include-secrets sends them too, `devctl cp` a single one", err=True)
+
+
+def tell_of_git(found: Withheld) -> None:
+    """Say which files of git repositories were not fetched from a pod."""
+    if found.files:
+        what = f"{found.files:,} file{'s' if found.files > 1 else ''} of git"
+        where = named(found.repositories)
+        click.echo(f"left out: {what} ({where}), which could run programs here; {FIX}", err=True)
+
+
+def tell_of_trouble(left_out: Sequence[str], changed: Sequence[str]) -> None:
+    """Say what was left out and what changed while it was read; exit with code 1 if anything."""
+    for what in left_out:
+        click.echo(f"left out: {one_line(what)}", err=True)
+    for what in changed:
+        click.echo(f"changed while it was read: {one_line(what)}", err=True)
+    if left_out or changed:
+        click.get_current_context().exit(1)

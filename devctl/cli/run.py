@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.cp import tell_of_secrets
 from devctl.cli.options import (
     connected,
     large_option,
@@ -14,7 +13,7 @@ from devctl.cli.options import (
     secrets_option,
     server_name,
 )
-from devctl.cli.progress import transferred
+from devctl.cli.progress import tell_of_secrets, transferred
 from devctl.cli.results import Results
 from devctl.cli.run_line import RunCommand, chosen, variables
 from devctl.cli.run_screen import end, keeps_running, on_replicas, see_it_through

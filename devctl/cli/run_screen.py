@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.options import command
-from devctl.cli.rank_output import RankOutput
+from devctl.cli.replica_output import ReplicaOutput
 from devctl.client.runs.events import Ended, Lost, Noticed, Printed
 from devctl.text import on_screen, one_line
 
@@ -79,7 +79,7 @@ def show(run: Run, events: Following) -> Outcome:
     from devctl.client.runs.outcome import Outcome  # noqa: PLC0415 - heavy
 
     outcome = Outcome(run.place, run.name)
-    output = RankOutput([*run.records, *run.place.away])
+    output = ReplicaOutput([*run.records, *run.place.away])
     try:
         for event in events:
             outcome.tell(event)

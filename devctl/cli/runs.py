@@ -9,7 +9,7 @@ import click
 
 from devctl.cli.formats import FORMATS, chosen_format, is_document
 from devctl.cli.options import command, connected, output, result_output, server_name
-from devctl.cli.rank_output import RankOutput
+from devctl.cli.replica_output import ReplicaOutput
 from devctl.cli.results import Results, print_items
 from devctl.cli.run_screen import on_replicas, say_who_is_away, see_it_through, show
 from devctl.cli.screen import coloured
@@ -83,7 +83,7 @@ def logs(
         with client.runs.follow(run, replicas, offsets) as events:
             show(run, events)
         return
-    shown = RankOutput([*run.records, *run.place.away])
+    shown = ReplicaOutput([*run.records, *run.place.away])
     for each in replicas:
         for piece in client.runs.output(run, each, offsets[each]):
             shown.add(each, piece)

@@ -1,4 +1,4 @@
-"""`devctl sync`."""
+"""`devctl sync` and `devctl cp`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.confirm import confirm_deletion, yes_option
-from devctl.cli.cp import tell_of_git, tell_of_secrets, tell_of_trouble
 from devctl.cli.options import connected, large_option, secrets_option, server_name
-from devctl.cli.progress import transferred
+from devctl.cli.progress import tell_of_git, tell_of_secrets, tell_of_trouble, transferred
 from devctl.client.files.amounts import amount
 from devctl.client.files.names import named, readable
 from devctl.errors import UsageError
@@ -158,3 +157,32 @@ def _watch(once: Callable[[], Sequence[Synced]], glance: Callable[[], object] | 
             if what not in told:
                 told.add(what)
                 click.echo(f"left out: {one_line(what)}", err=True)
+
+
+@click.command()
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@secrets_option
+@click.option("--overwrite", is_flag=True, help="Also replace files that differ at the target.")
+@connected
+def cp(client: Client, source: str, target: str, *, include_secrets: bool, overwrite: bool) -> None:
+    """Copy a file or a folder to or from a server.
+
+    Exactly one side is NAME:PATH, or NAME.K:PATH for replica K; a relative PATH starts at the home.
+    Copies go into an existing folder. A file arrives whole or not at all; one
+    that looks like a secret is sent if named, and skipped inside a folder.
+
+    \b
+    Examples:
+      devctl cp train.py my-dev:
+      devctl cp my-dev:runs/model.safetensors .
+      devctl cp data my-dev.1:/home/dev/data
+    """
+    with transferred() as moved:
+        done = client.files.copy(
+            source, target, secrets=include_secrets, overwrite=overwrite, moved=moved
+        )
+    click.echo(done.summary())
+    tell_of_secrets(done.secrets)
+    tell_of_git(done.git)
+    tell_of_trouble(done.left_out, done.changed)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.cp import tell_of_git, tell_of_trouble
 from devctl.cli.egpu.options import command, job_name, loader_image
 from devctl.cli.egpu.screen import moving, shown
 from devctl.cli.formats import FORMATS
 from devctl.cli.options import connected, output
+from devctl.cli.progress import tell_of_git, tell_of_trouble
 from devctl.cli.results import print_items
 from devctl.cli.tables import Column
 from devctl.cli.times import age

@@ -8,7 +8,7 @@ import click
 
 from devctl.cli.egpu.options import job_name
 from devctl.cli.options import connected
-from devctl.cli.rank_output import RankOutput
+from devctl.cli.replica_output import ReplicaOutput as RankOutput
 
 if TYPE_CHECKING:
     from devctl.client.client import Client

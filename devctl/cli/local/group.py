@@ -59,7 +59,7 @@ class LocalGroup(SectionedGroup):
             "down": Entry("devctl.cli.local.lifecycle:down", "Stop it; its data is kept"),
             "status": Entry("devctl.cli.local.status:status", "Show what runs and what is wrong"),
             "reset": Entry("devctl.cli.local.lifecycle:reset", "Stop it and delete its data"),
-            "logs": Entry("devctl.cli.local.logs:logs", "Show the logs of its processes"),
+            "logs": Entry("devctl.cli.local.status:logs", "Show the logs of its processes"),
             "load": Entry("devctl.cli.local.load:load", "Load an image into every node"),
         },
     },

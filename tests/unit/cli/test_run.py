@@ -277,7 +277,7 @@ def test_a_reader_that_leaves_is_told_that_it_goes_on(
     def nobody(_data: bytes) -> None:
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr("devctl.cli.rank_output._to_standard_output", nobody)
+    monkeypatch.setattr("devctl.cli.replica_output._to_standard_output", nobody)
     (project / "train.py").write_text(SLEEPS)
 
     found = devctl("run", "lab", str(project / "train.py"))

@@ -19,33 +19,33 @@ _LONGEST = 1 << 20
 """Bytes after which a line without end is shown in parts."""
 
 
-class RankOutput:
+class ReplicaOutput:
     """Prints what several replicas print as whole lines with a prefix, one alone as it is.
 
     Output is bytes, as programs need not print text. A terminal gets only what devctl.text allows.
     """
 
     def __init__(
-        self, ranks: Iterable[int], write: Callable[[bytes], object] | None = None
+        self, replicas: Iterable[int], write: Callable[[bytes], object] | None = None
     ) -> None:
         """Print to standard output unless `write` says otherwise."""
-        ranks = sorted(ranks)
+        replicas = sorted(replicas)
         self._write = write or _to_standard_output
-        self._prefixes = {rank: _prefix(rank, ranks[-1]) for rank in ranks}
-        self._plain = len(ranks) == 1
+        self._prefixes = {replica: _prefix(replica, replicas[-1]) for replica in replicas}
+        self._plain = len(replicas) == 1
         self._begun: dict[int, bytes] = {}
-        self._screens = {rank: Screen() for rank in ranks} if sys.stdout.isatty() else {}
+        self._screens = {replica: Screen() for replica in replicas} if sys.stdout.isatty() else {}
 
-    def add(self, rank: int, data: bytes) -> None:
+    def add(self, replica: int, data: bytes) -> None:
         """Take output of a replica."""
-        self._add(rank, self._screens[rank].take(data) if self._screens else data)
+        self._add(replica, self._screens[replica].take(data) if self._screens else data)
 
-    def _add(self, rank: int, data: bytes) -> None:
+    def _add(self, replica: int, data: bytes) -> None:
         if self._plain:
             self._write(data)
             return
         # A progress bar returns to the start of its line: each of its states is a line here.
-        text = self._begun.pop(rank, b"") + data
+        text = self._begun.pop(replica, b"") + data
         held = b""
         if text.endswith(b"\r"):
             text, held = text[:-1], b"\r"
@@ -55,24 +55,24 @@ class RankOutput:
             lines.append(rest)
             rest = b""
         if rest:
-            self._begun[rank] = rest
-        self._lines(rank, lines)
+            self._begun[replica] = rest
+        self._lines(replica, lines)
 
-    def end(self, rank: int) -> None:
+    def end(self, replica: int) -> None:
         """Print the unfinished line of a replica that prints no more."""
         if self._screens:
-            last = self._screens[rank].end()
-            self._add(rank, last if self._plain else last.removesuffix(RESET))
-        if rest := self._begun.pop(rank, b""):
-            self._lines(rank, [rest.removesuffix(b"\r")])
+            last = self._screens[replica].end()
+            self._add(replica, last if self._plain else last.removesuffix(RESET))
+        if rest := self._begun.pop(replica, b""):
+            self._lines(replica, [rest.removesuffix(b"\r")])
 
     def end_all(self) -> None:
         """Print all unfinished lines."""
-        for rank in self._prefixes:
-            self.end(rank)
+        for replica in self._prefixes:
+            self.end(replica)
 
-    def _lines(self, rank: int, lines: list[bytes]) -> None:
-        prefix = self._prefixes[rank]
+    def _lines(self, replica: int, lines: list[bytes]) -> None:
+        prefix = self._prefixes[replica]
         if lines:
             self._write(b"".join(prefix + self._closed(line) + b"\n" for line in lines))
 
@@ -81,10 +81,10 @@ class RankOutput:
         return line + RESET if self._screens and b"\x1b" in line else line
 
 
-def _prefix(rank: int, last: int) -> bytes:
-    text = f"[{rank}]".rjust(len(str(last)) + 2)
+def _prefix(replica: int, last: int) -> bytes:
+    text = f"[{replica}]".rjust(len(str(last)) + 2)
     if is_terminal(sys.stdout) and not os.environ.get("NO_COLOR"):
-        text = click.style(text, fg=_COLOURS[rank % len(_COLOURS)])
+        text = click.style(text, fg=_COLOURS[replica % len(_COLOURS)])
     return f"{text} ".encode()
 
 

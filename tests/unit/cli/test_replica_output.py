@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devctl.cli import rank_output
-from devctl.cli.rank_output import RankOutput
+from devctl.cli import replica_output
+from devctl.cli.replica_output import ReplicaOutput
 from devctl.client.runs.tail import Tail
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def shown(ranks: list[int], pieces: list[tuple[int, bytes]]) -> bytes:
     written: list[bytes] = []
-    output = RankOutput(ranks, written.append)
+    output = ReplicaOutput(ranks, written.append)
     for rank, data in pieces:
         output.add(rank, data)
     output.end_all()
@@ -52,7 +52,7 @@ def test_a_single_rank_is_passed_on() -> None:
 def test_on_a_terminal_it_is_what_that_may_get(tty: Callable[[], Tty]) -> None:
     screen = tty()
     said = b"\x1b]52;c;bHMK\x07\x1b[31mred\x1b[2J\r 10%"
-    output = RankOutput([0])
+    output = ReplicaOutput([0])
     for piece in (said[:3], said[3:], b"\n"):
         output.add(0, piece)
     output.end(0)
@@ -64,7 +64,7 @@ def test_on_a_terminal_a_colour_is_that_of_its_line(
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     screen = tty()
-    output = RankOutput([0, 1])
+    output = ReplicaOutput([0, 1])
     output.add(0, b"\x1b[31mred\x1b]0;x")
     output.add(1, b"plain\n")
     output.add(0, b"\x07\nnext\x1b")
@@ -77,7 +77,7 @@ def test_numbers_are_in_columns() -> None:
 
 
 def test_a_line_without_an_end_is_shown_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rank_output, "_LONGEST", 10)
+    monkeypatch.setattr(replica_output, "_LONGEST", 10)
     assert shown([0, 1], [(0, b"x" * 11), (0, b"y\n")]) == b"[0] xxxxxxxxxxx\n[0] y\n"
 
 

@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 @click.command(cls=RunCommand)
 @click.option("-m", "--module", metavar="MODULE", help="A Python module instead of SCRIPT.")
 @click.option("--workdir", metavar="DIR", help="The folder to send; default: the git repository.")
-@click.option("--env", "given", multiple=True, metavar="K=V", help="A variable for it.")
+@click.option("--env", "given", multiple=True, metavar="K=V", help="Environment variable for it.")
 @click.option("--env-file", multiple=True, metavar="FILE", help="Lines NAME=VALUE or NAME='VALUE'.")
-@click.option("--secret", multiple=True, metavar="NAME", help="A variable of yours, or asked for.")
+@click.option(
+    "--secret", multiple=True, metavar="NAME", help="Variable of your environment, else asked for."
+)
 @click.option("--max-restarts", type=click.IntRange(0), metavar="N", help="As torchrun's.")
 @click.option("-d", "--detach", is_flag=True, help="Print the run's name, and return.")
 @click.option("--no-sync", is_flag=True, help="Send nothing; paths are on the server.")
@@ -63,11 +65,11 @@ def run(
     include_secrets: bool,
     large: bool,
 ) -> int:
-    """Send a project to a server and run its script on every replica.
+    """Send a project to a server and run a script of it on every replica.
 
-    The files that git lists in the script's repository, else in its folder, go to each home, which
-    is the working directory there. A distributed server uses torchrun, except for a COMMAND after
-    `--`. The exit code is that of the first replica that fails; Ctrl-C ends all.
+    The files that git lists in the script's repository, else in its folder, go to a folder in each
+    home, the working directory. A distributed server uses torchrun, except for a COMMAND after
+    `--`. The exit code is that of the first replica that fails; Ctrl-C ends them all.
 
     \b
     Examples:

@@ -1,21 +1,27 @@
-"""Authentication of a user to the API server, and of that server."""
+"""Authentication of a user to the API server, also by login programs, and of that server."""
 
 from __future__ import annotations
 
 import base64
 import binascii
+import json
+import os
 import ssl
+import subprocess
+import sys
 import tempfile
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx2
 
-from devctl.errors import DevctlError, UsageError
-from devctl.kube.exec_plugin import Answer, run_plugin
+from devctl.errors import DeniedError, DevctlError, UsageError
+from devctl.kube.failures import one_line
 from devctl.kube.serial_tls import remember_memory
 
 if TYPE_CHECKING:
@@ -27,6 +33,12 @@ _UNAUTHORIZED = 401
 _LIMITS = httpx2.Limits(max_connections=None)  # streams keep theirs for hours
 _JUST_NOW = 5.0
 """Seconds within which refused credentials are not renewed again."""
+LIFE = 60.0
+"""Seconds for which an answer without an expiry is used."""
+_EARLY = 10.0
+"""Seconds by which an answer expires early: a request takes time."""
+_GROUP = "client.authentication.k8s.io"
+_VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
 
 
 class Credentials(NamedTuple):
@@ -50,10 +62,10 @@ class Login:
         """
         self._access = access
         self._lock = threading.Lock()
-        self._answer: Answer | None = None
+        self._answer: _Answer | None = None
         self._asked_at = 0.0
         self._tls: ssl.SSLContext | None = None
-        self._tls_answer: Answer | None = None
+        self._tls_answer: _Answer | None = None
         if access.user.get("auth-provider"):
             raise UsageError(
                 "the kubeconfig asks for `auth-provider`, which devctl does not support",
@@ -82,16 +94,16 @@ class Login:
                 return True
             return bool(user.get("tokenFile"))
 
-    def _plugin(self) -> Answer | None:
+    def _plugin(self) -> _Answer | None:
         user = self._access.user
         if not user.get("exec") or user.get("token") or user.get("tokenFile"):
             return None
         if self._answer is None or not self._answer.alive:
-            self._answer = run_plugin(self._access)
+            self._answer = _run_plugin(self._access)
             self._asked_at = time.monotonic()
         return self._answer
 
-    def _headers(self, answer: Answer | None) -> list[tuple[str, str]]:
+    def _headers(self, answer: _Answer | None) -> list[tuple[str, str]]:
         user = self._access.user
         headers = []
         if token := self._token(answer):
@@ -108,7 +120,7 @@ class Login:
             )
         return headers
 
-    def _token(self, answer: Answer | None) -> str:
+    def _token(self, answer: _Answer | None) -> str:
         user = self._access.user
         if path := user.get("tokenFile"):
             with _usable(f"token file `{path}`"):
@@ -116,7 +128,7 @@ class Login:
                 return Path(path).read_text().strip()
         return str(user.get("token") or (answer.token if answer else ""))
 
-    def _context(self, answer: Answer | None) -> ssl.SSLContext | None:
+    def _context(self, answer: _Answer | None) -> ssl.SSLContext | None:
         if not self._access.server.startswith("https:"):
             return None
         if self._tls is None or self._tls_answer is not answer:
@@ -155,7 +167,7 @@ class Login:
             context.verify_mode = ssl.CERT_NONE
         return context
 
-    def _add_certificate(self, context: ssl.SSLContext, answer: Answer | None) -> None:
+    def _add_certificate(self, context: ssl.SSLContext, answer: _Answer | None) -> None:
         user = self._access.user
         with _usable("client certificate"):
             if answer and answer.certificate:
@@ -254,3 +266,103 @@ def _usable(what: str) -> Iterator[None]:
             f"the {what} of the kubeconfig cannot be used: {error}",
             "fix it, or get a new kubeconfig",
         ) from error
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What a plugin has answered, to use until a `time.time()`."""
+
+    until: float
+    token: str = ""
+    certificate: str = ""
+    key: str = ""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still be used."""
+        return time.time() < self.until
+
+
+def _run_plugin(access: Access) -> _Answer:
+    """Run the plugin of a kubeconfig's user, which may ask the person.
+
+    Raises:
+        UsageError: The kubeconfig describes it wrongly.
+        DeniedError: It failed.
+        DevctlError: It cannot be run, or its answer is not valid.
+    """
+    about: dict[str, Any] = access.user["exec"]
+    version, command = str(about.get("apiVersion", "")), str(about.get("command") or "")
+    if version not in _VERSIONS or not command:
+        raise UsageError(
+            f"the login program `{command}` in the kubeconfig asks for `{version}`",
+            f"have it use {_VERSIONS[0]}",
+        )
+    if os.sep in command:
+        command = str(access.home / command)  # relative to the kubeconfig, as kubectl has it
+    mode = str(about.get("interactiveMode") or "IfAvailable")
+    terminal = mode != "Never" and sys.stdin is not None and sys.stdin.isatty()
+    if mode == "Always" and not terminal:
+        raise UsageError(
+            f"the login program `{command}` wants to ask you, and there is no terminal",
+            "run the command on a terminal",
+        )
+    try:
+        ended = subprocess.run(
+            [command, *map(str, about.get("args") or [])],
+            env=_environment(access, about, version, terminal=terminal),
+            stdin=None if terminal else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            check=False,
+        )
+    except OSError as error:
+        raise DevctlError(
+            f"the login program `{command}` of the kubeconfig cannot be run: {error.strerror}",
+            one_line(str(about.get("installHint") or "install it, or fix the kubeconfig")),
+        ) from error
+    if ended.returncode:
+        raise DeniedError(
+            f"the login program `{command}` failed with exit code {ended.returncode}",
+            "log in as its provider asks you to, and repeat the command",
+        )
+    return _parse(command, ended.stdout)
+
+
+def _environment(
+    access: Access, about: dict[str, Any], version: str, *, terminal: bool
+) -> dict[str, str]:
+    spec: dict[str, Any] = {"interactive": terminal}
+    if about.get("provideClusterInfo"):
+        known = {
+            "server": access.server,
+            "tls-server-name": access.cluster.get("tls-server-name"),
+            "insecure-skip-tls-verify": access.cluster.get("insecure-skip-tls-verify"),
+            "certificate-authority-data": access.cluster.get("certificate-authority-data"),
+            "proxy-url": access.cluster.get("proxy-url"),
+        }
+        spec["cluster"] = {name: value for name, value in known.items() if value}
+    info = {"apiVersion": version, "kind": "ExecCredential", "spec": spec}
+    own = {str(pair["name"]): str(pair.get("value", "")) for pair in about.get("env") or []}
+    return {**os.environ, **own, "KUBERNETES_EXEC_INFO": json.dumps(info)}
+
+
+def _parse(command: str, output: bytes) -> _Answer:
+    try:
+        status = json.loads(output)["status"]
+        token = str(status.get("token") or "")
+        certificate = str(status.get("clientCertificateData") or "")
+        key = str(status.get("clientKeyData") or "")
+        ends = status.get("expirationTimestamp")
+        now = time.time()
+        until = datetime.fromisoformat(ends).timestamp() - _EARLY if ends else now + LIFE
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise DevctlError(
+            f"the login program `{command}` does not print an ExecCredential",
+            "run it by hand, and fix what it prints",
+        ) from error
+    if not token and not (certificate and key):
+        raise DevctlError(
+            f"the login program `{command}` gives neither a token nor a certificate with its key",
+            "run it by hand, and fix what it prints",
+        )
+    return _Answer(until, token, certificate, key)

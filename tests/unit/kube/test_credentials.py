@@ -12,7 +12,7 @@ import pytest
 import truststore
 
 from devctl.errors import DeniedError, DevctlError, UsageError
-from devctl.kube import credentials, exec_plugin
+from devctl.kube import credentials
 from devctl.kube.credentials import Authenticated, Login
 from devctl.kube.kubeconfig import Access
 from unit.kube.certificates import in_base64
@@ -149,10 +149,10 @@ def test_a_plugin_runs_again_when_its_answer_ends(
     login = Login(plugin.access())
     bearer(login)
     now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + exec_plugin.LIFE / 2)
+    monkeypatch.setattr(time, "time", lambda: now + credentials.LIFE / 2)
     bearer(login)
     assert len(plugin.runs) == 1
-    monkeypatch.setattr(time, "time", lambda: now + exec_plugin.LIFE + 1)
+    monkeypatch.setattr(time, "time", lambda: now + credentials.LIFE + 1)
     bearer(login)
     assert len(plugin.runs) == 2
 

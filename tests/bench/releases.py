@@ -1,7 +1,7 @@
 """This release and an earlier one by turns, on one control plane: DevServers answered a second.
 
-Prints figures and asserts none. Each turn installs the release's configuration and starts its operator and
-observer. Needs root.
+Prints figures and asserts none. Each turn installs the release's configuration and starts its
+operator and observer. Needs root.
 
 usage: releases.py [--earlier COMMIT] [--turns 3]
 """

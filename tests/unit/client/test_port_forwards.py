@@ -192,7 +192,7 @@ def test_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
         port_forwards._listener(8888)  # noqa: SLF001 - sockets are disabled
     assert not port_forwards.is_free(8888)
     monkeypatch.setattr("socket.create_server", forbidden)
-    with pytest.raises(DevctlError, match="root only"):
+    with pytest.raises(DevctlError, match="only root"):
         port_forwards._listener(80)  # noqa: SLF001
 
 

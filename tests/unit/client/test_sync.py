@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from devctl.client.files import archive, remote, sync
+from devctl.client.files import archive, remote
 from devctl.client.files import files as client_files
 from devctl.client.files.files import Files, remote_folder, watch
 from devctl.client.files.ignore import INCOMING
 from devctl.client.files.local import entry
 from devctl.client.files.record import Record, folder
-from devctl.client.files.synced import Change, Synced, SyncOptions
+from devctl.client.files.sync import Change, Synced, SyncOptions
 from devctl.errors import ConnectionLostError, DevctlError, UsageError
 from unit.client.objects import NAMESPACE
 from unit.client.pods import Cluster, place, pods, tree
@@ -59,7 +59,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
         return {"metadata": {"name": pod, "namespace": NAMESPACE, "uid": f"uid-{pod}"}}
 
     monkeypatch.setattr(client_files, "running_pod", running)
-    monkeypatch.setattr(Files, "_replicas", lambda *_: range(2))
+    monkeypatch.setattr(Files, "_size", lambda *_: 2)
     found = Project(here, above)
     receive = remote.receive
 
@@ -225,7 +225,7 @@ def test_a_file_that_never_settles_is_named(
             file.write("more")
         return archive.pack(*arguments, **how)
 
-    monkeypatch.setattr(sync, "pack", writing)
+    monkeypatch.setattr(remote, "pack", writing)
     done = project.push()
     assert done[0].changed == ["a.py"]
     assert "deep/b.py" in tree(project.there())

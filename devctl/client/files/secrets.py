@@ -1,4 +1,4 @@
-"""What looks like a secret, and is not sent unless somebody says so."""
+"""Files that look like secrets, which are sent only on request."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from fnmatch import fnmatchcase
 
 MOST = 1 << 18
-"""How much of a file is looked at, in bytes."""
+"""Bytes of a file that are searched; larger files are not."""
 
 _HARMLESS = ("*.example", "*.sample", "*.template", "*.dist", "*.pub", "*.md")
 _NAMES = (
@@ -61,7 +61,7 @@ _PLACES = (
 )
 _PUBLIC = ("known_hosts", "config", "authorized_keys")
 
-# A word's border on both sides: a long line of base64 holds any short text somewhere.
+# Word boundaries on both sides: a long line of base64 holds any short text somewhere.
 _TOKENS = re.compile(
     rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----\r?\n"
     rb"(?:[A-Za-z-]+: [^\n]*\r?\n|\r?\n)*[A-Za-z0-9+/=]{40,}"
@@ -82,7 +82,7 @@ _TOKENS = re.compile(
 
 
 def secret_name(path: str) -> bool:
-    """Whether a path is what secrets are kept under.
+    """Whether secrets are usually kept under such a path.
 
     >>> secret_name("app/.env"), secret_name(".env.example"), secret_name("environment.py")
     (True, False, False)
@@ -99,10 +99,10 @@ def secret_name(path: str) -> bool:
 
 
 def secret_content(data: bytes) -> bool:
-    """Whether what a file holds has a private key or a well-known kind of token in it.
+    """Whether a file's content has a private key or a well-known kind of token in it.
 
     >>> secret_content(b"token = 'ghp_" + b"a" * 36 + b"'"), secret_content(b"ghp_short")
     (True, False)
     """
-    # What is no text holds none by intent, and much by chance.
+    # A binary file holds none on purpose, but may match by chance.
     return b"\0" not in data[:8192] and _TOKENS.search(data) is not None

@@ -12,6 +12,7 @@ import os
 import stat
 import tarfile
 from hashlib import sha256
+from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 from devctl.client.files.local import open_plain
@@ -35,14 +36,8 @@ END = b".".ljust(BLOCK)
 _LONGEST = 1 << 16
 """Bytes of the longest name or pax header that is read."""
 _LARGEST = 1 << 62
-_KINDS = {
-    b"0": "file",
-    b"\0": "file",
-    b"7": "file",
-    b"1": "hard link",
-    b"2": "link",
-    b"5": "folder",
-}
+_KINDS = {b"1": "hard link", b"2": "link", b"5": "folder"}
+_KINDS |= dict.fromkeys((b"0", b"\0", b"7"), "file")
 _OTHERS = {b"3": "a device", b"4": "a device", b"6": "a pipe", b"S": "a sparse file"}
 _NO_ARCHIVE = "something that is not an archive"
 
@@ -56,25 +51,17 @@ def pack(  # noqa: PLR0913 - each is a choice of the caller
     *,
     digests: dict[str, str] | None = None,
 ) -> list[str]:
-    """Write an archive of files, as devctl.client.files.remote.receive takes it.
+    """Send an archive of files and lists of names, as devctl.client.files.remote.receive takes it.
 
-    Args:
-        send: Takes the archive, piece by piece.
-        root: The files' folder.
-        entries: The files, links and empty folders, as they were when they were chosen.
-        lists: Lists of names to include.
-        rename: A path's name in the archive.
-        digests: Filled with the SHA-256 of each file as it was sent.
-
-    Returns:
-        Names of files that changed since they were chosen, or while they were read; what the
-        archive holds of them is not taken.
+    A file that has changed since it became an entry, or changes while it is read, is marked in the
+    archive, so that it is not taken; the names of all such files are returned. `rename` gives a
+    path's name in the archive; `digests` is filled with the SHA-256 of each file as it was sent.
     """
     changed, broken = [], []
     with tarfile.open(
         mode="w|",
         # It only ever writes.
-        fileobj=cast("Any", _Writer(send)),
+        fileobj=cast("Any", SimpleNamespace(write=send)),
         bufsize=_PIECE,
         # Every tar reads GNU's long names, and busybox's no others.
         format=tarfile.GNU_FORMAT,
@@ -91,17 +78,6 @@ def pack(  # noqa: PLR0913 - each is a choice of the caller
                 broken.append(rename(found.path))
         _add_list(tar, BROKEN, broken)
     return changed
-
-
-class _Writer:
-    """What `tarfile` writes to."""
-
-    def __init__(self, send: Callable[[bytes], None]) -> None:
-        self._send = send
-
-    def write(self, data: bytes) -> int:
-        self._send(data)
-        return len(data)
 
 
 class _Exactly:
@@ -134,12 +110,9 @@ def _add(
     info = tarfile.TarInfo(name)
     info.mode = stat.S_IMODE(found.mode) & _PERMISSIONS
     info.mtime = found.mtime
-    if stat.S_ISDIR(found.mode):
-        info.type = tarfile.DIRTYPE
-        tar.addfile(info)
-        return True
-    if stat.S_ISLNK(found.mode):
-        info.type, info.linkname = tarfile.SYMTYPE, found.target
+    if stat.S_ISDIR(found.mode) or stat.S_ISLNK(found.mode):
+        info.type = tarfile.SYMTYPE if stat.S_ISLNK(found.mode) else tarfile.DIRTYPE
+        info.linkname = found.target
         tar.addfile(info)
         return True
     try:
@@ -172,15 +145,9 @@ def _add_list(tar: tarfile.TarFile, name: str, names: Iterable[str]) -> None:
 
 
 class Member(NamedTuple):
-    """The header of an archive's member.
+    """The header of a member; nothing that it says has been checked.
 
-    Attributes:
-        name: Its name, unchecked.
-        kind: `file`, `link`, `hard link` or `folder`.
-        mode: Its permissions.
-        size: Bytes of content that follow.
-        mtime: When it was changed, in seconds.
-        target: Where a link leads, unchecked.
+    Its kind is `file`, `link`, `hard link` or `folder`. Its size is that of the content behind it.
     """
 
     name: str
@@ -219,7 +186,9 @@ class Members:
                 return
             if not header.strip(b"\0"):
                 continue  # an archive's end; another one may follow
-            _verify(header)
+            blank = header[:148] + b" " * 8 + header[156:]
+            if _number(header[148:156]) != sum(blank):
+                raise hostile(_NO_ARCHIVE)
             kind, size = header[156:157], _number(header[124:136])
             if size < 0:
                 raise hostile("an invalid size")
@@ -285,13 +254,6 @@ class Members:
             )
         piece, self._held = self._held[:most], self._held[most:]
         return piece
-
-
-def _verify(header: bytes) -> None:
-    told = _number(header[148:156])
-    blank = header[:148] + b" " * 8 + header[156:]
-    if told != sum(blank):
-        raise hostile(_NO_ARCHIVE)
 
 
 def _number(digits: bytes) -> int:

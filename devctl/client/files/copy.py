@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.api.devserver import NAME
 from devctl.client.files import remote
-from devctl.client.files.incoming import MEMBERS, fetch, incoming, put_folder, target_folder
+from devctl.client.files.ignore import walk
+from devctl.client.files.incoming import fetch, incoming, put_folder, target_folder
 from devctl.client.files.local import Selection, chosen_file, select
 from devctl.client.files.names import Withheld, named, offered, refuse_repository
 from devctl.client.files.scripts import failure
@@ -20,7 +21,7 @@ from devctl.errors import DevctlError, NotFoundError, UsageError
 from devctl.text import readable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from devctl.client.files.remote import Place
@@ -39,12 +40,9 @@ class There(NamedTuple):
 
 @dataclass(frozen=True)
 class Copied:
-    """What was copied.
+    """What was copied: where it is, the number of files, links and empty folders, their bytes.
 
     Attributes:
-        target: Where it is.
-        files: Number of files, links and empty folders.
-        size: Their bytes.
         secrets: Names that were left out because they look like secrets.
         left_out: What else was not taken, each with the reason.
         changed: Files that were not taken because they changed while they were read.
@@ -102,12 +100,7 @@ def upload(
 ) -> Copied:
     """Send a file or a folder to a server; files there of the same names are replaced.
 
-    Args:
-        local: The file or folder.
-        place: An existing folder, which takes it in; else its new path there.
-        into: Whether the place is meant as a folder even if it does not exist.
-        secrets: Whether files in a folder that look like secrets are sent too.
-        progress: Takes the number of bytes that were just sent.
+    It goes into the place if that is a folder, or is meant to be one; else it gets that path.
 
     Raises:
         NotFoundError: There is no such file.
@@ -122,7 +115,7 @@ def upload(
         root = local.resolve()
         if remote.kind(place) == "file":
             raise UsageError(f"`{place}` is a file", "choose a folder, new or existing")
-        selection = select(root, sorted(_below(root, "")), secrets=secrets, large=True)
+        selection = select(root, sorted(walk(root)), secrets=secrets, large=True)
         return _send(place, selection, str, place, progress)
     # A link is followed if it is named itself: what is meant is its target.
     found = local.resolve() if local.is_symlink() else local.absolute()
@@ -151,27 +144,6 @@ def _send(
         )
     size = sum(found.size for found in arrived)
     return Copied(str(shown), len(arrived), size, selection.secrets, [], changed)
-
-
-def _below(root: Path, place: str) -> Iterator[str]:
-    """All files, links and empty folders below a folder, ignored ones too."""
-    try:
-        with os.scandir(root / place) as entries:
-            found = list(entries)
-    except OSError as error:
-        raise DevctlError(
-            f"nothing was sent: cannot read the folder `{readable(str(root / place))}`:"
-            f" {error.strerror}",
-            "change its mode, or move it away",
-        ) from error
-    if not found and place:
-        yield place
-    for each in found:
-        name = f"{place}/{each.name}" if place else each.name
-        if each.is_dir(follow_symlinks=False):
-            yield from _below(root, name)
-        else:
-            yield name
 
 
 def download(
@@ -225,8 +197,6 @@ def _download_folder(
     place: Place, target: Path, progress: Progress | None, *, overwrite: bool
 ) -> Copied:
     names, problems = remote.find(place)
-    if len(names) > MEMBERS:
-        raise DevctlError(f"`{place}` holds more than {MEMBERS:,} files", "choose a folder in it")
     offer = offered(names, target)
     found = remote.look(place, offer.names)
     filled = {posixpath.dirname(name) for name in found}

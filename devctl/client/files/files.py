@@ -118,15 +118,7 @@ class Files:
         options: SyncOptions | None = None,
         moved: Progress | None = None,
     ) -> Synced:
-        """Bring what has changed in a folder of a server here.
-
-        Args:
-            name: The server.
-            local: The folder here, new or existing.
-            path: The folder there; by default one of the same name in the home.
-            replica: The replica, from 0.
-            options: How to sync.
-            moved: Takes the number of bytes that have just come.
+        """Bring what has changed in a folder of a server here; arguments are those of `push`.
 
         Raises:
             DevctlError: Files have changed on both sides, or the pod sends what no well-behaved one
@@ -203,11 +195,7 @@ class _OneByOne:
 
 
 def remote_folder(local: Path) -> str:
-    """The folder of a home that a folder here is synced with by default.
-
-    Raises:
-        UsageError: It has no name of its own.
-    """
+    """The default folder of a home for a folder here; UsageError if that has no name."""
     name = local.resolve().name
     if not name:
         raise UsageError(f"`{local}` has no name", "name the folder in the server, too")
@@ -250,7 +238,6 @@ def watch(
                 continue
             first = False
             # A file that changed while it was read is tried again.
-            unsettled = any(each.changed for each in done)
-            before = None if unsettled else now
+            before = None if any(each.changed for each in done) else now
             yield done
         sleep(_HERE if glance else _THERE)

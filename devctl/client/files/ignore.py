@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.client.files.names import parents
 from devctl.errors import DevctlError
+from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +69,10 @@ def ignored(patterns: list[Pattern], path: str, *, folder: bool) -> bool | None:
 
 @lru_cache(maxsize=4096)
 def _pattern(line: str) -> Pattern | None:
-    line = _without_trailing_spaces(line)
+    plain = line.rstrip(" ")
+    # A backslash keeps one trailing space, unless it is escaped itself.
+    escaped = plain != line and (len(plain) - len(plain.rstrip("\\"))) % 2
+    line = f"{plain} " if escaped else plain
     if not line or line.startswith("#"):
         return None
     negated = line.startswith("!")
@@ -84,14 +88,6 @@ def _pattern(line: str) -> Pattern | None:
         return None
     front = "" if anchored else "(?:.*/)?"
     return Pattern(re.compile(f"(?s:{front}{body})"), negated, folders_only)
-
-
-def _without_trailing_spaces(line: str) -> str:
-    while line.endswith(" "):
-        if line.endswith("\\ ") and (len(line) - len(line[:-1].rstrip("\\"))) % 2 == 0:
-            break
-        line = line[:-1]
-    return line
 
 
 def _translate(line: str) -> str | None:
@@ -200,19 +196,44 @@ node_modules/
 
 
 def listed(root: Path) -> list[str]:
-    """The sorted names of the files, links and empty folders of a project.
-
-    Args:
-        root: The project's folder, without links in its path.
+    """The sorted names of a project's files, links and empty folders; its path has no links.
 
     Raises:
         DevctlError: It cannot be read, or git does not answer.
     """
     names = _listed_by_git(root)
     if names is None:
-        return sorted(_walk(root, "", [("", _DEFAULTS)], (".gitignore", OWN_RULES)))
+        return sorted(walk(root, Rules(root)))
     rules = Rules(root, defaults=False, files=(OWN_RULES,))
     return sorted(name for name in names if not rules.ignores(name))
+
+
+def walk(root: Path, rules: Rules | None = None, place: str = "") -> Iterator[str]:
+    """The files, links and empty folders below a folder, but for what rules ignore.
+
+    Raises:
+        DevctlError: It cannot be read.
+    """
+    try:
+        with os.scandir(root / place) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        raise DevctlError(
+            f"nothing was sent: cannot read the folder `{readable(str(root / place))}`:"
+            f" {error.strerror}",
+            f"change its mode, or {f'add it to `{OWN_RULES}`' if rules else 'move it away'}",
+        ) from error
+    if not found and place:
+        yield place
+    for entry in found:
+        name = f"{place}/{entry.name}" if place else entry.name
+        folder = entry.is_dir(follow_symlinks=False)
+        if rules and rules.ignores(name, folder=folder):
+            continue
+        if folder:
+            yield from walk(root, rules, name)
+        else:
+            yield name
 
 
 def top_level(folder: Path) -> Path | None:
@@ -225,7 +246,7 @@ def top_level(folder: Path) -> Path | None:
 
 
 class Rules:
-    """The ignore rules of a folder here, for names that need not exist."""
+    """The rules of a folder's ignore files, and by default those for by-products."""
 
     def __init__(
         self,
@@ -234,20 +255,14 @@ class Rules:
         defaults: bool = True,
         files: tuple[str, ...] = (".gitignore", OWN_RULES),
     ) -> None:
-        """Read nothing yet.
-
-        Args:
-            root: The folder.
-            defaults: Whether by-products are ignored that no rule names.
-            files: Names of the ignore files.
-        """
+        """Read nothing yet."""
         self._root, self._files = root, files
         self._defaults = _DEFAULTS if defaults else []
         self._read: dict[str, list[Pattern]] = {}
         self._folders: dict[str, bool] = {"": False}
 
     def ignores(self, name: str, *, folder: bool = False) -> bool:
-        """Whether a file, or a folder that it is in, is ignored."""
+        """Whether a file, which need not exist, or a folder that it is in is ignored."""
         if name in self._folders:
             return self._folders[name]
         above, _, own = name.rpartition("/")
@@ -257,27 +272,20 @@ class Rules:
         return found
 
     def _says(self, name: str, *, folder: bool) -> bool:
-        rules = [("", self._defaults)]
-        for place in ("", *parents(name)):
+        """Whether the nearest rules that match ignore a name."""
+        for place in reversed(["", *parents(name)]):
             if place not in self._read:
                 self._read[place] = _patterns(self._root, place, self._files)
-            rules.append((place, self._read[place]))
-        return _decide(rules, name, folder=folder)
+            below = name[len(place) + 1 :] if place else name
+            said = ignored(self._read[place], below, folder=folder)
+            if said is not None:
+                return said
+        return ignored(self._defaults, name, folder=folder) or False
 
 
 def _never(name: str) -> bool:
     """Whether a name never belongs to a project: git's, on any file system, or ours."""
     return name.lower() == ".git" or name.startswith(INCOMING)
-
-
-def _decide(rules: list[tuple[str, list[Pattern]]], name: str, *, folder: bool) -> bool:
-    """Whether the nearest rules that match ignore a name."""
-    for place, patterns in reversed(rules):
-        below = name[len(place) + 1 :] if place else name
-        said = ignored(patterns, below, folder=folder)
-        if said is not None:
-            return said
-    return False
 
 
 def _patterns(root: Path, place: str, files: tuple[str, ...]) -> list[Pattern]:
@@ -295,33 +303,6 @@ def _patterns(root: Path, place: str, files: tuple[str, ...]) -> list[Pattern]:
                 f"cannot read `{file}`: {error.strerror}", "change its mode, or remove it"
             ) from error
     return found
-
-
-def _walk(
-    root: Path, place: str, above: list[tuple[str, list[Pattern]]], files: tuple[str, ...]
-) -> Iterator[str]:
-    """What belongs to a folder below the root; the folder itself if that is nothing."""
-    patterns = _patterns(root, place, files)
-    rules = [*above, (place, patterns)] if patterns else above
-    try:
-        with os.scandir(root / place) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
-    except OSError as error:
-        raise DevctlError(
-            f"cannot read the folder `{root / place}`: {error.strerror}",
-            f"change its mode, or add it to `{OWN_RULES}`",
-        ) from error
-    if not found and place:
-        yield place
-    for entry in found:
-        name = f"{place}/{entry.name}" if place else entry.name
-        folder = entry.is_dir(follow_symlinks=False)
-        if _never(entry.name) or _decide(rules, name, folder=folder):
-            continue
-        if folder:
-            yield from _walk(root, name, rules, files)
-        else:
-            yield name
 
 
 def _listed_by_git(root: Path) -> list[str] | None:

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     MayReplace = Callable[[str, os.stat_result], bool]
 
-MEMBERS = 500_000
-"""How many files a pod may send at once."""
 _STALE = 3600.0
 _SPARE = 16 << 20
 """Bytes of a disk that a pod may not fill."""
@@ -46,11 +44,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 @contextmanager
 def incoming(target: Path) -> Iterator[Path]:
-    """A staging folder inside a target folder, so on the same disk; removed afterwards.
-
-    Raises:
-        DeniedError: It cannot be created.
-    """
+    """A staging folder inside a target folder, so on the same disk; removed afterwards."""
     _remove_stale(target)
     try:
         folder = Path(tempfile.mkdtemp(prefix=INCOMING, dir=target))
@@ -87,11 +81,7 @@ def room(target: Path) -> int:
 
 
 def enough(room: int, size: int) -> None:
-    """Check that files of so many bytes fit.
-
-    Raises:
-        HostError: They do not.
-    """
+    """Raise HostError unless there is room for files of so many bytes."""
     if size > room:
         raise HostError(
             f"there is room for {amount(room)} here, and these files have {amount(size)}",
@@ -102,16 +92,9 @@ def enough(room: int, size: int) -> None:
 def fetch(
     place: Spot, sizes: Mapping[str, int], arrived: Path, progress: Progress | None = None
 ) -> tuple[Unpacking, list[str]]:
-    """Fetch files and links of a folder into a staging folder, if there is room for them.
+    """Fetch files and links of a folder, given their sizes, into a staging folder.
 
-    Args:
-        place: The folder in the pod.
-        sizes: Their names, with their bytes as the pod told them.
-        arrived: The staging folder.
-        progress: Takes the number of bytes that have just come.
-
-    Returns:
-        What was unpacked, and what `tar` said about files that it could not read.
+    Also returns what `tar` said about files that it could not read.
 
     Raises:
         DevctlError: There is no room, or the pod sent what no well-behaved one does.
@@ -145,22 +128,13 @@ def _last_change(folder: Path) -> float:
 class Unpacking:
     """Archives from a pod, unpacked into a folder that nobody else writes to.
 
-    Attributes:
-        folders: Names of empty folders to create in the end.
-        left_out: What was not taken, each with the reason.
+    `folders` are empty ones to create in the end; `left_out` is what was not taken, with reasons.
     """
 
     def __init__(
         self, arrived: Path, room: int, wanted: frozenset[str], progress: Progress | None = None
     ) -> None:
-        """Take nothing yet.
-
-        Args:
-            arrived: The folder.
-            room: The bytes that may come.
-            wanted: The names that were asked for; no others are taken.
-            progress: Takes the number of bytes that have just come.
-        """
+        """Take nothing yet, and later only the wanted names, and as many bytes as there is room."""
         self._arrived, self._room, self._wanted = arrived, room, wanted
         self._progress = progress
         self._seen: dict[str, str] = {}
@@ -263,14 +237,10 @@ def put_folder(
     may_replace: MayReplace = lambda _name, _there: False,
     fix: str = "move it away, or choose another folder",
 ) -> None:
-    """Move what has been unpacked to a folder, whose other files stay.
+    """Move what has been unpacked from the staging folder to its target.
 
-    Args:
-        source: The staging folder.
-        target: The folder.
-        unpacking: What has been unpacked.
-        may_replace: Whether a file that differs may be replaced, given its current state.
-        fix: What people can do if it may not.
+    `may_replace` decides about a file that differs, by its current state; `fix` is what people can
+    do if it may not be replaced.
 
     Raises:
         DevctlError: Something would be replaced, or is in the way; nothing was changed.
@@ -280,7 +250,7 @@ def put_folder(
         name = ""
         try:
             for name in unpacking.folders:
-                here.make(name)
+                here.parent(f"{name}/.")
             for name in moves:
                 source_fd, own = come.parent(name, make=False)
                 target_fd, _ = here.parent(name)

@@ -29,12 +29,8 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 class Entry(NamedTuple):
     """A file, link or empty folder below a root.
 
-    Attributes:
-        path: Its name, with `/` between its parts.
-        mode: Its type and permissions.
-        size: Its bytes; of a link, those of its target's name.
-        changed: When it was changed, in nanoseconds.
-        target: Where a link leads.
+    Its mode has its type, too; the size of a link is that of its target's name; `changed` is in
+    nanoseconds.
     """
 
     path: str
@@ -51,13 +47,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Selection:
-    """What is sent of a folder.
-
-    Attributes:
-        root: The folder.
-        entries: What is sent of it.
-        secrets: Names of files that are left out because they look like secrets.
-    """
+    """What is sent of a folder, and names of files that are left out as they look like secrets."""
 
     root: Path
     entries: list[Entry]
@@ -70,11 +60,7 @@ class Selection:
 
 
 def entry(root: Path, path: str) -> Entry:
-    """A file, link or folder as it is now.
-
-    Raises:
-        DevctlError: It cannot be looked at.
-    """
+    """A file, link or folder as it is now; DevctlError if it cannot be read."""
     file = root / path
     try:
         found = file.lstat()
@@ -84,11 +70,6 @@ def entry(root: Path, path: str) -> Entry:
     except OSError as error:
         raise _refused(path, f"it cannot be read: {error.strerror}") from error
     return Entry(path, found.st_mode, found.st_size, found.st_mtime_ns, target)
-
-
-def entries_left(root: Path, names: Iterable[str]) -> list[Entry]:
-    """Those names that still exist, as they are now."""
-    return [entry(root, name) for name in names if os.path.lexists(root / name)]
 
 
 def select(
@@ -101,12 +82,8 @@ def select(
 ) -> Selection:
     """Check that files can be sent, and leave out those that look like secrets.
 
-    Args:
-        root: The folder, without links in its path.
-        names: Files, links and empty folders below it.
-        secrets: Whether secrets are sent too.
-        large: Whether files of more than 1 GiB are sent too.
-        known: Whether a file was sent before as it is, so that its content need not be read.
+    The root has no links in its path. The content of files that are `known`, as they were sent
+    before, is not read.
 
     Raises:
         DevctlError: One of them cannot be sent.
@@ -131,11 +108,7 @@ def select(
 
 
 def chosen_file(file: Path) -> Entry:
-    """A file that the user has named, which is sent whatever its content and size.
-
-    Raises:
-        DevctlError: It cannot be sent.
-    """
+    """A file that the user has named, whatever its content; DevctlError if it cannot be sent."""
     found = entry(file.parent, file.name)
     if not (stat.S_ISREG(found.mode) or stat.S_ISLNK(found.mode)):
         raise DevctlError(
@@ -195,7 +168,10 @@ def _refused(path: str, why: str) -> DevctlError:
 
 
 class Beneath:
-    """A folder that is held open; files below it are reached without following links."""
+    """A folder that is held open; files below it are reached without following links.
+
+    A link or a file where a folder should be on the way is a DevctlError.
+    """
 
     def __init__(self, top: int) -> None:
         """Take over a descriptor of the folder."""
@@ -208,11 +184,7 @@ class Beneath:
         return os.open(own, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=parent)
 
     def stat(self, name: str) -> os.stat_result | None:
-        """What a name is, without following it; None if it does not exist.
-
-        Raises:
-            DevctlError: A folder on the way is a link or a file.
-        """
+        """What a name is, without following it; None if it does not exist."""
         try:
             parent, own = self.parent(name, make=False)
             return os.stat(own, dir_fd=parent, follow_symlinks=False)
@@ -244,12 +216,8 @@ class Beneath:
             self._forget()
             folder = folder.rpartition("/")[0]
 
-    def make(self, folder: str) -> None:
-        """Create a folder unless it exists."""
-        self.parent(f"{folder}/.")
-
     def parent(self, name: str, *, make: bool = True) -> tuple[int, str]:
-        """A descriptor of a name's folder, created if asked for, and the last part of the name.
+        """A descriptor of a name's folder, created if need be, and the last part of the name.
 
         Raises:
             DevctlError: A folder on the way is a link or a file.

@@ -20,6 +20,8 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
+from collections import defaultdict
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.errors import DevctlError, UsageError
@@ -85,10 +87,7 @@ def hostile(what: str) -> DevctlError:
 
 
 def check_name(name: str) -> None:
-    """Check that a name told by a pod stays in its folder and can be shown.
-
-    Raises:
-        DevctlError: It does not, or cannot.
+    """Raise DevctlError unless a name that a pod told stays in its folder and can be shown.
 
     >>> check_name("a/b.txt")
     """
@@ -126,25 +125,14 @@ def link_problem(name: str, target: str) -> str:
 
 
 class Withheld(NamedTuple):
-    """What was left in a pod because it belongs to git repositories.
-
-    Attributes:
-        files: Number of files, links and empty folders.
-        repositories: The folders that they are in, each once.
-    """
+    """What was left in a pod: the number of files in git repositories, and those repositories."""
 
     files: int = 0
     repositories: tuple[str, ...] = ()
 
 
 class Offered(NamedTuple):
-    """Which of a pod's names may come here.
-
-    Attributes:
-        names: Those that may.
-        left_out: Those that cannot be shown, each with the reason.
-        git: What stays there because it belongs to git repositories.
-    """
+    """Which of a pod's names may come here, which cannot be shown and why, and what git has."""
 
     names: list[str]
     left_out: list[str]
@@ -206,11 +194,7 @@ def within_git(name: str) -> str:
 
 
 def refuse_repository(target: Path) -> None:
-    """Check that a file or folder from a pod neither is nor joins a git repository here.
-
-    Raises:
-        UsageError: It would.
-    """
+    """Raise UsageError if a file or folder from a pod would be part of a git repository here."""
     # The name may be a link's, or that of the link's target.
     for path in (target.absolute(), target.resolve()):
         if within_git(path.name) or _bare(path.parent, {""}, {_folded(path.name)}):
@@ -222,30 +206,22 @@ def refuse_repository(target: Path) -> None:
 
 
 def bare_repositories(names: Iterable[str], top: Path) -> set[str]:
-    """The folders that git would take for bare repositories once names are below the top.
+    """The folders, folded, that git would take for bare repositories once names are below the top.
 
-    Returns:
-        The folders as `folded` gives them; the empty one is the top, which may not exist yet.
+    The empty one is the top itself, which need not exist.
     """
-    marks: dict[str, set[str]] = {}
-    spelt: dict[str, set[str]] = {}
-    keys: dict[str, str] = {}
-
-    def key_of(folder: str) -> str:
-        """Register a folder, and fold it."""
-        if folder not in keys:
-            above, _, own = folder.rpartition("/")
-            key = f"{key_of(above)}/{_folded(own)}" if folder else ""
-            keys[folder] = key
-            marks.setdefault(key, set())
-            spelt.setdefault(key, set()).add(folder)
-            if folder:
-                marks[key_of(above)].update({_folded(own)} & _MARKS)
-        return keys[folder]
-
+    marks: dict[str, set[str]] = defaultdict(set)
+    spelt: dict[str, set[str]] = defaultdict(set)
+    seen: set[str] = set()
+    key_of = cache(lambda folder: folded(folder) if folder else "")
     for name in names:
-        folder, _, own = name.rpartition("/")
-        marks[key_of(folder)].update({_folded(own)} & _MARKS)
+        path = name
+        while path and path not in seen:
+            seen.add(path)
+            folder, _, own = path.rpartition("/")
+            marks[key_of(folder)] |= {_folded(own)} & _MARKS
+            spelt[key_of(folder)].add(folder)
+            path = folder
     return {key for key, arriving in marks.items() if _bare(top, spelt[key], arriving)}
 
 

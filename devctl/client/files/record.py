@@ -29,13 +29,9 @@ _VERSION = 2
 
 
 class Known(NamedTuple):
-    """A file as the last sync left it.
+    """A file as the last sync left it: its size, and when it was changed, on both sides.
 
-    Attributes:
-        size: Its bytes, here and there.
-        mode: Its type and permissions here.
-        changed: When it was changed here, in nanoseconds.
-        mtime: When it was changed there, in seconds.
+    `mode` and `changed`, in nanoseconds, are from here; `mtime`, in seconds, is from there.
     """
 
     size: int
@@ -54,13 +50,7 @@ class Known(NamedTuple):
 
 @dataclass
 class Record:
-    """What is known of one folder here and one there.
-
-    Attributes:
-        path: The file in which it is kept.
-        about: Identifies the two folders.
-        files: The files, by name.
-    """
+    """What is known of the files of one folder here and one there, kept in a file."""
 
     path: Path
     about: list[str] = field(default_factory=list)
@@ -88,11 +78,7 @@ class Record:
         return record
 
     def write(self) -> None:
-        """Keep it for the next sync.
-
-        Raises:
-            HostError: It cannot be written.
-        """
+        """Keep it for the next sync; HostError if it cannot be written."""
         kept = {"version": _VERSION, "about": self.about, "files": self.files}
         try:
             atomic_write.write(self.path, json.dumps(kept))
@@ -185,9 +171,7 @@ def _claim(pod: Object, path: str) -> str:
         for mount in container.get("volumeMounts") or []
         if f"{path}/".startswith(f"{str(mount.get('mountPath', '')).rstrip('/')}/")
     ]
-    if not mounts:
-        return ""
-    mount = max(mounts, key=lambda each: len(each["mountPath"]))
+    mount = max(mounts, key=lambda each: len(each["mountPath"]), default={})
     volumes = {each.get("name"): each for each in spec.get("volumes") or []}
     claim = volumes.get(mount.get("name"), {}).get("persistentVolumeClaim") or {}
     return str(claim.get("claimName") or "")

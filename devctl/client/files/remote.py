@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from devctl.client.files import scripts
 from devctl.client.files.archive import pack
-from devctl.client.files.local import entries_left
+from devctl.client.files.local import entry
 from devctl.client.files.names import unshowable
 from devctl.client.files.scripts import HOME, check, in_home, lines
 from devctl.client.files.transfer import expect, transfer
@@ -36,6 +36,8 @@ _MOST = 1 << 28
 """Bytes that a pod may answer with."""
 _MARK = b"\0\0"
 _PIECE = 64 * 1024
+MEMBERS = 500_000
+"""How many files a pod may tell of, and send at once."""
 _LOOKED = re.compile(rb"([0-9a-f]{1,8}) (\d{1,18}) (-?\d{1,12}) ")
 
 
@@ -78,14 +80,9 @@ class Spot(Protocol):
 
 
 class Place(NamedTuple):
-    """A folder or file in one pod of a server.
+    """A folder or file in one pod of a server, by its absolute path.
 
-    Attributes:
-        cluster: The pod's cluster.
-        namespace: Its namespace.
-        pod: Its name.
-        path: The absolute path of the folder or file.
-        volume: Identifies its volume, as devctl.client.files.record.volume_of does; may be empty.
+    `volume` identifies its volume, as devctl.client.files.record.volume_of does, or is empty.
     """
 
     cluster: Cluster
@@ -148,13 +145,14 @@ def find(place: Spot) -> tuple[list[str], list[str]]:
     Raises:
         NotFoundError: There is no such folder.
         UsageError: It is a file.
+        DevctlError: There are too many.
     """
-    with _transfer(place, scripts.FIND) as command:
-        said = _all(place, command)
-        check(place, command.code, command.errors)
-        problems = lines(command.errors)
-    names = (os.fsdecode(name).removeprefix("./") for name in _whole(place, said).split(b"\0"))
-    return sorted(name for name in names if name not in {"", "."}), problems
+    said, problems = _run(place, scripts.FIND)
+    found = (os.fsdecode(name).removeprefix("./") for name in _whole(place, said).split(b"\0"))
+    names = sorted(name for name in found if name not in {"", "."})
+    if len(names) > MEMBERS:
+        raise DevctlError(f"`{place}` holds more than {MEMBERS:,} files", "choose a folder in it")
+    return names, problems
 
 
 def look(place: Spot, names: Iterable[str]) -> dict[str, Found]:
@@ -205,15 +203,9 @@ def send(  # noqa: PLR0913 - each is a choice of the caller
     rename: Callable[[str], str] = str,
     progress: Progress | None = None,
 ) -> tuple[list[Entry], list[Entry]]:
-    """Send files, and those that change meanwhile a few times more.
+    """Send files below a root, and those that change meanwhile a few times more.
 
-    Args:
-        place: The folder there.
-        root: The folder here.
-        entries: What is sent of it.
-        lists: Lists of names for the script, sent once.
-        rename: A path's name there.
-        progress: Takes the number of bytes that were just sent.
+    Lists of names for the script go along once; `rename` gives a path's name there.
 
     Returns:
         What has arrived, and what kept changing. What has gone meanwhile is in neither.
@@ -228,33 +220,29 @@ def send(  # noqa: PLR0913 - each is a choice of the caller
         expect(progress, (found.size for found in waiting), packed=True)
 
         def feed(send: Send) -> None:
-            counted = _counted(send, progress)
+            def counted(data: bytes) -> None:
+                send(data)
+                if progress:
+                    progress(len(data))
+
             changed.extend(pack(counted, root, waiting, waiting_lists, rename))  # noqa: B023
 
         receive(place, feed)
         arrived += [found for found in waiting if found.path not in changed]
-        waiting, waiting_lists = entries_left(root, changed), {}
+        waiting = [entry(root, name) for name in changed if os.path.lexists(root / name)]
+        waiting_lists = {}
         if not waiting:
             break
     return arrived, waiting
 
 
 def receive(place: Spot, feed: Feed) -> None:
-    """Have a folder take an archive of devctl.client.files.archive, completely or not at all.
-
-    Raises:
-        DevctlError: It did not take it; what was there is unchanged.
-    """
+    """Have a folder take an archive of devctl.client.files.archive; if it fails, all stays."""
     ask(place, scripts.RECEIVE, feed=feed)
 
 
 def fetch(place: Spot, names: Iterable[str], take: Callable[[Iterator[bytes]], None]) -> list[str]:
-    """Have files and links of a folder sent.
-
-    Args:
-        place: The folder.
-        names: Their names.
-        take: Takes a stream of archives, one after the other.
+    """Have files and links of a folder sent, as archives one after the other in a stream.
 
     Returns:
         What `tar` said about files that it could not read, or that changed meanwhile.
@@ -311,24 +299,21 @@ def _whole(place: Spot, said: bytes) -> bytes:
 
 
 def ask(place: Spot, script: str, *arguments: str, feed: Feed | None = None) -> bytes:
-    """What a script prints; its first argument is the place's path.
-
-    Raises:
-        DevctlError: It failed.
-    """
-    with _transfer(place, script, *arguments, feed=feed) as command:
-        said = _all(place, command)
-        check(place, command.code, command.errors)
-    return said
+    """What a script prints, given the place's path and arguments; DevctlError if it fails."""
+    return _run(place, script, *arguments, feed=feed)[0]
 
 
-def _all(place: Spot, command: Transfer) -> bytes:
+def _run(
+    place: Spot, script: str, *arguments: str, feed: Feed | None = None
+) -> tuple[bytes, list[str]]:
     said = bytearray()
-    for piece in command:
-        said += piece
-        if len(said) > _MOST:
-            raise DevctlError(f"`{place}` answers without end", place.advice.look)
-    return bytes(said)
+    with _transfer(place, script, *arguments, feed=feed) as command:
+        for piece in command:
+            said += piece
+            if len(said) > _MOST:
+                raise DevctlError(f"`{place}` answers without end", place.advice.look)
+        check(place, command.code, command.errors)
+        return bytes(said), lines(command.errors)
 
 
 def _transfer(
@@ -338,15 +323,3 @@ def _transfer(
     return transfer(
         place.cluster, place.pod, place.namespace, argv, feed, container=place.container, held=held
     )
-
-
-def _counted(send: Send, progress: Progress | None) -> Send:
-    """A sender that tells the progress what it has sent."""
-    if progress is None:
-        return send
-
-    def both(data: bytes) -> None:
-        send(data)
-        progress(len(data))
-
-    return both

@@ -155,11 +155,7 @@ exit 0
 
 
 def check(place: Spot, code: int, errors: bytes) -> None:
-    """Check how a script has ended.
-
-    Raises:
-        DevctlError: It has failed.
-    """
+    """Raise the DevctlError that tells why a script has failed, if it has."""
     if code == 0:
         return
     said = lines(errors)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.client.files import remote
 from devctl.client.files.ignore import Rules, listed
-from devctl.client.files.incoming import MEMBERS, fetch, incoming, put_folder
+from devctl.client.files.incoming import fetch, incoming, put_folder
 from devctl.client.files.local import beneath, entry, select
 from devctl.client.files.names import Withheld, named, offered, parents, within_git
 from devctl.client.files.record import Known, Record, same_content
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from devctl.client.files.local import Entry, Selection
-    from devctl.client.files.names import Offered
     from devctl.client.files.remote import Found, Place
     from devctl.client.files.transfer import Progress
 
@@ -55,7 +54,7 @@ class SyncOptions:
 
 
 class Change(NamedTuple):
-    """What was done with one file: `new`, `changed` or `deleted`."""
+    """What was done with a file: `new`, `changed` or `deleted`."""
 
     what: str
     path: str
@@ -130,16 +129,7 @@ def _digests(
 
 @dataclass(frozen=True)
 class Push:
-    """What is to be done in one place.
-
-    Attributes:
-        place: The folder.
-        record: What the last sync has left.
-        selection: What belongs to the folder here.
-        changes: What is to be done.
-        same: Files that are the same on both sides.
-        left_out: What stays there although it is gone here, each with the reason.
-    """
+    """What is to be done in one place, which files are the same, and what is left out, and why."""
 
     place: Place
     record: Record
@@ -152,12 +142,7 @@ class Push:
 def choose(
     local: Path, options: SyncOptions, known: Callable[[Entry], bool] = lambda _entry: False
 ) -> Selection:
-    """What is sent of a folder: what git would list.
-
-    Args:
-        local: The folder.
-        options: The sync's.
-        known: Whether a file was sent before as it is, so that its content need not be read.
+    """What is sent of a folder: what git would list; contents of `known` files are not read.
 
     Raises:
         UsageError: It is not a folder.
@@ -172,11 +157,7 @@ def choose(
 
 
 def plan(place: Place, selection: Selection, record: Record, options: SyncOptions) -> Push:
-    """Find out what has to be done in a place.
-
-    Raises:
-        DevctlError: Files there that somebody else has changed would be replaced.
-    """
+    """What has to be done in a place; DevctlError if it would replace what others have changed."""
     push, root = Push(place, record, selection), selection.root
     here = {found.path: found for found in selection.entries}
     gone = [
@@ -222,11 +203,7 @@ def plan(place: Place, selection: Selection, record: Record, options: SyncOption
 
 
 def check_room(todo: Push) -> None:
-    """Check that a volume has room for everything that is sent, which replaces nothing before.
-
-    Raises:
-        DevctlError: It has not.
-    """
+    """Raise DevctlError unless a volume has room for all files, as they arrive beside old ones."""
     coming = sum(change.size for change in todo.changes)
     free = remote.room(todo.place) if coming else None
     if free is not None and free < coming:
@@ -234,11 +211,7 @@ def check_room(todo: Push) -> None:
 
 
 def push(todo: Push, options: SyncOptions, progress: Progress | None = None) -> Synced:
-    """Do what is planned, and keep the new state of both sides.
-
-    Raises:
-        DevctlError: The pod could not take it; what was there is unchanged.
-    """
+    """Do what is planned, and record it; DevctlError, and no change, if the pod cannot take it."""
     place, selection, record = todo.place, todo.selection, todo.record
     done = Synced(
         str(place), todo.changes, selection.secrets, todo.left_out, dry_run=options.dry_run
@@ -253,7 +226,12 @@ def push(todo: Push, options: SyncOptions, progress: Progress | None = None) -> 
         arrived, waiting = remote.send(place, selection.root, waiting, lists, progress=progress)
     there = remote.look(place, [found.path for found in arrived])
     for found in arrived:
-        _check_arrived(place, found, there.get(found.path))
+        now = there.get(found.path)
+        if now is None or not _as_sent(found, now):
+            raise DevctlError(
+                f"`{place}`: `{readable(found.path)}` is not there as it was sent",
+                "find out what else writes there, and repeat the command",
+            )
     for name in deleted:
         record.files.pop(name, None)
     times = {name: other.mtime for name, other in (there | todo.same).items()}
@@ -267,16 +245,9 @@ def push(todo: Push, options: SyncOptions, progress: Progress | None = None) -> 
     return done
 
 
-def _check_arrived(place: Place, found: Entry, there: Found | None) -> None:
-    as_sent = there is not None and (
-        stat.S_ISDIR(found.mode)
-        or (there.size, stat.S_IFMT(there.mode)) == (found.size, stat.S_IFMT(found.mode))
-    )
-    if not as_sent:
-        raise DevctlError(
-            f"`{place}`: `{readable(found.path)}` is not there as it was sent",
-            "find out what else writes there, and repeat the command",
-        )
+def _as_sent(found: Entry, there: Found) -> bool:
+    same_type = stat.S_IFMT(there.mode) == stat.S_IFMT(found.mode)
+    return stat.S_ISDIR(found.mode) or (same_type and there.size == found.size)
 
 
 def _emptied(deleted: list[str], here: Iterable[str]) -> list[str]:
@@ -300,7 +271,15 @@ def pull(
         )
     root = local.resolve()
     names, problems = remote.find(place)
-    offer = _offer(place, root, names)
+    rules = Rules(root)
+
+    def ignored(name: str) -> bool:
+        if repository := within_git(name):
+            # A repository in an ignored folder, such as `.venv`, is not worth mentioning.
+            return rules.ignores(repository.rpartition("/")[0], folder=True)
+        return rules.ignores(name)
+
+    offer = offered((name for name in names if not ignored(name)), root)
     done = Synced(
         readable(str(local)),
         left_out=problems + offer.left_out,
@@ -326,31 +305,9 @@ def pull(
     return done
 
 
-def _offer(place: Place, root: Path, names: list[str]) -> Offered:
-    """Which of a pod's names belong here and may come."""
-    if len(names) > MEMBERS:
-        raise DevctlError(f"`{place}` holds more than {MEMBERS:,} files", "choose a folder in it")
-    rules = Rules(root)
-
-    def ignored(name: str) -> bool:
-        if repository := within_git(name):
-            # A repository in an ignored folder, such as `.venv`, is not worth mentioning.
-            return rules.ignores(repository.rpartition("/")[0], folder=True)
-        return rules.ignores(name)
-
-    return offered((name for name in names if not ignored(name)), root)
-
-
 @dataclass
 class _Pull:
-    """What is to be done here.
-
-    Attributes:
-        files: The files and links there that belong here.
-        done: Its changes are what is to be done.
-        here: Files here before anything was done.
-        same: Names of files that are the same on both sides.
-    """
+    """What is to be done here, as `done` says, by the files that belong here and are there."""
 
     place: Place
     root: Path

@@ -30,7 +30,6 @@ _SOON, _PATIENCE = 1.0, 30.0
 """Seconds for the sender to notice the command's end, and to finish with a file."""
 _STEP = 1000
 _BLOCK = 512
-"""Bytes of a block of a tar archive: a file has one in front, and fills up its last one."""
 
 
 @runtime_checkable
@@ -42,24 +41,12 @@ class Expecting(Protocol):
 
 
 def expect(progress: Progress | None, sizes: Iterable[int], *, packed: bool = False) -> None:
-    """Announce how much is going to move, if the progress takes that.
-
-    Args:
-        progress: Told of it.
-        sizes: The files' bytes.
-        packed: Whether the progress is told of an archive's bytes instead of the files' own.
-    """
+    """Announce the sizes of files that are going to move, or about those when packed by `tar`."""
     if isinstance(progress, Expecting):
-        progress.expect(sum(map(packed_size, sizes) if packed else sizes))
-
-
-def packed_size(size: int) -> int:
-    """About how many bytes a file takes in a tar archive.
-
-    >>> packed_size(0), packed_size(1), packed_size(512)
-    (512, 1024, 1024)
-    """
-    return _BLOCK + -(-size // _BLOCK) * _BLOCK
+        # An archive has a header for each file, and fills up its last block.
+        progress.expect(
+            sum(_BLOCK + -(-size // _BLOCK) * _BLOCK if packed else size for size in sizes)
+        )
 
 
 def amount(size: float) -> str:
@@ -99,13 +86,7 @@ class Transfer:
     """
 
     def __init__(self, stream: ExecStream, feed: Feed | None = None, *, held: bool = False) -> None:
-        """Take over the command's stream.
-
-        Args:
-            stream: The stream.
-            feed: Sends the command's input.
-            held: Whether the input stays open after that, until `release`.
-        """
+        """Take over the command's stream; `held` keeps its input open until `release`."""
         self._stream, self._feed = stream, feed
         self._ended, self._released = threading.Event(), threading.Event()
         if not held:
@@ -126,8 +107,8 @@ class Transfer:
         """What the command prints, until it ends.
 
         Raises:
-            Exception: What `feed` has raised; the command was then sent no more.
             ConnectionLostError: The connection was lost.
+            Exception: What `feed` has raised; the command was then sent no more.
         """
         try:
             for channel, data in self._stream.read():
@@ -207,17 +188,10 @@ def transfer(  # noqa: PLR0913 - where, what and with what are each a choice of 
     container: str = CONTAINER,
     held: bool = False,
 ) -> Iterator[Transfer]:
-    """Run a command in a pod for the length of a `with` block.
+    """Run a command in a pod for the length of a `with` block; no shell splits its arguments.
 
-    Args:
-        cluster: Where the pod is.
-        pod: Its name.
-        namespace: Its namespace.
-        argv: The command and its arguments; no shell splits them.
-        feed: Sends the input, in a thread of its own, once the command has printed READY; the
-            input ends when it returns.
-        container: The container in the pod.
-        held: Whether the input stays open after that, until the transfer is released.
+    `feed` sends the input from a thread of its own once the command has printed READY. The input
+    ends when it returns or, if `held`, once the transfer is released.
     """
     reads = feed is not None
     with open_exec(cluster, pod, argv, namespace, container=container, stdin=reads) as stream:

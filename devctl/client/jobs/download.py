@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from devctl.client.files import remote as files_remote
-from devctl.client.files.incoming import MEMBERS, Unpacking, incoming, put_folder, room
+from devctl.client.files.incoming import Unpacking, incoming, put_folder, room
 from devctl.client.files.names import Withheld, offered
+from devctl.client.files.remote import MEMBERS
 from devctl.client.files.transfer import Expecting, expect, sent
 from devctl.client.jobs.scripts import LIST
 from devctl.errors import DevctlError, UsageError

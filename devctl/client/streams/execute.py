@@ -89,16 +89,13 @@ class Execute:
             ConnectionLostError: The connection, or the end of the command's output, was lost.
             DevctlError: The server does not run.
         """
-        output, errors = bytearray(), bytearray()
+        said = {STDOUT: bytearray(), STDERR: bytearray()}
         with self._open(name, argv, replica, reads=feed is not None) as stream:
             if feed is not None:
                 stdio.feed_bytes(stream, feed)
             for channel, data in stream.read():
-                if channel == STDOUT:
-                    output += data
-                elif channel == STDERR:
-                    errors += data
-            return Executed(stream.exit_code, bytes(output), bytes(errors))
+                said[channel] += data
+            return Executed(stream.exit_code, bytes(said[STDOUT]), bytes(said[STDERR]))
 
     def attached(  # noqa: PLR0913 - what, where and with which descriptors
         self,
@@ -111,16 +108,10 @@ class Execute:
         source: int | None = None,
         terminal: bool = False,
     ) -> int:
-        """Run a command with descriptors of this process; its exit code.
+        """Run a command with descriptors of this process, `source` and `output`; its exit code.
 
-        Args:
-            name: The server.
-            argv: The command and its arguments.
-            output: Where its output goes.
-            errors: Takes its standard error; with a terminal that is output, too.
-            replica: The replica, from 0.
-            source: What it reads, if anything.
-            terminal: Whether it gets a terminal of its own, as large as the one that `source` is.
+        Its terminal, if it gets one, is as large as the one that `source` is; standard error is
+        then a part of the output.
 
         Raises:
             ConnectionLostError: The connection, or the end of the command's output, was lost.
@@ -194,14 +185,7 @@ class WholeStream(AbstractContextManager["WholeStream"]):
     def __init__(
         self, stream: ExecStream, key: bytes, plain: Callable[[], ExecStream], *, reads: bool
     ) -> None:
-        """Take over a stream.
-
-        Args:
-            stream: That of SCRIPT.
-            key: The mark that it was given.
-            plain: Starts the command without SCRIPT.
-            reads: Whether the input is the command's.
-        """
+        """Take over the stream of SCRIPT, which was given the key; `plain` does without SCRIPT."""
         self._stream, self._key = stream, key
         self._plain, self._reads = plain, reads
 

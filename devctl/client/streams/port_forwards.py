@@ -47,14 +47,9 @@ class Forward:
         replica: int = 0,
         failed: Callable[[DevctlError], object] = lambda _error: None,
     ) -> ForwardedPort:
-        """Listen on this machine's loopback interface.
+        """Listen on this machine's loopback interface, on any free port if none is given.
 
-        Args:
-            name: The server.
-            port: Its port.
-            local: The port here; 0 for any free one.
-            replica: The replica, from 0.
-            failed: Told from another thread why a connection could not be made.
+        `failed` is told, from another thread, why a connection could not be made.
 
         Raises:
             BusyError: The port here is in use.
@@ -133,47 +128,28 @@ class ForwardedPort(AbstractContextManager["ForwardedPort"]):
 
 def join(connection: socket.socket, stream: PortStream) -> None:
     """Copy bytes both ways until the pod ends it, or the client does and silence follows."""
-    silence = _Silence()
+    last, ended = time.monotonic(), threading.Event()
 
     def send() -> None:
         with suppress(DevctlError, OSError):
             while data := connection.recv(_SIZE):
                 stream.write(data)
-        silence.wait(_LINGER)
+        since = time.monotonic()
+        while (left := max(last, since) + _LINGER - time.monotonic()) > 0:
+            if ended.wait(left):
+                break
         stream.close()
 
     threading.Thread(target=send, name="to the pod", daemon=True).start()
     try:
         while data := stream.read():
-            silence.broken()
+            last = time.monotonic()
             connection.sendall(data)
     finally:
-        silence.end()
+        ended.set()
         # Wakes the other thread.
         with suppress(OSError):
             connection.shutdown(socket.SHUT_RDWR)
-
-
-class _Silence:
-    """The time since data last arrived."""
-
-    def __init__(self) -> None:
-        self._ended = threading.Event()
-        self._last = time.monotonic()
-
-    def broken(self) -> None:
-        self._last = time.monotonic()
-
-    def end(self) -> None:
-        self._ended.set()
-
-    def wait(self, seconds: float) -> None:
-        """Wait until nothing has arrived for some seconds, or the end."""
-        since = time.monotonic()
-        while True:
-            left = max(self._last, since) + seconds - time.monotonic()
-            if left <= 0 or self._ended.wait(left):
-                return
 
 
 def is_free(port: int) -> bool:

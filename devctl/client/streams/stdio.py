@@ -57,11 +57,6 @@ def _feed(stream: Stream, pieces: Iterable[bytes]) -> threading.Thread:
 def drain(stream: Stream, output: int, errors: Callable[[bytes], object]) -> int:
     """Write a command's output to a descriptor until it ends; its exit code.
 
-    Args:
-        stream: The command.
-        output: The descriptor.
-        errors: Takes its standard error.
-
     Raises:
         ConnectionLostError: The connection was lost, and the command's end is unknown.
     """
@@ -99,9 +94,7 @@ def read(source: int) -> bytes:
 def raw(source: int, resize: Callable[[int, int], None]) -> Iterator[None]:
     """Have a terminal pass on each key, Ctrl-C too, and restore it afterwards.
 
-    Args:
-        source: The terminal's descriptor.
-        resize: Told its columns and rows, now and whenever they change.
+    `resize` is told its columns and rows, now and whenever they change.
     """
     before = termios.tcgetattr(source)
     # A process that a signal ended would leave a terminal that does not show what is typed.

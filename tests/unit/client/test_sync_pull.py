@@ -220,7 +220,7 @@ def test_what_has_no_room_is_not_asked_for(
     with pytest.raises(HostError, match="there is room for 1 B here"):
         get(here)
     assert tree(here) == {}
-    monkeypatch.setattr(sync, "MEMBERS", 1)
+    monkeypatch.setattr(remote, "MEMBERS", 1)
     with pytest.raises(DevctlError, match="more than 1 files"):
         get(here)
     assert there.is_dir()

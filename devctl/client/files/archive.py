@@ -29,7 +29,6 @@ BROKEN = "broken"
 """The last list of an archive: what is not to be taken. Without it an archive is incomplete."""
 _PIECE = 256 * 1024
 _PERMISSIONS = 0o777
-
 BLOCK = 512
 END = b".".ljust(BLOCK)
 """What follows the last of the archives that come one after the other."""
@@ -172,11 +171,7 @@ class Members:
         self._padding = 0
 
     def __iter__(self) -> Iterator[Member]:
-        """Each member.
-
-        Raises:
-            DevctlError: The data is not an archive, is cut off, or holds what no home holds.
-        """
+        """Each member; DevctlError for what is not an archive, is cut off, or is hostile."""
         long_name = long_target = None
         pax: dict[str, bytes] = {}
         while True:

@@ -58,7 +58,7 @@ class Copied:
     git: Withheld = field(default_factory=Withheld)
 
     def summary(self) -> str:
-        """It in one line.
+        """A line for people.
 
         >>> Copied("lab-0:/home/dev/a", 1, 5).summary()
         'lab-0:/home/dev/a: 1 file, 5 B'
@@ -69,13 +69,11 @@ class Copied:
 def parse(text: str) -> There | None:
     """A path in a server; None for a path here.
 
-    As for scp, a path here that has a colon needs a slash before it.
+    As for scp, a path here that has a colon needs a slash before it. UsageError if no server can
+    have the name.
 
     >>> parse("lab.1:/tmp")
     There(server='lab', replica=1, path='/tmp')
-
-    Raises:
-        UsageError: No server can have such a name.
     """
     front, colon, path = text.partition(":")
     if not colon or "/" in front:

@@ -46,12 +46,7 @@ class Files:
         self._cluster = cluster
 
     def place(self, name: str, path: str, replica: int = 0, *, volume: bool = False) -> Place:
-        """A path in a running replica of a server, with its volume if that is asked for.
-
-        Raises:
-            NotFoundError: There is no such server or replica.
-            DevctlError: It does not run.
-        """
+        """A path in a replica, with its volume if asked for; DevctlError unless it runs."""
         path = remote.absolute(path)
         pod = running_pod(self._cluster, name, replica)
         about = pod["metadata"]
@@ -87,7 +82,7 @@ class Files:
         if not local.is_dir():
             sync.choose(local, options)
         root = local.resolve()
-        replicas = range(self._size(name)) if replica is None else [replica]
+        replicas = range(Servers(self._cluster).get(name).size) if replica is None else [replica]
         places = _one_each(
             on_every(replicas, lambda each: self.place(name, path, each, volume=True), _AT_ONCE)
         )
@@ -167,9 +162,6 @@ class Files:
             raise UsageError(f"there is no folder `{target}`", "create it first")
         return copy.download(place, local, overwrite=overwrite, progress=moved)
 
-    def _size(self, name: str) -> int:
-        return Servers(self._cluster).get(name).size
-
 
 def _one_each(places: Mapping[int, Place]) -> dict[int, Place]:
     """One place of each volume: what replicas share has to be sent once."""
@@ -215,12 +207,8 @@ def watch(
 ) -> Iterator[Sequence[Synced]]:
     """Sync again and again; gives what each sync has done.
 
-    Args:
-        once: Syncs.
-        glance: The state of the folder here: no sync is done while it stays the same. None if only
-            a sync can tell whether something has changed.
-        lost: Told that the connection was lost and will be tried again.
-        sleep: Waits for some seconds.
+    No sync is done while a glance at the folder here gives the same; without `glance`, only a sync
+    can tell what has changed. `lost` is told of a lost connection that will be tried again.
     """
     sleep = sleep or wait
     before: object = None

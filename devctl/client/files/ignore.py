@@ -196,10 +196,9 @@ node_modules/
 
 
 def listed(root: Path) -> list[str]:
-    """The sorted names of a project's files, links and empty folders; its path has no links.
+    """The sorted names of a project's files, links and empty folders, given a path without links.
 
-    Raises:
-        DevctlError: It cannot be read, or git does not answer.
+    DevctlError if it cannot be read, or git does not answer.
     """
     names = _listed_by_git(root)
     if names is None:
@@ -209,10 +208,9 @@ def listed(root: Path) -> list[str]:
 
 
 def walk(root: Path, rules: Rules | None = None, place: str = "") -> Iterator[str]:
-    """The files, links and empty folders below a folder, but for what rules ignore.
+    """What rules do not ignore below a folder: files, links, and folders without any.
 
-    Raises:
-        DevctlError: It cannot be read.
+    DevctlError if a folder cannot be read.
     """
     try:
         with os.scandir(root / place) as entries:
@@ -237,10 +235,7 @@ def walk(root: Path, rules: Rules | None = None, place: str = "") -> Iterator[st
 
 
 def top_level(folder: Path) -> Path | None:
-    """The top folder of a folder's git work tree, without links in its path.
-
-    None if it is not in a work tree, or git is absent.
-    """
+    """The resolved top folder of a folder's git work tree; None outside one, or without git."""
     said = _git(folder, "rev-parse", "--show-toplevel")
     return Path(os.fsdecode(said.removesuffix(b"\n"))) if said else None
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from devctl.client.files import remote
 from devctl.client.files.archive import Members
 from devctl.client.files.ignore import INCOMING
-from devctl.client.files.local import beneath
+from devctl.client.files.local import Beneath
 from devctl.client.files.names import check_name, hostile, link_problem, named, within_git
 from devctl.client.files.transfer import amount, expect
 from devctl.errors import DeniedError, DevctlError, HostError
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from devctl.client.files.archive import Member
-    from devctl.client.files.local import Beneath
     from devctl.client.files.remote import Spot
     from devctl.client.files.transfer import Progress
 
@@ -94,10 +93,8 @@ def fetch(
 ) -> tuple[Unpacking, list[str]]:
     """Fetch files and links of a folder, given their sizes, into a staging folder.
 
-    Also returns what `tar` said about files that it could not read.
-
-    Raises:
-        DevctlError: There is no room, or the pod sent what no well-behaved one does.
+    Also returns what `tar` said about files that it could not read. DevctlError if there is no
+    room, or the pod sent what no well-behaved one does.
     """
     space = room(arrived)
     enough(space, sum(sizes.values()))
@@ -153,14 +150,10 @@ class Unpacking:
         return sum((self._arrived / name).lstat().st_size for name in self.files)
 
     def take(self, pieces: Iterator[bytes]) -> None:
-        """Unpack archives.
-
-        Raises:
-            DevctlError: They hold what no well-behaved pod sends, or are cut off, or do not fit.
-        """
+        """Unpack archives; DevctlError if they are hostile, cut off or too large."""
         members = Members(pieces)
         try:
-            with beneath(self._arrived) as here:
+            with Beneath(self._arrived) as here:
                 for member in members:
                     if member.kind != "folder":
                         self._take(here, members, member)
@@ -239,13 +232,10 @@ def put_folder(
 ) -> None:
     """Move what has been unpacked from the staging folder to its target.
 
-    `may_replace` decides about a file that differs, by its current state; `fix` is what people can
-    do if it may not be replaced.
-
-    Raises:
-        DevctlError: Something would be replaced, or is in the way; nothing was changed.
+    `may_replace` decides about a file that differs, by its current state. If it may not be
+    replaced, or something is in the way, a DevctlError suggests the fix, and nothing has changed.
     """
-    with beneath(source) as come, beneath(target) as here:
+    with Beneath(source) as come, Beneath(target) as here:
         moves = _moves(come, here, unpacking.files, may_replace, fix)
         name = ""
         try:

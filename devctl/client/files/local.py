@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +18,7 @@ from devctl.text import readable
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
 LARGE = 1 << 30
@@ -80,13 +80,10 @@ def select(
     large: bool = False,
     known: Callable[[Entry], bool] = lambda _entry: False,
 ) -> Selection:
-    """Check that files can be sent, and leave out those that look like secrets.
+    """Leave out files that look like secrets; DevctlError if one of the others cannot be sent.
 
     The root has no links in its path. The content of files that are `known`, as they were sent
     before, is not read.
-
-    Raises:
-        DevctlError: One of them cannot be sent.
     """
     entries, left_out = [], []
     for name in names:
@@ -167,15 +164,16 @@ def _refused(path: str, why: str) -> DevctlError:
     )
 
 
-class Beneath:
+class Beneath(AbstractContextManager["Beneath"]):
     """A folder that is held open; files below it are reached without following links.
 
-    A link or a file where a folder should be on the way is a DevctlError.
+    Links in its own path are followed, as the user has chosen it. Below it, a link or a file where
+    a folder should be is a DevctlError.
     """
 
-    def __init__(self, top: int) -> None:
-        """Take over a descriptor of the folder."""
-        self._top = top
+    def __init__(self, top: Path) -> None:
+        """Open the folder."""
+        self._top = os.open(top, _FOLDER)
         self._last: tuple[str, int] | None = None
 
     def file(self, name: str, flags: int, mode: int = 0o600) -> int:
@@ -217,12 +215,7 @@ class Beneath:
             folder = folder.rpartition("/")[0]
 
     def parent(self, name: str, *, make: bool = True) -> tuple[int, str]:
-        """A descriptor of a name's folder, created if need be, and the last part of the name.
-
-        Raises:
-            DevctlError: A folder on the way is a link or a file.
-            FileNotFoundError: One is missing.
-        """
+        """A descriptor of a name's folder, created if `make`, and the last part of the name."""
         folder, _, own = name.rpartition("/")
         if not folder:
             return self._top, own
@@ -241,8 +234,8 @@ class Beneath:
         self._last = (folder, at)
         return at, own
 
-    def close(self) -> None:
-        """Close all that is held, including the folder itself."""
+    def __exit__(self, *_error: object) -> None:
+        """Close it."""
         self._forget()
         os.close(self._top)
 
@@ -269,13 +262,3 @@ def _enter(at: int, part: str, folder: str, *, make: bool) -> int:
                 " be a folder; nothing here was changed",
                 "rename it, or choose another folder",
             ) from error
-
-
-@contextmanager
-def beneath(folder: Path) -> Iterator[Beneath]:
-    """Hold a folder open; links in its own path are followed, as the user has chosen it."""
-    held = Beneath(os.open(folder, _FOLDER))
-    try:
-        yield held
-    finally:
-        held.close()

@@ -206,10 +206,7 @@ def refuse_repository(target: Path) -> None:
 
 
 def bare_repositories(names: Iterable[str], top: Path) -> set[str]:
-    """The folders, folded, that git would take for bare repositories once names are below the top.
-
-    The empty one is the top itself, which need not exist.
-    """
+    """The folded folders that git would take for bare repositories with those names; "" is `top`."""
     marks: dict[str, set[str]] = defaultdict(set)
     spelt: dict[str, set[str]] = defaultdict(set)
     seen: set[str] = set()

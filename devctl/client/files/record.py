@@ -39,14 +39,6 @@ class Known(NamedTuple):
     changed: int
     mtime: int
 
-    def is_here(self, found: Entry) -> bool:
-        """Whether a file here is unchanged."""
-        return (found.size, found.mode, found.changed) == (self.size, self.mode, self.changed)
-
-    def is_there(self, found: Found) -> bool:
-        """Whether a file there is unchanged."""
-        return (found.size, found.mtime) == (self.size, self.mtime)
-
 
 @dataclass
 class Record:
@@ -91,12 +83,12 @@ class Record:
     def is_here(self, found: Entry) -> bool:
         """Whether a file here is as the last sync left it."""
         known = self.files.get(found.path)
-        return known is not None and known.is_here(found)
+        return known is not None and known[:3] == (found.size, found.mode, found.changed)
 
     def is_there(self, name: str, found: Found) -> bool:
         """Whether a file there is as the last sync left it."""
         known = self.files.get(name)
-        return known is not None and known.is_there(found)
+        return known is not None and (known.size, known.mtime) == (found.size, found.mtime)
 
     def doubtful(self, here: Entry, there: Found) -> bool:
         """Whether only a file's content can tell if it is the same on both sides."""

@@ -117,13 +117,10 @@ class Found(NamedTuple):
 
 
 def absolute(path: str) -> str:
-    """A path in a server as an absolute one; relative ones start at the home.
+    """A path in a server, made absolute from the home; UsageError if there can be none.
 
     >>> absolute(""), absolute("a/../b/"), absolute("~/c"), absolute("/shared")
     ('/home/dev', '/home/dev/b', '/home/dev/c', '/shared')
-
-    Raises:
-        UsageError: There can be no such path.
     """
     if why := unshowable(path):
         raise UsageError(f"the path `{readable(path)}` {why}", "choose another one")
@@ -205,13 +202,9 @@ def send(  # noqa: PLR0913 - each is a choice of the caller
 ) -> tuple[list[Entry], list[Entry]]:
     """Send files below a root, and those that change meanwhile a few times more.
 
-    Lists of names for the script go along once; `rename` gives a path's name there.
-
-    Returns:
-        What has arrived, and what kept changing. What has gone meanwhile is in neither.
-
-    Raises:
-        DevctlError: The pod could not take it; what was there is unchanged.
+    Lists of names for the script go along once; `rename` gives a path's name there. Returns what
+    has arrived, and what kept changing; what has gone meanwhile is in neither. DevctlError, and no
+    change, if the pod cannot take them.
     """
     arrived: list[Entry] = []
     waiting, waiting_lists = list(entries), lists or {}
@@ -244,15 +237,11 @@ def receive(place: Spot, feed: Feed) -> None:
 def fetch(place: Spot, names: Iterable[str], take: Callable[[Iterator[bytes]], None]) -> list[str]:
     """Have files and links of a folder sent, as archives one after the other in a stream.
 
-    Returns:
-        What `tar` said about files that it could not read, or that changed meanwhile.
-
-    Raises:
-        DevctlError: They could not be sent.
+    Returns what `tar` said about files that it could not read, or that changed meanwhile.
+    DevctlError if they cannot be sent.
     """
     names = list(names)
-    size = str(sum(map(len, _as_input(names))))
-    feed = partial(send_names, names=names)
+    size, feed = str(len(_as_input(names))), partial(send_names, names=names)
     with _transfer(place, scripts.SEND, size, feed=feed, held=True) as command:
         pieces = iter(command)
         first = next(pieces, None)
@@ -270,18 +259,13 @@ def fetch(place: Spot, names: Iterable[str], take: Callable[[Iterator[bytes]], N
 
 def send_names(send: Send, names: Iterable[str]) -> None:
     """Send names, each ended by a NUL; none can be mistaken for an option."""
-    piece = bytearray()
-    for name in _as_input(names):
-        piece += name
-        if len(piece) >= _PIECE:
-            send(bytes(piece))
-            piece.clear()
-    if piece:
-        send(bytes(piece))
+    data = _as_input(names)
+    for at in range(0, len(data), _PIECE):
+        send(data[at : at + _PIECE])
 
 
-def _as_input(names: Iterable[str]) -> Iterator[bytes]:
-    return (b"./" + os.fsencode(name) + b"\0" for name in names)
+def _as_input(names: Iterable[str]) -> bytes:
+    return b"".join(b"./" + os.fsencode(name) + b"\0" for name in names)
 
 
 def answer(place: Spot, script: str, names: list[str] | None = None) -> bytes:

@@ -3,63 +3,28 @@
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatchcase
 
 MOST = 1 << 18
 """Bytes of a file that are searched; larger files are not."""
 
-_HARMLESS = ("*.example", "*.sample", "*.template", "*.dist", "*.pub", "*.md")
-_NAMES = (
-    ".env",
-    ".env.*",
-    "*.env",
-    ".envrc",
-    ".netrc",
-    "_netrc",
-    ".pgpass",
-    ".my.cnf",
-    ".pypirc",
-    ".npmrc",
-    ".git-credentials",
-    ".dockercfg",
-    ".dockerconfigjson",
-    ".htpasswd",
-    ".vault-token",
-    "id_rsa*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "id_ed25519*",
-    "*.key",
-    "*.ppk",
-    "*.p12",
-    "*.pfx",
-    "*.jks",
-    "*.keystore",
-    "*.kdbx",
-    "kubeconfig",
-    "*.kubeconfig",
-    "credentials",
-    "credentials.json",
-    "client_secret*.json",
-    "service-account*.json",
-    "service_account*.json",
-    "secrets.json",
-    "secrets.toml",
-    "secrets.yaml",
-    "secrets.yml",
+_HARMLESS = re.compile(r"(?s:.*\.(?:example|sample|template|dist|pub|md))")
+_NAMES = re.compile(
+    r"(?s:\.env(?:\..*)?|.*\.env|\.envrc"
+    r"|[._]netrc|\.pgpass|\.my\.cnf|\.pypirc|\.npmrc|\.htpasswd"
+    r"|\.git-credentials|\.docker(?:cfg|configjson)|\.vault-token"
+    r"|id_(?:rsa|dsa|ecdsa|ed25519).*"
+    r"|.*\.(?:key|ppk|p12|pfx|jks|keystore|kdbx|kubeconfig)"
+    r"|kubeconfig|credentials(?:\.json)?"
+    r"|client_secret.*\.json|service[-_]account.*\.json"
+    r"|secrets\.(?:json|toml|yaml|yml))"
 )
-_PLACES = (
-    ".ssh/*",
-    ".aws/credentials",
-    ".kube/config",
-    ".docker/config.json",
-    ".gnupg/*",
-    ".config/gcloud/*",
-    ".azure/*",
-    ".cache/huggingface/token",
-    ".huggingface/token",
+_PLACES = re.compile(
+    r"(?s:(?:.*/)?"
+    r"(?:\.ssh/(?!(?:known_hosts|config|authorized_keys)\Z).*"
+    r"|\.gnupg/.*|\.azure/.*|\.config/gcloud/.*"
+    r"|\.aws/credentials|\.kube/config|\.docker/config\.json"
+    r"|\.cache/huggingface/token|\.huggingface/token))"
 )
-_PUBLIC = ("known_hosts", "config", "authorized_keys")
 
 # Word boundaries on both sides: a long line of base64 holds any short text somewhere.
 _TOKENS = re.compile(
@@ -89,13 +54,9 @@ def secret_name(path: str) -> bool:
     """
     path = path.lower()
     name = path.rpartition("/")[2]
-    if any(fnmatchcase(name, pattern) for pattern in _HARMLESS):
+    if _HARMLESS.fullmatch(name):
         return False
-    if any(fnmatchcase(name, pattern) for pattern in _NAMES):
-        return True
-    if f"/{path}".endswith(tuple(f"/.ssh/{known}" for known in _PUBLIC)):
-        return False
-    return any(fnmatchcase(f"/{path}", f"*/{pattern}") for pattern in _PLACES)
+    return bool(_NAMES.fullmatch(name) or _PLACES.fullmatch(path))
 
 
 def secret_content(data: bytes) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from devctl.client.files import remote
 from devctl.client.files.ignore import Rules, listed
 from devctl.client.files.incoming import fetch, incoming, put_folder
-from devctl.client.files.local import beneath, entry, select
+from devctl.client.files.local import Beneath, entry, select
 from devctl.client.files.names import Withheld, named, offered, parents, within_git
 from devctl.client.files.record import Known, Record, same_content
 from devctl.client.files.scripts import full
@@ -63,15 +63,13 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Synced:
-    """What a sync has done.
+    """What a sync has done, or would have in a dry run.
 
     Attributes:
         target: Where: `lab-0:/home/dev/project`, or a folder here.
-        changes: What was sent, and what deleted.
         secrets: Names that were left out because they look like secrets.
         left_out: What else was not taken, each with the reason.
         changed: Files that changed while they were read; the next sync takes them.
-        dry_run: Whether nothing was done, and this is only what would have been.
         word: What was done with files: `sent`, or `brought` here.
         git: What was left in a pod because it belongs to git repositories.
     """
@@ -96,7 +94,7 @@ class Synced:
         return [change.path for change in self.changes if change.what == DELETED]
 
     def summary(self) -> str:
-        """It in one line.
+        """A line for people.
 
         >>> Synced("lab-0:/home/dev/a", [Change("new", "b", 5)]).summary()
         'lab-0:/home/dev/a: 1 file, 5 B sent'
@@ -117,14 +115,8 @@ def _digests(
     place: Place, here: Mapping[str, Entry], there: Mapping[str, Found], record: Record
 ) -> dict[str, str]:
     """The digests of files there that only their content can tell from those here."""
-    return remote.digests(
-        place,
-        [
-            name
-            for name, found in here.items()
-            if name in there and record.doubtful(found, there[name])
-        ],
-    )
+    both = [name for name in here if name in there]
+    return remote.digests(place, [n for n in both if record.doubtful(here[n], there[n])])
 
 
 @dataclass(frozen=True)
@@ -144,9 +136,7 @@ def choose(
 ) -> Selection:
     """What is sent of a folder: what git would list; contents of `known` files are not read.
 
-    Raises:
-        UsageError: It is not a folder.
-        DevctlError: Something in it cannot be sent.
+    UsageError if it is not a folder, DevctlError if something in it cannot be sent.
     """
     if not local.is_dir():
         raise UsageError(
@@ -265,11 +255,9 @@ def pull(
         DevctlError: Files have changed on both sides, or the pod sends what no well-behaved one
             does; nothing was changed.
     """
+    root, shown = local.resolve(), readable(str(local))
     if local.exists() and not local.is_dir():
-        raise UsageError(
-            f"`{readable(str(local))}` is not a folder", "choose a folder, new or existing"
-        )
-    root = local.resolve()
+        raise UsageError(f"`{shown}` is not a folder", "choose a folder, new or existing")
     names, problems = remote.find(place)
     rules = Rules(root)
 
@@ -281,7 +269,7 @@ def pull(
 
     offer = offered((name for name in names if not ignored(name)), root)
     done = Synced(
-        readable(str(local)),
+        shown,
         left_out=problems + offer.left_out,
         dry_run=options.dry_run,
         word="brought",
@@ -404,7 +392,7 @@ class _Pull:
         """Delete what is gone there, and has not been written to since it was looked at."""
         if not self.done.deleted:
             return
-        with beneath(self.root) as here:
+        with Beneath(self.root) as here:
             for name in self.done.deleted:
                 now = here.stat(name)
                 if now is not None and self._unchanged(name, now):

@@ -80,9 +80,7 @@ class _EndedError(Exception):
 class Transfer:
     """A running command; iterating over it once gives what it prints.
 
-    Attributes:
-        code: Its exit code, once all of its output has been read.
-        errors: The first part of its standard error.
+    Then `code` is its exit code, and `errors` the first part of its standard error.
     """
 
     def __init__(self, stream: ExecStream, feed: Feed | None = None, *, held: bool = False) -> None:

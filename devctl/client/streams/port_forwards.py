@@ -58,30 +58,32 @@ class Forward:
         if port not in _PORTS or (local and local not in _PORTS):
             wrong = local if port in _PORTS else port
             raise UsageError(f"there is no port {wrong}", "choose one from 1 to 65535")
+
+        def connect() -> PortStream:
+            # Servers stop and start: the pod may have changed since the last connection.
+            pod = running_pod(self._cluster, name, replica)["metadata"]
+            return open_port_forward(self._cluster, pod["name"], port, pod["namespace"])
+
         running_pod(self._cluster, name, replica)
-        return ForwardedPort(self._cluster, name, replica, port, _listener(local), failed)
+        return ForwardedPort(port, _listener(local), connect, failed)
 
 
 class ForwardedPort(AbstractContextManager["ForwardedPort"]):
     """A port of a server and the local one that leads to it, for the length of a `with` block."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - made by Forward alone
+    def __init__(
         self,
-        cluster: Cluster,
-        name: str,
-        replica: int,
         port: int,
         listener: socket.socket,
+        connect: Callable[[], PortStream],
         failed: Callable[[DevctlError], object],
     ) -> None:
         """Accept connections from now on."""
         self.port = port
         self.local: int = listener.getsockname()[1]
-        self._cluster, self._name, self._replica = cluster, name, replica
-        self._listener, self._failed = listener, failed
+        self._listener, self._connect, self._failed = listener, connect, failed
         self._closed = threading.Event()
-        self._accepting = threading.Thread(target=self._accept, name="port forward", daemon=True)
-        self._accepting.start()
+        threading.Thread(target=self._accept, name="port forward", daemon=True).start()
 
     def __exit__(self, *_error: object) -> None:
         """Accept no more connections; open ones end with the process."""
@@ -112,18 +114,13 @@ class ForwardedPort(AbstractContextManager["ForwardedPort"]):
             ).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        with connection:
+        # With an OSError, the client has gone.
+        with connection, suppress(OSError):
             try:
-                # Servers stop and start: the pod may have changed since the last connection.
-                pod = running_pod(self._cluster, self._name, self._replica)["metadata"]
-                with open_port_forward(
-                    self._cluster, pod["name"], self.port, pod["namespace"]
-                ) as stream:
+                with self._connect() as stream:
                     join(connection, stream)
             except DevctlError as error:
                 self._failed(error)
-            except OSError:
-                pass  # the client has gone
 
 
 def join(connection: socket.socket, stream: PortStream) -> None:

@@ -57,8 +57,7 @@ def _feed(stream: Stream, pieces: Iterable[bytes]) -> threading.Thread:
 def drain(stream: Stream, output: int, errors: Callable[[bytes], object]) -> int:
     """Write a command's output to a descriptor until it ends; its exit code.
 
-    Raises:
-        ConnectionLostError: The connection was lost, and the command's end is unknown.
+    ConnectionLostError if the connection is lost, as the command's end is then unknown.
     """
     for channel, data in stream.read():
         if channel == STDOUT:

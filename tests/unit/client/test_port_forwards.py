@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from devctl.client.streams import port_forwards
-from devctl.client.streams.port_forwards import Forward, ForwardedPort, join
+from devctl.client.streams.port_forwards import Forward, join
 from devctl.errors import DevctlError, NotFoundError, UsageError
 from unit.client.fake_streams import there
 
@@ -197,8 +197,9 @@ def test_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_is_closed_once(api: FakeApi, listener: Any) -> None:
+    assert listener
     there(api)
-    port = ForwardedPort(api.cluster(), "lab", 0, 80, listener, lambda _: None)
+    port = Forward(api.cluster())("lab", 80)
     port.close()
     port.close()
     assert port.wait(0)

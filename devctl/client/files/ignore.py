@@ -208,10 +208,7 @@ def listed(root: Path) -> list[str]:
 
 
 def walk(root: Path, rules: Rules | None = None, place: str = "") -> Iterator[str]:
-    """What rules do not ignore below a folder: files, links, and folders without any.
-
-    DevctlError if a folder cannot be read.
-    """
+    """The files, links and empty folders that rules do not ignore; DevctlError if unreadable."""
     try:
         with os.scandir(root / place) as entries:
             found = sorted(entries, key=lambda entry: entry.name)

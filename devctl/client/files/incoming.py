@@ -131,7 +131,7 @@ class Unpacking:
     def __init__(
         self, arrived: Path, room: int, wanted: frozenset[str], progress: Progress | None = None
     ) -> None:
-        """Take nothing yet, and later only the wanted names, and as many bytes as there is room."""
+        """Take nothing yet; later only wanted names, and no more bytes than there is room for."""
         self._arrived, self._room, self._wanted = arrived, room, wanted
         self._progress = progress
         self._seen: dict[str, str] = {}

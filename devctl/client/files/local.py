@@ -27,11 +27,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class Entry(NamedTuple):
-    """A file, link or empty folder below a root.
-
-    Its mode has its type, too; the size of a link is that of its target's name; `changed` is in
-    nanoseconds.
-    """
+    """A file, link or empty folder; `mode` includes its type, `changed` is in nanoseconds."""
 
     path: str
     mode: int
@@ -80,10 +76,9 @@ def select(
     large: bool = False,
     known: Callable[[Entry], bool] = lambda _entry: False,
 ) -> Selection:
-    """Leave out files that look like secrets; DevctlError if one of the others cannot be sent.
+    """Leave out files that look like secrets; DevctlError if another one cannot be sent.
 
-    The root has no links in its path. The content of files that are `known`, as they were sent
-    before, is not read.
+    The root's path has no links. What is `known`, as it was sent before, is not searched again.
     """
     entries, left_out = [], []
     for name in names:

@@ -132,7 +132,7 @@ class Withheld(NamedTuple):
 
 
 class Offered(NamedTuple):
-    """Which of a pod's names may come here, which cannot be shown and why, and what git has."""
+    """A pod's names that may come here, those left out and why, and what belongs to git."""
 
     names: list[str]
     left_out: list[str]
@@ -206,7 +206,7 @@ def refuse_repository(target: Path) -> None:
 
 
 def bare_repositories(names: Iterable[str], top: Path) -> set[str]:
-    """The folded folders that git would take for bare repositories with those names; "" is `top`."""
+    """The folders that git would take for bare repositories, as `folded` has them; "" is `top`."""
     marks: dict[str, set[str]] = defaultdict(set)
     spelt: dict[str, set[str]] = defaultdict(set)
     seen: set[str] = set()

@@ -163,7 +163,7 @@ def _claim(pod: Object, path: str) -> str:
         for mount in container.get("volumeMounts") or []
         if f"{path}/".startswith(f"{str(mount.get('mountPath', '')).rstrip('/')}/")
     ]
-    mount = max(mounts, key=lambda each: len(each["mountPath"]), default={})
+    mount: Object = max(mounts, key=lambda each: len(each["mountPath"]), default={})
     volumes = {each.get("name"): each for each in spec.get("volumes") or []}
     claim = volumes.get(mount.get("name"), {}).get("persistentVolumeClaim") or {}
     return str(claim.get("claimName") or "")

@@ -238,7 +238,6 @@ def fetch(place: Spot, names: Iterable[str], take: Callable[[Iterator[bytes]], N
     """Have files and links of a folder sent, as archives one after the other in a stream.
 
     Returns what `tar` said about files that it could not read, or that changed meanwhile.
-    DevctlError if they cannot be sent.
     """
     names = list(names)
     size, feed = str(len(_as_input(names))), partial(send_names, names=names)

@@ -19,8 +19,8 @@ _NAMES = re.compile(
     r"|secrets\.(?:json|toml|yaml|yml))"
 )
 _PLACES = re.compile(
-    r"(?s:(?:.*/)?"
-    r"(?:\.ssh/(?!(?:known_hosts|config|authorized_keys)\Z).*"
+    r"(?s:(?!(?:.*/)?\.ssh/(?:known_hosts|config|authorized_keys)\Z)"
+    r"(?:.*/)?(?:\.ssh/.*"
     r"|\.gnupg/.*|\.azure/.*|\.config/gcloud/.*"
     r"|\.aws/credentials|\.kube/config|\.docker/config\.json"
     r"|\.cache/huggingface/token|\.huggingface/token))"

@@ -295,7 +295,7 @@ def pull(
 
 @dataclass
 class _Pull:
-    """What is to be done here, as `done` says, by the files that belong here and are there."""
+    """A pull under way: `files` are those there that belong here, `done` takes the changes."""
 
     place: Place
     root: Path

@@ -95,10 +95,7 @@ class Transfer:
         self.errors = b""
 
     def release(self) -> None:
-        """End the command's input, once everything wanted from it has arrived.
-
-        What is still on its way when a command ends may get lost.
-        """
+        """End the command's input; what it prints but has not been read by then may get lost."""
         self._released.set()
 
     def __iter__(self) -> Iterator[bytes]:

@@ -185,7 +185,7 @@ class WholeStream(AbstractContextManager["WholeStream"]):
     def __init__(
         self, stream: ExecStream, key: bytes, plain: Callable[[], ExecStream], *, reads: bool
     ) -> None:
-        """Take over the stream of SCRIPT, which was given the key; `plain` does without SCRIPT."""
+        """Take over the stream of SCRIPT with its key; `plain` starts the command without it."""
         self._stream, self._key = stream, key
         self._plain, self._reads = plain, reads
 

@@ -72,9 +72,8 @@ def fate(before: Object, now: Object | None) -> str:
 
 
 def _end(container: Object, unknown: str) -> str:
-    ended = (container.get("state") or {}).get("terminated") or (
-        container.get("lastState") or {}
-    ).get("terminated")
+    states = (container.get("state") or {}, container.get("lastState") or {})
+    ended = next((each["terminated"] for each in states if each.get("terminated")), None)
     if not ended:
         return unknown
     if ended.get("reason") == "OOMKilled":

@@ -12,7 +12,7 @@ import tty
 from contextlib import contextmanager, suppress
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, Protocol, TypeAlias
 
 from devctl.errors import DevctlError
 from devctl.kube.exec_stream import STDERR, STDOUT
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from devctl.client.streams.execute import WholeStream
     from devctl.kube.exec_stream import ExecStream
 
-    Stream = ExecStream | WholeStream
+    Stream: TypeAlias = ExecStream | WholeStream
 
 _SIZE = 1 << 16
 _WINDOW = (80, 24)
@@ -54,7 +54,18 @@ def _feed(stream: Stream, pieces: Iterable[bytes]) -> threading.Thread:
     return thread
 
 
-def drain(stream: Stream, output: int, errors: Callable[[bytes], object]) -> int:
+class Command(Protocol):
+    """A command that prints, and how it ends."""
+
+    @property
+    def exit_code(self) -> int:
+        """Its exit code, once everything has been read."""
+
+    def read(self) -> Iterator[tuple[int, bytes]]:
+        """Its output by channel, until it ends."""
+
+
+def drain(stream: Command, output: int, errors: Callable[[bytes], object]) -> int:
     """Write a command's output to a descriptor until it ends; its exit code.
 
     ConnectionLostError if the connection is lost, as the command's end is then unknown.

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.client.files.names import readable
 from devctl.errors import UsageError
-from devctl.text import one_line
+from devctl.text import one_line, readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

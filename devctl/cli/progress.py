@@ -12,9 +12,7 @@ import click
 
 from devctl.cli.screen import LiveLine, is_terminal
 from devctl.cli.times import span
-from devctl.client.files.amounts import amount
-from devctl.client.files.dotgit import FIX, Withheld
-from devctl.client.files.names import named
+from devctl.client.files.names import GIT_FIX, Withheld, named
 from devctl.text import one_line
 
 if TYPE_CHECKING:
@@ -59,6 +57,8 @@ def said(done: int, expected: int, seconds: float, word: str = "moved") -> str:
     >>> said(34_000, 0, 1.0, "sent")
     '34 KB sent, 34 KB/s'
     """
+    from devctl.client.files.transfer import amount  # noqa: PLC0415 - heavy
+
     speed = done / max(seconds, _EVERY)
     if not expected:
         return f"{amount(done)} {word}, {amount(speed)}/s"
@@ -93,7 +93,9 @@ def tell_of_git(found: Withheld) -> None:
     if found.files:
         what = f"{found.files:,} file{'s' if found.files > 1 else ''} of git"
         where = named(found.repositories)
-        click.echo(f"left out: {what} ({where}), which could run programs here; {FIX}", err=True)
+        click.echo(
+            f"left out: {what} ({where}), which could run programs here; {GIT_FIX}", err=True
+        )
 
 
 def tell_of_trouble(left_out: Sequence[str], changed: Sequence[str]) -> None:

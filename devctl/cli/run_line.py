@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from devctl.cli.confirm import somebody_is_here
-from devctl.client.files.names import readable
 from devctl.client.runs.variables import NAME, check_name
 from devctl.errors import NotFoundError, UsageError
+from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence

@@ -10,16 +10,15 @@ import click
 from devctl.cli.confirm import confirm_deletion, yes_option
 from devctl.cli.options import connected, large_option, secrets_option, server_name
 from devctl.cli.progress import tell_of_git, tell_of_secrets, tell_of_trouble, transferred
-from devctl.client.files.amounts import amount
-from devctl.client.files.names import named, readable
+from devctl.client.files.names import named
 from devctl.errors import UsageError
-from devctl.text import one_line
+from devctl.text import one_line, readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from devctl.client.client import Client
-    from devctl.client.files.synced import Synced
+    from devctl.client.files.sync import Synced
 
 _SHOWN = 20
 """How many changes are shown one by one."""
@@ -71,12 +70,11 @@ def sync(
       devctl sync my-dev results project/results --from
     """
     from devctl.client.files import sync as files_sync  # noqa: PLC0415 - heavy
-    from devctl.client.files.synced import SyncOptions  # noqa: PLC0415 - heavy
 
     if watch and dry_run:
         raise UsageError("--watch does not go with --dry-run", "leave out one of them")
     folder = Path(local)
-    options = SyncOptions(
+    options = files_sync.SyncOptions(
         delete=delete,
         overwrite=overwrite,
         dry_run=dry_run,
@@ -115,6 +113,8 @@ def show(done: Sequence[Synced], *, quiet: bool = False) -> None:
 
     With `quiet`, nothing is said of targets without changes.
     """
+    from devctl.client.files.transfer import amount  # noqa: PLC0415 - heavy
+
     shown: list[object] = []
     for each in done:
         if each.changes and each.changes not in shown:

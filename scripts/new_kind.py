@@ -1,7 +1,7 @@
 """Generate a working skeleton of a kind; docs/adding-a-kind.md describes the next steps.
 
-scripts/new_kind/ has a template for each generated file, at its path in the project. For an existing
-list, the template is a line or an entry, which is appended.
+scripts/new_kind/ has a template for each generated file, at its path in the project. For an
+existing list, the template is a line or an entry, which is appended.
 """
 
 from __future__ import annotations
@@ -162,7 +162,9 @@ def main() -> int:
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print(*sorted(files), "", f"created {names.kind}; continue with docs/adding-a-kind.md", sep="\n")
+    print(
+        *sorted(files), "", f"created {names.kind}; continue with docs/adding-a-kind.md", sep="\n"
+    )
     return 0
 
 

@@ -250,7 +250,7 @@ def test_a_job_that_has_started_keeps_its_spec(kubectl: Kubectl, running: Job) -
     suspended = {**manifest, "spec": {**manifest["spec"], "suspend": True}}
     said = users.refusal(ADMINISTRATOR, *replace, manifest=suspended)
     assert "spec.suspend: Invalid value: " in said
-    assert "a job that was resumed cannot be suspended again: delete it" in said
+    assert "a job can be suspended only at its creation: delete it" in said
 
 
 def test_a_job_that_has_started_may_stay_longer(kubectl: Kubectl, running: Job) -> None:

@@ -35,7 +35,7 @@ build load: $(VENV)/installed ## Load the images of servers and jobs into the lo
 deploy: $(VENV)/installed ## Deploy the operator: to KUBECONFIG's cluster, or to the local one
 	$(VENV)/bin/python -m devctl.local.deploy
 
-install: deploy ## The same
+install: deploy ## Same as deploy
 
 cli: $(VENV)/installed ## Install devctl and egpu into $(VENV)
 
@@ -48,7 +48,7 @@ test: $(VENV)/installed ## Everything that must pass: all tiers of tests/README.
 test-changed: $(VENV)/installed ## The tiers whose inputs have changed since they passed on this machine
 	$(TIERS) --changed
 
-test-one: $(VENV)/installed ## Some tests: make test-one T=tests/plane/test_kinds.py; what they need is left running
+test-one: $(VENV)/installed ## Selected tests: make test-one T=tests/plane/test_kinds.py; what they need is left running
 	$(TIERS) one $(T)
 
 test-unit test-release test-plane test-pods test-host test-molecule test-faults: $(VENV)/installed ## One tier: make test-plane

@@ -96,7 +96,7 @@ bench-commands: load ## Response times of commands; SSH and files compared with 
 bench-many: $(VENV)/installed ## A thousand DevServers and a restart of the operator, on its own control plane
 	PYTHONPATH=tests $(VENV)/bin/python tests/bench/many.py
 
-bench-releases: $(VENV)/installed ## An earlier release and this one by turns, on a control plane of its own
+bench-releases: $(VENV)/installed ## An earlier release and this one, alternating, on its own control plane
 	PYTHONPATH=tests $(VENV)/bin/python tests/bench/releases.py
 
 lock: $(VENV)/installed ## Update the locked requirement files

@@ -18,13 +18,12 @@ from devctl.errors import DevctlError, UsageError
 if TYPE_CHECKING:
     from devctl.client.client import Client
     from devctl.client.files.local import Selection
-    from devctl.client.jobs.job import Job
-    from devctl.client.jobs.manifest import Options
+    from devctl.client.jobs.job import Job, Options
 
 
 @click.command()
 @click.argument("name", metavar="JOB")
-@click.option("--project-dir", type=click.Path(), metavar="DIR", help="Its contents go along.")
+@click.option("--project-dir", type=click.Path(), metavar="DIR", help="Upload its contents.")
 @job_options
 @click.option("--include-secrets", is_flag=True, help="Send .env files, keys and tokens too.")
 @click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
@@ -48,10 +47,10 @@ def create(
     wait: bool | None,
     **asked: Any,
 ) -> None:
-    """Create a job; with --project-dir once the folder's contents are at its volume's root.
+    """Create a job; with --project-dir it starts once the folder's contents are on its volume.
 
-    What git would list of the folder is sent, and checked on the volume before the job starts. A
-    job that `egpu copy-file` has made is completed.
+    The files that git would list go to the volume's root and are checked there. A job created by
+    `egpu copy-file` is completed.
 
     \b
     Examples:
@@ -60,18 +59,17 @@ def create(
       egpu create my-job --image python:3.13 --command "python /artifacts/main.py"
     """
     options, results = chosen(**asked), Results(output, "ephemeralaccelerationjob")
-    if dry_run == "client":
+    if dry_run != "none":
         from devctl.client.jobs.job import Job  # noqa: PLC0415 - heavy
 
-        results.add(Job(client.jobs.manifest(name, **options)), "created (dry run)")
+        if dry_run == "client":
+            results.add(Job(client.jobs.manifest(name, **options)), "created (dry run)")
+        else:
+            made = client.jobs.create(name, dry_run=True, **options)
+            results.add(made, "created (server dry run)")
         results.print()
         return
-    if dry_run == "server":
-        made = client.jobs.create(name, dry_run=True, **options)
-        results.add(made, "created (server dry run)")
-        results.print()
-        return
-    # Nothing is made for a folder that cannot be sent.
+    # Nothing is created for a folder that cannot be sent.
     what = None
     if project_dir is not None:
         what = _choose(Path(project_dir), secrets=include_secrets, large=large)
@@ -81,22 +79,22 @@ def create(
     if what is not None:
         results.add(_fill(client, job, what, loader_image, seconds(timeout)), "resumed")
     if wanted(wait=wait):
-        see_it_end(client, name, seconds(timeout), "asked for" if what is None else "may start")
+        see_it_end(client, name, seconds(timeout), "created" if what is None else "resumed")
         if results.quiet:
             results.add(client.jobs.get(name), "ended")
     elif not results.quiet:
-        click.echo(f"see what it does with {command(f'watch {name}')}", err=True)
+        click.echo(f"next: {command(f'watch {name}')} follows it", err=True)
     results.print()
 
 
 def chosen(*, words: str | None, **asked: Any) -> Options:
-    """What was asked for; what nobody asked for is left out.
+    """The options that were given.
 
     >>> chosen(words="python -c 'print(1)'", gpu=0, model=None)
     {'gpu': 0, 'command': ['python', '-c', 'print(1)']}
 
     Raises:
-        UsageError: The command cannot be taken apart.
+        UsageError: The command cannot be split into words.
     """
     options: Any = {name: value for name, value in asked.items() if value is not None}
     if words is not None:
@@ -112,7 +110,7 @@ def chosen(*, words: str | None, **asked: Any) -> Options:
 
 def _choose(folder: Path, *, secrets: bool, large: bool) -> Selection:
     from devctl.client.files.names import named  # noqa: PLC0415 - heavy
-    from devctl.client.jobs.upload import choose  # noqa: PLC0415 - heavy
+    from devctl.client.jobs.files import choose  # noqa: PLC0415 - heavy
 
     found = choose(folder, secrets=secrets, large=large)
     if found.secrets:
@@ -121,11 +119,11 @@ def _choose(folder: Path, *, secrets: bool, large: bool) -> Selection:
 
 
 def _fill(client: Client, job: Job, what: Selection, image: str, timeout: float | None) -> Job:
-    """Bring files onto the volume of a suspended job, and let it go."""
+    """Upload files to the volume of a suspended job, and resume it."""
     name = job.name
-    again = f"`{name}` waits for its files: repeat the command, or {command(f'delete {name}')}"
+    again = f"`{name}` is waiting for its files: repeat the command, or {command(f'delete {name}')}"
     try:
-        with live_line(name, "its volume is asked for", again) as line:
+        with live_line(name, "waiting for its volume", again) as line:
             patience = {} if timeout is None else {"seconds": timeout}
             client.jobs.wait_claim(name, progress=lambda seen: line.show(state(seen)), **patience)
             with moving(name, image, timeout) as (pod, moved):

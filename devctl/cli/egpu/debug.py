@@ -15,19 +15,19 @@ from devctl.cli.options import connected
 
 if TYPE_CHECKING:
     from devctl.client.client import Client
-    from devctl.client.jobs.loader import VolumePlace
+    from devctl.client.jobs.helper_pod import VolumePlace
 
 
 @click.command()
 @job_name
-@click.option("--keep", is_flag=True, help="Leave the pod when the command ends.")
+@click.option("--keep", is_flag=True, help="Leave the pod running.")
 @loader_image
 @connected
 def debug(client: Client, name: str, loader_image: str, *, keep: bool) -> int:
-    """Make a pod with a job's volume at /mnt, and open a shell in it on a terminal.
+    """Create a pod with a job's volume at /mnt, and open a shell in it.
 
-    Off a terminal the pod stays until Ctrl-C; with --keep the command ends at once. A pod that is
-    left ends by itself after 8 hours.
+    Without a terminal, the pod is kept until Ctrl-C; with --keep, the command ends at once. A pod
+    that is left running ends by itself after 8 hours.
 
     \b
     Examples:
@@ -36,7 +36,7 @@ def debug(client: Client, name: str, loader_image: str, *, keep: bool) -> int:
     """
     ready = False
     with shown(name, loader_image) as pod:
-        # Whoever asks for a pod that stays wants one that runs.
+        # A pod that does not start is not worth keeping.
         pod["keep"] = lambda: keep and ready
         with client.jobs.files.debug(name, **pod) as place:
             ready = True
@@ -52,13 +52,13 @@ def _on_terminal() -> bool:
 
 
 def _wait(pod: str) -> int:
-    click.echo(f"pod {pod} is there until Ctrl-C", err=True)
+    click.echo(f"pod {pod} is kept until Ctrl-C", err=True)
     threading.Event().wait()
     return 0
 
 
 def _shell(client: Client, place: VolumePlace) -> int:
-    """A shell in the pod; its exit code."""
+    """Run a shell in the pod; returns its exit code."""
     from devctl.client.streams import exec_pump  # noqa: PLC0415 - heavy
     from devctl.client.streams.terminal import raw  # noqa: PLC0415
     from devctl.kube.exec_stream import open_exec  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""What the commands of `egpu` share."""
+"""Arguments and options that commands of `egpu` share."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 _SIZE = re.compile(r"(\d{1,15})([kKMGT]i?)?B?", re.ASCII)
 
 job_name = click.argument("name", metavar="JOB", shell_complete=names.jobs)
-"""The argument of a command that is about one job."""
 
 patience = click.option(
-    "--timeout", type=duration, metavar="D", help="Give up after so long; else never."
+    "--timeout", type=duration, metavar="D", help="Stop waiting after this long."
 )
 
 loader_image = click.option(
@@ -27,27 +26,27 @@ loader_image = click.option(
     envvar="EGPU_LOADER_IMAGE",
     metavar="REF",
     default="",
-    help="Image of the pod that reaches the volume.",
+    help="Image of the pod that mounts the volume.",
 )
 
 
 def command(words: str) -> str:
-    """A command of egpu to show to a person, for the cluster and namespace that they named."""
+    """An `egpu` command to show, with the cluster and namespace that the user named."""
     return options.command(words, "egpu")
 
 
 def seconds(length: int | str | None) -> float | None:
-    """How many seconds a duration is; None where there is none."""
+    """A duration in seconds; None for none."""
     return None if length is None else options.seconds(length)
 
 
 def whole_seconds(value: int | str) -> int:
-    """An option's value that the kind takes as seconds, and people write as `24h`, too."""
+    """The value of an option in whole seconds, which may be written as `24h`."""
     return int(options.seconds(duration(value)))
 
 
 def size(value: str) -> int:
-    """An option's value that is a number of bytes, such as `500M` or `2Gi`.
+    """The value of an option that is a size, such as `500M` or `2Gi`, in bytes.
 
     >>> size("500"), size("2Ki"), size("1GB")
     (500, 2048, 1000000000)
@@ -62,27 +61,27 @@ def size(value: str) -> int:
 
 
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command what can be said of a job."""
+    """Give a command the options of a job."""
     for option in (
-        click.option("--command", "words", metavar="CMD", help="Run this in the image instead."),
-        click.option("--image", metavar="REF", help="Image of the job."),
+        click.option("--command", "words", metavar="CMD", help="Command to run instead."),
+        click.option("--image", metavar="REF", help="Image to run."),
         click.option("--pvc-size", metavar="SIZE", help="Size of its volume, for example 1Gi."),
-        click.option("--storage-class", metavar="NAME", help="Of its volume; else the default."),
+        click.option("--storage-class", metavar="NAME", help="Storage class of its volume."),
         click.option(
-            "--ttl", type=whole_seconds, metavar="S", help="Keep the finished pod for so long."
+            "--ttl", type=whole_seconds, metavar="S", help="How long to keep the finished pod."
         ),
-        click.option("--gpu", type=click.IntRange(0, 64), metavar="N", help="How many GPUs."),
+        click.option("--gpu", type=click.IntRange(0, 64), metavar="N", help="Number of GPUs."),
         click.option(
-            "--pvc-ttl", type=whole_seconds, metavar="S", help="Keep the volume for so long."
+            "--pvc-ttl", type=whole_seconds, metavar="S", help="How long to keep the volume."
         ),
         click.option(
             "--model",
             type=click.Choice(["resnet50", "mobilenet_v3_small"]),
-            help="What classifies the image.",
+            help="Model that classifies the image.",
         ),
-        click.option("--weights-path", metavar="PATH", help="Trained weights, below /artifacts."),
-        click.option("--output-path", metavar="PATH", help="Result, below /artifacts."),
-        click.option("--input-path", metavar="PATH", help="Image, below /artifacts."),
+        click.option("--weights-path", metavar="PATH", help="Trained weights, under /artifacts."),
+        click.option("--output-path", metavar="PATH", help="Result, under /artifacts."),
+        click.option("--input-path", metavar="PATH", help="Input image, under /artifacts."),
     ):
         command = option(command)
     return command

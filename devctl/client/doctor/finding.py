@@ -1,32 +1,27 @@
-"""What a look at one thing has found."""
+"""The result of one check."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 
 class State(StrEnum):
-    """How it is with what was looked at."""
+    """How a check went."""
 
     OK = "ok"
     WARNING = "warning"
-    """Something will not work, and everything else will."""
+    """Something does not work, but everything else does."""
     FAILED = "failed"
+    """Nothing works until it is fixed."""
     SKIPPED = "skipped"
-    """It could not be looked at."""
+    """It could not be checked."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a look at one thing has found.
-
-    Attributes:
-        check: What was looked at.
-        state: How it is.
-        found: What was found.
-        fix: What to do; empty where there is nothing to be done.
-    """
+    """The result of one check: what was found, and the fix if something is wrong."""
 
     check: str
     state: State
@@ -35,30 +30,12 @@ class Finding:
 
     @property
     def raw(self) -> dict[str, str]:
-        """It as a document."""
-        return {
-            "check": self.check,
-            "state": str(self.state),
-            "found": self.found,
-            "fix": self.fix,
-        }
+        """The result as a document."""
+        return {name: str(value) for name, value in vars(self).items()}
 
 
-def ok(check: str, found: str) -> Finding:
-    """All is well."""
-    return Finding(check, State.OK, found)
-
-
-def warning(check: str, found: str, fix: str) -> Finding:
-    """Something will not work."""
-    return Finding(check, State.WARNING, found, fix)
-
-
-def failed(check: str, found: str, fix: str) -> Finding:
-    """Nothing will work before it is fixed."""
-    return Finding(check, State.FAILED, found, fix)
-
-
-def skipped(check: str, found: str, fix: str = "") -> Finding:
-    """It could not be looked at."""
-    return Finding(check, State.SKIPPED, found, fix)
+# Their callers name the check.
+ok = partial(Finding, "", State.OK)
+warning = partial(Finding, "", State.WARNING)
+failed = partial(Finding, "", State.FAILED)
+skipped = partial(Finding, "", State.SKIPPED)

@@ -1,8 +1,7 @@
-"""`egpu get`."""
+"""`egpu list` and `egpu get`."""
 
 from __future__ import annotations
 
-import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -10,9 +9,23 @@ import click
 
 from devctl.cli.describe import event_rows, fact
 from devctl.cli.egpu.options import command, job_name
-from devctl.cli.options import connected, output
-from devctl.cli.screen import coloured, is_terminal
-from devctl.cli.tables import age, print_document, span, table, until
+from devctl.cli.list import AGE, NAMESPACE
+from devctl.cli.options import all_namespaces, connected, output
+from devctl.cli.screen import coloured, columns
+from devctl.cli.selectors import labels, selector
+from devctl.cli.sorting import ordered, sort_by
+from devctl.cli.tables import (
+    FORMATS,
+    Column,
+    age,
+    left,
+    print_document,
+    print_items,
+    span,
+    table,
+    until,
+)
+from devctl.errors import DeniedError
 from devctl.text import one_line
 
 if TYPE_CHECKING:
@@ -24,6 +37,46 @@ if TYPE_CHECKING:
     from devctl.client.jobs.job import Job
 
 _EVENTS = 8
+COLUMNS = [
+    Column("NAME", lambda job: job.name),
+    Column("MODEL", lambda job: job.spec.get("model", "resnet50")),
+    Column("PHASE", lambda job: job.phase, style=coloured),
+    Column("REASON", lambda job: job.reason),
+    Column("GPUS", lambda job: job.gpus, wide=True),
+    Column("IMAGE", lambda job: job.spec.get("image"), wide=True),
+    Column("RESULT", lambda job: job.artifact_path, wide=True),
+    Column("FILES EXPIRE", lambda job: left(job.moment("artifactsExpireAt"))),
+    AGE,
+]
+
+
+@click.command("list")
+@all_namespaces
+@selector
+@sort_by
+@output(*FORMATS)
+@connected
+def list_(
+    client: Client, output: str, selector: str, sort_by: str, *, all_namespaces: bool
+) -> None:
+    """List jobs.
+
+    \b
+    Examples:
+      egpu list
+      egpu list -A -o wide
+    """
+    from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415 - heavy
+
+    shown = [NAMESPACE, *COLUMNS] if all_namespaces else COLUMNS
+    jobs = client.jobs.list(EVERYWHERE if all_namespaces else None, labels(selector))
+    print_items(
+        ordered(jobs, sort_by, shown),
+        output,
+        shown,
+        "ephemeralaccelerationjob",
+        empty=f"no jobs in namespace `{client.namespace}`; create one with `egpu create JOB`",
+    )
 
 
 @click.command()
@@ -31,15 +84,13 @@ _EVENTS = 8
 @output("text", "json", "yaml")
 @connected
 def get(client: Client, name: str, output: str) -> None:
-    """Show all about a job: what it does and why, where its result is and how long it stays.
+    """Show details of a job: its state and the reason, its result and when its files expire.
 
     \b
     Examples:
       egpu get my-job
       egpu get my-job -o yaml
     """
-    from devctl.errors import DeniedError  # noqa: PLC0415
-
     job = client.jobs.get(name)
     if output != "text":
         print_document(job.raw, output)
@@ -48,8 +99,7 @@ def get(client: Client, name: str, output: str) -> None:
         events: Sequence[Event] = client.jobs.events(name)[-_EVENTS:]
     except DeniedError:
         events = ()
-    width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else 0
-    for line in page(job, events, width=width):
+    for line in page(job, events, width=columns(sys.stdout)):
         click.echo(line)
 
 
@@ -62,15 +112,14 @@ def page(
         lines += fact(label, one_line(text), width)
         if label == "Phase":
             lines[-1] = lines[-1].replace(job.phase, coloured(job.phase), 1)
-    rows = event_rows(events, now)
-    if len(rows) > 1:
-        cells = [[one_line(cell) for cell in row] for row in rows]
-        lines += ["", "Events:", *(f"  {line}" for line in table(cells[0], cells[1:]))]
+    titles, *rows = [[one_line(cell) for cell in row] for row in event_rows(events, now)]
+    if rows:
+        lines += ["", "Events:", *(f"  {line}" for line in table(titles, rows))]
     return lines
 
 
 def facts(job: Job, now: datetime | None = None) -> Iterator[tuple[str, str]]:
-    """What is said of a job, each with a label; further lines of one have none."""
+    """Labels and texts about a job; further lines of a text have no label."""
     spec, status = job.spec, job.status
     yield "Name", job.name
     yield "Namespace", job.namespace
@@ -90,8 +139,7 @@ def facts(job: Job, now: datetime | None = None) -> Iterator[tuple[str, str]]:
     if status.get("podName"):
         yield "Pod", str(status["podName"])
     yield "Volume", f"{job.claim}, {spec.get('pvcSize', '1Gi')}"
-    for number, words in enumerate(_uses(job)):
-        yield "" if number else "Use", words
+    yield "Use", _use(job)
 
 
 def _times(job: Job, now: datetime | None) -> Iterator[tuple[str, str]]:
@@ -100,16 +148,13 @@ def _times(job: Job, now: datetime | None) -> Iterator[tuple[str, str]]:
         yield "Started", f"{age(started, now)} ago ({started:%Y-%m-%d %H:%M:%S} UTC)"
     if started and finished:
         yield "Took", span(finished - started)
-    for label, name in (("Pod goes", "podExpiresAt"), ("Files go", "artifactsExpireAt")):
+    for label, name in (("Pod expires", "podExpiresAt"), ("Files expire", "artifactsExpireAt")):
         if at := job.moment(name):
             yield label, until(at, now)
 
 
-def _uses(job: Job) -> Iterator[str]:
-    name = job.name
+def _use(job: Job) -> str:
+    """The command to run next."""
     if job.suspended and not job.started:
-        yield command(f"create {name}")
-    elif not job.finished:
-        yield command(f"watch {name}")
-    else:
-        yield command(f"artifacts {name} --to results")
+        return command(f"create {job.name}")
+    return command(f"artifacts {job.name} --to results" if job.finished else f"watch {job.name}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -88,15 +88,12 @@ def create(
 
 
 def chosen(*, words: str | None, **asked: Any) -> Options:
-    """The options that were given.
+    """The options that were given; raises UsageError if the command cannot be split into words.
 
     >>> chosen(words="python -c 'print(1)'", gpu=0, model=None)
     {'gpu': 0, 'command': ['python', '-c', 'print(1)']}
-
-    Raises:
-        UsageError: The command cannot be split into words.
     """
-    options: Any = {name: value for name, value in asked.items() if value is not None}
+    options = cast("Options", {name: value for name, value in asked.items() if value is not None})
     if words is not None:
         try:
             options["command"] = shlex.split(words)
@@ -104,8 +101,7 @@ def chosen(*, words: str | None, **asked: Any) -> Options:
             raise UsageError(f"--command cannot be read: {error}", "close its quotes") from error
         if not options["command"]:
             raise UsageError("--command is empty", "leave it out, or name a program")
-    found: Options = options
-    return found
+    return options
 
 
 def _choose(folder: Path, *, secrets: bool, large: bool) -> Selection:
@@ -131,5 +127,5 @@ def _fill(client: Client, job: Job, what: Selection, image: str, timeout: float 
     except DevctlError:
         click.echo(again, err=True)
         raise
-    click.echo(f"{name}: {done.summary()}", err=True)
+    click.echo(f"{done.summary()} sent and checked", err=True)
     return client.jobs.resume(job)

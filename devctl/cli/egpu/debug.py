@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.egpu.options import job_name, loader_image
-from devctl.cli.egpu.screen import shown
+from devctl.cli.egpu.screen import moving
 from devctl.cli.options import connected
 
 if TYPE_CHECKING:
@@ -35,20 +34,15 @@ def debug(client: Client, name: str, loader_image: str, *, keep: bool) -> int:
       egpu debug my-job --keep
     """
     ready = False
-    with shown(name, loader_image) as pod:
+    with moving(name, loader_image) as (pod, _):
         # A pod that does not start is not worth keeping.
         pod["keep"] = lambda: keep and ready
         with client.jobs.files.debug(name, **pod) as place:
             ready = True
-            words = f"kubectl exec -it {place.pod} -n {place.namespace} -- sh"
-            click.echo(words)
-            if keep and not _on_terminal():
-                return 0
-            return _shell(client, place) if _on_terminal() else _wait(place.pod)
-
-
-def _on_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
+            click.echo(f"kubectl exec -it {place.pod} -n {place.namespace} -- sh")
+            if sys.stdin.isatty() and sys.stdout.isatty():
+                return _shell(client, place)
+            return 0 if keep else _wait(place.pod)
 
 
 def _wait(pod: str) -> int:
@@ -63,17 +57,11 @@ def _shell(client: Client, place: VolumePlace) -> int:
     from devctl.client.streams.terminal import raw  # noqa: PLC0415
     from devctl.kube.exec_stream import open_exec  # noqa: PLC0415
 
-    source, output = sys.stdin.fileno(), sys.stdout.fileno()
-    errors = os.dup(2)
+    pod, namespace = place.pod, place.namespace
     stream = open_exec(
-        client.cluster,
-        place.pod,
-        ["sh"],
-        place.namespace,
-        container=place.container,
-        stdin=True,
-        tty=True,
+        client.cluster, pod, ["sh"], namespace, container=place.container, stdin=True, tty=True
     )
+    source, output = sys.stdin.fileno(), sys.stdout.fileno()
     with stream, raw(source, stream.resize):
         exec_pump.feed(stream, source)
-        return exec_pump.drain(stream, output, lambda data: exec_pump.write(errors, data))
+        return exec_pump.drain(stream, output, lambda data: exec_pump.write(2, data))

@@ -102,10 +102,8 @@ def _job(client: Client, name: str, *, delete_pvc: bool) -> Job | None:
 def _claim(client: Client, name: str, *, needed: bool) -> Claim | None:
     try:
         return client.jobs.claim(name)
-    except NotFoundError:
-        return None
-    except (AlreadyExistsError, DeniedError):  # somebody else's, or not ours to see
-        if needed:
+    except (NotFoundError, AlreadyExistsError, DeniedError) as error:
+        if needed and not isinstance(error, NotFoundError):  # it is another person's
             raise
         return None
 

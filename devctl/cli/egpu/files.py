@@ -9,7 +9,7 @@ import click
 
 from devctl.cli.cp import tell_of_git, tell_of_trouble
 from devctl.cli.egpu.options import command, job_name, loader_image, size
-from devctl.cli.egpu.screen import moving, shown, state
+from devctl.cli.egpu.screen import moving, state
 from devctl.cli.options import connected, duration, output, seconds
 from devctl.cli.tables import FORMATS, Column, age, print_items
 from devctl.cli.waiting import live_line
@@ -48,7 +48,7 @@ def artifacts(
       egpu artifacts my-job --to results
     """
     if target is None:
-        with shown(name, loader_image) as pod:
+        with moving(name, loader_image) as (pod, _):
             found = client.jobs.files.list(name, **pod)
         empty = f"there are no files on the volume of `{name}`"
         print_items(found, output, COLUMNS, "file", raw=_raw, empty=empty)

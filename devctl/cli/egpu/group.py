@@ -36,10 +36,9 @@ VARIABLE = "_EGPU_COMPLETE"
             "cleanup": Entry("devctl.cli.egpu.delete:cleanup", "Delete expired volumes"),
         },
         "Set up": {
-            "completion": Entry("devctl.cli.egpu.group:completion", "Print shell completion"),
+            "completion": Entry("devctl.cli.egpu.group:completion", "Print shell completion")
         },
     },
-    hidden={},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @where

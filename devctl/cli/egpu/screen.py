@@ -34,11 +34,7 @@ def state(job: Job) -> str:
 
 
 def see_it_end(client: Client, name: str, seconds: float | None, first: str) -> None:
-    """Show the state of a job until it ends, and the result.
-
-    Raises:
-        DevctlError: It has failed.
-    """
+    """Show the state of a job until it ends, then its result; a failure raises DevctlError."""
     again = f"`{name}` keeps running: see {command(f'watch {name}')}"
     last: Job | None = None
     with live_line(name, first, again) as line:
@@ -63,25 +59,18 @@ def see_it_end(client: Client, name: str, seconds: float | None, first: str) -> 
 
 
 @contextmanager
-def shown(job: str, image: str, seconds: float | None = None) -> Iterator[PodOptions]:
-    """The options of a pod that mounts a job's volume, which show why it is not running."""
-    with LiveLine() as line:
+def moving(
+    job: str, image: str, seconds: float | None = None
+) -> Iterator[tuple[PodOptions, Callable[[int], None] | None]]:
+    """The options of a pod for a job's volume, with its problems and moved bytes shown."""
+    with LiveLine() as line, transferred() as moved:
 
         def progress(trouble: Trouble) -> None:
             # That every pod takes a moment matters only on a terminal.
-            if not trouble.ordinary or sys.stderr.isatty():
+            if trouble.reason not in {"Creating", "Scheduling"} or sys.stderr.isatty():
                 line.show(f"{job}: a pod for its volume: {trouble}")
 
         pod: PodOptions = {"image": image, "progress": progress}
         if seconds is not None:
             pod["seconds"] = seconds
-        yield pod
-
-
-@contextmanager
-def moving(
-    job: str, image: str, seconds: float | None = None
-) -> Iterator[tuple[PodOptions, Callable[[int], None] | None]]:
-    """The same, and what shows how many bytes have moved."""
-    with shown(job, image, seconds) as pod, transferred() as moved:
         yield pod, moved

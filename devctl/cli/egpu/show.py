@@ -135,14 +135,6 @@ def facts(job: Job, now: datetime | None = None) -> Iterator[tuple[str, str]]:
     yield "Image", str(spec.get("image", "(the default)"))
     yield "GPUs", str(job.gpus)
     yield "Age", age(job.created_at, now)
-    yield from _times(job, now)
-    if status.get("podName"):
-        yield "Pod", str(status["podName"])
-    yield "Volume", f"{job.claim}, {spec.get('pvcSize', '1Gi')}"
-    yield "Use", _use(job)
-
-
-def _times(job: Job, now: datetime | None) -> Iterator[tuple[str, str]]:
     started, finished = job.moment("startedAt"), job.moment("finishedAt")
     if started:
         yield "Started", f"{age(started, now)} ago ({started:%Y-%m-%d %H:%M:%S} UTC)"
@@ -151,6 +143,10 @@ def _times(job: Job, now: datetime | None) -> Iterator[tuple[str, str]]:
     for label, name in (("Pod expires", "podExpiresAt"), ("Files expire", "artifactsExpireAt")):
         if at := job.moment(name):
             yield label, until(at, now)
+    if status.get("podName"):
+        yield "Pod", str(status["podName"])
+    yield "Volume", f"{job.claim}, {spec.get('pvcSize', '1Gi')}"
+    yield "Use", _use(job)
 
 
 def _use(job: Job) -> str:

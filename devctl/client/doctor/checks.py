@@ -174,18 +174,14 @@ def rights(cluster: Cluster) -> Finding:
     where = f"in namespace `{cluster.namespace}`"
     if not missing:
         with suppress(DeniedError):
-            try:
-                cluster.get(resources.Namespace, cluster.namespace)
-            except NotFoundError:
+            if cluster.find(resources.Namespace, cluster.namespace) is None:
                 return failed(
                     f"there is no namespace `{cluster.namespace}`",
                     "name another one with -n, or have an administrator create it",
                 )
         return ok(f"all that commands need {where}")
-    fix = (
-        f"have an administrator bind the ClusterRole `devctl-user` to you {where},"
-        " or name another one with -n"
-    )
+    bind = "have an administrator bind the ClusterRole `devctl-user` to you"
+    fix = f"{bind} {where}, or name another one with -n"
     if all(need in missing for need in NEEDS if need.basic):
         return failed(f"you have no rights {where}: no command works there", fix)
     what = ", ".join(str(need.right) for need in missing)
@@ -216,17 +212,8 @@ def _served(cluster: Cluster, group: str, version: str) -> set[str]:
     return {str(each.get("name")) for each in answer.get("resources") or []}
 
 
-def operator(cluster: Cluster) -> Finding:
-    """Whether the operator runs."""
-    return _deployment(cluster, "operator", "no request is carried out")
-
-
-def observer(cluster: Cluster) -> Finding:
-    """Whether the observer runs."""
-    return _deployment(cluster, "observer", "every status is stale, and nothing expires")
-
-
-def _deployment(cluster: Cluster, name: str, otherwise: str) -> Finding:
+def deployment(cluster: Cluster, name: str, otherwise: str) -> Finding:
+    """Whether a component runs; `otherwise` says what does not work without it."""
     full = f"devctl-{name}"
     try:
         found = cluster.get(resources.Deployment, full, NAMESPACE)

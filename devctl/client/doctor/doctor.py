@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from devctl.client.doctor import checks
@@ -22,8 +23,10 @@ _CHECKS: dict[str, Check] = {
     "clock": checks.clock,
     "kinds": checks.kinds,
     "rights": checks.rights,
-    "operator": checks.operator,
-    "observer": checks.observer,
+    "operator": partial(checks.deployment, name="operator", otherwise="no request is carried out"),
+    "observer": partial(
+        checks.deployment, name="observer", otherwise="every status is stale, and nothing expires"
+    ),
     "storage": checks.storage,
     "flavor": checks.default_flavor,
     "image": checks.image,

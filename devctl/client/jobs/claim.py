@@ -104,8 +104,7 @@ def find_claim(cluster: Cluster, job: str) -> Claim:
     found = Claim(raw)
     if not found.is_of_a_job:
         raise AlreadyExistsError(
-            f"volume `{name}` was not made for job `{job}` and is left alone",
-            "choose another name for the job",
+            f"volume `{name}` was not made for job `{job}` and is left alone", "choose another name"
         )
     if found.going:
         raise NotFoundError(
@@ -195,10 +194,8 @@ class Cleanup:
             return False
         try:
             self._cluster.delete(resources.PersistentVolumeClaim, claim.raw, unchanged=True)
-        except NotFoundError:
-            return False
         except DevctlError as error:
-            if error.reason != CONFLICT:
+            if error.reason != CONFLICT and not isinstance(error, NotFoundError):
                 raise
             return False
         return True

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from devctl.api.ephemeral_acceleration_job import MOUNT_PATH
 from devctl.client.files.amounts import amount, expect
 from devctl.client.files.ignore import INCOMING
-from devctl.client.files.names import readable, unshowable
+from devctl.client.files.names import unshowable
 from devctl.client.files.remote import ask
 from devctl.client.jobs.fetch import fetch
 from devctl.errors import DevctlError, UsageError
+from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,10 +124,7 @@ def _check_whole(place: VolumePlace, *, whole: bool) -> None:
 
 
 def target_path(path: str) -> str:
-    """The path of a file on the volume, as the job's container sees it.
-
-    Raises:
-        UsageError: It does not name a file on the volume.
+    """The path of a file on the volume as jobs see it; raises UsageError if it is not one.
 
     >>> target_path("/artifacts//images/./a.jpg"), target_path("a.jpg")
     ('/artifacts/images/a.jpg', '/artifacts/a.jpg')

@@ -12,15 +12,9 @@ from urllib.parse import urljoin
 import httpcore2
 
 from devctl.client.files.amounts import amount
-from devctl.client.files.names import readable
 from devctl.client.jobs.fetch_guard import allowed, check_url
-from devctl.errors import (
-    DeniedError,
-    DevctlError,
-    NotFoundError,
-    UsageError,
-    WaitTimeoutError,
-)
+from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError, WaitTimeoutError
+from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,11 +35,7 @@ _HEADERS = [("Accept", "*/*"), ("Accept-Encoding", "identity"), ("User-Agent", "
 
 
 def resolve(host: str, port: int) -> Sequence[str]:
-    """All addresses of a host.
-
-    Raises:
-        UsageError: It cannot be resolved.
-    """
+    """All addresses of a host; raises UsageError if it cannot be resolved."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -68,11 +58,7 @@ class Limits(NamedTuple):
 
 
 def look_up(url: str, limits: Limits) -> Target:
-    """Check that a URL can be fetched, as far as possible without fetching it.
-
-    Raises:
-        DevctlError: It cannot.
-    """
+    """Raise an error if a URL cannot be fetched, as far as can be told without fetching it."""
     target = check_url(url)
     found = limits.lookup(target.host, target.port)
     allowed(target.host, found, allow_private=limits.allow_private)
@@ -121,42 +107,32 @@ def _answer(target: Target, network: _PinnedNetwork) -> Iterator[httpcore2.Respo
         ):
             yield answer
     except httpcore2.TimeoutException as error:
-        raise WaitTimeoutError(
-            f"`{shown}` does not answer in time", "try again, or download it yourself"
-        ) from error
+        raise WaitTimeoutError(f"`{shown}` does not answer in time", "try again") from error
     except httpcore2.ProtocolError as error:
         raise DevctlError(
             f"`{shown}` did not arrive completely: {readable(str(error))}", "try again"
         ) from error
     except (httpcore2.NetworkError, ssl.SSLError, OSError) as error:
         raise DevctlError(
-            f"`{shown}` cannot be reached: {readable(str(error))}",
-            "check whether this machine reaches it",
+            f"`{shown}` cannot be reached: {readable(str(error))}", "check your network"
         ) from error
 
 
 def _headers(answer: httpcore2.Response) -> dict[str, str]:
     """The headers by lower-case name; of repeated ones the first."""
-    found: dict[str, str] = {}
-    for name, value in answer.headers:
-        found.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
-    return found
+    text = ((n.decode("latin-1"), v.decode("latin-1")) for n, v in reversed(answer.headers))
+    return {name.lower(): value for name, value in text}
 
 
 def redirected(target: Target, location: str) -> Target:
-    """The target of a redirect, checked as if it had been typed.
-
-    Raises:
-        DevctlError: The redirect is not followed.
-    """
+    """The target of a redirect, checked as if typed; raises DevctlError if it is refused."""
     shown = _shown(target.url)
     if not location:
         raise DevctlError(f"`{shown}` redirects nowhere", "name the final URL")
     found = check_url(urljoin(target.url, location))
     if target.scheme == "https" and found.scheme != "https":
         raise DeniedError(
-            f"`{shown}` redirects from https to http: it is not fetched",
-            f"if that is intended, name `{_shown(found.url)}`",
+            f"`{shown}` redirects from https to http", f"if intended, name `{_shown(found.url)}`"
         )
     return found
 
@@ -170,9 +146,7 @@ def _check(target: Target, status: int, headers: dict[str, str], limits: Limits)
     if status != 200:  # noqa: PLR2004 - 206 and the like are not a whole file
         raise DevctlError(f"`{shown}` answered {status}", "try again later")
     if headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
-        raise DevctlError(
-            f"`{shown}` arrives compressed, which was not requested", "download it yourself"
-        )
+        raise DevctlError(f"`{shown}` arrives compressed", "download it yourself")
     if (_announced(headers) or 0) > limits.size:
         raise _too_large(target, limits)
 

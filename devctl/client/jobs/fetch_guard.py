@@ -10,8 +10,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from devctl.client.files.names import readable
 from devctl.errors import DeniedError, UsageError
+from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -92,11 +92,7 @@ class Target(NamedTuple):
 
 
 def check_url(url: str) -> Target:
-    """Where a URL leads.
-
-    Raises:
-        UsageError: It is not a URL that can be fetched.
-    """
+    """Where a URL leads; raises UsageError if it is not one that can be fetched."""
     shown = readable(url[:200])
     if len(url) > _LENGTH or not url.isascii() or not url.isprintable() or " " in url:
         raise UsageError(
@@ -139,13 +135,12 @@ def problem(address: Address, *, allow_private: bool = False) -> str:
     for what, networks in _INSIDE.items():
         if _within(address, *networks):
             return "" if allow_private else what
-    # IPv4-compatible ones; :: and ::1, which are in that network too, have returned by now.
-    if _within(address, "::/96") or _is_isatap(address):
-        return "an address that embeds another one"
-    if isinstance(address, IPv6Address) and (
-        address.scope_id is not None or not _within(address, _GLOBAL)
-    ):
-        return "a reserved address"
+    if isinstance(address, IPv6Address):
+        # IPv4-compatible, in the network of :: and ::1; ISATAP, with an IPv4 one in the lower half.
+        if _within(address, "::/96") or (int(address) >> 32) & 0xFFFFFFFF in _ISATAP:
+            return "an address that embeds another one"
+        if address.scope_id is not None or not _within(address, _GLOBAL):
+            return "a reserved address"
     # What Python's own registry knows and the tables above do not.
     return "" if address.is_global else "a reserved address"
 
@@ -184,8 +179,3 @@ def _problem(text: str, *, allow_private: bool) -> str:
 
 def _within(address: Address, *networks: str) -> bool:
     return any(address in ip_network(text) for text in networks)
-
-
-def _is_isatap(address: Address) -> bool:
-    """Whether an IPv6 address carries an IPv4 one in its lower half, as in ISATAP."""
-    return isinstance(address, IPv6Address) and (int(address) >> 32) & 0xFFFFFFFF in _ISATAP

@@ -9,17 +9,16 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from devctl.client.files import remote as files_remote
-from devctl.client.files.amounts import Expecting, expect, sent
+from devctl.client.files.amounts import Expecting, expect
 from devctl.client.files.archive import pack
 from devctl.client.files.arrive import incoming, room
-from devctl.client.files.copy import put_folder
-from devctl.client.files.dotgit import Withheld
+from devctl.client.files.copy import Copied, put_folder
 from devctl.client.files.ignore import listed
 from devctl.client.files.local import entry, select
 from devctl.client.files.names import named
@@ -100,28 +99,10 @@ exit 0
 """
 
 
-@dataclass(frozen=True)
-class Uploaded:
-    """How many files, links and empty folders were uploaded, and their size in bytes."""
-
-    files: int
-    size: int
-
-    def summary(self) -> str:
-        """The result in one line.
-
-        >>> Uploaded(2, 34_000).summary()
-        '2 files, 34 KB sent and checked'
-        """
-        return f"{sent(self.files, self.size)} and checked"
-
-
 def choose(local: Path, *, secrets: bool = False, large: bool = False) -> Selection:
-    """Select the files of a folder to send: those git would list, as for `devctl sync`.
+    """Select what to send of a folder: what git would list, as for `devctl sync`.
 
-    Raises:
-        UsageError: It is not a folder.
-        DevctlError: It contains something that cannot be sent.
+    Raises UsageError if it is not a folder, DevctlError if something in it cannot be sent.
     """
     if not local.is_dir():
         raise UsageError(f"`{local}` is not a folder", "name the folder of your project")
@@ -129,7 +110,7 @@ def choose(local: Path, *, secrets: bool = False, large: bool = False) -> Select
     return select(root, listed(root), secrets=secrets, large=large)
 
 
-def upload(place: Spot, selection: Selection, progress: Progress | None = None) -> Uploaded:
+def upload(place: Spot, selection: Selection, progress: Progress | None = None) -> Copied:
     """Send files to a folder of a volume; each appears there complete, and is verified.
 
     Raises:
@@ -147,7 +128,7 @@ def upload(place: Spot, selection: Selection, progress: Progress | None = None) 
         waiting = [entry(root, path) for path in changed if os.path.lexists(root / path)]
         if not waiting:
             size = sum(found.size for found in selection.entries)
-            return Uploaded(len(selection.entries), size)
+            return Copied(str(place), len(selection.entries), size)
     raise DevctlError(
         f"{named(changed)} changed while it was being read, and was not sent",
         "wait until it is no longer written to, or list it in `.devctlignore`",
@@ -171,7 +152,11 @@ def _send(
     expect(progress, (found.size for found in entries), packed=True)
 
     def feed(send: Send) -> None:
-        counted = files_remote.counted(send, progress)
+        def counted(data: bytes) -> None:
+            send(data)
+            if progress:
+                progress(len(data))
+
         changed.extend(pack(counted, root, entries, {}, digests=digests))
 
     files_remote.receive(place, feed)
@@ -239,30 +224,7 @@ def stored(place: Spot) -> Sequence[StoredFile]:
     ]
 
 
-@dataclass(frozen=True)
-class Downloaded:
-    """How many files and links were downloaded, and their size in bytes."""
-
-    target: str
-    files: int
-    size: int
-    left_out: list[str] = field(default_factory=list)
-    """What is refused, each with the reason."""
-    changed: list[str] = field(default_factory=list)
-    """What `tar` reported about files that changed while it read them."""
-    git: Withheld = field(default_factory=Withheld)
-    """What was skipped because it belongs to git repositories."""
-
-    def summary(self) -> str:
-        """The result in one line.
-
-        >>> Downloaded("results", 1, 5).summary()
-        'results: 1 file, 5 B'
-        """
-        return f"{self.target}: {sent(self.files, self.size).removesuffix(' sent')}"
-
-
-def download(place: Spot, into: Path, progress: Progress | None = None) -> Downloaded:
+def download(place: Spot, into: Path, progress: Progress | None = None) -> Copied:
     """Fetch all files below a folder of a volume; no local file is replaced by a different one.
 
     Raises:
@@ -285,7 +247,7 @@ def download(place: Spot, into: Path, progress: Progress | None = None) -> Downl
         size = sum((arrived / found).lstat().st_size for found in unpacking.files)
         put_folder(arrived, target, unpacking)
     left_out = offer.left_out + unpacking.left_out
-    return Downloaded(str(into), len(unpacking.files), size, left_out, changed, offer.git)
+    return Copied(str(into), len(unpacking.files), size, [], left_out, changed, offer.git)
 
 
 def _stored_names(place: Spot) -> list[str]:
@@ -317,7 +279,7 @@ class JobFiles:
         what: Path | Selection,
         moved: Progress | None = None,
         **pod: Unpack[PodOptions],
-    ) -> Uploaded:
+    ) -> Copied:
         """Put a folder's contents, or what `choose` has selected, at the root of a volume."""
         selection = choose(what) if isinstance(what, Path) else what
         with helper(self._cluster, job, LOADER, **pod) as place:
@@ -329,12 +291,8 @@ class JobFiles:
             return stored(place)
 
     def download(
-        self,
-        job: str,
-        into: Path,
-        moved: Progress | None = None,
-        **pod: Unpack[PodOptions],
-    ) -> Downloaded:
+        self, job: str, into: Path, moved: Progress | None = None, **pod: Unpack[PodOptions]
+    ) -> Copied:
         """Fetch the files on a job's volume."""
         with helper(self._cluster, job, LOADER, **pod) as place:
             return download(place, into, moved)

@@ -211,13 +211,8 @@ def helper_pod(  # noqa: PLR0913 - each is a property of the pod
 ) -> dict[str, Any]:
     """The manifest of a helper pod.
 
-    Args:
-        role: What it is for.
-        job: The job whose volume it mounts.
-        claim: The claim of that volume.
-        image: Any image with a shell, tar, find, stat, xargs and sha256sum.
-        requests: Its resource requests; None for the minimum.
-        node: The node where the volume is in use, as no other node can mount it.
+    Its image needs a shell, tar, find, stat, xargs and sha256sum. It requests the minimum by
+    default. If the volume is in use on a node, no other node can mount it.
     """
     spec: dict[str, Any] = {
         "restartPolicy": "Never",

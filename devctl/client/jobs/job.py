@@ -155,20 +155,13 @@ _FIELDS = {
 
 
 def check_name(name: str) -> None:
-    """Check that a job can have this name.
-
-    Raises:
-        UsageError: It cannot.
-    """
+    """Raise UsageError unless a job can have this name."""
     if not NAME.fullmatch(name):
         raise UsageError(f"`{name}` cannot be a job's name", f"a name has to {NAME_RULE}")
 
 
 def job_manifest(name: str, options: Options) -> dict[str, Any]:
-    """The manifest of a job; fields for options left out are left out too.
-
-    Raises:
-        UsageError: The name is not valid.
+    """The manifest of a job, with fields for the given options only; checks the name.
 
     >>> job_manifest("a", {"gpu": 0, "input_path": "/artifacts/a.jpg"})["spec"]
     {'input': {'path': '/artifacts/a.jpg'}, 'resources': {'gpu': 0}}

@@ -125,8 +125,7 @@ class Jobs:
             )
         if there.owner and there.owner != self._cluster.whoami():
             raise AlreadyExistsError(
-                f"job `{name}` is waiting for its files and belongs to `{there.owner}`",
-                "choose another name",
+                f"there is a job `{name}`, which belongs to `{there.owner}`", "choose another name"
             )
         manifest["spec"].setdefault("suspend", False)
         manifest["metadata"]["uid"] = there.uid
@@ -239,8 +238,8 @@ class Jobs:
         except NotFoundError as error:
             kept = job.spec.get("ttlSecondsAfterFinished", 0)
             raise NotFoundError(
-                f"the pod of job `{name}` is gone, and its output with it; it was kept for "
-                f"{kept} s after the end",
+                f"the pod of job `{name}` is gone with its output: it was kept for {kept} s after"
+                " the end",
                 f"`egpu get {name}` has its last lines; `egpu create --ttl 600` keeps the pod",
             ) from error
 
@@ -284,11 +283,7 @@ class Jobs:
         return users(self._cluster, claim)
 
     def delete_claim(self, claim: Claim) -> None:
-        """Delete exactly this volume, with all files on it.
-
-        Raises:
-            BusyError: A pod uses it.
-        """
+        """Delete exactly this volume, with all its files; raises BusyError if a pod uses it."""
         if pods := self.users(claim):
             raise BusyError(
                 f"volume `{claim.name}` is kept: pod `{pods[0]}` uses it",

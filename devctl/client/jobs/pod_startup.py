@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from devctl.api.conditions import find
 from devctl.api.image_pulls import PULL_FAILURES, pull_error
 from devctl.errors import DevctlError, WaitTimeoutError
 from devctl.kube import resources
@@ -39,11 +40,6 @@ class Trouble(NamedTuple):
     message: str
     fatal: bool = False
     """Whether it is unlikely to resolve itself."""
-
-    @property
-    def ordinary(self) -> bool:
-        """Whether every pod that starts is in this state for a moment."""
-        return self.reason in {"Creating", "Scheduling"}
 
     def __str__(self) -> str:
         """Reason and message."""
@@ -98,8 +94,7 @@ def trouble(pod: Object, warnings: Sequence[Object] = ()) -> Trouble | None:
     waits = (_container(image, state.get("waiting") or {}) for image, state in states)
     if found := next(filter(None, waits), None):
         return found
-    conditions = {c["type"]: c for c in status.get("conditions") or []}
-    scheduled = conditions.get("PodScheduled") or {}
+    scheduled = find(status, "PodScheduled")
     if scheduled.get("status") != "True":
         return _unscheduled(scheduled.get("message") or "", warnings)
     return _on_node(warnings)

@@ -71,7 +71,7 @@ def test_create_sends_the_folder_before_the_job_may_start(
     assert found.stderr.splitlines() == [
         "left out, as they look like secrets: `.env`",
         "my-job: waiting for its volume",
-        "my-job: 1 file, 5 B sent and checked",
+        "artifacts-my-job:/artifacts: 1 file, 5 B sent and checked",
         "next: `egpu watch my-job` follows it",
     ]
     assert tree(there) == {"image.jpg": b"image"}

@@ -79,7 +79,7 @@ def create(
     if what is not None:
         results.add(_fill(client, job, what, loader_image, seconds(timeout)), "resumed")
     if wanted(wait=wait):
-        see_it_end(client, name, seconds(timeout), "created" if what is None else "resumed")
+        see_it_end(client, name, seconds(timeout), "waiting to start")
         if results.quiet:
             results.add(client.jobs.get(name), "ended")
     elif not results.quiet:

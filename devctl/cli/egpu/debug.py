@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @loader_image
 @connected
 def debug(client: Client, name: str, loader_image: str, *, keep: bool) -> int:
-    """Create a pod with a job's volume at /mnt, and open a shell in it.
+    """Create a pod with a job's volume at /mnt and, on a terminal, open a shell in it.
 
     Without a terminal, the pod is kept until Ctrl-C; with --keep, the command ends at once. A pod
     that is left running ends by itself after 8 hours.

@@ -45,7 +45,7 @@ VARIABLE = "_EGPU_COMPLETE"
 @verbose
 @click.version_option(package_name="devctl")
 def egpu() -> None:
-    """Ephemeral GPU jobs: a pod that is removed after it ends, and a volume that is kept longer.
+    """Ephemeral GPU jobs: a pod removed after it ends, and a volume kept longer.
 
     \b
     Examples:

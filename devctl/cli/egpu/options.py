@@ -17,7 +17,9 @@ _SIZE = re.compile(r"(\d{1,15})([kKMGT]i?)?B?", re.ASCII)
 
 job_name = click.argument("name", metavar="JOB", shell_complete=names.jobs)
 
-patience = click.option("--timeout", type=duration, metavar="D", help="Stop waiting after D.")
+patience = click.option(
+    "--timeout", type=duration, metavar="D", help="Limit of the wait; default: none."
+)
 
 loader_image = click.option(
     "--loader-image",
@@ -64,7 +66,9 @@ def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--command", "words", metavar="CMD", help="Command to run instead."),
         click.option("--image", metavar="REF", help="Image to run."),
         click.option("--pvc-size", metavar="SIZE", help="Size of its volume, for example 1Gi."),
-        click.option("--storage-class", metavar="NAME", help="Storage class of its volume."),
+        click.option(
+            "--storage-class", metavar="NAME", help="Of its volume; default: the cluster's."
+        ),
         click.option("--ttl", type=whole_seconds, metavar="S", help="Keep the ended pod for S."),
         click.option("--gpu", type=click.IntRange(0, 64), metavar="N", help="Number of GPUs."),
         click.option("--pvc-ttl", type=whole_seconds, metavar="S", help="Keep its volume for S."),

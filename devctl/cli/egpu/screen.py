@@ -37,8 +37,9 @@ def see_it_end(client: Client, name: str, seconds: float | None, first: str) -> 
     """Show the state of a job until it ends, then its result; a failure raises DevctlError."""
     again = f"`{name}` keeps running: see {command(f'watch {name}')}"
     last: Job | None = None
+    changes = client.jobs.follow(name, seconds)
     with live_line(name, first, again) as line:
-        for job in client.jobs.follow(name, seconds):
+        for job in changes:
             last = job
             if job.current and not job.finished:
                 line.show(state(job))

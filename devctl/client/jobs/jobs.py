@@ -142,8 +142,12 @@ class Jobs:
 
         Raises:
             WaitTimeoutError: It has not ended by then.
-            NotFoundError: It was deleted meanwhile.
+            NotFoundError: It does not exist, at once, or was deleted meanwhile.
         """
+        self.get(name)
+        return self._changes(name, seconds)
+
+    def _changes(self, name: str, seconds: float | None) -> Iterator[Job]:
         until = None if seconds is None else time.monotonic() + seconds
         gone = f"its volume is kept until it expires: `egpu artifacts {name}`"
         last: Job | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -32,6 +33,8 @@ _CHECKS: dict[str, Check] = {
     "image": checks.image,
 }
 """The checks of a cluster that is reachable and knows the user."""
+_SEE_DOCTOR = re.compile("(^|; )[^;]*`devctl doctor`[^;]*")
+"""Advice that some errors give and the reader has just followed."""
 
 
 def examine(connect: Callable[[], Cluster]) -> Iterator[Finding]:
@@ -64,9 +67,7 @@ def _run(name: str, check: Check, cluster: Cluster) -> Finding:
     except DeniedError as error:
         found = skipped(f"you have no permission to check it: {error.message}", error.fix)
     except DevctlError as error:
-        # Some errors advise to run `devctl doctor`, which the reader has just done.
-        advice = [each for each in error.fix.split("; ") if "`devctl doctor`" not in each]
-        found = failed(error.message, "; ".join(advice))
+        found = failed(error.message, _SEE_DOCTOR.sub("", error.fix).removeprefix("; "))
     return replace(found, check=name)
 
 

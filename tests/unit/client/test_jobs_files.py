@@ -126,9 +126,7 @@ def test_what_arrives_otherwise_is_noticed(
     with pytest.raises(DevctlError):
         upload(place(), choose(here))
     monkeypatch.setattr(jobs_files, "DIGESTS", broken.replace("; rm b", ""))
-    with pytest.raises(
-        DevctlError, match="`a` did not arrive intact in `artifacts-my-job:/art"
-    ):
+    with pytest.raises(DevctlError, match="`a` did not arrive intact in `artifacts-my-job:/art"):
         upload(place(), choose(here))
     assert there.is_dir()
 

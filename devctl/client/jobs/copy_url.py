@@ -140,9 +140,7 @@ def target_path(path: str) -> str:
     if not path or path.endswith(("/", "/.")) or found == MOUNT_PATH:
         raise UsageError(f"the path `{shown}` does not name a file", f"try {MOUNT_PATH}/input.jpg")
     if not found.startswith(f"{MOUNT_PATH}/"):
-        raise UsageError(
-            f"the path `{shown}` is not on the job's volume", f"name one below {MOUNT_PATH}"
-        )
+        raise UsageError(f"the path `{shown}` is not on the volume", f"name one below {MOUNT_PATH}")
     parts = found.split("/")
     lengths = [len(part.encode()) for part in parts]
     if len(found.encode()) > _PATH_LENGTH or max(lengths) > _NAME_LENGTH:

@@ -105,20 +105,14 @@ def check_url(url: str) -> Target:
     except ValueError as error:
         raise UsageError(f"`{shown}` is not a URL: {error}", "write https://HOST/PATH") from error
     if parts.scheme not in _PORTS:
-        raise UsageError(
-            f"`{shown}` is neither http nor https", "name a URL that begins with https://"
-        )
+        raise UsageError(f"`{shown}` is neither http nor https", "write https://HOST/PATH")
     if "@" in parts.netloc:
-        raise UsageError(
-            "the URL contains a name or a password", "use a signed URL, or one that needs none"
-        )
+        raise UsageError("the URL contains a name or a password", "use a signed or public URL")
     host = (parts.hostname or "").rstrip(".")
     if not host or "%" in host or "\\" in parts.netloc:
         raise UsageError(f"`{shown}` has no host", "write https://HOST/PATH")
     if port == 0:
-        raise UsageError(
-            f"`{shown}` has no valid port", "leave it out, or name one from 1 to 65535"
-        )
+        raise UsageError(f"`{shown}` has no valid port", "leave it out, or name 1 to 65535")
     plain = parts._replace(fragment="").geturl()
     return Target(parts.scheme, host, port or _PORTS[parts.scheme], plain)
 

@@ -238,10 +238,8 @@ def helper_pod(  # noqa: PLR0913 - each is a property of the pod
     }
     if node:
         term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
-        required = {"nodeSelectorTerms": [term]}
-        spec["affinity"] = {
-            "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}
-        }
+        required = "requiredDuringSchedulingIgnoredDuringExecution"
+        spec["affinity"] = {"nodeAffinity": {required: {"nodeSelectorTerms": [term]}}}
     labels = {
         "app.kubernetes.io/name": f"egpu-{role.name}",
         "app.kubernetes.io/managed-by": "egpu",

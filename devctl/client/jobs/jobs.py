@@ -162,7 +162,10 @@ class Jobs:
                     return
                 if until is not None and time.monotonic() >= until:
                     break
-        state = f" ({last.phase}): {_why(last)}" if last else ""
+        state = ""
+        if last:
+            why = f"{last.reason}: {last.message}" if last.reason else "not observed yet"
+            state = f" ({last.phase}): {why}"
         raise WaitTimeoutError(
             f"`{name}` has not ended after {seconds:.0f} s{state}",
             f"the job keeps trying: look with `egpu get {name}`; `egpu delete {name}` cancels it",
@@ -294,7 +297,3 @@ class Jobs:
                 f"when that has ended, repeat `egpu delete {claim.job} --delete-pvc`",
             )
         self._cluster.delete(resources.PersistentVolumeClaim, claim.raw)
-
-
-def _why(job: Job) -> str:
-    return f"{job.reason}: {job.message}" if job.reason else "the observer has not seen it yet"

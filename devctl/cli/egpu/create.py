@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from devctl.cli.egpu.options import command, job_options, loader_image, patience, seconds
+from devctl.cli.egpu.options import command, loader_image, patience, seconds, whole_seconds
 from devctl.cli.egpu.screen import moving, see_it_end, state
 from devctl.cli.options import connected, dry_run_option, result_output, waits
 from devctl.cli.results import Results
@@ -24,7 +24,21 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("name", metavar="JOB")
 @click.option("--project-dir", type=click.Path(), metavar="DIR", help="Upload its contents.")
-@job_options
+@click.option("--input-path", metavar="PATH", help="Input image, under /artifacts.")
+@click.option("--output-path", metavar="PATH", help="Result, under /artifacts.")
+@click.option("--weights-path", metavar="PATH", help="Trained weights, under /artifacts.")
+@click.option(
+    "--model",
+    type=click.Choice(["resnet50", "mobilenet_v3_small"]),
+    help="Model that classifies the image.",
+)
+@click.option("--pvc-ttl", type=whole_seconds, metavar="S", help="Keep its volume for S.")
+@click.option("--gpu", type=click.IntRange(0, 64), metavar="N", help="Number of GPUs.")
+@click.option("--ttl", type=whole_seconds, metavar="S", help="Keep the ended pod for S.")
+@click.option("--storage-class", metavar="NAME", help="Of its volume; default: the cluster's.")
+@click.option("--pvc-size", metavar="SIZE", help="Size of its volume, for example 1Gi.")
+@click.option("--image", metavar="REF", help="Image to run.")
+@click.option("--command", "words", metavar="CMD", help="Command to run instead.")
 @click.option("--include-secrets", is_flag=True, help="Send .env files, keys and tokens too.")
 @click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
 @dry_run_option

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from devctl.cli import names, options
 from devctl.cli.options import duration
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _SIZE = re.compile(r"(\d{1,15})([kKMGT]i?)?B?", re.ASCII)
 
@@ -58,28 +54,3 @@ def size(value: str) -> int:
     step = 1024 if unit.endswith("i") else 1000
     power: int = " KMGT".index(unit[0].upper()) if unit else 0
     return int(int(match[1]) * step**power)
-
-
-def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of a job."""
-    for option in (
-        click.option("--command", "words", metavar="CMD", help="Command to run instead."),
-        click.option("--image", metavar="REF", help="Image to run."),
-        click.option("--pvc-size", metavar="SIZE", help="Size of its volume, for example 1Gi."),
-        click.option(
-            "--storage-class", metavar="NAME", help="Of its volume; default: the cluster's."
-        ),
-        click.option("--ttl", type=whole_seconds, metavar="S", help="Keep the ended pod for S."),
-        click.option("--gpu", type=click.IntRange(0, 64), metavar="N", help="Number of GPUs."),
-        click.option("--pvc-ttl", type=whole_seconds, metavar="S", help="Keep its volume for S."),
-        click.option(
-            "--model",
-            type=click.Choice(["resnet50", "mobilenet_v3_small"]),
-            help="Model that classifies the image.",
-        ),
-        click.option("--weights-path", metavar="PATH", help="Trained weights, under /artifacts."),
-        click.option("--output-path", metavar="PATH", help="Result, under /artifacts."),
-        click.option("--input-path", metavar="PATH", help="Input image, under /artifacts."),
-    ):
-        command = option(command)
-    return command

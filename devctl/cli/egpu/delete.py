@@ -64,7 +64,9 @@ def delete(
     found = {name: _job(client, name, delete_pvc=delete_pvc) for name in unique(names)}
     claims = {name: _claim(client, name, needed=delete_pvc) for name in found}
     if delete_pvc and (somebody_is_here() or confirm):
-        confirm_names([*found], confirm, _what(claims), yes=yes)
+        volumes = ", ".join(claim.name for claim in claims.values() if claim) or "no volume"
+        what = f"this deletes {', '.join(found)} and all files in {volumes}"
+        confirm_names([*found], confirm, what, yes=yes)
     results = Results(output, "ephemeralaccelerationjob")
     for name, job in found.items():
         if job:
@@ -81,12 +83,6 @@ def delete(
             client.jobs.delete_claim(claim)
             results.add(claim, "deleted", "persistentvolumeclaim")
     results.print()
-
-
-def _what(claims: dict[str, Claim | None]) -> str:
-    """What --delete-pvc destroys, as a sentence."""
-    volumes = [claim.name for claim in claims.values() if claim]
-    return f"this deletes {', '.join(claims)} and all files in {', '.join(volumes) or 'no volume'}"
 
 
 def _job(client: Client, name: str, *, delete_pvc: bool) -> Job | None:

@@ -85,9 +85,15 @@ def fetch(
                 target = redirected(target, headers.get("location", ""))
                 continue
             _check(target, answer.status, headers, limits)
-            if (size := _announced(headers)) is not None:
-                announced(size)
-            yield from _body(target, answer, limits)
+            if (expected := _announced(headers)) is not None:
+                announced(expected)
+            size = 0
+            for piece in answer.iter_stream():
+                # No header can be trusted about the size.
+                size += len(piece)
+                if size > limits.size:
+                    raise _too_large(target, limits)
+                yield piece
             return
     raise DevctlError(
         f"`{_shown(url)}` redirects more than {_REDIRECTS} times", "name the final URL"
@@ -155,16 +161,6 @@ def _announced(headers: dict[str, str]) -> int | None:
     """The size in bytes that a server announces; None if it does not."""
     said = headers.get("content-length", "")
     return int(said) if said.isascii() and said.isdecimal() else None
-
-
-def _body(target: Target, answer: httpcore2.Response, limits: Limits) -> Iterator[bytes]:
-    """The body, counted: no header can be trusted about its size."""
-    size = 0
-    for piece in answer.iter_stream():
-        size += len(piece)
-        if size > limits.size:
-            raise _too_large(target, limits)
-        yield piece
 
 
 def _too_large(target: Target, limits: Limits) -> DevctlError:

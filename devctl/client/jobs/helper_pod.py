@@ -74,16 +74,13 @@ class VolumePlace(NamedTuple):
     path: str
     claim: str
 
-    @property
-    def advice(self) -> Advice:
-        """What errors suggest."""
-        return Advice(
-            look="look at it with `egpu debug`",
-            no_room="create the job again with a larger --pvc-size",
-            read_only="ask an administrator to look at the storage class",
-            denied="change its mode with `egpu debug`",
-            no_tar="name an image with tar in it with --loader-image",
-        )
+    advice: Advice = Advice(
+        look="look at it with `egpu debug`",
+        no_room="create the job again with a larger --pvc-size",
+        read_only="ask an administrator to look at the storage class",
+        denied="change its mode with `egpu debug`",
+        no_tar="name an image with tar in it with --loader-image",
+    )
 
     def __str__(self) -> str:
         """As errors name it."""

@@ -1,4 +1,4 @@
-"""The checks: this machine, the API server, the user's permissions, and the installation."""
+"""What is checked: this machine, the API server, permissions, and the installation."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import re
 import shutil
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.api import ephemeral_acceleration_job as job
 from devctl.api.labels import GROUP, VERSION
-from devctl.client.doctor.finding import Finding, failed, ok, skipped, warning
 from devctl.client.flavors import Flavors
 from devctl.client.settings import IMAGE, NAME, NAMESPACE, default_image
 from devctl.errors import DeniedError, NotFoundError
@@ -35,6 +37,40 @@ _SKEW, _BAD_SKEW = 30.0, 300.0
 """Seconds."""
 _VERSION = re.compile(r"v?(\d+)\.(\d+)")
 _INSTALL = "have an administrator install devctl with `make deploy`"
+
+
+class State(StrEnum):
+    """How a check went."""
+
+    OK = "ok"
+    WARNING = "warning"
+    """Something does not work, but everything else does."""
+    FAILED = "failed"
+    """Nothing works until it is fixed."""
+    SKIPPED = "skipped"
+    """It could not be checked."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one check: what was found, and the fix if something is wrong."""
+
+    check: str
+    state: State
+    found: str
+    fix: str = ""
+
+    @property
+    def raw(self) -> dict[str, str]:
+        """The result as a document."""
+        return {name: str(value) for name, value in vars(self).items()}
+
+
+# Their callers name the check.
+ok = partial(Finding, "", State.OK)
+warning = partial(Finding, "", State.WARNING)
+failed = partial(Finding, "", State.FAILED)
+skipped = partial(Finding, "", State.SKIPPED)
 
 
 def programs() -> Finding:

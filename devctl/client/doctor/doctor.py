@@ -8,18 +8,20 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from devctl.client.doctor import checks
-from devctl.client.doctor.finding import State, failed, ok, skipped
+from devctl.client.doctor.checks import State, failed, ok, skipped
 from devctl.errors import DeniedError, DevctlError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from devctl.client.doctor.finding import Finding
+    from devctl.client.doctor.checks import Finding
     from devctl.kube.cluster import Cluster
 
     Check = Callable[[Cluster], Finding]
 
 _CHECKS: dict[str, Check] = {
+    "reachability": checks.reachability,
+    "credentials": checks.credentials,
     "versions": checks.versions,
     "clock": checks.clock,
     "kinds": checks.kinds,
@@ -32,7 +34,11 @@ _CHECKS: dict[str, Check] = {
     "flavor": checks.default_flavor,
     "image": checks.image,
 }
-"""The checks of a cluster that is reachable and knows the user."""
+_BASIC = {
+    "reachability": "the API server cannot be reached",
+    "credentials": "the API server does not know you",
+}
+"""Why later checks are skipped if one of these fails."""
 _SEE_DOCTOR = re.compile("(^|; )[^;]*`devctl doctor`[^;]*")
 """Advice that some errors give and the reader has just followed."""
 
@@ -44,21 +50,18 @@ def examine(connect: Callable[[], Cluster]) -> Iterator[Finding]:
         cluster = connect()
     except DevctlError as error:
         yield replace(failed(error.message, error.fix), check="kubeconfig")
-        yield from _skip(["reachability", "credentials", *_CHECKS], "there is no kubeconfig to use")
+        yield from _skip(_CHECKS, "there is no kubeconfig to use")
         return
     who = f"user `{cluster.user}`, " if cluster.user else ""
     found = ok(f"{who}namespace `{cluster.namespace}`, {cluster.server}")
     yield replace(found, check="kubeconfig")
-    yield (reached := _run("reachability", checks.reachability, cluster))
-    if reached.state is State.FAILED:
-        yield from _skip(["credentials", *_CHECKS], "the API server cannot be reached")
-        return
-    yield (known := _run("credentials", checks.credentials, cluster))
-    if known.state is State.FAILED:
-        yield from _skip(_CHECKS, "the API server does not know you")
-        return
+    left = dict(_CHECKS)
     for name, check in _CHECKS.items():
-        yield _run(name, check, cluster)
+        del left[name]
+        yield (found := _run(name, check, cluster))
+        if found.state is State.FAILED and name in _BASIC:
+            yield from _skip(left, _BASIC[name])
+            return
 
 
 def _run(name: str, check: Check, cluster: Cluster) -> Finding:

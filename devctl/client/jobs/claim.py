@@ -9,16 +9,7 @@ from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from devctl.api.ephemeral_acceleration_job import (
-    FINISHED_AT,
-    JOB,
-    JOB_UID,
-    PVC_TTL_SECONDS,
-    RELEASED_AT,
-    RELEASED_UID,
-    claim_name,
-    has_claim,
-)
+from devctl.api import ephemeral_acceleration_job as words
 from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl.client.homes import mounts
 from devctl.client.jobs.job import Job
@@ -32,7 +23,7 @@ if TYPE_CHECKING:
 
     from devctl.kube.cluster import Cluster
 
-LABELS: dict[str, Any] = {MANAGED_BY: MANAGER, JOB: None}
+LABELS: dict[str, Any] = {MANAGED_BY: MANAGER, words.JOB: None}
 """Selects the claims of jobs."""
 _SECONDS = re.compile(r"\d{1,8}", re.ASCII)
 
@@ -44,7 +35,7 @@ class Claim(Named):
     @property
     def job(self) -> str:
         """The job that it was created for."""
-        return self.labels.get(JOB, "")
+        return self.labels.get(words.JOB, "")
 
     @property
     def size(self) -> str:
@@ -61,11 +52,11 @@ class Claim(Named):
     def is_of_a_job(self) -> bool:
         """Whether devctl created it for the job in its name."""
         ours = self.labels.get(MANAGED_BY) == MANAGER
-        return ours and bool(self.job) and self.name == claim_name(self.job)
+        return ours and bool(self.job) and self.name == words.claim_name(self.job)
 
     def is_of(self, job: Job) -> bool:
         """Whether it is this job's, and not that of another person's earlier job of that name."""
-        return has_claim(job.uid, job.owner, self.labels, self._notes)
+        return words.has_claim(job.uid, job.owner, self.labels, self._notes)
 
     @property
     def expires_at(self) -> datetime | None:
@@ -74,10 +65,11 @@ class Claim(Named):
         Nothing is deleted because of an annotation that cannot be parsed.
         """
         notes = self._notes
-        # RELEASED_AT is stale once another job of that name has used the volume.
-        stale = notes.get(RELEASED_UID) != notes.get(JOB_UID)
-        since = moment(notes.get(FINISHED_AT) or (None if stale else notes.get(RELEASED_AT)))
-        seconds = notes.get(PVC_TTL_SECONDS, "")
+        # The release is stale once another job of that name has used the volume.
+        stale = notes.get(words.RELEASED_UID) != notes.get(words.JOB_UID)
+        released = None if stale else notes.get(words.RELEASED_AT)
+        since = moment(notes.get(words.FINISHED_AT) or released)
+        seconds = notes.get(words.PVC_TTL_SECONDS, "")
         if since is None or not _SECONDS.fullmatch(seconds):
             return None
         return since.astimezone(UTC) + timedelta(seconds=int(seconds))
@@ -94,7 +86,7 @@ def find_claim(cluster: Cluster, job: str) -> Claim:
         NotFoundError: It does not exist, or is being deleted.
         AlreadyExistsError: Something else has its name.
     """
-    name = claim_name(job)
+    name = words.claim_name(job)
     raw = cluster.find(resources.PersistentVolumeClaim, name)
     if raw is None:
         raise NotFoundError(

@@ -29,8 +29,6 @@ _SILENCE = 60.0
 """Seconds that a server may be silent."""
 _REDIRECTS = 5
 _REDIRECTED = {301, 302, 303, 307, 308}
-_GONE = {404, 410}
-_DENIED = {401, 403}
 _HEADERS = [("Accept", "*/*"), ("Accept-Encoding", "identity"), ("User-Agent", "egpu")]
 
 
@@ -84,8 +82,7 @@ def fetch(
             if answer.status in _REDIRECTED:
                 target = redirected(target, headers.get("location", ""))
                 continue
-            _check(target, answer.status, headers, limits)
-            if (expected := _announced(headers)) is not None:
+            if (expected := _check(target, answer.status, headers, limits)) is not None:
                 announced(expected)
             size = 0
             for piece in answer.iter_stream():
@@ -143,24 +140,22 @@ def redirected(target: Target, location: str) -> Target:
     return found
 
 
-def _check(target: Target, status: int, headers: dict[str, str], limits: Limits) -> None:
+def _check(target: Target, status: int, headers: dict[str, str], limits: Limits) -> int | None:
+    """Check that a response is a file within the limits; returns the size that it announces."""
     shown = _shown(target.url)
-    if status in _GONE:
+    if status in {404, 410}:
         raise NotFoundError(f"`{shown}` does not exist: {status}", "check the URL")
-    if status in _DENIED:
+    if status in {401, 403}:
         raise DeniedError(f"`{shown}` is not public: {status}", "use a signed URL")
     if status != 200:  # noqa: PLR2004 - 206 and the like are not a whole file
         raise DevctlError(f"`{shown}` answered {status}", "try again later")
     if headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
         raise DevctlError(f"`{shown}` arrives compressed", "download it yourself")
-    if (_announced(headers) or 0) > limits.size:
-        raise _too_large(target, limits)
-
-
-def _announced(headers: dict[str, str]) -> int | None:
-    """The size in bytes that a server announces; None if it does not."""
     said = headers.get("content-length", "")
-    return int(said) if said.isascii() and said.isdecimal() else None
+    size = int(said) if said.isascii() and said.isdecimal() else None
+    if size is not None and size > limits.size:
+        raise _too_large(target, limits)
+    return size
 
 
 def _too_large(target: Target, limits: Limits) -> DevctlError:

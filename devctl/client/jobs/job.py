@@ -5,17 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from devctl.api import ephemeral_acceleration_job as words
 from devctl.api.conditions import find
-from devctl.api.ephemeral_acceleration_job import (
-    GROUP,
-    KIND,
-    NAME,
-    NAME_RULE,
-    VERSION,
-    Condition,
-    Phase,
-    claim_name,
-)
 from devctl.client.named import Named, known, moment, number
 from devctl.errors import UsageError
 
@@ -48,9 +39,9 @@ class Job(Named):
         return bool(self.status) and number(seen) >= number(wanted)
 
     @property
-    def phase(self) -> Phase | str:
+    def phase(self) -> words.Phase | str:
         """The phase; plain text if only a newer release knows it."""
-        return known(Phase, self.status.get("phase") or Phase.PENDING)
+        return known(words.Phase, self.status.get("phase") or words.Phase.PENDING)
 
     @property
     def reason(self) -> str:
@@ -65,14 +56,14 @@ class Job(Named):
     @property
     def _explanation(self) -> dict[str, Any]:
         """What has the reason and message: a role that failed, else the status."""
-        applied = self.condition(Condition.APPLIED)
+        applied = self.condition(words.Condition.APPLIED)
         failed = applied.get("status") == "False" and not self.finished
         return applied if failed else self.status
 
     @property
     def finished(self) -> bool:
         """Whether it has ended for good; False for a phase that only a newer release knows."""
-        return self.phase in {Phase.SUCCEEDED, Phase.FAILED}
+        return self.phase in {words.Phase.SUCCEEDED, words.Phase.FAILED}
 
     @property
     def started(self) -> bool:
@@ -92,7 +83,7 @@ class Job(Named):
     @property
     def claim(self) -> str:
         """The name of its volume's claim."""
-        return claim_name(self.name)
+        return words.claim_name(self.name)
 
     @property
     def gpus(self) -> int:
@@ -156,8 +147,8 @@ _FIELDS = {
 
 def check_name(name: str) -> None:
     """Raise UsageError unless a job can have this name."""
-    if not NAME.fullmatch(name):
-        raise UsageError(f"`{name}` cannot be a job's name", f"a name has to {NAME_RULE}")
+    if not words.NAME.fullmatch(name):
+        raise UsageError(f"`{name}` cannot be a job's name", f"a name has to {words.NAME_RULE}")
 
 
 def job_manifest(name: str, options: Options) -> dict[str, Any]:
@@ -176,8 +167,8 @@ def job_manifest(name: str, options: Options) -> dict[str, Any]:
                 block = block.setdefault(part, {})
             block[field] = list(given[option]) if option == "command" else given[option]
     return {
-        "apiVersion": f"{GROUP}/{VERSION}",
-        "kind": KIND,
+        "apiVersion": f"{words.GROUP}/{words.VERSION}",
+        "kind": words.KIND,
         "metadata": {"name": name},
         "spec": spec,
     }

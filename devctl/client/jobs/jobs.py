@@ -232,9 +232,7 @@ class Jobs:
         """
         job = self.get(name)
         if follow and not job.started:
-            for job in self.follow(name):
-                if job.started:
-                    break
+            job = next((seen for seen in self.follow(name) if seen.started), job)
         if not job.started:
             raise DevctlError(
                 f"job `{name}` has printed nothing yet: {job.phase}, {job.reason or 'no pod'}",

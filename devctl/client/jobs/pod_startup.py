@@ -62,12 +62,11 @@ def wait_started(
         pod = cluster.get(resources.Pod, name)
         if pod["metadata"]["uid"] != uid:
             raise DevctlError(f"pod `{name}` was recreated by somebody", "repeat the command")
-        slow = time.monotonic() - began > _SLOW
-        found = trouble(pod, _warnings(cluster, pod) if slow else ())
+        now = time.monotonic()
+        found = trouble(pod, _warnings(cluster, pod) if now - began > _SLOW else ())
         if found is None:
             return
         progress(found)
-        now = time.monotonic()
         failed_since = (failed_since or now) if found.fatal else None
         ended = (pod.get("status") or {}).get("phase") in _ENDED
         if failed_since and (ended or now - failed_since >= PATIENCE):

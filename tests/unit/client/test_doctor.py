@@ -10,9 +10,15 @@ import httpx2
 import pytest
 
 from devctl.client.doctor import checks
-from devctl.client.doctor.checks import HOME_CLASS, NEEDS, SHARED_CLASS, compare_clocks
+from devctl.client.doctor.checks import (
+    HOME_CLASS,
+    NEEDS,
+    SHARED_CLASS,
+    Finding,
+    State,
+    compare_clocks,
+)
 from devctl.client.doctor.doctor import examine
-from devctl.client.doctor.finding import Finding, State
 from devctl.errors import DevctlError
 from unit.client.objects import FLAVORS, NAMESPACE, flavor, settings
 

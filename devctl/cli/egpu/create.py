@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 @click.option("--output-path", metavar="PATH", help="Result, under /artifacts.")
 @click.option("--weights-path", metavar="PATH", help="Trained weights, under /artifacts.")
 @click.option(
-    "--model",
-    type=click.Choice(["resnet50", "mobilenet_v3_small"]),
-    help="Model that classifies the image.",
+    "--model", type=click.Choice(["resnet50", "mobilenet_v3_small"]), help="Image classifier."
 )
 @click.option("--pvc-ttl", type=whole_seconds, metavar="S", help="Keep its volume for S.")
 @click.option("--gpu", type=click.IntRange(0, 64), metavar="N", help="Number of GPUs.")

@@ -10,15 +10,7 @@ import click
 from devctl.cli import names as completions
 from devctl.cli.confirm import answers, confirm_names, somebody_is_here
 from devctl.cli.egpu.options import command
-from devctl.cli.options import (
-    all_namespaces,
-    connected,
-    patience,
-    result_output,
-    seconds,
-    unique,
-    waits,
-)
+from devctl.cli.options import all_namespaces, connected, patience, result_output, seconds, waits
 from devctl.cli.results import Results
 from devctl.cli.tables import until
 from devctl.cli.waiting import live_line, wanted
@@ -61,7 +53,7 @@ def delete(
       egpu delete my-job
       egpu delete my-job --delete-pvc
     """
-    found = {name: _job(client, name, delete_pvc=delete_pvc) for name in unique(names)}
+    found = {name: _job(client, name, delete_pvc=delete_pvc) for name in names}
     claims = {name: _claim(client, name, needed=delete_pvc) for name in found}
     if delete_pvc and (somebody_is_here() or confirm):
         volumes = ", ".join(claim.name for claim in claims.values() if claim) or "no volume"
@@ -76,8 +68,7 @@ def delete(
                 _say_kept(job, claims[name])
     for name, job in found.items() if delete_pvc or wanted(wait=wait) else ():
         # The pod may still be shutting down even if the job is gone.
-        again = f"`{name}` keeps shutting down; its volume is kept"
-        with live_line(name, "shutting down", again):
+        with live_line(name, "shutting down", f"`{name}` keeps shutting down; its volume is kept"):
             client.jobs.wait_gone(name, job.uid if job else "", seconds(timeout))
         if delete_pvc and (claim := claims[name]):
             client.jobs.delete_claim(claim)

@@ -80,14 +80,11 @@ def _amount(file: StoredFile) -> str:
 @job_name
 @click.argument("url", metavar="URL")
 @click.option("--target-path", metavar="PATH", help="Default: the job's input.")
-@click.option("--max-size", type=size, metavar="N", default="1Gi", show_default=True, help="Limit.")
 @click.option(
-    "--timeout",
-    type=duration,
-    metavar="D",
-    default="10m",
-    show_default=True,
-    help="How long the download may take.",
+    "--max-size", type=size, metavar="N", default="1Gi", show_default=True, help="Size limit."
+)
+@click.option(
+    "--timeout", type=duration, metavar="D", default="10m", show_default=True, help="Time limit."
 )
 @click.option(
     "--allow-private", is_flag=True, help="Allow URLs in your own network, for a store there."

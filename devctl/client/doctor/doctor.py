@@ -26,7 +26,7 @@ _CHECKS: dict[str, Check] = {
     "clock": checks.clock,
     "kinds": checks.kinds,
     "rights": checks.rights,
-    "operator": partial(checks.deployment, name="operator", otherwise="no request is carried out"),
+    "operator": partial(checks.deployment, name="operator", otherwise="no request is handled"),
     "observer": partial(
         checks.deployment, name="observer", otherwise="every status is stale, and nothing expires"
     ),
@@ -53,8 +53,7 @@ def examine(connect: Callable[[], Cluster]) -> Iterator[Finding]:
         yield from _skip(_CHECKS, "there is no kubeconfig to use")
         return
     who = f"user `{cluster.user}`, " if cluster.user else ""
-    found = ok(f"{who}namespace `{cluster.namespace}`, {cluster.server}")
-    yield replace(found, check="kubeconfig")
+    yield replace(ok(f"{who}namespace `{cluster.namespace}`, {cluster.server}"), check="kubeconfig")
     left = dict(_CHECKS)
     for name, check in _CHECKS.items():
         del left[name]

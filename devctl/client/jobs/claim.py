@@ -179,8 +179,7 @@ class Cleanup:
     def delete(self, judged: Judged) -> bool:
         """Delete an expired volume unless anything has changed since; return whether it was."""
         claim = judged.claim
-        kind = resources.EphemeralAccelerationJob
-        raw = self._cluster.find(kind, claim.job, claim.namespace)
+        raw = self._cluster.find(resources.EphemeralAccelerationJob, claim.job, claim.namespace)
         pods = users(self._cluster, claim)
         if judge(claim, Job(raw) if raw else None, pods, self._now()).why is not Why.DUE:
             return False

@@ -27,7 +27,8 @@ _CONNECT = 10.0
 """Seconds for one address to accept a connection."""
 _SILENCE = 60.0
 """Seconds that a server may be silent."""
-_REDIRECTS = 5
+_HOPS = 5
+"""Redirects, at most."""
 _REDIRECTED = {301, 302, 303, 307, 308}
 _HEADERS = [("Accept", "*/*"), ("Accept-Encoding", "identity"), ("User-Agent", "egpu")]
 
@@ -76,7 +77,7 @@ def fetch(
     """
     network = _PinnedNetwork(limits)
     target = check_url(url)
-    for _ in range(_REDIRECTS + 1):
+    for _ in range(_HOPS + 1):
         with _answer(target, network) as answer:
             headers = _headers(answer)
             if answer.status in _REDIRECTED:
@@ -92,9 +93,7 @@ def fetch(
                     raise _too_large(target, limits)
                 yield piece
             return
-    raise DevctlError(
-        f"`{_shown(url)}` redirects more than {_REDIRECTS} times", "name the final URL"
-    )
+    raise DevctlError(f"`{_shown(url)}` redirects more than {_HOPS} times", "name the final URL")
 
 
 @contextmanager

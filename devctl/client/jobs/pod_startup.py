@@ -104,8 +104,7 @@ def _on_node(warnings: Sequence[Object]) -> Trouble:
         if event.get("reason") in _MOUNT:
             return Trouble("MountFailed", f"a volume cannot be mounted yet: {event['message']}")
         if event.get("reason") == "FailedCreatePodSandBox":
-            said = f"its node cannot set up the pod yet: {event['message']}"
-            return Trouble("SandboxFailed", said)
+            return Trouble("SandboxFailed", f"its node cannot set it up yet: {event['message']}")
     return Trouble("Creating", "its container is being created")
 
 

@@ -213,7 +213,7 @@ def warning(reason: str, kind: str = "Pod", message: str = "the disk is away") -
         (waiting("ContainerCreating"), [warning("FailedAttachVolume")],
          "MountFailed", "cannot be mounted yet: the disk is away", False),
         (waiting("ContainerCreating"), [warning("FailedCreatePodSandBox")],
-         "SandboxFailed", "its node cannot set up the pod", False),
+         "SandboxFailed", "its node cannot set it up", False),
         (waiting("ImagePullBackOff", 'Back-off pulling image "l:1": ErrImagePull: no host'), [],
          "ImagePullFailed", "image `loader:1` cannot be pulled (no host)", True),
         (waiting("ErrImageNeverPull"), [], "ImagePullFailed", "cannot be pulled", True),

@@ -41,7 +41,7 @@ _TIMES = slice(11, 13)
 _RSS = 21
 _PARENT = 1
 _STARTER = "/bin/sh -c # devctl exec\n"
-"""What devctl.client.streams.whole puts above each command; people look for the command itself."""
+"""What devctl.client.streams.execute puts above commands; people look for the command itself."""
 
 
 class Gpu(NamedTuple):

@@ -53,8 +53,7 @@ def _wait(pod: str) -> int:
 
 def _shell(client: Client, place: VolumePlace) -> int:
     """Run a shell in the pod; returns its exit code."""
-    from devctl.client.streams import exec_pump  # noqa: PLC0415 - heavy
-    from devctl.client.streams.terminal import raw  # noqa: PLC0415
+    from devctl.client.streams import stdio  # noqa: PLC0415 - heavy
     from devctl.kube.exec_stream import open_exec  # noqa: PLC0415
 
     pod, namespace = place.pod, place.namespace
@@ -62,6 +61,6 @@ def _shell(client: Client, place: VolumePlace) -> int:
         client.cluster, pod, ["sh"], namespace, container=place.container, stdin=True, tty=True
     )
     source, output = sys.stdin.fileno(), sys.stdout.fileno()
-    with stream, raw(source, stream.resize):
-        exec_pump.feed(stream, source)
-        return exec_pump.drain(stream, output, lambda data: exec_pump.write(2, data))
+    with stream, stdio.raw(source, stream.resize):
+        stdio.feed(stream, source)
+        return stdio.drain(stream, output, lambda data: stdio.write(2, data))

@@ -71,7 +71,7 @@ def _raw(file: StoredFile) -> dict[str, object]:
 
 
 def _amount(file: StoredFile) -> str:
-    from devctl.client.files.amounts import amount  # noqa: PLC0415 - heavy
+    from devctl.client.files.transfer import amount  # noqa: PLC0415 - heavy
 
     return "(link)" if file.link else amount(file.size)
 

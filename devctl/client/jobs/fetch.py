@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 
 import httpcore2
 
-from devctl.client.files.amounts import amount
+from devctl.client.files.transfer import amount
 from devctl.client.jobs.fetch_guard import allowed, check_url
 from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError, WaitTimeoutError
 from devctl.text import readable

@@ -15,15 +15,14 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from devctl.client.files import remote as files_remote
-from devctl.client.files.amounts import Expecting, expect
 from devctl.client.files.archive import pack
-from devctl.client.files.arrive import incoming, room
-from devctl.client.files.copy import Copied, put_folder
+from devctl.client.files.copy import Copied
 from devctl.client.files.ignore import listed
+from devctl.client.files.incoming import Unpacking, incoming, put_folder, room
 from devctl.client.files.local import entry, select
-from devctl.client.files.names import named
-from devctl.client.files.offered import offered
-from devctl.client.files.unpack import MEMBERS, Unpacking
+from devctl.client.files.names import named, offered
+from devctl.client.files.remote import MEMBERS
+from devctl.client.files.transfer import Expecting, expect
 from devctl.client.jobs.copy_url import copy_url, target_path
 from devctl.client.jobs.fetch import Limits, look_up
 from devctl.client.jobs.helper_pod import DEBUG, LOADER, helper

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from devctl.client.runs.events import Ended, Lost, Noticed, Printed
-from devctl.client.streams.pod_fate import fate
+from devctl.client.streams.pods import fate
 from devctl.errors import ConnectionLostError, DeniedError, DevctlError, NotFoundError
 from devctl.kube import resources
 from devctl.kube.exec_stream import STDOUT

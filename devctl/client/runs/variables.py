@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from devctl.client.files.names import readable
 from devctl.errors import UsageError
+from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from devctl.api.labels import DEVSERVER
-from devctl.client.streams.pod_fate import fate
+from devctl.client.streams.pods import fate
 from devctl.errors import DeniedError, DevctlError
 from devctl.kube import resources
 from devctl.kube.cluster import WINDOW

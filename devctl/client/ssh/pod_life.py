@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from devctl.client.streams.pod_fate import fate
+from devctl.client.streams.pods import fate
 from devctl.errors import DeniedError, DevctlError, NotFoundError
 from devctl.kube import resources
 from devctl.kube.cluster import WINDOW

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from devctl.client.ssh import keys
 from devctl.client.ssh.introduction import IntroducedStream
 from devctl.client.ssh.pod_life import PodLife
-from devctl.client.streams import exec_pump
-from devctl.client.streams.exec_pod import running_pod
+from devctl.client.streams import stdio
+from devctl.client.streams.pods import running_pod
 from devctl.errors import ConnectionLostError, DevctlError
 from devctl.kube.exec_stream import open_exec
 
@@ -62,7 +62,7 @@ def connect(
     life = PodLife(cluster, pod)
     # What is still going on when the process ends is in threads that nobody waits for.
     with open_exec(cluster, meta["name"], argv, meta["namespace"], stdin=True) as stream:
-        exec_pump.feed(stream, source)
+        stdio.feed(stream, source)
         return _outcome(IntroducedStream(stream, destination), life, output, tell)
 
 
@@ -75,7 +75,7 @@ def _outcome(
 
     def drain() -> None:
         try:
-            ended.put(exec_pump.drain(stream, output, tell))
+            ended.put(stdio.drain(stream, output, tell))
         except (DevctlError, OSError) as error:
             ended.put(error)
         either.put(None)

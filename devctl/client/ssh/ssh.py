@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from devctl.client.ssh import keys
 from devctl.client.ssh.destination import USER, Destination
-from devctl.client.streams.exec_pod import running_pod
+from devctl.client.streams.pods import running_pod
 from devctl.kube.kubeconfig import find_access
 
 if TYPE_CHECKING:

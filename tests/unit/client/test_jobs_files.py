@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from devctl.client.files import remote as files_remote
-from devctl.client.files.dotgit import Withheld
 from devctl.client.files.local import select
+from devctl.client.files.names import Withheld
 from devctl.client.jobs import copy_url
 from devctl.client.jobs import files as jobs_files
 from devctl.client.jobs.copy_url import target_path

@@ -16,7 +16,7 @@ from devctl.cli.shared_options import verbose
 from devctl.text import one_line
 
 if TYPE_CHECKING:
-    from devctl.client.doctor.finding import Finding
+    from devctl.client.doctor.checks import Finding
 
 _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red", "skipped": "bright_black"}
 _STATE, _CHECK = 9, 14

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from devctl.client.doctor.machine import own_version
+from devctl.client.doctor.checks import own_version
 from devctl.client.settings import installed_version
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import click
 from devctl.cli.lazy import Entry, SectionedGroup
 from devctl.cli.options import output
 from devctl.cli.tables import print_document, table
-from devctl.client import preferences
+from devctl.client import settings as preferences
 from devctl.errors import NotFoundError
 
 

@@ -51,7 +51,7 @@ def create(
     """
     options, results = chosen(**asked), Results(output)
     if dry_run == "client":
-        from devctl.client.server import Server  # noqa: PLC0415 - heavy
+        from devctl.client.servers import Server  # noqa: PLC0415 - heavy
 
         manifest = Server(client.servers.manifest(name, **options))
         results.add(manifest, "created (dry run)")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from devctl.client.client import Client
-    from devctl.client.server import Server
+    from devctl.client.servers import Server
 
 
 @click.command()

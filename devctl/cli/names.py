@@ -30,7 +30,7 @@ def connection(context: click.Context) -> dict[str, Any]:
     Raises:
         UsageError: The file with their defaults cannot be used.
     """
-    from devctl.client.preferences import preferred  # noqa: PLC0415 - names are needed alone, too
+    from devctl.client.settings import preferred  # noqa: PLC0415 - names are needed alone, too
 
     found = named(context)
     # A context is one of a kubeconfig's, and another file is named.

@@ -12,7 +12,7 @@ def preference(key: str, otherwise: object = None) -> Callable[[], Any]:
     """What an option is where nobody gives it: as the person prefers, else something else."""
 
     def default() -> Any:
-        from devctl.client.preferences import preferred  # noqa: PLC0415 - not for --help
+        from devctl.client.settings import preferred  # noqa: PLC0415 - not for --help
 
         found, _ = preferred(key)
         return otherwise if found is None else found

@@ -59,7 +59,7 @@ def parse(text: str, path: str = ".env") -> dict[str, str]:
         UsageError: A line says something else.
     """
     from devctl.client.files.names import readable  # noqa: PLC0415 - heavy
-    from devctl.client.runs.variables import NAME  # noqa: PLC0415 - heavy
+    from devctl.client.runs.command import NAME  # noqa: PLC0415 - heavy
 
     found: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -91,7 +91,7 @@ def _read(path: str) -> str:
 
 
 def _check(name: str) -> None:
-    from devctl.client.runs.variables import check_name  # noqa: PLC0415 - heavy
+    from devctl.client.runs.command import check_name  # noqa: PLC0415 - heavy
 
     check_name(name)
 

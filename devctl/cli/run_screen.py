@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from devctl.client.client import Client
+    from devctl.client.runs.events import Outcome
     from devctl.client.runs.follow import Following
-    from devctl.client.runs.outcome import Outcome
     from devctl.client.runs.place import Place
     from devctl.client.runs.record import Run
 
@@ -65,8 +65,11 @@ def see_it_through(client: Client, run: Run, offsets: Mapping[int, int] | None =
 
 def show(run: Run, events: Following) -> Outcome:
     """Print what a run prints, and say what happens to it; how it has ended."""
-    from devctl.client.runs.events import Noticed, Printed  # noqa: PLC0415 - heavy
-    from devctl.client.runs.outcome import Outcome  # noqa: PLC0415 - heavy
+    from devctl.client.runs.events import (  # noqa: PLC0415 - heavy
+        Noticed,
+        Outcome,
+        Printed,
+    )
 
     outcome = Outcome(run.place, run.name)
     output = RankOutput([*run.records, *run.place.away])

@@ -45,7 +45,7 @@ def _colours() -> bool:
     """Whether standard output gets colours: as asked for, else where a terminal shows them."""
     if os.environ.get("NO_COLOR"):
         return False
-    from devctl.client.preferences import preferred  # noqa: PLC0415 - not for --help
+    from devctl.client.settings import preferred  # noqa: PLC0415 - not for --help
 
     wanted, _ = preferred("color")
     if wanted == "always" and (context := click.get_current_context(silent=True)):

@@ -13,7 +13,7 @@ from devctl.cli.preference import preference
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from devctl.client.manifest import CreateOptions
+    from devctl.client.manifests import CreateOptions
 
 _COUNT = click.IntRange(min=1)
 

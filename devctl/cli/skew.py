@@ -21,7 +21,7 @@ def warn(client: Client) -> None:
     source = click.get_current_context().get_parameter_source("output")
     if not is_terminal(sys.stderr) or source is click.core.ParameterSource.COMMANDLINE:
         return
-    from devctl.client.skew import due, skew  # noqa: PLC0415 - once a day
+    from devctl.client.settings import due, skew  # noqa: PLC0415 - once a day
 
     if due(client.cluster.server):
         with suppress(DevctlError):

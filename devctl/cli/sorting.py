@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from devctl.cli.tables import Column
-    from devctl.client.named import Named
+    from devctl.client.objects import Named
 
 sort_by = click.option(
     "--sort-by", metavar="KEY", default="", help="A column, or a path such as .spec.flavor."

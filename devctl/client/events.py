@@ -1,14 +1,13 @@
-"""Events: what has happened, as the cluster tells it."""
+"""Events of a namespace, and of a server in it."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import home_names
-from devctl.client.manifest import check_name
-from devctl.client.named import Named, moment, number
+from devctl.client.manifests import check_name
+from devctl.client.objects import Named, moment, number
 from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
 from devctl.kube import resources
 from devctl.kube.cluster import WINDOW
@@ -19,12 +18,10 @@ if TYPE_CHECKING:
 
     from devctl.kube.cluster import Cluster
 
-_FIRST, _LONGEST = 0.5, 30.0
-"""Seconds between two watches: at least, and at most where each ends at once."""
 _OWN = {"DevServer", "StatefulSet", "Service"}
-"""Kinds of what is called as its server is."""
+"""Kinds of objects that have their server's name."""
 _SHORT = {"PersistentVolumeClaim": "volume"}
-"""Kinds whose names are too long for a line."""
+"""Short names of kinds."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +30,9 @@ class Event(Named):
 
     @property
     def at(self) -> datetime:
-        """When, the last time."""
-        series = self.raw.get("series") or {}
+        """When it happened last."""
         found = (
-            series.get("lastObservedTime")
+            self._series.get("lastObservedTime")
             or self.raw.get("lastTimestamp")
             or self.raw.get("eventTime")
             or self.raw.get("firstTimestamp")
@@ -45,12 +41,12 @@ class Event(Named):
 
     @property
     def reason(self) -> str:
-        """What, in one word."""
+        """What happened, in one word."""
         return str(self.raw.get("reason") or "")
 
     @property
     def message(self) -> str:
-        """What, in more words."""
+        """What happened."""
         return str(self.raw.get("message") or "").strip()
 
     @property
@@ -60,18 +56,22 @@ class Event(Named):
 
     @property
     def about(self) -> str:
-        """To what, such as `pod/lab-0`."""
+        """The object it is about, such as `pod/lab-0`."""
         kind = str(self.object.get("kind", ""))
         return f"{_SHORT.get(kind, kind.lower())}/{self.object.get('name', '')}"
 
     @property
     def count(self) -> int:
-        """How often."""
-        series = self.raw.get("series") or {}
-        return number(series.get("count") or self.raw.get("count")) or 1
+        """How often it has happened."""
+        return number(self._series.get("count") or self.raw.get("count")) or 1
+
+    @property
+    def object(self) -> dict[str, Any]:
+        """The reference to the object it is about."""
+        return dict(self.raw.get("involvedObject") or {})
 
     def is_about(self, server: str) -> bool:
-        """Whether it concerns a server: itself, its pods or its homes."""
+        """Whether it is about a server, its pods or its homes."""
         kind, name = self.object.get("kind", ""), str(self.object.get("name", ""))
         if kind in _OWN:
             return name == server
@@ -83,29 +83,25 @@ class Event(Named):
         return bool(kind == "Pod" and base == server)
 
     @property
-    def object(self) -> dict[str, Any]:
-        """What it is about, as it names it."""
-        found: dict[str, Any] = self.raw.get("involvedObject") or {}
-        return found
+    def _series(self) -> dict[str, Any]:
+        return dict(self.raw.get("series") or {})
 
 
 class Events:
-    """What has happened in a namespace.
+    """The events of a namespace.
 
     for event in client.events.list("lab"):
         print(event.at, event.about, event.message)
     """
 
     def __init__(self, cluster: Cluster) -> None:
-        """Ask nothing yet."""
+        """Make no request yet."""
         self._cluster = cluster
 
     def list(self, server: str | None = None, namespace: str | None = None) -> Sequence[Event]:
-        """What has happened, the oldest first; the cluster forgets it after about an hour.
+        """All events, or those about a server, oldest first; clusters keep them for about an hour.
 
-        Args:
-            server: Only what concerns this server: itself, its pods and its homes.
-            namespace: Else the user's; or devctl.kube.cluster.EVERYWHERE.
+        `namespace` may be devctl.kube.cluster.EVERYWHERE.
         """
         if server is not None:
             check_name(server)
@@ -114,21 +110,18 @@ class Events:
         return sorted(wanted, key=lambda event: event.at)
 
     def watch(self, server: str | None = None, namespace: str | None = None) -> Iterator[Event]:
-        """What has happened, the oldest first, and then what happens; never ends by itself."""
+        """The same, followed by new events as they happen; never ends by itself."""
         told: dict[str, str] = {}
-        first = self.list(server, namespace)
-        for event in first:
+        for event in self.list(server, namespace):
             told[event.uid] = _version(event)
             yield event
-        pause = _FIRST
         while True:
-            begun = time.monotonic()
             try:
                 for change in self._cluster.watch(resources.Event, namespace, seconds=WINDOW):
                     event = Event(change.object)
                     if change.type == "DELETED":
                         told.pop(event.uid, None)
-                    # A watch that is renewed begins with what is there.
+                    # Each watch starts with all events that exist.
                     elif told.get(event.uid) != _version(event) and (
                         server is None or event.is_about(server)
                     ):
@@ -137,10 +130,8 @@ class Events:
             except (DeniedError, NotFoundError, UsageError):
                 raise
             except DevctlError:
-                # The API server stumbles, or the network: what is missed comes with the next watch.
-                pass
-            pause = _FIRST if time.monotonic() - begun > _LONGEST else min(2 * pause, _LONGEST)
-            time.sleep(pause)
+                # The next watch reports what was missed; Cluster.watch itself waits before it.
+                continue
 
 
 def _version(event: Event) -> str:

@@ -1,20 +1,23 @@
-"""Servers: make them, look at them, stop, start and delete them."""
+"""Servers: create them, look at them, stop, start and delete them."""
 
 from __future__ import annotations
 
 import math
-import time
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from devctl.api.conditions import find
+from devctl.api.devserver import Condition, Phase, home_names
 from devctl.api.durations import parse_duration
 from devctl.api.labels import DEVSERVER
-from devctl.client import live, waiting
+from devctl.api.pod_spec import shape
+from devctl.client import objects, waiting
 from devctl.client.flavors import check_flavor
-from devctl.client.manifest import changed_spec, check_name, lifecycle_of, server_manifest
-from devctl.client.server import Server
+from devctl.client.manifests import changed_spec, check_name, lifecycle_of, server_manifest
+from devctl.client.objects import Named, known, moment, number
 from devctl.client.settings import completed
-from devctl.errors import AlreadyExistsError, NotFoundError, UsageError, WaitTimeoutError
+from devctl.errors import AlreadyExistsError, NotFoundError, UsageError
 from devctl.kube import resources
 from devctl.kube.cluster import WINDOW
 
@@ -22,21 +25,181 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Unpack
 
-    from devctl.client.live import Snapshot
-    from devctl.client.manifest import CreateOptions
+    from devctl.client.manifests import CreateOptions
+    from devctl.client.objects import Snapshot
     from devctl.kube.cluster import Change, Cluster, Object
 
 TIMEOUT = 600.0
-"""Seconds for which is waited where nobody says how long: an image may have to be pulled."""
+"""Default seconds to wait: an image may have to be pulled."""
 _GLANCE = 5.0
-"""Seconds within which the observer has mostly looked at a change."""
+"""Seconds within which the observer usually notices a change."""
 _LONGEST = timedelta(days=365)
-_POLL = 0.5
 _KIND = resources.DevServer
+_KEPT = "its files are kept: `devctl homes list`"
+
+
+@dataclass(frozen=True)
+class Replica:
+    """One pod of a server, as the server's status reports it.
+
+    Attributes:
+        ordinal: Its number, from 0.
+        pod: Its name.
+        phase: Its phase; a plain string if only a newer release knows it.
+        reason: Why, in one word.
+        message: Why, and what to do.
+        node: Where it runs; empty if it does not.
+        ip: Its address; empty if it has none.
+        restarts: How often its container was restarted.
+    """
+
+    ordinal: int
+    pod: str
+    phase: Phase | str
+    reason: str = ""
+    message: str = ""
+    node: str = ""
+    ip: str = ""
+    restarts: int = 0
+
+
+@dataclass(frozen=True)
+class Server(Named):
+    """A server at one moment."""
+
+    @property
+    def owner(self) -> str:
+        """The user it belongs to."""
+        return str(self.spec.get("owner", ""))
+
+    @property
+    def flavor(self) -> str:
+        """The flavor it asks for; empty for the default one."""
+        return str(self.spec.get("flavor", ""))
+
+    @property
+    def image(self) -> str:
+        """Its container image."""
+        return str(self.spec.get("image", ""))
+
+    @property
+    def mode(self) -> str:
+        """One pod (`standalone`), or several that train together (`distributed`)."""
+        return str(self.spec.get("mode", "standalone"))
+
+    @property
+    def size(self) -> int:
+        """The number of pods it has while it runs."""
+        return self._shape[0]
+
+    @property
+    def processes(self) -> int:
+        """The number of processes that a training has in each pod."""
+        return self._shape[1]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it should be stopped."""
+        return bool(self.spec.get("stopped", False))
+
+    @property
+    def ssh(self) -> bool:
+        """Whether it accepts SSH sessions."""
+        return bool(self.spec.get("enableSSH", True))
+
+    @property
+    def lifecycle(self) -> dict[str, Any]:
+        """When it is stopped or deleted automatically."""
+        return dict(self.spec.get("lifecycle") or {})
+
+    @property
+    def phase(self) -> Phase | str:
+        """Its phase; a plain string if only a newer release knows it."""
+        return known(Phase, self.status.get("phase") or Phase.PENDING)
+
+    @property
+    def ready(self) -> bool:
+        """Whether all its pods are ready."""
+        return self.condition(Condition.READY).get("status") == "True"
+
+    @property
+    def reason(self) -> str:
+        """Why it is in its phase, in one word; empty until that is known."""
+        return str(self._why.get("reason", ""))
+
+    @property
+    def message(self) -> str:
+        """Why, and what to do."""
+        return str(self._why.get("message", ""))
+
+    @property
+    def seen(self) -> bool:
+        """Whether its status is about its current spec."""
+        generation = number(self.raw["metadata"].get("generation"))
+        ready = self.condition(Condition.READY)
+        return bool(ready) and number(ready.get("observedGeneration")) >= generation
+
+    @property
+    def ready_replicas(self) -> int:
+        """The number of its pods that are ready."""
+        return number(self.status.get("readyReplicas"))
+
+    @property
+    def replicas(self) -> Sequence[Replica]:
+        """Each pod that should exist or still does, by ordinal."""
+        found = map(_replica, self.status.get("replicaStatuses") or [])
+        return sorted(found, key=lambda replica: replica.ordinal)
+
+    @property
+    def homes(self) -> list[str]:
+        """The claims of its homes, by replica."""
+        return home_names(self.name, self.size)
+
+    @property
+    def started_at(self) -> datetime | None:
+        """When the first of its current pods was scheduled."""
+        return moment(self.status.get("startedAt"))
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """When it will be deleted automatically; None for never."""
+        return moment(self.status.get("expiresAt"))
+
+    def pods(self) -> list[str]:
+        """The names of the pods it has while it runs, by replica."""
+        return [f"{self.name}-{ordinal}" for ordinal in range(self.size)]
+
+    def condition(self, kind: str) -> dict[str, Any]:
+        """A condition of its status; empty if it is missing."""
+        return find(self.status, kind)
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        try:
+            return shape(self.spec)
+        except ValueError:
+            # The spec is a newer release's; the status still lists the pods.
+            return max(1, len(self.status.get("replicaStatuses") or [])), 1
+
+    @property
+    def _why(self) -> dict[str, Any]:
+        """The condition that explains its phase: the observer's, else that of the failed role."""
+        ready, applied = self.condition(Condition.READY), self.condition(Condition.APPLIED)
+        return applied if not ready and applied.get("status") == "False" else ready
+
+
+def _replica(said: dict[str, Any]) -> Replica:
+    return Replica(
+        ordinal=number(said.get("ordinal")),
+        pod=str(said.get("pod") or ""),
+        phase=known(Phase, said.get("phase") or Phase.PENDING),
+        restarts=number(said.get("restarts")),
+        **{key: str(said.get(key) or "") for key in ("reason", "message", "node", "ip")},
+    )
 
 
 def _quiet(_server: Server) -> None:
-    """Nobody wants to know."""
+    pass
 
 
 class Servers:
@@ -46,10 +209,12 @@ class Servers:
     client.servers.wait_ready("lab")
     client.servers.stop("lab")
     client.servers.delete("lab")
+
+    Methods that take a name or a Server never act on a new server that has taken its name.
     """
 
     def __init__(self, cluster: Cluster) -> None:
-        """Ask nothing yet."""
+        """Make no request yet."""
         self._cluster = cluster
 
     def list(
@@ -62,8 +227,8 @@ class Servers:
         """One server.
 
         Raises:
-            NotFoundError: There is none of that name.
-            UsageError: There can be none of that name.
+            NotFoundError: It does not exist.
+            UsageError: The name is invalid.
         """
         found = self.find(name)
         if found is None:
@@ -74,7 +239,7 @@ class Servers:
         return found
 
     def find(self, name: str) -> Server | None:
-        """One server, or None where there is none of that name."""
+        """One server, or None if it does not exist."""
         check_name(name)
         found = self._cluster.find(_KIND, name)
         return None if found is None else Server(found)
@@ -86,10 +251,7 @@ class Servers:
         *,
         name: str | None = None,
     ) -> Iterator[Change]:
-        """Servers as they are and as they change; never ends by itself.
-
-        What is there comes again whenever the connection is renewed.
-        """
+        """Servers now and as they change, all of them again after each reconnection; never ends."""
         while True:
             yield from self._cluster.watch(
                 _KIND, namespace, name=name, labels=labels, seconds=WINDOW
@@ -102,15 +264,10 @@ class Servers:
         *,
         names: Sequence[str] = (),
     ) -> Iterator[Snapshot[Server]]:
-        """All servers as they are now, again at each change; never ends by itself.
-
-        Args:
-            namespace: Else the user's; or devctl.kube.cluster.EVERYWHERE.
-            labels: What their labels have to be.
-            names: Only these; they have to be there.
+        """All servers, or those of some names, now and after each change; never ends by itself.
 
         Raises:
-            NotFoundError: One of the names is not there, or all have been deleted.
+            NotFoundError: One of the names does not exist, or all have been deleted.
         """
         for name in names:
             self.get(name)
@@ -127,19 +284,18 @@ class Servers:
         def listed() -> Iterator[Server]:
             return filter(meant, self.list(namespace, labels))
 
-        for snapshot in live.snapshots(listed, watched, Server):
+        for snapshot in objects.snapshots(listed, watched, Server):
             yield snapshot
             if wanted and not snapshot.items:
                 raise NotFoundError(
-                    f"{', '.join(f'`{name}`' for name in names)} was deleted",
-                    "its files are kept: `devctl homes list`",
+                    f"{', '.join(f'`{name}`' for name in names)} was deleted", _KEPT
                 )
 
     def manifest(self, name: str, **options: Unpack[CreateOptions]) -> Object:
         """What `create` would create.
 
         Raises:
-            UsageError: The options make no sense, or nobody says which image.
+            UsageError: The options are invalid, or there is no image to use.
         """
         manifest = server_manifest(name, options)
         return manifest | {"spec": completed(self._cluster, manifest["spec"])}
@@ -147,18 +303,18 @@ class Servers:
     def create(
         self, name: str, *, dry_run: bool = False, **options: Unpack[CreateOptions]
     ) -> Server:
-        """Create a server; it is not waited for.
+        """Create a server, without waiting for it.
 
         Args:
             name: Its name.
-            dry_run: Whether the API server is only to check it, by all its rules.
-            options: See devctl.client.manifest.CreateOptions.
+            dry_run: Whether the API server should only validate it.
+            options: See devctl.client.manifests.CreateOptions.
 
         Raises:
-            UsageError: The options make no sense.
-            NotFoundError: There is no such flavor.
-            AlreadyExistsError: There is a server of that name.
-            DeniedError: Rights or a quota forbid it.
+            UsageError: The options are invalid.
+            NotFoundError: The flavor does not exist.
+            AlreadyExistsError: A server of that name exists.
+            DeniedError: Permissions or a quota forbid it.
         """
         manifest = self.manifest(name, **options)
         check_flavor(self._cluster, options.get("flavor"))
@@ -166,16 +322,16 @@ class Servers:
             return Server(self._cluster.create(_KIND, manifest, dry_run=dry_run))
         except AlreadyExistsError as error:
             raise AlreadyExistsError(
-                f"there is a server `{name}` already in namespace `{self._cluster.namespace}`",
+                f"server `{name}` already exists in namespace `{self._cluster.namespace}`",
                 f"look at it with `devctl describe {name}`, or choose another name",
             ) from error
 
     def stop(self, which: str | Server) -> Server:
-        """Stop a server: its pods go, its homes stay. One that is stopped stays so."""
+        """Stop a server: its pods are deleted, its homes are kept."""
         return self._change(which, {"stopped": True})
 
     def start(self, which: str | Server) -> Server:
-        """Start a server where it was left off. One that runs goes on."""
+        """Start a stopped server; one that runs is left alone."""
         return self._change(which, {"stopped": False})
 
     def extend(
@@ -185,19 +341,19 @@ class Servers:
 
         Args:
             which: The server.
-            ttl: How long from now it is to stay.
+            ttl: How long to keep it from now on.
             idle: How long it may be idle before it is stopped.
 
         Raises:
-            UsageError: That is sooner than it would go, or no such duration.
+            UsageError: It would be kept for longer without this, or a duration is invalid.
         """
         if ttl is None and idle is None:
             raise UsageError("nothing to extend", "specify --ttl or --idle")
-        server = self.get(which) if isinstance(which, str) else which
-        lives = None if ttl is None else _lives(server, ttl, datetime.now(UTC))
+        server = self._known(which)
+        lifetime = None if ttl is None else _lifetime(server, ttl, datetime.now(UTC))
         if idle is not None:
             _length(idle)
-        return self._change(server, {"lifecycle": lifecycle_of(lives, idle)})
+        return self._change(server, {"lifecycle": lifecycle_of(lifetime, idle)})
 
     def restart(
         self,
@@ -205,17 +361,9 @@ class Servers:
         seconds: float | None = TIMEOUT,
         progress: Callable[[Server], None] = _quiet,
     ) -> Server:
-        """Stop a server, wait until its pods are gone, and start it; it is not waited for then.
+        """Stop a server, wait until its pods are gone, and start it, without waiting any longer.
 
-        Sessions and processes end. What has changed in its spec since it was started takes effect.
-
-        Args:
-            name: The server.
-            seconds: How long to wait for its pods at most; None for as long as it takes.
-            progress: Told of the server as it is and at each change.
-
-        Raises:
-            WaitTimeoutError: It has not stopped in time, and is not started.
+        Sessions and processes end; changes to its spec take effect. See wait_stopped.
         """
         server = self.get(name)
         if not server.stopped:
@@ -224,39 +372,35 @@ class Servers:
         return self.start(server)
 
     def update(self, which: str | Server, **options: Unpack[CreateOptions]) -> Server:
-        """Change a server's spec, as far as options say; see devctl.client.manifest.CreateOptions.
+        """Change the given options of a server; see devctl.client.manifests.CreateOptions.
 
-        What shapes its pods waits for the next start; its condition RestartRequired says so.
+        Changes to its pods wait for the next start; its condition RestartRequired says so.
 
         Raises:
-            UsageError: The options make no sense together, or the API server refuses them.
+            UsageError: The options are invalid, or the API server rejects them.
         """
-        server = self.get(which) if isinstance(which, str) else which
+        server = self._known(which)
         return self._change(server, changed_spec(server, options))
 
     def edit(self, which: Server, change: Object, *, dry_run: bool = False) -> Server:
-        """Merge a change into a server's spec; None as a value takes a field away.
+        """Merge a change into a server's spec; None removes a field.
 
         Raises:
-            UsageError: The API server refuses it.
+            UsageError: The API server rejects it.
         """
         return self._change(which, change, dry_run=dry_run)
 
     def wait_seen(self, name: str, seconds: float = _GLANCE) -> Server:
-        """A server once its status is about its spec as it is; as it is then where that lasts."""
+        """A server as soon as its status is about its current spec, or after some seconds."""
         server = self.get(name)
-        for server in waiting.follow(self._cluster, name, seconds):
+        for server in self._follow(name, seconds):
             if server.seen:
                 break
         return server
 
     def delete(self, which: str | Server) -> Server:
-        """Delete a server and keep its homes; the server as it was.
-
-        Args:
-            which: Its name; or the server itself, so that no new one of that name is deleted.
-        """
-        server = self.get(which) if isinstance(which, str) else which
+        """Delete a server and keep its homes; the server as it was."""
+        server = self._known(which)
         self._cluster.delete(_KIND, server.raw)
         return server
 
@@ -266,15 +410,14 @@ class Servers:
         seconds: float | None = TIMEOUT,
         progress: Callable[[Server], None] = _quiet,
     ) -> Server:
-        """Wait until all pods of a server can be used; see devctl.client.waiting.wait_ready.
+        """Wait until all pods of a server are ready; see devctl.client.waiting.wait_ready.
 
         Args:
             name: The server.
             seconds: How long at most; None for as long as it takes.
-            progress: Told of the server as it is and at each change.
+            progress: Called with the server now and after each change.
         """
-        check_name(name)
-        return waiting.wait_ready(self._cluster, name, seconds, progress)
+        return waiting.wait_ready(name, self._follow(name, seconds), seconds, progress)
 
     def wait_stopped(
         self,
@@ -282,9 +425,8 @@ class Servers:
         seconds: float | None = TIMEOUT,
         progress: Callable[[Server], None] = _quiet,
     ) -> Server:
-        """Wait until a server has no pods any more; see devctl.client.waiting.wait_stopped."""
-        check_name(name)
-        return waiting.wait_stopped(self._cluster, name, seconds, progress)
+        """Wait until all pods of a server are gone; see devctl.client.waiting.wait_stopped."""
+        return waiting.wait_stopped(name, self._follow(name, seconds), seconds, progress)
 
     def wait_gone(
         self,
@@ -293,49 +435,28 @@ class Servers:
         seconds: float | None = TIMEOUT,
         progress: Callable[[str], None] = lambda _text: None,
     ) -> None:
-        """Wait until a deleted server and its pods are gone.
+        """Wait until a deleted server and its pods are gone; see waiting.wait_gone."""
 
-        Args:
-            name: The server.
-            uid: Which one of that name.
-            seconds: How long at most; None for as long as it takes.
-            progress: Told what is still there.
+        def remains() -> str:
+            pods = len([*self._cluster.list(resources.Pod, labels={DEVSERVER: name})])
+            return f"{pods} of its pods still exist" if pods else ""
 
-        Raises:
-            WaitTimeoutError: They are still there.
-            AlreadyExistsError: There is a new server of that name.
-        """
-        until = None if seconds is None else time.monotonic() + seconds
-        while True:
-            server = self.find(name)
-            if server and server.uid != uid:
-                raise AlreadyExistsError(
-                    f"`{name}` was recreated meanwhile, and is left alone",
-                    "repeat the command if you mean the new one",
-                )
-            pods = self._pods(name)
-            if not server and not pods:
-                return
-            state = f"{len(pods)} of its pods still end" if pods else "it is still there"
-            progress(state)
-            if until is not None and time.monotonic() >= until:
-                raise WaitTimeoutError(
-                    f"`{name}` still ends after {seconds or 0:.0f} s: {state}",
-                    "deletion continues; its files are kept: `devctl homes list`",
-                )
-            time.sleep(_POLL)
+        waiting.wait_gone(name, uid, lambda: self.find(name), remains, seconds, _KEPT, progress)
+
+    def _follow(self, name: str, seconds: float | None) -> Iterator[Server]:
+        check_name(name)
+        return map(Server, waiting.follow(self._cluster, _KIND, name, seconds, _KEPT))
+
+    def _known(self, which: str | Server) -> Server:
+        return self.get(which) if isinstance(which, str) else which
 
     def _change(self, which: str | Server, spec: Object, *, dry_run: bool = False) -> Server:
-        server = self.get(which) if isinstance(which, str) else which
-        # The UID makes the API server refuse if it is another server of that name by now.
+        server = self._known(which)
+        # With the UID, the API server rejects a change to a new server of that name.
         change = {"metadata": {"uid": server.uid}, "spec": spec}
         return Server(
             self._cluster.patch(_KIND, server.name, change, server.namespace, dry_run=dry_run)
         )
-
-    def _pods(self, name: str) -> Sequence[str]:
-        found = self._cluster.list(resources.Pod, labels={DEVSERVER: name})
-        return [str(pod["metadata"]["name"]) for pod in found]
 
 
 def _length(value: int | str) -> timedelta:
@@ -345,19 +466,18 @@ def _length(value: int | str) -> timedelta:
         raise UsageError(str(error), "for example `90m`, `8h` or `1d12h`") from error
 
 
-def _lives(server: Server, ttl: int | str, now: datetime) -> int:
-    """The seconds from a server's creation until some time from now, and never sooner."""
-    goes = now + _length(ttl)
-    if server.expires_at and goes < server.expires_at:
+def _lifetime(server: Server, ttl: int | str, now: datetime) -> int:
+    """The seconds from a server's creation until `ttl` from now."""
+    end = now + _length(ttl)
+    if server.expires_at and end < server.expires_at:
         raise UsageError(
-            f"`{server.name}` stays until {server.expires_at:%Y-%m-%d %H:%M} UTC already",
+            f"`{server.name}` is already kept until {server.expires_at:%Y-%m-%d %H:%M} UTC",
             "name a longer time",
         )
-    lives = goes - server.created_at
-    if lives > _LONGEST:
+    if end - server.created_at > _LONGEST:
         last = server.created_at + _LONGEST
         raise UsageError(
-            f"a server becomes a year old at most, and `{server.name}` would be older",
+            f"a server is kept for a year at most, and `{server.name}` would be kept for longer",
             f"its last day is {last:%Y-%m-%d}: name a shorter time",
         )
-    return math.ceil(lives.total_seconds())
+    return math.ceil((end - server.created_at).total_seconds())

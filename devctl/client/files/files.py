@@ -12,9 +12,9 @@ from devctl.client.files.amounts import expect
 from devctl.client.files.record import Record
 from devctl.client.files.synced import SyncOptions
 from devctl.client.files.volume import volume_of
-from devctl.client.ranks import on_every
 from devctl.client.servers import Servers
 from devctl.client.streams.exec_pod import running_pod
+from devctl.client.waiting import on_every
 from devctl.errors import ConnectionLostError, UsageError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from devctl.client import atomic_write
+from devctl.client.settings import write_file
 from devctl.errors import HostError
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Record:
         """
         kept = {"version": _VERSION, "about": self.about, "files": self.files}
         try:
-            atomic_write.write(self.path, json.dumps(kept))
+            write_file(self.path, json.dumps(kept))
         except OSError as error:
             raise HostError(
                 f"cannot keep `{self.path}`: {error.strerror}",

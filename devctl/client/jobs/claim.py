@@ -18,7 +18,7 @@ from devctl.api.ephemeral_acceleration_job import (
     has_claim,
 )
 from devctl.api.labels import MANAGED_BY, MANAGER
-from devctl.client.named import Named
+from devctl.client.objects import Named
 from devctl.errors import AlreadyExistsError, NotFoundError
 from devctl.kube import resources
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from devctl.api.conditions import find
 from devctl.api.ephemeral_acceleration_job import Condition, Phase, claim_name
-from devctl.client.named import Named, known, moment, number
+from devctl.client.objects import Named, known, moment, number
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -1,4 +1,4 @@
-"""What is run: a script or a module of Python, or any other command, and the folder it runs in."""
+"""What is run: a Python script or module, or any other command, its folder and its environment."""
 
 from __future__ import annotations
 
@@ -13,11 +13,19 @@ from devctl.client.runs.project import absolute, find_project, script_in
 from devctl.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 TORCHRUN = ("/bin/sh", "/opt/devctl/torchrun-here")
 HOME = PurePosixPath("/home/dev")
 _LONGEST_NAME = 30
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""A variable's name."""
+_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@,+-")
+_LONGEST = 100_000
+"""Bytes of a variable; Linux allows 128 KiB."""
+_MOST = 1_000_000
+"""Bytes of all variables; they share their space with the command's arguments."""
 
 
 class Kind(StrEnum):
@@ -32,11 +40,11 @@ class Command(NamedTuple):
     """A command and the folder that it runs in.
 
     Attributes:
-        name: A script's path from the folder, a module's name, or a program.
-        folder: Its working directory on the server, below the home; or an absolute path.
-        local: The folder here that goes there first; None where it is there already.
+        name: A script's path in the folder, a module's name, or a program.
+        folder: Its working directory on the server, absolute or relative to the home.
+        local: The local folder to send there first; None for nothing.
         kind: What it is.
-        imports: Folders below it where Python also looks for packages; empty for itself.
+        imports: Subfolders where Python also looks for packages; empty for the folder itself.
     """
 
     name: str
@@ -53,48 +61,44 @@ class Command(NamedTuple):
     def argv(
         self, arguments: Sequence[str], *, distributed: bool, restarts: int | None = None
     ) -> list[str]:
-        """The words that run it in its folder; torchrun does on every rank of several.
+        """The words that run it in its folder; torchrun does on each replica of a training.
 
         Args:
-            arguments: What it gets.
-            distributed: Whether ranks train together. Any other command than Python's or a script
-                is run once on each, as it is.
-            restarts: How often torchrun starts it again that fails; else never.
+            arguments: Its arguments.
+            distributed: Whether the replicas train together; a plain COMMAND runs once on each.
+            restarts: How often torchrun restarts it after a failure; None for never.
 
         Raises:
-            UsageError: It is to be started again, but torchrun does not run it.
+            UsageError: `restarts` is set, but torchrun does not run it.
         """
         if restarts is not None and (self.kind is Kind.COMMAND or not distributed):
-            why = "a command behind `--`" if distributed else "a server of one rank"
+            why = "a command behind `--`" if distributed else "a server of one replica"
             raise UsageError(
                 f"--max-restarts is torchrun's, which {why} is run without", "leave it out"
             )
         if self.kind is Kind.COMMAND:
             return [self.name, *arguments]
-        words = ["-m", self.name] if self.kind is Kind.MODULE else [self._path]
+        # A leading dash would make the name an option.
+        script = self.name if self.name.startswith("/") else f"./{self.name}"
+        words = ["-m", self.name] if self.kind is Kind.MODULE else [script]
         if distributed:
             again = [] if restarts is None else ["--max-restarts", str(restarts)]
             plain = [] if self.python else ["--no-python"]
             return [*TORCHRUN, *again, *plain, *words, *arguments]
-        # What it prints goes to a file, where Python would keep it back.
+        # Its output goes to a file, which Python would buffer.
         return [*(["python", "-u"] if self.python else []), *words, *arguments]
-
-    @property
-    def _path(self) -> str:
-        # A name that begins with a dash would be an option.
-        return self.name if self.name.startswith("/") else f"./{self.name}"
 
 
 def local_script(path: str, workdir: str | None = None) -> Command:
-    """A script of this machine; its project goes to the folder of the same name in the home.
+    """A script of this machine; its project is sent to the folder of the same name in the home.
 
     Args:
         path: The script.
         workdir: The project's folder; else the script's git repository, else the script's folder.
 
     Raises:
-        NotFoundError: There is no such file.
-        UsageError: Its project cannot go along.
+        NotFoundError: The file does not exist.
+        UsageError: Its project cannot be sent.
     """
     file, shown = absolute(path), readable(path)
     if file.is_dir():
@@ -108,16 +112,16 @@ def local_script(path: str, workdir: str | None = None) -> Command:
     name = script_in(project, file)
     imports: tuple[str, ...] = ()
     if name.endswith(".py"):
-        # Of the script's own folder Python thinks itself.
+        # Python itself adds the script's own folder.
         imports = (*project.imports, *([""] if "/" in name else []))
     return Command(name, project.folder, project.root, Kind.SCRIPT, imports)
 
 
 def local_command(kind: Kind, word: str, workdir: str | None = None) -> Command:
-    """A module or another command; the project of the current folder goes along.
+    """A module or another command; the current folder's project is sent with it.
 
     Raises:
-        UsageError: It cannot, or that names no module.
+        UsageError: The project cannot be sent, or the module's name is invalid.
     """
     _check(kind, word)
     project = find_project(Path.cwd(), workdir)
@@ -126,10 +130,10 @@ def local_command(kind: Kind, word: str, workdir: str | None = None) -> Command:
 
 
 def remote_script(path: str, workdir: str | None = None) -> Command:
-    """A script that is on the server; a path that is not absolute begins at the home.
+    """A script on the server; relative paths start at the home.
 
     Raises:
-        UsageError: That names no file.
+        UsageError: The path names no file.
 
     >>> remote_script("project/train.py")[:3]
     ('train.py', '/home/dev/project', None)
@@ -147,17 +151,17 @@ def remote_script(path: str, workdir: str | None = None) -> Command:
 
 
 def remote_command(kind: Kind, word: str, workdir: str | None = None) -> Command:
-    """A module or another command that is on the server; it runs in the home without a `workdir`.
+    """A module or another command on the server; it runs in `workdir`, else in the home.
 
     Raises:
-        UsageError: That names no module, or no folder.
+        UsageError: The module's name or the folder is invalid.
     """
     _check(kind, word)
     return Command(word, str(_remote(workdir or "")), None, kind)
 
 
 def new_name(command: str) -> str:
-    """A name for a run of a command, which no other run has.
+    """A unique name for a run of a command.
 
     >>> new_name("scripts/Train_digits.py")[:-4]
     'train-digits-'
@@ -175,7 +179,54 @@ def _check(kind: Kind, word: str) -> None:
 
 
 def _remote(path: str) -> PurePosixPath:
-    """A path on the server; one that is not absolute begins at the home."""
     if why := unshowable(path) or ("holds a NUL" if "\0" in path else ""):
         raise UsageError(f"the path `{readable(path)}` {why}", "rename it")
     return HOME / PurePosixPath("" if path == "~" else path.removeprefix("~/"))
+
+
+def encoded(variables: Mapping[str, str], imports: Sequence[str] = ()) -> list[bytes]:
+    r"""A line for each variable, as roles/devserver/files/run reads them.
+
+    Args:
+        variables: Names and values.
+        imports: Folders to put before the server's PYTHONPATH, relative to the run's folder.
+
+    Raises:
+        UsageError: A name or a value is invalid.
+
+    >>> encoded({"A": "b c\n"}, ["src"])
+    [b'+PYTHONPATH=src\n', b'A=b\\0040c\\0012\n']
+    """
+    for name, value in variables.items():
+        check_name(name)
+        if "\0" in value or len(_raw(value)) > _LONGEST:
+            why = "holds a NUL" if "\0" in value else f"has more than {_LONGEST:,} bytes"
+            raise UsageError(f"the value of `{name}` {why}", "put it into a file, and send that")
+    if sum(len(value) for value in variables.values()) > _MOST:
+        raise UsageError("the variables are too large", "put the largest into files")
+    # The pod puts each folder before the earlier ones.
+    paths = [("+PYTHONPATH", folder) for folder in reversed(imports)]
+    return [
+        name.encode() + b"=" + _escaped(value) + b"\n"
+        for name, value in [*paths, *variables.items()]
+    ]
+
+
+def check_name(name: str) -> None:
+    """Check the name of a variable.
+
+    Raises:
+        UsageError: It is invalid.
+    """
+    if not NAME.fullmatch(name):
+        raise UsageError(
+            f"`{readable(name)}` is not the name of a variable", "use letters, digits and `_`"
+        )
+
+
+def _raw(value: str) -> bytes:
+    return value.encode(errors="surrogateescape")
+
+
+def _escaped(value: str) -> bytes:
+    return b"".join(bytes([b]) if b in _PLAIN else b"\\0%03o" % b for b in _raw(value))

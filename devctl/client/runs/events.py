@@ -1,32 +1,36 @@
-"""What is told of a run while it is followed."""
+"""What happens in a run while it is followed, and how it ends."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from devctl.errors import DevctlError
+
+if TYPE_CHECKING:
+    from devctl.client.runs.place import Place
+
+_KEPT = 32 * 1024
+_LINES = 20
+_WIDEST = 2000
 
 
 class Printed(NamedTuple):
-    """A rank has printed something."""
+    """A replica has printed something."""
 
     rank: int
     data: bytes
 
 
 class Noticed(NamedTuple):
-    """Something has happened around a rank, which still goes on."""
+    """Something has happened around a replica, whose command is still running."""
 
     rank: int
     text: str
 
 
 class Ended(NamedTuple):
-    """A rank's command has ended.
-
-    Attributes:
-        rank: Which one.
-        code: Its exit code.
-        at: When, on the monotonic clock of this machine.
-    """
+    """A replica's command has ended, `at` a time of this machine's monotonic clock."""
 
     rank: int
     code: int
@@ -34,13 +38,7 @@ class Ended(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """A rank's command is no more, and no exit code of it is known.
-
-    Attributes:
-        rank: Which one.
-        why: What became of it.
-        at: When that was noticed, on the monotonic clock of this machine.
-    """
+    """A replica's command is gone, and its exit code unknown; `at` is when that was noticed."""
 
     rank: int
     why: str
@@ -49,3 +47,81 @@ class Lost(NamedTuple):
 
 Event = Printed | Noticed | Ended | Lost
 End = Ended | Lost
+
+
+class Tail:
+    """The last bytes of a stream."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._data = b""
+
+    def add(self, data: bytes) -> None:
+        """Append data."""
+        self._data = (self._data + data)[-_KEPT:]
+
+    def lines(self) -> list[bytes]:
+        """The last lines."""
+        return [line[-_WIDEST:] for line in self._data.splitlines()[-_LINES:]]
+
+
+@dataclass
+class Outcome:
+    """How a run has ended on each replica so far; collects its events.
+
+    Attributes:
+        place: Where the run is.
+        run: Its name.
+        ends: The end on each replica.
+    """
+
+    place: Place
+    run: str
+    ends: dict[int, End] = field(default_factory=dict)
+    _tails: dict[int, Tail] = field(default_factory=dict)
+
+    def tell(self, event: Event) -> None:
+        """Take note of an event."""
+        if isinstance(event, Printed):
+            self._tails.setdefault(event.rank, Tail()).add(event.data)
+        elif isinstance(event, Ended | Lost):
+            self.ends[event.rank] = event
+
+    @property
+    def first_failure(self) -> End | None:
+        """The first failure; None if there is none."""
+        failed = [e for e in self.ends.values() if isinstance(e, Lost) or e.code]
+        return min(failed, key=lambda end: end.at, default=None)
+
+    @property
+    def exit_code(self) -> int:
+        """The first failure's; 0 if there is none."""
+        first = self.first_failure
+        if first is None:
+            return 0
+        return first.code if isinstance(first, Ended) else DevctlError.exit_code
+
+    @property
+    def last_lines(self) -> list[bytes]:
+        """The last lines that the replica printed that failed first."""
+        first = self.first_failure
+        return self._tails[first.rank].lines() if first and first.rank in self._tails else []
+
+    def error(self) -> DevctlError | None:
+        """The first failure as an error; None if there is none."""
+        first = self.first_failure
+        if first is None:
+            return None
+        who, logs = self.place.called(first.rank), f"devctl logs {self.place.server} {self.run}"
+        if isinstance(first, Lost):
+            return DevctlError(
+                f"{who}: {first.why}",
+                f"when it runs again, start a new run; `{logs}` has what this one printed",
+            )
+        which = f" --replica {first.rank}" if self.place.size > 1 else ""
+        error = DevctlError(
+            f"run `{self.run}` has failed: {who} ended with exit code {first.code}",
+            f"see all it printed with `{logs}{which}`",
+        )
+        error.exit_code = first.code
+        return error

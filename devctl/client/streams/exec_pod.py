@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from devctl.api.devserver import Phase
 from devctl.api.labels import DEVSERVER
-from devctl.client.manifest import check_name
+from devctl.client.manifests import check_name
 from devctl.client.servers import Servers
 from devctl.errors import DevctlError, NotFoundError, UsageError
 from devctl.kube import resources
 from devctl.kube.exec_stream import CONTAINER
 
 if TYPE_CHECKING:
-    from devctl.client.server import Server
+    from devctl.client.servers import Server
     from devctl.kube.cluster import Cluster, Object
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from devctl.cli.monitor_table import picture
 from devctl.cli.watching import Watching
-from devctl.client.monitor import Monitor, Sample
-from devctl.client.usage import Gpu, Process, Usage
+from devctl.client.monitor import Gpu, Monitor, Process, Sample, Usage
 from devctl.errors import DevctlError, NotFoundError
 from unit.client.objects import FLAVORS, SERVERS, flavor, server
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from devctl.cli import rank_output
 from devctl.cli.rank_output import RankOutput
-from devctl.client.runs.tail import Tail
+from devctl.client.runs.events import Tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,9 +9,8 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from devctl.client.runs import command, follow, place, rank, runs, watch
-from devctl.client.runs.events import Printed
-from devctl.client.runs.outcome import Outcome
+from devctl.client.runs import command, follow, place, runs
+from devctl.client.runs.events import Outcome, Printed
 from devctl.errors import ConnectionLostError
 from devctl.kube.exec_stream import STDERR, STDOUT
 from unit.client.objects import PODS, SERVERS, Thing, pod, server
@@ -183,13 +182,12 @@ def running(name: str, uid: str | None = None, container: str = "c1") -> Thing:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits long."""
     for module, name, seconds in (
-        (rank, "_RETRY", 0.02),
-        (rank, "_POLL", 0.02),
-        (rank, "LAST_WORDS", 0.1),
+        (follow, "_RETRY", 0.02),
+        (follow, "_POLL", 0.02),
+        (follow, "LAST_WORDS", 0.1),
         (follow, "_TICK", 0.02),
         (follow, "GRACE", 0.3),
         (runs, "_RETRY", 0.02),
-        (watch, "_RETRY", 0.02),
     ):
         monkeypatch.setattr(module, name, seconds)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from devctl.api.devserver import home_names
 from devctl.client.manifests import check_name
-from devctl.client.objects import Named, moment, number
+from devctl.client.objects import Field, Named, mapping, moment, number, text
 from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
 from devctl.kube import resources
 from devctl.kube.cluster import WINDOW
@@ -28,6 +28,12 @@ _SHORT = {"PersistentVolumeClaim": "volume"}
 class Event(Named):
     """Something that has happened, once or several times."""
 
+    reason = Field(text, "reason")
+    """What happened, in one word."""
+    object = Field(mapping, "involvedObject")
+    """The reference to the object it is about."""
+    _series = Field(mapping, "series")
+
     @property
     def at(self) -> datetime:
         """When it happened last."""
@@ -38,11 +44,6 @@ class Event(Named):
             or self.raw.get("firstTimestamp")
         )
         return moment(found) or self.created_at
-
-    @property
-    def reason(self) -> str:
-        """What happened, in one word."""
-        return str(self.raw.get("reason") or "")
 
     @property
     def message(self) -> str:
@@ -65,11 +66,6 @@ class Event(Named):
         """How often it has happened."""
         return number(self._series.get("count") or self.raw.get("count")) or 1
 
-    @property
-    def object(self) -> dict[str, Any]:
-        """The reference to the object it is about."""
-        return dict(self.raw.get("involvedObject") or {})
-
     def is_about(self, server: str) -> bool:
         """Whether it is about a server, its pods or its homes."""
         kind, name = self.object.get("kind", ""), str(self.object.get("name", ""))
@@ -82,17 +78,9 @@ class Event(Named):
             return name in home_names(server, int(ordinal[:6]) + 1)[-1:]
         return bool(kind == "Pod" and base == server)
 
-    @property
-    def _series(self) -> dict[str, Any]:
-        return dict(self.raw.get("series") or {})
-
 
 class Events:
-    """The events of a namespace.
-
-    for event in client.events.list("lab"):
-        print(event.at, event.about, event.message)
-    """
+    """The events of a namespace."""
 
     def __init__(self, cluster: Cluster) -> None:
         """Make no request yet."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from devctl.api.conditions import find
 from devctl.api.devserver import FlavorCondition
-from devctl.client.objects import Named
+from devctl.client.objects import Field, Named, mapping, text
 from devctl.errors import DeniedError, NotFoundError, UsageError
 from devctl.kube import resources
 
@@ -16,42 +16,20 @@ if TYPE_CHECKING:
 
     from devctl.kube.cluster import Cluster
 
-_GPU = "nvidia.com/gpu"
-
 
 @dataclass(frozen=True)
 class Flavor(Named):
     """A flavor at one moment."""
 
-    @property
-    def default(self) -> bool:
-        """Whether servers that name no flavor get it."""
-        return bool(self.spec.get("default", False))
-
-    @property
-    def requests(self) -> dict[str, Any]:
-        """The resource requests of each pod."""
-        return dict((self.spec.get("resources") or {}).get("requests") or {})
-
-    @property
-    def limits(self) -> dict[str, Any]:
-        """The resource limits of each pod."""
-        return dict((self.spec.get("resources") or {}).get("limits") or {})
-
-    @property
-    def cpu(self) -> str:
-        """The CPUs that each pod requests."""
-        return str(self.requests.get("cpu", ""))
-
-    @property
-    def memory(self) -> str:
-        """The memory that each pod requests."""
-        return str(self.requests.get("memory", ""))
-
-    @property
-    def gpus(self) -> str:
-        """The GPUs that each pod gets."""
-        return str(self.requests.get(_GPU, ""))
+    default = Field(bool, "spec", "default")
+    """Whether servers that name no flavor get it."""
+    requests = Field(mapping, "spec", "resources", "requests")
+    """The resource requests of each pod."""
+    limits = Field(mapping, "spec", "resources", "limits")
+    """The resource limits of each pod."""
+    cpu = Field(text, "spec", "resources", "requests", "cpu")
+    memory = Field(text, "spec", "resources", "requests", "memory")
+    gpus = Field(text, "spec", "resources", "requests", "nvidia.com/gpu")
 
     @property
     def free(self) -> int | None:
@@ -78,11 +56,7 @@ class Flavor(Named):
 
 
 class Flavors:
-    """The flavors of a cluster.
-
-    for flavor in client.flavors.list():
-        print(flavor.name, flavor.free, flavor.total)
-    """
+    """The flavors of a cluster."""
 
     def __init__(self, cluster: Cluster) -> None:
         """Make no request yet."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.labels import DEVSERVER, MANAGED_BY, MANAGER
-from devctl.client.objects import Named
+from devctl.client.objects import Field, Named, text
 from devctl.errors import BusyError, NotFoundError, UsageError
 from devctl.kube import resources
 
@@ -26,6 +26,8 @@ class Home(Named):
     """A home at one moment; `pods` are those that use it."""
 
     pods: Sequence[str] = ()
+
+    storage_class = Field(text, "spec", "storageClassName")
 
     @property
     def server(self) -> str:
@@ -51,11 +53,6 @@ class Home(Named):
         return str(self.status.get("phase") or "Pending")
 
     @property
-    def storage_class(self) -> str:
-        """Its storage class."""
-        return str(self.spec.get("storageClassName") or "")
-
-    @property
     def is_home(self) -> bool:
         """Whether devctl created it for a server."""
         ours = self.labels.get(MANAGED_BY) == MANAGER and bool(self.server)
@@ -63,11 +60,7 @@ class Home(Named):
 
 
 class Homes:
-    """The homes that a user may see.
-
-    for home in client.homes.list():
-        print(home.name, home.size, home.server)
-    """
+    """The homes that a user may see."""
 
     def __init__(self, cluster: Cluster) -> None:
         """Make no request yet."""

@@ -39,13 +39,7 @@ _SCRIPT = ("/bin/sh", "/opt/devctl/jupyter")
 
 @dataclass(frozen=True)
 class Jupyter:
-    """A Jupyter that answers.
-
-    Attributes:
-        url: Its address here, including the token.
-        port: Its port in the server.
-        forwarded: Its port here.
-    """
+    """A Jupyter that answers: its address here with the token, its port there and its port here."""
 
     url: str
     port: int
@@ -74,16 +68,9 @@ def jupyter(  # noqa: PLR0913 - each is a choice of the caller
     keep: bool = False,
     seconds: float = TIMEOUT,
 ) -> Iterator[Jupyter]:
-    """Jupyter in a server, for as long as a `with` block lasts.
+    """Jupyter in a folder of a server, for as long as a `with` block lasts, or longer with `keep`.
 
-    Args:
-        cluster: The server's cluster.
-        name: The server.
-        replica: Which of its pods.
-        folder: The folder that it shows.
-        local: The port here; 0 for any free one.
-        keep: Whether it keeps running after the block.
-        seconds: How long it may take to answer.
+    It has `seconds` to answer; `local` is its port here, 0 for any free one.
 
     Raises:
         DevctlError: It cannot be started.

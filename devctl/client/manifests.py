@@ -31,13 +31,11 @@ class CreateOptions(TypedDict, total=False):
     owner: str
     """Default: the user."""
     flavor: str
-    """Default: the flavor that is marked as the default."""
     image: str
     """Default: DEVCTL_IMAGE of the environment, else the cluster's."""
     distributed: bool
     """Whether it has several pods that train together; implied by any of the next five."""
     replicas: int
-    """The number of pods."""
     world_size: int
     """The number of processes in all pods; default: one per pod."""
     nproc_per_node: int
@@ -296,14 +294,7 @@ _HEAD = """\
 
 
 def text_of(spec: dict[str, Any], what: str, trouble: str = "", edited: str = "") -> str:
-    """The text that the editor shows.
-
-    Args:
-        spec: The current spec.
-        what: The object, such as `devserver/lab`.
-        trouble: Why the last edit was rejected.
-        edited: The last edit, to be shown again.
-    """
+    """The text that the editor shows; after a rejected edit, that one and the reason."""
     body = _bare(edited) if edited else yaml.safe_dump(spec, sort_keys=False, allow_unicode=True)
     if not edited and not body.replace("\n", "").isprintable():
         # Control characters could command the terminal; and PyYAML misreads U+0085.

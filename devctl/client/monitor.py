@@ -76,14 +76,7 @@ class Gpu(NamedTuple):
 
 @dataclass(frozen=True)
 class Process:
-    """A process.
-
-    Attributes:
-        pid: Its ID in the replica.
-        command: Its command line, truncated if it is long.
-        cpu_seconds: Its CPU time so far.
-        memory: Its resident memory in bytes; None if the page size is unknown.
-    """
+    """A process in a replica; its memory is in bytes, or None if the page size is unknown."""
 
     pid: int
     command: str
@@ -98,13 +91,7 @@ class Usage:
     Attributes:
         at: Seconds since its node was booted.
         cpu_seconds: CPU time since its container was started.
-        cpus: Its CPU limit.
         memory: Memory that the kernel cannot reclaim.
-        memory_size: Its memory limit.
-        home: Used space of the volume at /home/dev.
-        home_size: The size of that volume.
-        gpus: Its GPUs.
-        processes: Its processes.
     """
 
     at: float | None = None
@@ -123,8 +110,6 @@ class Sample:
     """What one replica uses.
 
     Attributes:
-        replica: Which one.
-        pod: Its pod.
         usage: What it uses; None if that is unknown.
         cpu: How many CPUs it has kept busy since the last sample; None for the first one.
         busy: The same for each of its processes, by PID.
@@ -163,11 +148,7 @@ class Sample:
 
 
 class Monitor:
-    """Samples what servers use.
-
-    for sample in client.monitor.once("lab"):
-        print(sample.replica, sample.cpu, sample.usage.memory)
-    """
+    """Samples what servers use."""
 
     def __init__(self, cluster: Cluster, execute: Execute) -> None:
         """Make no request yet."""
@@ -305,19 +286,19 @@ def _parts(text: str) -> dict[str, str]:
 
 
 def _cpu_seconds(parts: Mapping[str, str]) -> float | None:
-    micro = _number(_line(parts.get(f"{_CGROUP}/cpu.stat", ""), "usage_usec"))
+    micro = _cgroup(parts, "cpu.stat", "usage_usec")
     if micro is not None:
         return micro / 1e6
-    nano = _number(parts.get(f"{_CGROUP}/cpuacct/cpuacct.usage", ""))
+    nano = _cgroup(parts, "cpuacct/cpuacct.usage")
     return None if nano is None else nano / 1e9
 
 
 def _cpus(parts: Mapping[str, str]) -> float | None:
     quota, _, period = parts.get(f"{_CGROUP}/cpu.max", "").strip().partition(" ")
-    if not quota:
-        quota = parts.get(f"{_CGROUP}/cpu/cpu.cfs_quota_us", "")
-        period = parts.get(f"{_CGROUP}/cpu/cpu.cfs_period_us", "")
     limit, length = _number(quota), _number(period)
+    if not quota:
+        limit = _cgroup(parts, "cpu/cpu.cfs_quota_us")
+        length = _cgroup(parts, "cpu/cpu.cfs_period_us")
     if limit is not None and length:
         return limit / length
     count = _number(parts.get("cpus", ""))
@@ -326,21 +307,25 @@ def _cpus(parts: Mapping[str, str]) -> float | None:
 
 def _memory(parts: Mapping[str, str]) -> int | None:
     """Memory without the part of the page cache that the kernel can reclaim."""
-    used = _number(parts.get(f"{_CGROUP}/memory.current", ""))
-    cache = _line(parts.get(f"{_CGROUP}/memory.stat", ""), "inactive_file")
+    used = _cgroup(parts, "memory.current")
+    cache = _cgroup(parts, "memory.stat", "inactive_file")
     if used is None:
-        used = _number(parts.get(f"{_CGROUP}/memory/memory.usage_in_bytes", ""))
-        cache = _line(parts.get(f"{_CGROUP}/memory/memory.stat", ""), "total_inactive_file")
-    return None if used is None else max(0, used - (_number(cache) or 0))
+        used = _cgroup(parts, "memory/memory.usage_in_bytes")
+        cache = _cgroup(parts, "memory/memory.stat", "total_inactive_file")
+    return None if used is None else max(0, used - (cache or 0))
 
 
 def _memory_size(parts: Mapping[str, str]) -> int | None:
-    limit = _number(parts.get(f"{_CGROUP}/memory.max", ""))
+    limit = _cgroup(parts, "memory.max")
     if limit is None:
-        limit = _number(parts.get(f"{_CGROUP}/memory/memory.limit_in_bytes", ""))
+        limit = _cgroup(parts, "memory/memory.limit_in_bytes")
     total = _number(_line(parts.get("/proc/meminfo", ""), "MemTotal:").removesuffix(" kB"))
-    machine = _times(total, _KIB)
-    return machine if limit is None or limit >= _UNLIMITED else limit
+    return _times(total, _KIB) if limit is None or limit >= _UNLIMITED else limit
+
+
+def _cgroup(parts: Mapping[str, str], file: str, key: str = "") -> int | None:
+    text = parts.get(f"{_CGROUP}/{file}", "")
+    return _number(_line(text, key) if key else text)
 
 
 def _home(text: str) -> tuple[int | None, int | None]:

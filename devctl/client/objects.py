@@ -1,25 +1,77 @@
-"""What all Kubernetes objects have in common, and all objects of a kind as they change."""
+"""What all Kubernetes objects have in common."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
-from devctl.kube.patience import backoff
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from devctl.kube.cluster import Change, Object
+    from devctl.kube.cluster import Object
 
+Value = TypeVar("Value")
 Word = TypeVar("Word", bound=StrEnum)
 
-_WINDOW = 60.0
-"""Seconds between two full lists, which reveal what was deleted between two watches."""
+
+class Field(Generic[Value]):
+    """A field of an object: the path to it, and how to read its value, which may be missing."""
+
+    def __init__(self, read: Callable[[Any], Value], *path: str) -> None:
+        """Define it."""
+        self._read, self._path = read, path
+
+    def __get__(self, found: Named, _owner: type[Named]) -> Value:
+        """Its value in an object."""
+        value: Any = found.raw
+        for key in self._path:
+            value = (value or {}).get(key)
+        return self._read(value)
+
+
+def text(value: object) -> str:
+    """A string; empty where it is missing."""
+    return str(value or "")
+
+
+def mapping(value: dict[str, Any] | None) -> dict[str, Any]:
+    """A mapping; empty where it is missing."""
+    return dict(value or {})
+
+
+def moment(value: object) -> datetime | None:
+    """A time as the API server writes it; None where it is missing or malformed.
+
+    >>> moment("2026-01-02T12:00:00Z")
+    datetime.datetime(2026, 1, 2, 12, 0, tzinfo=datetime.timezone.utc)
+    """
+    try:
+        found = datetime.fromisoformat(str(value)) if value else None
+    except ValueError:
+        return None
+    return found if found and found.tzinfo else None
+
+
+def number(value: object) -> int:
+    """An integer; 0 where it is missing or malformed.
+
+    >>> number(3), number(None), number("x")
+    (3, 0, 0)
+    """
+    try:
+        return int(str(value))
+    except ValueError:
+        return 0
+
+
+def known(words: type[Word], value: object) -> Word | str:
+    """A member of an enum; a value that only a newer release knows stays as it is."""
+    try:
+        return words(str(value))
+    except ValueError:
+        return str(value)
 
 
 @dataclass(frozen=True)
@@ -28,49 +80,39 @@ class Named:
 
     raw: Object
 
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return str(self._meta["name"])
-
-    @property
-    def namespace(self) -> str:
-        """Its namespace; empty for cluster-scoped objects."""
-        return str(self._meta.get("namespace", ""))
+    name = Field(text, "metadata", "name")
+    namespace = Field(text, "metadata", "namespace")
+    """Empty for cluster-scoped objects."""
 
     @property
     def uid(self) -> str:
         """Distinguishes it from every other object that ever had its name."""
-        return str(self._meta.get("uid", ""))
-
-    @property
-    def created_at(self) -> datetime:
-        """When it was created; now for the result of a dry run."""
-        return moment(self._meta.get("creationTimestamp")) or datetime.now(UTC)
+        return text(self.raw["metadata"].get("uid"))
 
     @property
     def labels(self) -> dict[str, str]:
         """Its labels."""
-        return dict(self._meta.get("labels") or {})
+        return mapping(self.raw["metadata"].get("labels"))
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was created; now for the result of a dry run."""
+        return moment(self.raw["metadata"].get("creationTimestamp")) or datetime.now(UTC)
 
     @property
     def going(self) -> bool:
         """Whether it is being deleted."""
-        return "deletionTimestamp" in self._meta
+        return "deletionTimestamp" in self.raw["metadata"]
 
     @property
     def spec(self) -> dict[str, Any]:
         """The desired state."""
-        return dict(self.raw.get("spec") or {})
+        return mapping(self.raw.get("spec"))
 
     @property
     def status(self) -> dict[str, Any]:
         """The observed state; empty until a controller has reported it."""
-        return dict(self.raw.get("status") or {})
-
-    @property
-    def _meta(self) -> dict[str, Any]:
-        return dict(self.raw["metadata"])
+        return mapping(self.raw.get("status"))
 
 
 Item = TypeVar("Item", bound=Named)
@@ -82,86 +124,3 @@ class Snapshot(Generic[Item]):
 
     items: Sequence[Item]
     trouble: str = ""
-
-
-def snapshots(
-    listed: Callable[[], Iterable[Item]],
-    watched: Callable[[float], Iterable[Change]],
-    wrap: Callable[[Object], Item],
-    sleep: Callable[[float], object] = time.sleep,
-) -> Iterator[Snapshot[Item]]:
-    """All objects now and after each change; never ends by itself.
-
-    Args:
-        listed: Lists the objects.
-        watched: Watches the same objects for a number of seconds.
-        wrap: Makes an item of an object.
-        sleep: Waits.
-
-    Raises:
-        DevctlError: The first list failed, or access was denied later.
-    """
-    last: Sequence[Item] | None = None
-    failures = 0
-    while True:
-        try:
-            found = {item.uid: item for item in listed()}
-            if last is None or list(found.values()) != list(last):
-                last = list(found.values())
-                yield Snapshot(last)
-            failures = 0
-            for change in watched(_WINDOW):
-                if _take(found, wrap(change.object), gone=change.type == "DELETED"):
-                    last = list(found.values())
-                    yield Snapshot(last)
-        except (DeniedError, NotFoundError, UsageError):
-            raise
-        except DevctlError as error:
-            if last is None:
-                raise
-            failures += 1
-            yield Snapshot(last, f"{error.message}; trying again")
-            sleep(backoff(failures))
-
-
-def _take(found: dict[str, Item], item: Item, *, gone: bool) -> bool:
-    """Apply a change; whether it made a difference."""
-    if gone:
-        return found.pop(item.uid, None) is not None
-    if found.get(item.uid) == item:
-        return False
-    found[item.uid] = item
-    return True
-
-
-def moment(text: object) -> datetime | None:
-    """A time as the API server writes it; None where it is missing or malformed.
-
-    >>> moment("2026-01-02T12:00:00Z")
-    datetime.datetime(2026, 1, 2, 12, 0, tzinfo=datetime.timezone.utc)
-    """
-    try:
-        found = datetime.fromisoformat(str(text)) if text else None
-    except ValueError:
-        return None
-    return found if found and found.tzinfo else None
-
-
-def known(words: type[Word], text: object) -> Word | str:
-    """A member of an enum; a value that only a newer release knows stays as it is."""
-    try:
-        return words(str(text))
-    except ValueError:
-        return str(text)
-
-
-def number(value: object) -> int:
-    """An integer as the API server writes it; 0 where it is missing or malformed.
-
-    >>> number(3), number(None), number("x")
-    (3, 0, 0)
-    """
-    try:
-        return int(str(value))
-    except ValueError:
-        return 0

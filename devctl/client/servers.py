@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -12,27 +13,35 @@ from devctl.api.devserver import Condition, Phase, home_names
 from devctl.api.durations import parse_duration
 from devctl.api.labels import DEVSERVER
 from devctl.api.pod_spec import shape
-from devctl.client import objects, waiting
+from devctl.client import waiting
 from devctl.client.flavors import check_flavor
 from devctl.client.manifests import changed_spec, check_name, lifecycle_of, server_manifest
-from devctl.client.objects import Named, known, moment, number
+from devctl.client.objects import Field, Named, Snapshot, known, mapping, moment, number, text
 from devctl.client.settings import completed
-from devctl.errors import AlreadyExistsError, NotFoundError, UsageError
+from devctl.errors import (
+    AlreadyExistsError,
+    DeniedError,
+    DevctlError,
+    NotFoundError,
+    UsageError,
+)
 from devctl.kube import resources
 from devctl.kube.cluster import WINDOW
+from devctl.kube.patience import backoff
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Unpack
 
     from devctl.client.manifests import CreateOptions
-    from devctl.client.objects import Snapshot
     from devctl.kube.cluster import Change, Cluster, Object
 
 TIMEOUT = 600.0
 """Default seconds to wait: an image may have to be pulled."""
 _GLANCE = 5.0
 """Seconds within which the observer usually notices a change."""
+_WINDOW = 60.0
+"""Seconds between two full lists, which reveal what was deleted between two watches."""
 _LONGEST = timedelta(days=365)
 _KIND = resources.DevServer
 _KEPT = "its files are kept: `devctl homes list`"
@@ -40,18 +49,7 @@ _KEPT = "its files are kept: `devctl homes list`"
 
 @dataclass(frozen=True)
 class Replica:
-    """One pod of a server, as the server's status reports it.
-
-    Attributes:
-        ordinal: Its number, from 0.
-        pod: Its name.
-        phase: Its phase; a plain string if only a newer release knows it.
-        reason: Why, in one word.
-        message: Why, and what to do.
-        node: Where it runs; empty if it does not.
-        ip: Its address; empty if it has none.
-        restarts: How often its container was restarted.
-    """
+    """One pod of a server, as the server's status reports it; what is unknown is empty."""
 
     ordinal: int
     pod: str
@@ -67,20 +65,20 @@ class Replica:
 class Server(Named):
     """A server at one moment."""
 
-    @property
-    def owner(self) -> str:
-        """The user it belongs to."""
-        return str(self.spec.get("owner", ""))
-
-    @property
-    def flavor(self) -> str:
-        """The flavor it asks for; empty for the default one."""
-        return str(self.spec.get("flavor", ""))
-
-    @property
-    def image(self) -> str:
-        """Its container image."""
-        return str(self.spec.get("image", ""))
+    owner = Field(text, "spec", "owner")
+    flavor = Field(text, "spec", "flavor")
+    """The flavor it asks for; empty for the default one."""
+    image = Field(text, "spec", "image")
+    stopped = Field(bool, "spec", "stopped")
+    """Whether it should be stopped."""
+    lifecycle = Field(mapping, "spec", "lifecycle")
+    """When it is stopped or deleted automatically."""
+    ready_replicas = Field(number, "status", "readyReplicas")
+    """The number of its pods that are ready."""
+    started_at = Field(moment, "status", "startedAt")
+    """When the first of its current pods was scheduled."""
+    expires_at = Field(moment, "status", "expiresAt")
+    """When it will be deleted automatically; None for never."""
 
     @property
     def mode(self) -> str:
@@ -98,19 +96,9 @@ class Server(Named):
         return self._shape[1]
 
     @property
-    def stopped(self) -> bool:
-        """Whether it should be stopped."""
-        return bool(self.spec.get("stopped", False))
-
-    @property
     def ssh(self) -> bool:
         """Whether it accepts SSH sessions."""
         return bool(self.spec.get("enableSSH", True))
-
-    @property
-    def lifecycle(self) -> dict[str, Any]:
-        """When it is stopped or deleted automatically."""
-        return dict(self.spec.get("lifecycle") or {})
 
     @property
     def phase(self) -> Phase | str:
@@ -140,11 +128,6 @@ class Server(Named):
         return bool(ready) and number(ready.get("observedGeneration")) >= generation
 
     @property
-    def ready_replicas(self) -> int:
-        """The number of its pods that are ready."""
-        return number(self.status.get("readyReplicas"))
-
-    @property
     def replicas(self) -> Sequence[Replica]:
         """Each pod that should exist or still does, by ordinal."""
         found = map(_replica, self.status.get("replicaStatuses") or [])
@@ -154,16 +137,6 @@ class Server(Named):
     def homes(self) -> list[str]:
         """The claims of its homes, by replica."""
         return home_names(self.name, self.size)
-
-    @property
-    def started_at(self) -> datetime | None:
-        """When the first of its current pods was scheduled."""
-        return moment(self.status.get("startedAt"))
-
-    @property
-    def expires_at(self) -> datetime | None:
-        """When it will be deleted automatically; None for never."""
-        return moment(self.status.get("expiresAt"))
 
     def pods(self) -> list[str]:
         """The names of the pods it has while it runs, by replica."""
@@ -198,10 +171,6 @@ def _replica(said: dict[str, Any]) -> Replica:
     )
 
 
-def _quiet(_server: Server) -> None:
-    pass
-
-
 class Servers:
     """The servers that a user may see.
 
@@ -209,8 +178,6 @@ class Servers:
     client.servers.wait_ready("lab")
     client.servers.stop("lab")
     client.servers.delete("lab")
-
-    Methods that take a name or a Server never act on a new server that has taken its name.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -268,28 +235,45 @@ class Servers:
 
         Raises:
             NotFoundError: One of the names does not exist, or all have been deleted.
+            DevctlError: The first list failed, or access was denied later.
         """
         for name in names:
             self.get(name)
-        only = names[0] if len(names) == 1 else None
-        wanted = set(names)
-
-        def meant(found: Server) -> bool:
-            return not wanted or found.name in wanted
-
-        def watched(seconds: float) -> Iterator[Change]:
-            found = self._cluster.watch(_KIND, namespace, name=only, labels=labels, seconds=seconds)
-            return (change for change in found if meant(Server(change.object)))
-
-        def listed() -> Iterator[Server]:
-            return filter(meant, self.list(namespace, labels))
-
-        for snapshot in objects.snapshots(listed, watched, Server):
+        for snapshot in self._snapshots(namespace, labels, names):
             yield snapshot
-            if wanted and not snapshot.items:
+            if names and not snapshot.items:
                 raise NotFoundError(
                     f"{', '.join(f'`{name}`' for name in names)} was deleted", _KEPT
                 )
+
+    def _snapshots(
+        self, namespace: str | None, labels: Mapping[str, Any] | None, names: Sequence[str]
+    ) -> Iterator[Snapshot[Server]]:
+        last: Sequence[Server] | None = None
+        only = names[0] if len(names) == 1 else None
+        failures = 0
+        while True:
+            try:
+                listed = self.list(namespace, labels)
+                found = {each.uid: each for each in listed if not names or each.name in names}
+                if last is None or last != list(found.values()):
+                    last = list(found.values())
+                    yield Snapshot(last)
+                failures = 0
+                for change in self._cluster.watch(
+                    _KIND, namespace, name=only, labels=labels, seconds=_WINDOW
+                ):
+                    if _take(found, change, names):
+                        last = list(found.values())
+                        yield Snapshot(last)
+            except (DeniedError, NotFoundError, UsageError):
+                raise
+            except DevctlError as error:
+                if last is None:
+                    raise
+                failures += 1
+                yield Snapshot(last, f"{error.message}; trying again")
+                time.sleep(backoff(failures))
 
     def manifest(self, name: str, **options: Unpack[CreateOptions]) -> Object:
         """What `create` would create.
@@ -303,12 +287,7 @@ class Servers:
     def create(
         self, name: str, *, dry_run: bool = False, **options: Unpack[CreateOptions]
     ) -> Server:
-        """Create a server, without waiting for it.
-
-        Args:
-            name: Its name.
-            dry_run: Whether the API server should only validate it.
-            options: See devctl.client.manifests.CreateOptions.
+        """Create a server without waiting for it; on a `dry_run`, the API server only validates it.
 
         Raises:
             UsageError: The options are invalid.
@@ -337,12 +316,7 @@ class Servers:
     def extend(
         self, which: str | Server, *, ttl: int | str | None = None, idle: int | str | None = None
     ) -> Server:
-        """Keep a server for longer.
-
-        Args:
-            which: The server.
-            ttl: How long to keep it from now on.
-            idle: How long it may be idle before it is stopped.
+        """Keep a server for `ttl` from now on, or stop it only after being `idle` for longer.
 
         Raises:
             UsageError: It would be kept for longer without this, or a duration is invalid.
@@ -359,7 +333,7 @@ class Servers:
         self,
         name: str,
         seconds: float | None = TIMEOUT,
-        progress: Callable[[Server], None] = _quiet,
+        progress: Callable[[Server], None] = lambda _server: None,
     ) -> Server:
         """Stop a server, wait until its pods are gone, and start it, without waiting any longer.
 
@@ -408,22 +382,16 @@ class Servers:
         self,
         name: str,
         seconds: float | None = TIMEOUT,
-        progress: Callable[[Server], None] = _quiet,
+        progress: Callable[[Server], None] = lambda _server: None,
     ) -> Server:
-        """Wait until all pods of a server are ready; see devctl.client.waiting.wait_ready.
-
-        Args:
-            name: The server.
-            seconds: How long at most; None for as long as it takes.
-            progress: Called with the server now and after each change.
-        """
+        """Wait until all pods of a server are ready; see devctl.client.waiting.wait_ready."""
         return waiting.wait_ready(name, self._follow(name, seconds), seconds, progress)
 
     def wait_stopped(
         self,
         name: str,
         seconds: float | None = TIMEOUT,
-        progress: Callable[[Server], None] = _quiet,
+        progress: Callable[[Server], None] = lambda _server: None,
     ) -> Server:
         """Wait until all pods of a server are gone; see devctl.client.waiting.wait_stopped."""
         return waiting.wait_stopped(name, self._follow(name, seconds), seconds, progress)
@@ -457,6 +425,17 @@ class Servers:
         return Server(
             self._cluster.patch(_KIND, server.name, change, server.namespace, dry_run=dry_run)
         )
+
+
+def _take(found: dict[str, Server], change: Change, names: Sequence[str]) -> bool:
+    """Apply a change; whether it made a difference."""
+    server = Server(change.object)
+    if change.type == "DELETED":
+        return found.pop(server.uid, None) is not None
+    if found.get(server.uid) == server or (names and server.name not in names):
+        return False
+    found[server.uid] = server
+    return True
 
 
 def _length(value: int | str) -> timedelta:

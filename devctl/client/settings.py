@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from devctl.api.durations import parse_duration
 from devctl.errors import DeniedError, HostError, NotFoundError, UsageError
@@ -28,17 +28,11 @@ _TRUE, _FALSE = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 
 @dataclass(frozen=True)
 class Key:
-    """A setting of a person's.
-
-    Attributes:
-        help: What it is.
-        choices: Its possible values; empty if there are no restrictions.
-        kind: How it is written: `text`, `truth` or `duration`.
-    """
+    """A setting of a person's; without `choices` it may have any value of its kind."""
 
     help: str
     choices: Sequence[str] = ()
-    kind: str = "text"
+    kind: Literal["text", "truth", "duration"] = "text"
 
     def read(self, value: object, where: str) -> Any:
         """A value as commands take it; `where` names its origin in errors.

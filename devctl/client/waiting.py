@@ -16,10 +16,11 @@ from devctl.errors import (
     UsageError,
     WaitTimeoutError,
 )
+from devctl.kube import resources
 from devctl.kube.failures import NO_SUCH_KIND
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from devctl.client.objects import Named
     from devctl.client.servers import Server
@@ -79,10 +80,37 @@ def follow(
             return
 
 
+def pod_changes(
+    cluster: Cluster,
+    names: Collection[str],
+    over: Callable[[], bool] = lambda: False,
+    *,
+    labels: Mapping[str, str] | None = None,
+    fields: Mapping[str, str] | None = None,
+) -> Iterator[tuple[str, Object | None]]:
+    """Pods now and as they change, by name, until it is over or forbidden; None if one is gone."""
+    while not over():
+        try:
+            # A watch does not report what was deleted before it started.
+            listed = cluster.list(resources.Pod, labels=labels, fields=fields)
+            present = {str(pod["metadata"]["name"]): pod for pod in listed}
+            yield from ((name, present.get(name)) for name in names)
+            for change in cluster.watch(resources.Pod, labels=labels, fields=fields):
+                if over():
+                    return
+                name = str(change.object["metadata"]["name"])
+                if name in names:
+                    yield name, None if change.type == "DELETED" else change.object
+        except DeniedError:
+            return
+        except DevctlError:
+            time.sleep(_RETRY)
+
+
 def wait_ready(
     name: str, states: Iterable[Server], seconds: float | None, progress: Callable[[Server], None]
 ) -> Server:
-    """Wait until all pods of a server are ready; `states` ends after `seconds`.
+    """Wait until all pods of a server are ready; `states` ends after `seconds`, None means never.
 
     Raises:
         WaitTimeoutError: They are not ready in time; says why.
@@ -144,14 +172,8 @@ def wait_gone(  # noqa: PLR0913, PLR0917 - what, how long, and what to say
 ) -> None:
     """Wait until a deleted object and its pods are gone.
 
-    Args:
-        name: Its name.
-        uid: Its UID.
-        find: Looks it up by its name.
-        remains: Says which of its pods still exist; empty if none do.
-        seconds: How long at most; None for as long as it takes.
-        kept: What a user should know after a timeout.
-        progress: Called with what still exists.
+    `find` looks up its name, `remains` says which of its pods still exist, if any, and `kept` is
+    what a person should know after a timeout.
 
     Raises:
         WaitTimeoutError: Some still exist.

@@ -43,7 +43,6 @@ class Command(NamedTuple):
         name: A script's path in the folder, a module's name, or a program.
         folder: Its working directory on the server, absolute or relative to the home.
         local: The local folder to send there first; None for nothing.
-        kind: What it is.
         imports: Subfolders where Python also looks for packages; empty for the folder itself.
     """
 
@@ -61,12 +60,10 @@ class Command(NamedTuple):
     def argv(
         self, arguments: Sequence[str], *, distributed: bool, restarts: int | None = None
     ) -> list[str]:
-        """The words that run it in its folder; torchrun does on each replica of a training.
+        """The words that run it in its folder.
 
-        Args:
-            arguments: Its arguments.
-            distributed: Whether the replicas train together; a plain COMMAND runs once on each.
-            restarts: How often torchrun restarts it after a failure; None for never.
+        On each replica of a distributed training, torchrun runs a script or module, and restarts
+        it up to `restarts` times.
 
         Raises:
             UsageError: `restarts` is set, but torchrun does not run it.
@@ -91,10 +88,6 @@ class Command(NamedTuple):
 
 def local_script(path: str, workdir: str | None = None) -> Command:
     """A script of this machine; its project is sent to the folder of the same name in the home.
-
-    Args:
-        path: The script.
-        workdir: The project's folder; else the script's git repository, else the script's folder.
 
     Raises:
         NotFoundError: The file does not exist.
@@ -187,9 +180,7 @@ def _remote(path: str) -> PurePosixPath:
 def encoded(variables: Mapping[str, str], imports: Sequence[str] = ()) -> list[bytes]:
     r"""A line for each variable, as roles/devserver/files/run reads them.
 
-    Args:
-        variables: Names and values.
-        imports: Folders to put before the server's PYTHONPATH, relative to the run's folder.
+    `imports` are folders to put before the server's PYTHONPATH, relative to the run's folder.
 
     Raises:
         UsageError: A name or a value is invalid.

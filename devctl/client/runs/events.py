@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from devctl.client.runs.place import Place
 
 _KEPT = 32 * 1024
+"""Bytes of a replica's last output; and what is shown of it:"""
 _LINES = 20
 _WIDEST = 2000
 
@@ -49,41 +50,20 @@ Event = Printed | Noticed | Ended | Lost
 End = Ended | Lost
 
 
-class Tail:
-    """The last bytes of a stream."""
-
-    def __init__(self) -> None:
-        """Start with none."""
-        self._data = b""
-
-    def add(self, data: bytes) -> None:
-        """Append data."""
-        self._data = (self._data + data)[-_KEPT:]
-
-    def lines(self) -> list[bytes]:
-        """The last lines."""
-        return [line[-_WIDEST:] for line in self._data.splitlines()[-_LINES:]]
-
-
 @dataclass
 class Outcome:
-    """How a run has ended on each replica so far; collects its events.
-
-    Attributes:
-        place: Where the run is.
-        run: Its name.
-        ends: The end on each replica.
-    """
+    """How a run has ended on each replica so far, from its events."""
 
     place: Place
     run: str
     ends: dict[int, End] = field(default_factory=dict)
-    _tails: dict[int, Tail] = field(default_factory=dict)
+    _tails: dict[int, bytes] = field(default_factory=dict)
 
     def tell(self, event: Event) -> None:
         """Take note of an event."""
         if isinstance(event, Printed):
-            self._tails.setdefault(event.rank, Tail()).add(event.data)
+            tail = self._tails.get(event.rank, b"") + event.data
+            self._tails[event.rank] = tail[-_KEPT:]
         elif isinstance(event, Ended | Lost):
             self.ends[event.rank] = event
 
@@ -105,7 +85,8 @@ class Outcome:
     def last_lines(self) -> list[bytes]:
         """The last lines that the replica printed that failed first."""
         first = self.first_failure
-        return self._tails[first.rank].lines() if first and first.rank in self._tails else []
+        tail = self._tails.get(first.rank, b"") if first else b""
+        return [line[-_WIDEST:] for line in tail.splitlines()[-_LINES:]]
 
     def error(self) -> DevctlError | None:
         """The first failure as an error; None if there is none."""

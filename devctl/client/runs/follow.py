@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from devctl.api.labels import DEVSERVER
 from devctl.client.runs.events import Ended, Lost, Noticed, Printed
 from devctl.client.streams.pod_fate import fate
+from devctl.client.waiting import pod_changes
 from devctl.errors import ConnectionLostError, DeniedError, DevctlError, NotFoundError
 from devctl.kube import resources
-from devctl.kube.cluster import WINDOW
 from devctl.kube.exec_stream import STDOUT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from devctl.client.runs.events import End, Event
     from devctl.client.runs.place import Place
@@ -51,12 +51,7 @@ _SIZE = re.compile(rb"^size (\d{1,18})$", re.MULTILINE)
 
 
 class Following(AbstractContextManager["Following"]):
-    """The events of a run, until it has ended on all its replicas.
-
-    with Following(place, "train-1a2b", {0: 0, 1: 0}) as events:
-        for event in events:
-            ...
-    """
+    """The events of a run, until it has ended on all its replicas."""
 
     def __init__(
         self,
@@ -65,13 +60,9 @@ class Following(AbstractContextManager["Following"]):
         offsets: Mapping[int, int],
         end_others: Callable[[list[int]], object] | None = None,
     ) -> None:
-        """Start to follow.
+        """Start to follow some replicas, each from a byte of its output on.
 
-        Args:
-            place: Where the run is.
-            run: Its name.
-            offsets: The replicas to follow, and the bytes of their output to start with.
-            end_others: Ends the run on some replicas; called when another one has failed.
+        `end_others` ends the run on some of them after another one has failed.
         """
         self._end_others = end_others
         self._queue: queue.Queue[Event | DevctlError] = queue.Queue(_WAITING)
@@ -133,19 +124,9 @@ class Following(AbstractContextManager["Following"]):
     def _watch_pods(self, place: Place) -> None:
         """Notice pods that are being stopped, or are gone."""
         replicas = {str(pod["metadata"]["name"]): replica for replica, pod in place.pods.items()}
-        while not self._over.is_set():
-            try:
-                for name, now in _pods(place, replicas):
-                    if name in replicas:
-                        self._look(place.pods[replicas[name]], replicas[name], now)
-                    if self._over.is_set():
-                        return
-            except DeniedError:
-                return
-            except DevctlError:
-                pass
-            # A watch that ends at once must not be renewed in a busy loop.
-            time.sleep(_RETRY)
+        labels = {DEVSERVER: place.server}
+        for name, now in pod_changes(place.cluster, replicas, self._over.is_set, labels=labels):
+            self._look(place.pods[replicas[name]], replicas[name], now)
 
     def _look(self, before: Object, replica: int, now: Object | None) -> None:
         if why := fate(before, now):
@@ -167,29 +148,8 @@ class Following(AbstractContextManager["Following"]):
                 return
 
 
-def _pods(place: Place, names: Iterable[str]) -> Iterator[tuple[str, Object | None]]:
-    """Pods now and as they change, for some minutes; None for one that is gone."""
-    labels = {DEVSERVER: place.server}
-    # A watch does not report what was deleted before it started.
-    listed = place.cluster.list(resources.Pod, labels=labels)
-    present = {str(pod["metadata"]["name"]): pod for pod in listed}
-    yield from ((name, present.get(name)) for name in names)
-    for change in place.cluster.watch(resources.Pod, labels=labels, seconds=WINDOW):
-        name = str(change.object["metadata"]["name"])
-        yield name, None if change.type == "DELETED" else change.object
-
-
 class _Reader:
-    """Reads what one replica of a run prints, to its end.
-
-    Args:
-        place: Where the run is.
-        run: Its name.
-        replica: Which replica.
-        offset: The byte of its output to start with; a negative one counts from the end.
-        tell: Called with every event; blocks while nobody takes them.
-        verdict: What is known to have become of a replica's pod; empty if it is well.
-    """
+    """Reads what one replica prints, from a byte on; a negative one counts from the end."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - what, where and whom to tell
         self,

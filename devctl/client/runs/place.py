@@ -30,8 +30,6 @@ class Place(NamedTuple):
     """The pods of a server, by replica, as they were when the place was found.
 
     Attributes:
-        cluster: The server's cluster.
-        server: The server.
         distributed: Whether its replicas train together.
         pods: Its running pods.
         processes: How many processes a training has. Several use one port, so that only one run

@@ -24,12 +24,9 @@ class Record(NamedTuple):
     """A run on one replica.
 
     Attributes:
-        run: Its name.
         fate: `running`, `ended` or `lost`.
         code: Its exit code once it has ended.
         started: Unix time on the replica's own clock; 0 if unknown.
-        folder: Its working directory.
-        argv: Its command.
     """
 
     run: str

@@ -37,14 +37,7 @@ _MOST_SAID = 64 * 1024
 
 
 class Runs:
-    """The runs of a server.
-
-    place = client.runs.place("lab")
-    run = client.runs.start(place, ["python", "-u", "train.py"], folder="project")
-    with client.runs.follow(run) as events:
-        for event in events:
-            ...
-    """
+    """The runs of a server."""
 
     def __init__(self, cluster: Cluster) -> None:
         """Make no request yet."""
@@ -91,9 +84,8 @@ class Runs:
             place: Where.
             argv: The command and its arguments, without a shell.
             folder: Its working directory, absolute or relative to the home.
-            name: The run's name, of a-z, 0-9 and '-'; else a new one.
-            env: Variables in addition to the server's own. They may be secrets: they appear in no
-                record, log or process list.
+            name: Of a-z, 0-9 and '-'; by default a new one.
+            env: Additional variables. They may be secrets: no record, log or process list has them.
             imports: Subfolders to put before the server's PYTHONPATH.
 
         Raises:
@@ -189,14 +181,10 @@ class Runs:
         *,
         end_others: bool = False,
     ) -> Following:
-        """The events of a run until it has ended.
+        """The events of a run, on all or some of its replicas, until it has ended.
 
-        Args:
-            run: The run.
-            replicas: Only these of its replicas.
-            offsets: The byte of a replica's output to start with, 0 by default; a negative one
-                counts from the end.
-            end_others: Whether to end the run on the others after one replica has failed.
+        Output starts at a replica's offset, which counts from the end if it is negative. With
+        `end_others`, the run is ended on all replicas after one has failed.
         """
         begin = {k: (offsets or {}).get(k, 0) for k in replicas or sorted(run.records)}
 

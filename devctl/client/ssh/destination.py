@@ -36,9 +36,6 @@ class Destination:
     """Where ssh connects to.
 
     Attributes:
-        name: The server.
-        replica: Which of its pods, from 0.
-        namespace: The server's.
         server: The address of the API server.
         identity: The file with the private key.
         user: The user in the container.
@@ -114,13 +111,10 @@ class Destination:
         ]
 
     def proxy(self) -> list[str]:
-        """The command that ssh connects through."""
-        return [*self._proxy(), self.host]
-
-    def _proxy(self) -> list[str]:
+        """The command that ssh connects through; the last word is the host."""
         env = [f"{name}={value}" for name, value in self.environment.items()]
         place = [word for key, value in self.place.items() for word in (f"--{key}", value)]
-        command = [*program(), "ssh-proxy", "--namespace", self.namespace, *place]
+        command = [*program(), "ssh-proxy", "--namespace", self.namespace, *place, self.host]
         return ["env", *env, *command] if env else command
 
     def command(self, argv: Sequence[str] = (), options: Sequence[str] = ()) -> list[str]:
@@ -143,7 +137,7 @@ class Destination:
             "HostName": f"%h.{self.suffix}",
             # A shell runs it. The pattern excludes hosts with a quote in their names, so that none
             # can end the quoted word: a git submodule's URL may name any host.
-            "ProxyCommand": f"{_shell_line(self._proxy())} '%n'",
+            "ProxyCommand": f"{_shell_line(self.proxy()[:-1])} '%n'",
             "UserKnownHostsFile": quoted(f"{known_hosts}/%h"),
         }
         lines = [_PATTERN]

@@ -18,9 +18,9 @@ from devctl.client.ssh import keys
 from devctl.client.streams import exec_pump
 from devctl.client.streams.exec_pod import running_pod
 from devctl.client.streams.pod_fate import fate
-from devctl.errors import ConnectionLostError, DeniedError, DevctlError
+from devctl.client.waiting import pod_changes
+from devctl.errors import ConnectionLostError, DevctlError
 from devctl.kube import resources
-from devctl.kube.cluster import WINDOW
 from devctl.kube.exec_stream import STDOUT, open_exec
 
 if TYPE_CHECKING:
@@ -43,8 +43,6 @@ _SETTLE = 2.0
 """Seconds that the last output of a pod that is gone may take to arrive."""
 _KILLED = range(128, 255)
 """Exit codes after a signal; 255 is sshd's own for a client that has disconnected."""
-_RETRY = 2.0
-"""Seconds before an API server that failed is asked again."""
 _POLL = 0.25
 _PATIENCE = 3.0
 """Seconds that the kubelet may take to report a container's end."""
@@ -60,12 +58,7 @@ def connect(
 ) -> int:
     """Carry a session until it ends; the exit code of sshd.
 
-    Args:
-        cluster: The server's cluster.
-        destination: The replica.
-        source: The descriptor of ssh's input.
-        output: The descriptor of its output.
-        tell: Called with messages for the person.
+    `source` and `output` are file descriptors; `tell` is called with messages for the person.
 
     Raises:
         DevctlError: There can be no session, or the pod is gone.
@@ -125,8 +118,7 @@ class IntroducedStream:
 
     def __init__(self, stream: ExecStream, destination: Destination) -> None:
         """Read nothing yet."""
-        self._stream = stream
-        self._destination = destination
+        self._stream, self._destination = stream, destination
 
     @property
     def exit_code(self) -> int:
@@ -175,8 +167,7 @@ class PodLife:
 
     def __init__(self, cluster: Cluster, pod: Object) -> None:
         """Start from the pod as it is now."""
-        self._cluster = cluster
-        self._before = pod
+        self._cluster, self._before = cluster, pod
         self._name: str = pod["metadata"]["name"]
         self._namespace: str = pod["metadata"]["namespace"]
         self._server = self._name.rpartition("-")[0]
@@ -184,70 +175,45 @@ class PodLife:
     def watch(self, going: Callable[[], object]) -> DevctlError | None:
         """Wait until the session's container is gone, and say why; None if that is not permitted.
 
-        Args:
-            going: Called once when the pod is being stopped.
+        `going` is called once when the pod is being stopped.
         """
         told = False
-        while True:
-            try:
-                for now in self._changes():
-                    if found := self.fate(now):
-                        return found
-                    if now and _leaves(now) and not told:
-                        told = True
-                        going()
-            except DeniedError:
-                return None
-            except DevctlError:
-                # The session has a connection of its own, which may be fine.
-                time.sleep(_RETRY)
+        fields = {"metadata.name": self._name}
+        for _, now in pod_changes(self._cluster, [self._name], fields=fields):
+            if found := self.fate(now):
+                return found
+            if now and _leaves(now) and not told:
+                told = True
+                going()
+        return None
 
     def verdict(self, *, killed: bool) -> DevctlError | None:
-        """What became of the pod now that the session has ended; None if it is well.
-
-        Args:
-            killed: Whether the session seems to have been killed.
-        """
+        """What became of the pod after the session has ended, or was killed; None if it is well."""
         until = time.monotonic() + (_PATIENCE if killed else 0)
         while True:
             try:
-                now = self._now()
+                now = self._cluster.find(resources.Pod, self._name, self._namespace)
             except DevctlError:
                 return None
-            if found := self.fate(now) or self._leaving(now):
+            if found := self.fate(now):
                 return found
+            if now and _leaves(now):
+                return DevctlError(
+                    f"the session has ended: pod `{self._name}` is being stopped",
+                    f"see `devctl status {self._server}`; its files are kept",
+                )
             if time.monotonic() >= until:
                 return None
             time.sleep(_POLL)
 
     def fate(self, now: Object | None) -> DevctlError | None:
         """What became of the pod, if anything."""
-        why = fate(self._before, now)
-        if not why:
+        if not (why := fate(self._before, now)):
             return None
         again = f"when it runs, `devctl ssh {self._server}` connects again"
         return DevctlError(
             f"the session has ended: {why}", f"see `devctl describe {self._server}`; {again}"
         )
-
-    def _leaving(self, now: Object | None) -> DevctlError | None:
-        if now is None or not _leaves(now):
-            return None
-        return DevctlError(
-            f"the session has ended: pod `{self._name}` is being stopped",
-            f"see `devctl status {self._server}`; its files are kept",
-        )
-
-    def _now(self) -> Object | None:
-        return self._cluster.find(resources.Pod, self._name, self._namespace)
-
-    def _changes(self) -> Iterator[Object | None]:
-        # A watch does not report what was deleted before it started.
-        yield self._now()
-        for change in self._cluster.watch(
-            resources.Pod, self._namespace, name=self._name, seconds=WINDOW
-        ):
-            yield None if change.type == "DELETED" else change.object
 
 
 def _leaves(pod: Object) -> bool:

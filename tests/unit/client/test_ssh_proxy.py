@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from devctl.client import waiting
 from devctl.client.ssh import proxy
 from devctl.client.ssh.proxy import IntroducedStream, PodLife
 from devctl.client.ssh.ssh import Ssh
@@ -34,8 +35,8 @@ KILLED: dict[str, Any] = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_RETRY", "_POLL"):
-        monkeypatch.setattr(proxy, name, 0.005)
+    monkeypatch.setattr(waiting, "_RETRY", 0.005)
+    monkeypatch.setattr(proxy, "_POLL", 0.005)
     monkeypatch.setattr(proxy, "_PATIENCE", 0.05)
     monkeypatch.setattr(proxy, "_SETTLE", 0.05)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from devctl.api.devserver import home_names
 from devctl.client.manifests import check_name
-from devctl.client.objects import Field, Named, mapping, moment, number, text
+from devctl.client.objects import Collection, Field, Named, mapping, moment, number, text
 from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
 from devctl.kube import resources
 from devctl.kube.cluster import WINDOW
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from devctl.kube.cluster import Cluster
 
 _OWN = {"DevServer", "StatefulSet", "Service"}
 """Kinds of objects that have their server's name."""
@@ -79,12 +78,8 @@ class Event(Named):
         return bool(kind == "Pod" and base == server)
 
 
-class Events:
+class Events(Collection):
     """The events of a namespace."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        """Make no request yet."""
-        self._cluster = cluster
 
     def list(self, server: str | None = None, namespace: str | None = None) -> Sequence[Event]:
         """All events, or those about a server, oldest first; clusters keep them for about an hour.

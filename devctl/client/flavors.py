@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from devctl.api.conditions import find
 from devctl.api.devserver import FlavorCondition
-from devctl.client.objects import Field, Named, mapping, text
+from devctl.client.objects import Collection, Field, Named, mapping, text
 from devctl.errors import DeniedError, NotFoundError, UsageError
 from devctl.kube import resources
 
@@ -55,12 +55,8 @@ class Flavor(Named):
         return str(find(self.status, FlavorCondition.SCHEDULABLE).get("message", ""))
 
 
-class Flavors:
+class Flavors(Collection):
     """The flavors of a cluster."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        """Make no request yet."""
-        self._cluster = cluster
 
     def list(self) -> Sequence[Flavor]:
         """All flavors, by name."""
@@ -68,11 +64,7 @@ class Flavors:
         return sorted(found, key=lambda flavor: flavor.name)
 
     def get(self, name: str) -> Flavor:
-        """One flavor.
-
-        Raises:
-            NotFoundError: It does not exist.
-        """
+        """One flavor; raises NotFoundError if it does not exist."""
         found = self._cluster.find(resources.DevServerFlavor, name)
         if found is None:
             raise NotFoundError(

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.labels import DEVSERVER, MANAGED_BY, MANAGER
-from devctl.client.objects import Field, Named, text
+from devctl.client.objects import Collection, Field, Named, text
 from devctl.errors import BusyError, NotFoundError, UsageError
 from devctl.kube import resources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from devctl.kube.cluster import Cluster, Object
+    from devctl.kube.cluster import Object
 
 _LABELS: dict[str, Any] = {MANAGED_BY: MANAGER, DEVSERVER: None}
 """Labels of every home."""
@@ -59,12 +59,8 @@ class Home(Named):
         return ours and self.name.startswith(f"{_PREFIX}{self.server}-")
 
 
-class Homes:
+class Homes(Collection):
     """The homes that a user may see."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        """Make no request yet."""
-        self._cluster = cluster
 
     def list(self, namespace: str | None = None, *, server: str | None = None) -> Iterator[Home]:
         """The homes of a namespace, or of devctl.kube.cluster.EVERYWHERE, and the pods using them.

@@ -44,28 +44,16 @@ class Template:
     """
 
     def __init__(self, text: str) -> None:
-        """Parse it.
-
-        Raises:
-            UsageError: It is invalid, or uses what kubectl does not support either.
-        """
+        """Parse it; raises UsageError for what kubectl does not support either."""
         self._parts = _template(text)
 
     def render(self, document: Any, escape: Callable[[str], str] = str) -> str:
-        """The text for a document; missing fields are empty, and its own words are escaped.
-
-        Raises:
-            UsageError: A path does not fit the document, such as an index that is too large.
-        """
+        """Render a document, escaped; raises UsageError if a path does not fit it."""
         return _rendered(self._parts, document, escape)
 
 
 def values(path: str) -> Callable[[Any], list[Any]]:
-    """Finds the values at a path, which does not need braces: `.metadata.name`.
-
-    Raises:
-        UsageError: It is invalid.
-    """
+    """Finds the values at a path such as `.metadata.name`; raises UsageError if it is invalid."""
     text = path[1:-1] if path.startswith("{") and path.endswith("}") else path
     steps = _path(text if text.startswith((".", "[", "$", "@")) else f".{text}")
     return lambda document: _walk([document], steps)

@@ -48,11 +48,7 @@ class Jupyter:
     _said: list[str]
 
     def wait(self) -> None:
-        """Wait until it ends in the server.
-
-        Raises:
-            DevctlError: It has ended.
-        """
+        """Wait until it ends in the server, and raise a DevctlError that says so."""
         self._ended.wait()
         raise DevctlError(f"Jupyter has ended in the server{_last(self._said)}", "start it again")
 
@@ -159,7 +155,7 @@ class _Started:
             self.ended.set()
 
 
-def _wait_until_it_answers(  # noqa: PLR0913 - what is waited for, how, and how long
+def _wait_until_it_answers(  # noqa: PLR0913 - what, how, and how long
     cluster: Cluster, pod: Object, port: int, started: _Started, seconds: float, *, kept: bool
 ) -> None:
     until = time.monotonic() + seconds

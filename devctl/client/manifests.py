@@ -68,11 +68,7 @@ _SEVERAL = {"replicas", "world_size", "nproc_per_node", "backend", "nccl"}
 
 
 def check_name(name: str) -> None:
-    """Check that a server can have a name.
-
-    Raises:
-        UsageError: It cannot.
-    """
+    """Raise UsageError unless a server can have this name."""
     if not NAME.fullmatch(name):
         raise UsageError(f"`{name}` cannot be a server's name", f"a name has to {NAME_RULE}")
 
@@ -105,11 +101,7 @@ def server_manifest(name: str, options: CreateOptions) -> dict[str, Any]:
 
 
 def changed_spec(server: Server, options: CreateOptions) -> dict[str, Any]:
-    """The fields of a server's spec that options change.
-
-    Raises:
-        UsageError: The options are invalid, or there are none.
-    """
+    """The fields of a server's spec that options change; raises UsageError if there are none."""
     asked: Any = dict(options)
     if _SEVERAL & asked.keys():
         before = server.spec.get("distributed") or {}
@@ -304,11 +296,7 @@ def text_of(spec: dict[str, Any], what: str, trouble: str = "", edited: str = ""
 
 
 def spec_of(text: str) -> dict[str, Any] | None:
-    """The spec in an edited text; None if nothing is left of it.
-
-    Raises:
-        UsageError: It is not YAML, or not a mapping.
-    """
+    """The spec in an edited text, None if nothing is left; raises UsageError if it is invalid."""
     found, *more = _documents(text, "the edit") or [None]
     if more:
         raise UsageError("the edit holds several documents", "leave out the lines `---`")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from devctl.kube.cluster import Object
+    from devctl.kube.cluster import Cluster, Object
 
 Value = TypeVar("Value")
 Word = TypeVar("Word", bound=StrEnum)
@@ -31,9 +31,17 @@ class Field(Generic[Value]):
         return self._read(value)
 
 
+class Collection:
+    """The objects of a kind in a cluster."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        """Make no request yet."""
+        self._cluster = cluster
+
+
 def text(value: object) -> str:
     """A string; empty where it is missing."""
-    return str(value or "")
+    return "" if value is None else str(value)
 
 
 def mapping(value: dict[str, Any] | None) -> dict[str, Any]:

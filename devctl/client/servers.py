@@ -16,7 +16,17 @@ from devctl.api.pod_spec import shape
 from devctl.client import waiting
 from devctl.client.flavors import check_flavor
 from devctl.client.manifests import changed_spec, check_name, lifecycle_of, server_manifest
-from devctl.client.objects import Field, Named, Snapshot, known, mapping, moment, number, text
+from devctl.client.objects import (
+    Collection,
+    Field,
+    Named,
+    Snapshot,
+    known,
+    mapping,
+    moment,
+    number,
+    text,
+)
 from devctl.client.settings import completed
 from devctl.errors import (
     AlreadyExistsError,
@@ -34,7 +44,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from devctl.client.manifests import CreateOptions
-    from devctl.kube.cluster import Change, Cluster, Object
+    from devctl.kube.cluster import Change, Object
 
 TIMEOUT = 600.0
 """Default seconds to wait: an image may have to be pulled."""
@@ -171,7 +181,7 @@ def _replica(said: dict[str, Any]) -> Replica:
     )
 
 
-class Servers:
+class Servers(Collection):
     """The servers that a user may see.
 
     server = client.servers.create("lab", flavor="cpu-small", ttl="8h")
@@ -179,10 +189,6 @@ class Servers:
     client.servers.stop("lab")
     client.servers.delete("lab")
     """
-
-    def __init__(self, cluster: Cluster) -> None:
-        """Make no request yet."""
-        self._cluster = cluster
 
     def list(
         self, namespace: str | None = None, labels: Mapping[str, Any] | None = None
@@ -276,11 +282,7 @@ class Servers:
                 time.sleep(backoff(failures))
 
     def manifest(self, name: str, **options: Unpack[CreateOptions]) -> Object:
-        """What `create` would create.
-
-        Raises:
-            UsageError: The options are invalid, or there is no image to use.
-        """
+        """What `create` would create; raises UsageError for invalid options or no image."""
         manifest = server_manifest(name, options)
         return manifest | {"spec": completed(self._cluster, manifest["spec"])}
 
@@ -346,22 +348,15 @@ class Servers:
         return self.start(server)
 
     def update(self, which: str | Server, **options: Unpack[CreateOptions]) -> Server:
-        """Change the given options of a server; see devctl.client.manifests.CreateOptions.
+        """Change some options of a server; raises UsageError if they are invalid.
 
         Changes to its pods wait for the next start; its condition RestartRequired says so.
-
-        Raises:
-            UsageError: The options are invalid, or the API server rejects them.
         """
         server = self._known(which)
         return self._change(server, changed_spec(server, options))
 
     def edit(self, which: Server, change: Object, *, dry_run: bool = False) -> Server:
-        """Merge a change into a server's spec; None removes a field.
-
-        Raises:
-            UsageError: The API server rejects it.
-        """
+        """Merge a change into a server's spec; None removes a field; may raise UsageError."""
         return self._change(which, change, dry_run=dry_run)
 
     def wait_seen(self, name: str, seconds: float = _GLANCE) -> Server:

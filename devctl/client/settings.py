@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from devctl.api.durations import parse_duration
 from devctl.errors import DeniedError, HostError, NotFoundError, UsageError
-from devctl.kube import resources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,11 +34,7 @@ class Key:
     kind: Literal["text", "truth", "duration"] = "text"
 
     def read(self, value: object, where: str) -> Any:
-        """A value as commands take it; `where` names its origin in errors.
-
-        Raises:
-            UsageError: It is invalid.
-        """
+        """A value as commands take it; raises UsageError, which names `where` it is from."""
         text = str(value)
         if self.kind == "truth":
             if text.lower() in _TRUE | _FALSE:
@@ -85,11 +80,7 @@ def variable(key: str) -> str:
 
 
 def check_key(key: str, where: str = "") -> Key:
-    """The setting of a name.
-
-    Raises:
-        UsageError: It does not exist; suggests the closest one.
-    """
+    """The setting of this name; raises UsageError, with the closest one, if it does not exist."""
     if key in KEYS:
         return KEYS[key]
     close = get_close_matches(key, KEYS, n=1)
@@ -100,11 +91,7 @@ def check_key(key: str, where: str = "") -> Key:
 
 
 def preferred(key: str) -> tuple[Any, str]:
-    """A setting, and the variable or file that sets it; None and an empty string if nothing does.
-
-    Raises:
-        UsageError: The file or the variable is invalid.
-    """
+    """A setting and the variable or file with it, None and "" if unset; may raise UsageError."""
     if said := os.environ.get(variable(key)):
         return KEYS[key].read(said, f"${variable(key)}"), variable(key)
     found = saved()
@@ -112,11 +99,7 @@ def preferred(key: str) -> tuple[Any, str]:
 
 
 def saved() -> Mapping[str, Any]:
-    """The settings in the file; empty if there is none.
-
-    Raises:
-        UsageError: It cannot be read, or has invalid or unknown settings.
-    """
+    """The settings in the file, if it exists; raises UsageError if it is invalid."""
     file = path()
     try:
         file.stat()
@@ -144,11 +127,7 @@ def save(key: str, text: str) -> None:
 
 
 def forget(key: str) -> None:
-    """Remove a setting, even an unknown one, from the file.
-
-    Raises:
-        NotFoundError: It is not set there.
-    """
+    """Remove a setting, even an unknown one; raises NotFoundError if the file does not set it."""
     import tomlkit  # noqa: PLC0415 - only this and save() need it
 
     document = tomlkit.parse(_load()[0])
@@ -180,12 +159,9 @@ def _write(text: str) -> None:
 
 
 def write_file(file: Path, text: str) -> None:
-    """Replace a file atomically, and create its folder if necessary.
+    """Replace a file atomically, or raise OSError and leave it unchanged; creates its folder.
 
     Symbolic links and the mode are preserved: many people keep their configuration in a repository.
-
-    Raises:
-        OSError: It cannot be written, and is unchanged.
     """
     file = file.resolve()
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -219,11 +195,7 @@ def default_image(cluster: Cluster) -> str:
 
 
 def image_of_servers(cluster: Cluster) -> str:
-    """The default image of servers: that of DEVCTL_IMAGE, else the cluster's.
-
-    Raises:
-        UsageError: Neither is set.
-    """
+    """The default image: DEVCTL_IMAGE, else the cluster's; raises UsageError if neither is set."""
     if image := os.environ.get(IMAGE) or default_image(cluster):
         return image
     raise UsageError(
@@ -240,11 +212,7 @@ def loader_image(cluster: Cluster) -> str:
 
 
 def completed(cluster: Cluster, spec: Object, present: Object | None = None) -> Object:
-    """A server's spec with an image and an owner: its own, else the present ones, else the user's.
-
-    Raises:
-        UsageError: There is no image to use.
-    """
+    """A spec with its own, present or default image and owner; raises UsageError without image."""
     spec, present = dict(spec), present or {}
     if "image" not in spec:
         spec["image"] = present.get("image") or image_of_servers(cluster)
@@ -265,6 +233,8 @@ def _settings(cluster: Cluster) -> dict[str, str]:
 
 
 def _config_map(cluster: Cluster) -> Object:
+    from devctl.kube import resources  # noqa: PLC0415 - `devctl config` needs no cluster
+
     try:
         return cluster.get(resources.ConfigMap, NAME, NAMESPACE)
     except (NotFoundError, DeniedError):

@@ -241,11 +241,7 @@ class OnEvery(Generic[_T]):
             thread.join(None if until is None else max(0.0, until - time.monotonic()))
 
     def results(self) -> dict[int, _T]:
-        """What the work returned for each replica, once all have finished.
-
-        Raises:
-            Exception: What the work raised for the first replica that failed.
-        """
+        """What the work returned for each replica; raises the first failure, by replica."""
         self.wait()
         if self.failed:
             raise self.failed[min(self.failed)]

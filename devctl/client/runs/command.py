@@ -63,10 +63,7 @@ class Command(NamedTuple):
         """The words that run it in its folder.
 
         On each replica of a distributed training, torchrun runs a script or module, and restarts
-        it up to `restarts` times.
-
-        Raises:
-            UsageError: `restarts` is set, but torchrun does not run it.
+        it up to `restarts` times; without torchrun, `restarts` raises a UsageError.
         """
         if restarts is not None and (self.kind is Kind.COMMAND or not distributed):
             why = "a command behind `--`" if distributed else "a server of one replica"
@@ -111,11 +108,7 @@ def local_script(path: str, workdir: str | None = None) -> Command:
 
 
 def local_command(kind: Kind, word: str, workdir: str | None = None) -> Command:
-    """A module or another command; the current folder's project is sent with it.
-
-    Raises:
-        UsageError: The project cannot be sent, or the module's name is invalid.
-    """
+    """A module or another command; sends the current folder's project, or raises UsageError."""
     _check(kind, word)
     project = find_project(Path.cwd(), workdir)
     imports = project.imports if kind is Kind.MODULE else ()
@@ -144,11 +137,7 @@ def remote_script(path: str, workdir: str | None = None) -> Command:
 
 
 def remote_command(kind: Kind, word: str, workdir: str | None = None) -> Command:
-    """A module or another command on the server; it runs in `workdir`, else in the home.
-
-    Raises:
-        UsageError: The module's name or the folder is invalid.
-    """
+    """A module or another command on the server, in `workdir`; may raise UsageError."""
     _check(kind, word)
     return Command(word, str(_remote(workdir or "")), None, kind)
 
@@ -204,11 +193,7 @@ def encoded(variables: Mapping[str, str], imports: Sequence[str] = ()) -> list[b
 
 
 def check_name(name: str) -> None:
-    """Check the name of a variable.
-
-    Raises:
-        UsageError: It is invalid.
-    """
+    """Raise UsageError unless a variable can have this name."""
     if not NAME.fullmatch(name):
         raise UsageError(
             f"`{readable(name)}` is not the name of a variable", "use letters, digits and `_`"

@@ -41,7 +41,7 @@ _WAITING = 256
 """Size of the queue of events; writers wait while it is full."""
 _MOST_SAID = 64 * 1024
 _NO_ROOM = "there is no room in its home: free space there, or raise spec.persistentHomeSize"
-_GONE = "its processes are gone, and nobody knows how they ended"
+_GONE = "its processes are gone, and how they ended is unknown"
 _ENDED = re.compile(rb"^ended (\d{1,3}) (\d{1,12}\.\d\d?) (\d{1,12}\.\d\d?)$", re.MULTILINE)
 _LOST = re.compile(rb"^lost$", re.MULTILINE)
 _FULL = re.compile(rb"^full$", re.MULTILINE)
@@ -86,11 +86,7 @@ class Following(AbstractContextManager["Following"]):
             reader.close()
 
     def __iter__(self) -> Iterator[Event]:
-        """Everything that happens.
-
-        Raises:
-            DevctlError: The run cannot be followed any longer.
-        """
+        """Everything that happens; raises DevctlError if the run cannot be followed any longer."""
         looked = time.monotonic()
         while self._open:
             if time.monotonic() - looked > _TICK:

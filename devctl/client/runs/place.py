@@ -70,11 +70,7 @@ class Place(NamedTuple):
         return open_exec(self.cluster, meta["name"], argv, meta["namespace"], stdin=True)
 
     def ask(self, replica: int, *words: str, send: bytes = b"") -> bytes:
-        """What the program prints in response to a short command, after it has read `send`.
-
-        Raises:
-            DevctlError: The error that it reported.
-        """
+        """What the program prints in response to a command and `send`; raises what it reports."""
         printed, said = bytearray(), bytearray()
         with self.open(replica, *words) as stream:
             if send:

@@ -61,11 +61,7 @@ def find_project(start: Path, workdir: str | None = None) -> Project:
 
 
 def script_in(project: Project, file: Path) -> str:
-    """The path of a script relative to its project's root.
-
-    Raises:
-        UsageError: It is outside the project, or ignored in it.
-    """
+    """The path of a script in its project; raises UsageError if it is outside, or ignored there."""
     root, within = project.root.resolve(), file.parent.resolve() / file.name
     if not within.is_relative_to(root):
         raise UsageError(

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from devctl.client.files.names import readable
+from devctl.client.objects import Collection
 from devctl.client.runs.command import encoded, new_name
 from devctl.client.runs.follow import Following, said_size
 from devctl.client.runs.place import find_place
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from devctl.client.runs.place import Place
-    from devctl.kube.cluster import Cluster
 
 _PATIENCE = 20.0
 """Seconds to try to end a run on a replica that does not answer."""
@@ -36,12 +36,8 @@ _RETRY = 0.5
 _MOST_SAID = 64 * 1024
 
 
-class Runs:
+class Runs(Collection):
     """The runs of a server."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        """Make no request yet."""
-        self._cluster = cluster
 
     def place(self, server: str) -> Place:
         """Where runs of a server can be started.
@@ -53,11 +49,7 @@ class Runs:
         return find_place(self._cluster, server)
 
     def check_free(self, place: Place) -> None:
-        """Check that a run could start now, before anything is sent.
-
-        Raises:
-            BusyError: Another run is active on replicas that train together.
-        """
+        """Raise BusyError if another run is active on replicas that train together."""
         if place.processes == 1:
             return
         for run in self.list(place):
@@ -196,11 +188,7 @@ class Runs:
         return Following(run.place, run.name, begin, end if end_others else None)
 
     def output(self, run: Run, replica: int, offset: int = 0) -> Iterator[bytes]:
-        """What a run has printed so far on one of its replicas, from a byte on, piece by piece.
-
-        Raises:
-            DevctlError: It cannot be read.
-        """
+        """What a replica has printed so far, from a byte on; raises DevctlError on failure."""
         size = None
         while size is None or offset < size:
             begun, said = offset, b""
@@ -236,11 +224,7 @@ class Runs:
         return begun[-lines] if 0 < lines <= len(begun) else (begun[0] if lines else at)
 
     def stop(self, run: Run, replicas: Iterable[int] | None = None) -> None:
-        """End a run and all its processes, on all its replicas, unless it has ended already.
-
-        Raises:
-            DevctlError: A replica could not be reached, or its processes do not end.
-        """
+        """End a run on its replicas; raises DevctlError where one does not answer or end."""
         chosen = sorted(run.records) if replicas is None else list(replicas)
         on_every(chosen, lambda replica: self._stop(run.place, run.name, replica))
 

@@ -54,11 +54,7 @@ def removals() -> list[Change]:
 
 
 def carry_out(changes: Iterable[Change]) -> None:
-    """Write the files atomically.
-
-    Raises:
-        HostError: One cannot be written.
-    """
+    """Write each file atomically; raises HostError if one cannot be written."""
     for change in changes:
         if change.after is not None:
             keys.replace(change.path, change.after)

@@ -53,11 +53,7 @@ class Destination:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check that ssh and a shell cannot misinterpret any of it.
-
-        Raises:
-            UsageError: They could.
-        """
+        """Raise UsageError if ssh or a shell could misinterpret any of it."""
         check_name(self.name)
         if self.replica < 0:
             raise UsageError(f"there is no replica {self.replica}", "replicas count from 0")
@@ -149,13 +145,10 @@ class Destination:
 
 
 def parse_host(host: str) -> tuple[str, int]:
-    """The server and the replica of a host name.
+    """The server and the replica of a host name; raises UsageError for other hosts.
 
     >>> parse_host("lab.devctl"), parse_host("lab.1.devctl"), parse_host("lab")
     (('lab', 0), ('lab', 1), ('lab', 0))
-
-    Raises:
-        UsageError: It is not one of ours.
     """
     name, _, replica = host.lower().removesuffix(".devctl").partition(".")
     if replica and not (replica.isascii() and replica.isdecimal()):

@@ -29,11 +29,7 @@ class KeyPair(NamedTuple):
 
 
 def own_key() -> KeyPair:
-    """The key for servers only; generated on first use.
-
-    Raises:
-        HostError: It cannot be generated or read.
-    """
+    """The key for servers only, generated on first use; raises HostError if that is impossible."""
     own = folder()
     private = own / _NAME
     try:
@@ -98,11 +94,7 @@ def no_client(program: str) -> HostError:
 
 
 def folder() -> Path:
-    """The folder `~/.ssh/devctl`, created if necessary.
-
-    Raises:
-        HostError: It cannot be created.
-    """
+    """The folder `~/.ssh/devctl`, created if necessary; raises HostError if that is impossible."""
     path = config_file().parent
     try:
         path.parent.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
@@ -123,11 +115,7 @@ def users_config() -> Path:
 
 
 def replace(path: Path, text: str) -> None:
-    """Replace a file; see devctl.client.settings.write_file.
-
-    Raises:
-        HostError: It cannot be written.
-    """
+    """Replace a file atomically; raises HostError if it cannot be written."""
     try:
         write_file(path, text)
     except OSError as error:
@@ -135,11 +123,7 @@ def replace(path: Path, text: str) -> None:
 
 
 def read(path: Path) -> str:
-    """The contents of a file; empty if it does not exist.
-
-    Raises:
-        HostError: It cannot be read.
-    """
+    """The contents of a file, if it exists; raises HostError if it cannot be read."""
     try:
         return path.read_bytes().decode(errors="surrogateescape")
     except FileNotFoundError:

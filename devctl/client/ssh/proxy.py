@@ -56,12 +56,9 @@ def connect(
     output: int,
     tell: Callable[[bytes], object],
 ) -> int:
-    """Carry a session until it ends; the exit code of sshd.
+    """Carry a session until it ends; the exit code of sshd, or a DevctlError if the pod is gone.
 
     `source` and `output` are file descriptors; `tell` is called with messages for the person.
-
-    Raises:
-        DevctlError: There can be no session, or the pod is gone.
     """
     pod = running_pod(cluster, destination.name, destination.replica)
     argv = [*SSHD, keys.own_key().public]
@@ -126,11 +123,7 @@ class IntroducedStream:
         return self._stream.exit_code
 
     def read(self) -> Iterator[tuple[int, bytes]]:
-        """What follows the first line, and standard error, by channel.
-
-        Raises:
-            DevctlError: The first line is not a key, or the connection is lost.
-        """
+        """What follows the first line, and standard error; raises DevctlError without a key."""
         held: bytes | None = b""
         for channel, data in self._stream.read():
             if channel != STDOUT or held is None:

@@ -49,11 +49,7 @@ class Ssh:
             self._place["context"] = context
 
     def kept(self) -> Self:
-        """The same for a configuration file: it names the context, whichever becomes current.
-
-        Raises:
-            DevctlError: No kubeconfig leads to the cluster.
-        """
+        """The same with a fixed context; raises DevctlError if no kubeconfig has the cluster."""
         found = find_access(self._place.get("kubeconfig"), self._place.get("context"))
         if found.server == self._cluster.server and found.context != IN_CLUSTER:
             self._place["context"] = found.context
@@ -88,11 +84,7 @@ class Ssh:
 
 
 def become(argv: Sequence[str]) -> NoReturn:
-    """Replace this process by a program.
-
-    Raises:
-        HostError: It does not exist, or cannot be run.
-    """
+    """Replace this process by a program; raises HostError if it cannot be run."""
     try:
         os.execvp(argv[0], list(argv))  # noqa: S606 - no shell is the point
     except FileNotFoundError as error:

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from types import TracebackType
     from typing import Self
 
     from devctl.client.events import Events
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 class Client:
     """Everything that `devctl` and `egpu` can do in one cluster, as one user.
 
-        client = Client(namespace="dev-alice")
-        client.servers.create("lab", flavor="cpu-small")
-        client.servers.wait_ready("lab")
-        print(client.execute("lab", ["nproc"]).stdout)
-        client.servers.delete("lab")
+        with Client(namespace="dev-alice") as client:
+            client.servers.create("lab", flavor="cpu-small")
+            client.servers.wait_ready("lab")
+            print(client.execute("lab", ["nproc"]).stdout)
+            client.servers.delete("lab")
 
     Each part is imported when it is asked for: a command pays for what it uses.
     """
@@ -77,6 +78,23 @@ class Client:
             namespace=namespace,
             request_timeout=request_timeout,
         )
+
+    def __enter__(self) -> Self:
+        """Nothing is asked yet."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the connections."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections: no request can be made afterwards."""
+        self.cluster.close()
 
     @property
     def namespace(self) -> str:

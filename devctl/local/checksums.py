@@ -45,6 +45,12 @@ def verify(folder: Path, names: Iterable[str] | None = None) -> None:
     Raises:
         HostError: A file is missing or differs; names it and says what to remove.
     """
+    if not folder.is_dir():
+        # What it is built from names it.
+        raise HostError(
+            f"cached folder `{folder}` does not exist: its sources changed meanwhile",
+            "run the command again, which builds it",
+        )
     recorded = read_sums(folder)
     if not recorded:
         raise HostError(f"cached folder `{folder}` has no checksums", "remove it and run it again")

@@ -133,11 +133,16 @@ class FakeCluster:
     api: FakeApi
     namespace: str
     server: str = SERVER
+    closed: bool = False
 
     @property
     def user(self) -> str:
         """Who the user is."""
         return self.api.user
+
+    def close(self) -> None:
+        """Hang up."""
+        self.closed = True
 
     def get(self, kind: Any, name: str, namespace: str | None = None) -> Thing:
         """One object."""

@@ -53,6 +53,12 @@ def test_a_missing_file_is_named(folder: Path) -> None:
         verify(folder)
 
 
+def test_a_folder_that_was_never_built_is_not_one_to_remove(folder: Path) -> None:
+    with pytest.raises(HostError, match="does not exist: its sources changed") as raised:
+        verify(folder / "other")
+    assert "remove" not in raised.value.fix
+
+
 def test_only_the_files_asked_for_are_read(folder: Path) -> None:
     (folder / "kubelet").write_bytes(b"damaged")
     verify(folder, ["etcd"])

@@ -83,19 +83,22 @@ def follow(
 def pod_changes(
     cluster: Cluster,
     names: Collection[str],
-    over: Callable[[], bool] = lambda: False,
-    *,
     labels: Mapping[str, str] | None = None,
-    fields: Mapping[str, str] | None = None,
+    over: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[str, Object | None]]:
-    """Pods now and as they change, by name, until it is over or forbidden; None if one is gone."""
+    """Pods now and as they change, until it is over or forbidden; None for one that is gone.
+
+    A single pod without labels takes only the rights to get and watch pods, and not to list them.
+    """
+    only = None if labels else next(iter(names))
     while not over():
         try:
             # A watch does not report what was deleted before it started.
-            listed = cluster.list(resources.Pod, labels=labels, fields=fields)
-            present = {str(pod["metadata"]["name"]): pod for pod in listed}
-            yield from ((name, present.get(name)) for name in names)
-            for change in cluster.watch(resources.Pod, labels=labels, fields=fields):
+            pods = cluster.list(resources.Pod, labels=labels) if labels else []
+            present = {str(pod["metadata"]["name"]): pod for pod in pods}
+            for name in names:
+                yield name, cluster.find(resources.Pod, name) if only else present.get(name)
+            for change in cluster.watch(resources.Pod, name=only, labels=labels):
                 if over():
                     return
                 name = str(change.object["metadata"]["name"])

@@ -121,7 +121,7 @@ class Following(AbstractContextManager["Following"]):
         """Notice pods that are being stopped, or are gone."""
         replicas = {str(pod["metadata"]["name"]): replica for replica, pod in place.pods.items()}
         labels = {DEVSERVER: place.server}
-        for name, now in pod_changes(place.cluster, replicas, self._over.is_set, labels=labels):
+        for name, now in pod_changes(place.cluster, replicas, labels, self._over.is_set):
             self._look(place.pods[replicas[name]], replicas[name], now)
 
     def _look(self, before: Object, replica: int, now: Object | None) -> None:

@@ -171,8 +171,7 @@ class PodLife:
         `going` is called once when the pod is being stopped.
         """
         told = False
-        fields = {"metadata.name": self._name}
-        for _, now in pod_changes(self._cluster, [self._name], fields=fields):
+        for _, now in pod_changes(self._cluster, [self._name]):
             if found := self.fate(now):
                 return found
             if now and _leaves(now) and not told:

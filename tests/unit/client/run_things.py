@@ -1,4 +1,4 @@
-"""Servers whose ranks are folders of this machine, with the program that looks after runs."""
+"""Servers whose replicas are folders of this machine, with the program that looks after runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from unit.client.fake_cluster import FakeApi
     from unit.devserver_files.conftest import Container
 
-# Prints a word with its rank, and does what a rank is told to.
+# Prints a word with its replica, and does what a replica is told to.
 EACH = 'echo "begun $NODE_RANK"; case $NODE_RANK in 0) {0} ;; *) {1} ;; esac'
 SLEEP = "exec sleep 60"
 
@@ -204,7 +204,7 @@ def ranks(api: FakeApi, root: Path, monkeypatch: pytest.MonkeyPatch, count: int 
 
 
 def start(runs: Runs, first: str = "exit 0", other: str | None = None) -> Run:
-    """A run whose first rank does this and whose others do that; else all the same."""
+    """A run whose first replica does this and whose others do that; else all the same."""
     line = EACH.format(first, first if other is None else other)
     return runs.start(runs.place("lab"), ["sh", "-c", line])
 
@@ -212,7 +212,7 @@ def start(runs: Runs, first: str = "exit 0", other: str | None = None) -> Run:
 def seen(
     run: Run, events: Following, meanwhile: Callable[[Event], object] = lambda _event: None
 ) -> tuple[dict[int, bytes], Outcome, list[Event]]:
-    """What each rank has printed, how the run has ended, and everything that was told."""
+    """What each replica has printed, how the run has ended, and everything that was told."""
     outcome, told = Outcome(run.place, run.name), []
     printed: dict[int, bytes] = {}
     with events:

@@ -1,4 +1,4 @@
-"""Variables of a run, on every rank."""
+"""Variables of a run, on every replica."""
 
 from __future__ import annotations
 

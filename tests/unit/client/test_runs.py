@@ -1,4 +1,4 @@
-"""Runs on servers whose ranks are folders of this machine, with the program of every pod."""
+"""Runs on servers whose replicas are folders of this machine, with the program of every pod."""
 
 from __future__ import annotations
 

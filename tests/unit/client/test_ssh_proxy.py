@@ -218,6 +218,9 @@ def test_a_watch_that_ends_is_begun_anew_and_one_that_is_lost_too(api: FakeApi) 
     fate = life.watch(lambda: None)
     assert fate
     assert "was deleted" in fate.message
+    # The right to list pods is not needed.
+    assert "GET pods" not in api.requests
+    assert "GET pods/lab-0" in api.requests
 
 
 def test_who_may_not_watch_still_has_a_session(api: FakeApi) -> None:

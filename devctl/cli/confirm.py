@@ -76,7 +76,7 @@ def confirm_deletion(names: Sequence[str], *, given: bool) -> bool:
     Returns:
         Whether they agree; False where nobody can be asked.
     """
-    from devctl.client.files.names import readable  # noqa: PLC0415 - heavy
+    from devctl.text import readable  # noqa: PLC0415 - heavy
 
     if given or not somebody_is_here():
         return given

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from devctl.client.client import Client
-    from devctl.client.files.dotgit import Withheld
+    from devctl.client.files.names import Withheld
 
 
 @click.command()
@@ -57,7 +57,7 @@ def tell_of_secrets(names: Sequence[str]) -> None:
 
 def tell_of_git(found: Withheld) -> None:
     """Say what a pod has kept, as it is part of git repositories."""
-    from devctl.client.files.dotgit import FIX  # noqa: PLC0415 - heavy
+    from devctl.client.files.names import GIT_FIX as FIX  # noqa: PLC0415 - heavy
     from devctl.client.files.names import named  # noqa: PLC0415
 
     if found.files:

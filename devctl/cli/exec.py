@@ -41,7 +41,7 @@ def exec_(
       devctl exec my-dev -i -- tar x < data.tar
       devctl exec my-dev --replica 1 -- sh -c 'echo $RANK'
     """
-    from devctl.client.streams.exec_pump import write  # noqa: PLC0415 - heavy
+    from devctl.client.streams.stdio import write  # noqa: PLC0415 - heavy
 
     if terminal and not reads:
         raise UsageError("-t requires -i", "add -i: `-it`")

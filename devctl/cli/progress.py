@@ -59,7 +59,7 @@ def said(done: int, expected: int, seconds: float, word: str = "moved") -> str:
     >>> said(34_000, 0, 1.0, "sent")
     '34 KB sent, 34 KB/s'
     """
-    from devctl.client.files.amounts import amount  # noqa: PLC0415 - heavy
+    from devctl.client.files.transfer import amount  # noqa: PLC0415 - heavy
 
     speed = done / max(seconds, _EVERY)
     if not expected:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from devctl.client.client import Client
-    from devctl.client.files.synced import Synced
+    from devctl.client.files.sync import Synced
 
 
 @click.command(cls=RunCommand)
@@ -83,7 +83,7 @@ def run(
     # Before anything is sent, or files would change under a training that goes on.
     client.runs.check_free(place)
     if command.local:
-        from devctl.client.files.synced import SyncOptions  # noqa: PLC0415 - heavy
+        from devctl.client.files.sync import SyncOptions  # noqa: PLC0415 - heavy
 
         options = SyncOptions(secrets=include_secrets, large=large, overwrite=overwrite)
         with transferred() as moved:

@@ -58,8 +58,8 @@ def parse(text: str, path: str = ".env") -> dict[str, str]:
     Raises:
         UsageError: A line says something else.
     """
-    from devctl.client.files.names import readable  # noqa: PLC0415 - heavy
     from devctl.client.runs.command import NAME  # noqa: PLC0415 - heavy
+    from devctl.text import readable  # noqa: PLC0415 - heavy
 
     found: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -79,7 +79,7 @@ def parse(text: str, path: str = ".env") -> dict[str, str]:
 
 
 def _read(path: str) -> str:
-    from devctl.client.files.names import readable  # noqa: PLC0415 - heavy
+    from devctl.text import readable  # noqa: PLC0415 - heavy
 
     try:
         return Path(path).expanduser().read_text(encoding="utf-8-sig")

@@ -28,7 +28,7 @@ def ssh_proxy(client: Client, host: str, replica: str | None) -> int:
         )
     from devctl.client.ssh.destination import parse_host  # noqa: PLC0415 - heavy
     from devctl.client.ssh.proxy import connect  # noqa: PLC0415 - heavy
-    from devctl.client.streams.exec_pump import write  # noqa: PLC0415 - heavy
+    from devctl.client.streams.stdio import write  # noqa: PLC0415 - heavy
 
     # Ctrl-C is for ssh, which ends this with itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

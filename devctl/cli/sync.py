@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from devctl.client.client import Client
-    from devctl.client.files.synced import Synced, SyncOptions
+    from devctl.client.files.sync import Synced, SyncOptions
 
 _SHOWN = 20
 """How many changes are shown one by one."""
@@ -74,7 +74,7 @@ def sync(
       devctl sync my-dev . --watch
       devctl sync my-dev results project/results --from
     """
-    from devctl.client.files.synced import SyncOptions  # noqa: PLC0415 - heavy
+    from devctl.client.files.sync import SyncOptions  # noqa: PLC0415 - heavy
 
     if watch and dry_run:
         raise UsageError("--watch does not go with --dry-run", "leave out the one or the other")
@@ -116,8 +116,8 @@ def show(done: Sequence[Synced], *, quiet: bool = False) -> None:
         done: What a sync has done, in each place.
         quiet: Whether nothing is said of places in which nothing has changed.
     """
-    from devctl.client.files.amounts import amount  # noqa: PLC0415 - heavy
-    from devctl.client.files.names import readable  # noqa: PLC0415 - heavy
+    from devctl.client.files.transfer import amount  # noqa: PLC0415 - heavy
+    from devctl.text import readable  # noqa: PLC0415 - heavy
 
     shown: list[object] = []
     for each in done:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from devctl.client.streams.exec_pod import running_pod
+from devctl.client.streams.pods import running_pod
 from devctl.client.streams.port_forwards import Forward
 from devctl.errors import DevctlError, UsageError, WaitTimeoutError
 from devctl.kube.exec_stream import open_exec

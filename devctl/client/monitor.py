@@ -61,7 +61,7 @@ _TIMES = slice(11, 13)
 _RSS = 21
 _PARENT = 1
 _STARTER = "/bin/sh -c # devctl exec\n"
-"""How devctl.client.streams.whole starts each command; only the command itself is shown."""
+"""How devctl.client.streams.execute starts each command; only the command itself is shown."""
 
 
 class Gpu(NamedTuple):

@@ -75,12 +75,12 @@ def _raw(file: StoredFile) -> dict[str, object]:
 
 
 def _readable(file: StoredFile) -> str:
-    from devctl.client.files.names import readable  # noqa: PLC0415 - heavy
+    from devctl.text import readable  # noqa: PLC0415 - heavy
 
     return readable(file.name)
 
 
 def _amount(file: StoredFile) -> str:
-    from devctl.client.files.sync import amount  # noqa: PLC0415 - heavy
+    from devctl.client.files.transfer import amount  # noqa: PLC0415 - heavy
 
     return "(link)" if file.link else amount(file.size)

@@ -59,8 +59,8 @@ def _wait(pod: str) -> int:
 
 def _shell(client: Client, place: VolumePlace) -> int:
     """A shell in the pod; its exit code."""
-    from devctl.client.streams import exec_pump  # noqa: PLC0415 - heavy
-    from devctl.client.streams.terminal import raw  # noqa: PLC0415
+    from devctl.client.streams import stdio  # noqa: PLC0415 - heavy
+    from devctl.client.streams.stdio import raw  # noqa: PLC0415
     from devctl.kube.exec_stream import open_exec  # noqa: PLC0415
 
     source, output = sys.stdin.fileno(), sys.stdout.fileno()
@@ -75,5 +75,5 @@ def _shell(client: Client, place: VolumePlace) -> int:
         tty=True,
     )
     with stream, raw(source, stream.resize):
-        exec_pump.feed(stream, source)
-        return exec_pump.drain(stream, output, lambda data: exec_pump.write(errors, data))
+        stdio.feed(stream, source)
+        return stdio.drain(stream, output, lambda data: stdio.write(errors, data))

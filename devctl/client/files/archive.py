@@ -1,4 +1,9 @@
-"""Files as an archive that any `tar` unpacks, made while it is sent."""
+"""Tar archives: written for any `tar` while they are sent, and read from pods without trust.
+
+Python's own reader keeps the whole content of a long name or an extended header, whatever size is
+announced. This one never keeps more than a small header. It knows what `tar` programs write: POSIX
+headers, GNU's long names, pax.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +11,34 @@ import io
 import os
 import stat
 import tarfile
-from functools import partial
 from hashlib import sha256
-from typing import IO, TYPE_CHECKING, Any, cast
+from types import SimpleNamespace
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
-from devctl.client.files.content import open_plain
+from devctl.client.files.local import open_plain
+from devctl.client.files.names import hostile
+from devctl.errors import DevctlError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from devctl.client.files.local import Entry
 
 BROKEN = "broken"
-"""The last list of an archive: what is not to be taken. An archive without it is not whole."""
+"""The last list of an archive: what is not to be taken. Without it an archive is incomplete."""
 _PIECE = 256 * 1024
 _PERMISSIONS = 0o777
+BLOCK = 512
+END = b".".ljust(BLOCK)
+"""What follows the last of the archives that come one after the other."""
+_LONGEST = 1 << 16
+"""Bytes of the longest name or pax header that is read."""
+_LARGEST = 1 << 62
+_KINDS = {b"1": "hard link", b"2": "link", b"5": "folder"}
+_KINDS |= dict.fromkeys((b"0", b"\0", b"7"), "file")
+_OTHERS = {b"3": "a device", b"4": "a device", b"6": "a pipe", b"S": "a sparse file"}
+_NO_ARCHIVE = "something that is not an archive"
 
 
 def pack(  # noqa: PLR0913 - each is a choice of the caller
@@ -33,28 +50,19 @@ def pack(  # noqa: PLR0913 - each is a choice of the caller
     *,
     digests: dict[str, str] | None = None,
 ) -> list[str]:
-    """Write an archive of files, as devctl.client.files.remote.receive takes it.
+    """Send an archive of files and lists of names, as devctl.client.files.remote.receive takes it.
 
-    Args:
-        send: Takes the archive, piece by piece.
-        root: The folder that the files are in.
-        entries: The files, links and empty folders, as they were chosen.
-        lists: Lists of names that go along.
-        rename: A path's name in the archive.
-        digests: Where the SHA-256 of each file is written down as it is sent; None for nowhere.
-
-    Returns:
-        Names of files that have changed since they were chosen, or while they were read; what the
-        archive has of them is not taken.
+    A file that has changed since it became an entry, or changes while it is read, is marked in the
+    archive, so that it is not taken; the names of all such files are returned. `rename` gives a
+    path's name in the archive; `digests` is filled with the SHA-256 of each file as it was sent.
     """
     changed, broken = [], []
-    add = _add if digests is None else partial(_add, digests=digests)
     with tarfile.open(
         mode="w|",
         # It only ever writes.
-        fileobj=cast("Any", _Writer(send)),
+        fileobj=cast("Any", SimpleNamespace(write=send)),
         bufsize=_PIECE,
-        # All of them read GNU's long names; busybox's reads nothing else of the kind.
+        # Every tar reads GNU's long names, and busybox's no others.
         format=tarfile.GNU_FORMAT,
         encoding="utf-8",
         errors="surrogateescape",
@@ -62,7 +70,7 @@ def pack(  # noqa: PLR0913 - each is a choice of the caller
         for name, names in lists.items():
             _add_list(tar, name, names)
         for found in entries:
-            sent = add(tar, root, found, f"files/{rename(found.path)}")
+            sent = _add(tar, root, found, f"files/{rename(found.path)}", digests)
             if not sent:
                 changed.append(found.path)
             if sent is False:
@@ -71,25 +79,11 @@ def pack(  # noqa: PLR0913 - each is a choice of the caller
     return changed
 
 
-class _Writer:
-    """What `tarfile` writes to."""
-
-    def __init__(self, send: Callable[[bytes], None]) -> None:
-        self._send = send
-
-    def write(self, data: bytes) -> int:
-        self._send(data)
-        return len(data)
-
-
 class _Exactly:
-    """As many bytes of a file as were announced, whatever becomes of it meanwhile."""
+    """Exactly the announced number of a file's bytes, whatever happens to it meanwhile."""
 
-    def __init__(
-        self, opened: IO[bytes], size: int, path: str, seen: Callable[[bytes], None]
-    ) -> None:
-        self._opened, self._left, self._path = opened, size, path
-        self._seen = seen
+    def __init__(self, opened: io.FileIO, size: int, seen: Callable[[bytes], None] | None) -> None:
+        self._opened, self._left, self._seen = opened, size, seen
         self.short = False
 
     def read(self, wanted: int) -> bytes:
@@ -99,31 +93,25 @@ class _Exactly:
             try:
                 data = self._opened.read(wanted)
             except OSError:
-                # The rest is filled up, so that the others arrive.
+                # The rest is filled up, so that the other files arrive.
                 self.short = True
         self.short |= len(data) < wanted
         self._left -= wanted
-        self._seen(data)
+        if self._seen:
+            self._seen(data)
         return data.ljust(wanted, b"\0")
 
 
 def _add(
-    tar: tarfile.TarFile,
-    root: Path,
-    found: Entry,
-    name: str,
-    digests: dict[str, str] | None = None,
+    tar: tarfile.TarFile, root: Path, found: Entry, name: str, digests: dict[str, str] | None
 ) -> bool | None:
-    """Add a file; None where it was left out, False where what was added is not it."""
+    """Add a file; None if it was left out, False if what was added differs from it."""
     info = tarfile.TarInfo(name)
     info.mode = stat.S_IMODE(found.mode) & _PERMISSIONS
     info.mtime = found.mtime
-    if stat.S_ISDIR(found.mode):
-        info.type = tarfile.DIRTYPE
-        tar.addfile(info)
-        return True
-    if stat.S_ISLNK(found.mode):
-        info.type, info.linkname = tarfile.SYMTYPE, found.target
+    if stat.S_ISDIR(found.mode) or stat.S_ISLNK(found.mode):
+        info.type = tarfile.SYMTYPE if stat.S_ISLNK(found.mode) else tarfile.DIRTYPE
+        info.linkname = found.target
         tar.addfile(info)
         return True
     try:
@@ -135,16 +123,11 @@ def _add(
             return None
         info.size = found.size
         digest = sha256()
-        seen = _ignore if digests is None else digest.update
-        content = _Exactly(cast("IO[bytes]", opened), info.size, found.path, seen)
+        content = _Exactly(opened, info.size, None if digests is None else digest.update)
         tar.addfile(info, cast("IO[bytes]", content))
         if digests is not None:
             digests[found.path] = digest.hexdigest()
         return not content.short and _same(opened, found)
-
-
-def _ignore(_data: bytes) -> None:
-    """Nobody asked for a digest."""
 
 
 def _same(opened: io.FileIO, found: Entry) -> bool:
@@ -153,8 +136,162 @@ def _same(opened: io.FileIO, found: Entry) -> bool:
 
 
 def _add_list(tar: tarfile.TarFile, name: str, names: Iterable[str]) -> None:
-    """Add names, each with a NUL behind it and `./` in front: none is taken for an option."""
+    """Add names, each with `./` in front, so that none is an option, and a NUL behind it."""
     content = b"".join(b"./" + os.fsencode(each) + b"\0" for each in names)
     info = tarfile.TarInfo(f"lists/{name}")
     info.size, info.mode = len(content), 0o600
     tar.addfile(info, io.BytesIO(content))
+
+
+class Member(NamedTuple):
+    """The header of a member; nothing that it says has been checked.
+
+    Its kind is `file`, `link`, `hard link` or `folder`. Its size is that of the content behind it.
+    """
+
+    name: str
+    kind: str
+    mode: int
+    size: int
+    mtime: int
+    target: str
+
+
+class Members:
+    """The members of archives that come one after the other, up to END.
+
+    The content of each can be read until the next one is asked for.
+    """
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        """Read nothing yet."""
+        self._pieces = pieces
+        self._held = b""
+        self._left = 0
+        self._padding = 0
+
+    def __iter__(self) -> Iterator[Member]:
+        """Each member; DevctlError for what is not an archive, is cut off, or is hostile."""
+        long_name = long_target = None
+        pax: dict[str, bytes] = {}
+        while True:
+            self._skip()
+            header = self._exactly(BLOCK)
+            if header == END:
+                return
+            if not header.strip(b"\0"):
+                continue  # an archive's end; another one may follow
+            blank = header[:148] + b" " * 8 + header[156:]
+            if _number(header[148:156]) != sum(blank):
+                raise hostile(_NO_ARCHIVE)
+            kind, size = header[156:157], _number(header[124:136])
+            if size < 0:
+                raise hostile("an invalid size")
+            if kind in {b"L", b"K", b"x", b"g"}:
+                content = self._small(size)
+                if kind == b"L":
+                    long_name = content.rstrip(b"\0")
+                elif kind == b"K":
+                    long_target = content.rstrip(b"\0")
+                elif kind == b"x":
+                    pax = _records(content)
+                continue
+            name = pax.get("path", long_name or _short_name(header))
+            target = pax.get("linkpath", long_target or header[157:257].partition(b"\0")[0])
+            size = _decimal(pax["size"]) if "size" in pax else size
+            long_name = long_target = None
+            pax = {}
+            yield self._member(header, kind, size, name, target)
+
+    def read(self) -> Iterator[bytes]:
+        """The content of the latest member."""
+        while self._left:
+            piece = self._some(self._left)
+            self._left -= len(piece)
+            yield piece
+
+    def _member(self, header: bytes, kind: bytes, size: int, name: bytes, target: bytes) -> Member:
+        if kind not in _KINDS:
+            what = _OTHERS.get(kind, "something unknown")
+            raise hostile(f"{what} in place of a file")
+        found = _KINDS[kind]
+        if found != "file":
+            size = 0
+        self._left, self._padding = size, -size % BLOCK
+        mode, mtime = _number(header[100:108]) & 0o777, _number(header[136:148])
+        return Member(os.fsdecode(name), found, mode, size, mtime, os.fsdecode(target))
+
+    def _skip(self) -> None:
+        for _ in self.read():
+            pass
+        while self._padding:
+            self._padding -= len(self._some(self._padding))
+
+    def _small(self, size: int) -> bytes:
+        if size > _LONGEST:
+            raise hostile(f"a header of {size:,} bytes")
+        return self._exactly(size + -size % BLOCK)[:size]
+
+    def _exactly(self, size: int) -> bytes:
+        content = bytearray()
+        while len(content) < size:
+            content += self._some(size - len(content))
+        return bytes(content)
+
+    def _some(self, most: int) -> bytes:
+        """Some bytes, at least one."""
+        if not self._held:
+            self._held = next((piece for piece in self._pieces if piece), b"")
+        if not self._held:
+            raise DevctlError(
+                "the files did not arrive as a whole; nothing here was changed",
+                "repeat the command",
+            )
+        piece, self._held = self._held[:most], self._held[most:]
+        return piece
+
+
+def _number(digits: bytes) -> int:
+    if digits[0] in {0x80, 0xFF}:
+        signed = digits[0] == 0xFF  # noqa: PLR2004 - GNU's mark of a negative number
+        value = int.from_bytes(digits[1:], "big")
+        value -= 256 ** (len(digits) - 1) if signed else 0
+    else:
+        text = digits.partition(b"\0")[0].strip(b" ") or b"0"
+        if not all(0x30 <= digit <= 0x37 for digit in text):  # noqa: PLR2004 - 0 to 7
+            raise hostile(_NO_ARCHIVE)
+        value = int(text, 8)
+    if value > _LARGEST:
+        raise hostile(_NO_ARCHIVE)
+    return value
+
+
+def _decimal(text: bytes) -> int:
+    if not text.isdigit() or len(text) > 18:  # noqa: PLR2004 - less than _LARGEST
+        raise hostile("an invalid size")
+    return int(text)
+
+
+def _short_name(header: bytes) -> bytes:
+    name = header[:100].partition(b"\0")[0]
+    # GNU's own format keeps times where POSIX has the beginning of a long name.
+    prefix = header[345:500].partition(b"\0")[0] if header[257:263] == b"ustar\0" else b""
+    return prefix + b"/" + name if prefix else name
+
+
+def _records(content: bytes) -> dict[str, bytes]:
+    """The records of a pax header."""
+    found = {}
+    while content:
+        length, space, _ = content.partition(b" ")
+        if not space or not length.isdigit() or len(length) > 6:  # noqa: PLR2004 - of 64 KiB
+            raise hostile(_NO_ARCHIVE)
+        size = int(length)
+        record, content = content[:size], content[size:]
+        key, equals, value = record[len(length) + 1 :].partition(b"=")
+        if len(record) != size or not equals or not value.endswith(b"\n"):
+            raise hostile(_NO_ARCHIVE)
+        if key.startswith(b"GNU.sparse"):
+            raise hostile("a sparse file in place of a file")
+        found[key.decode(errors="replace")] = value[:-1]
+    return found

@@ -1,4 +1,4 @@
-"""Files to servers and from them, by the servers' names."""
+"""Files to and from servers, by the servers' names."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from devctl.client.files import copy, pull, remote, sync
-from devctl.client.files.amounts import expect
-from devctl.client.files.record import Record
-from devctl.client.files.synced import SyncOptions
-from devctl.client.files.volume import volume_of
+from devctl.client.files import copy, remote, sync
+from devctl.client.files.record import Record, volume_of
+from devctl.client.files.sync import SyncOptions
+from devctl.client.files.transfer import expect
 from devctl.client.servers import Servers
-from devctl.client.streams.exec_pod import running_pod
+from devctl.client.streams.pods import running_pod
 from devctl.client.waiting import on_every
 from devctl.errors import ConnectionLostError, UsageError
 
@@ -22,19 +21,20 @@ if TYPE_CHECKING:
 
     from devctl.client.files.copy import Copied
     from devctl.client.files.remote import Place
-    from devctl.client.files.synced import Synced
-    from devctl.kube.cluster import Cluster, Object
+    from devctl.client.files.sync import Synced
+    from devctl.client.files.transfer import Progress
+    from devctl.kube.cluster import Cluster
 
 _HERE, _THERE = 1.0, 3.0
 """Seconds between two looks at a folder here, and at one of a server."""
 _AT_ONCE = 8
-"""Replicas that are sent to at the same time: each needs a part of this machine's memory."""
+"""Replicas that are sent to at the same time; each takes some of this machine's memory."""
 _AGAIN = 5.0
-"""Seconds after which a lost connection is tried again."""
+"""Seconds until a lost connection is tried again."""
 
 
 class Files:
-    """Files of servers; whatever comes from one is looked at before it is kept here.
+    """Files of servers; what comes from one is checked before it is kept here.
 
     client.files.push("lab", Path("project"))
     client.files.pull("lab", Path("results"), "project/results")
@@ -45,26 +45,13 @@ class Files:
         """Ask nothing yet."""
         self._cluster = cluster
 
-    def place(self, name: str, path: str, replica: int = 0) -> Place:
-        """A path in a replica of a server, which has to run.
-
-        Raises:
-            NotFoundError: There is no such server or replica.
-            DevctlError: It does not run.
-        """
-        path = remote.absolute(path)
-        return self._place(running_pod(self._cluster, name, replica), path)
-
-    def _lasting(self, name: str, path: str, replica: int) -> Place:
-        """The same, with what tells its volume from all others."""
+    def place(self, name: str, path: str, replica: int = 0, *, volume: bool = False) -> Place:
+        """A path in a replica, with its volume if asked for; DevctlError unless it runs."""
         path = remote.absolute(path)
         pod = running_pod(self._cluster, name, replica)
-        volume = volume_of(self._cluster, pod, path)
-        return self._place(pod, path)._replace(volume=volume)
-
-    def _place(self, pod: Object, path: str) -> Place:
         about = pod["metadata"]
-        return remote.Place(self._cluster, about["namespace"], about["name"], path)
+        on = volume_of(self._cluster, pod, path) if volume else ""
+        return remote.Place(self._cluster, about["namespace"], about["name"], path, on)
 
     def push(  # noqa: PLR0913 - each is a choice of the caller
         self,
@@ -74,16 +61,16 @@ class Files:
         *,
         replica: int | None = None,
         options: SyncOptions | None = None,
-        moved: Callable[[int], None] | None = None,
+        moved: Progress | None = None,
     ) -> Sequence[Synced]:
         """Send what has changed in a folder to the homes of a server.
 
         Args:
             name: The server.
             local: The folder here.
-            path: The folder there; else one of the same name in the home.
-            replica: Only to this one; else to each, or to one of those that share a volume.
-            options: How.
+            path: The folder there; by default one of the same name in the home.
+            replica: The only one to send to; by default each, or one of those that share a volume.
+            options: How to sync.
             moved: Takes the number of bytes that were just sent.
 
         Raises:
@@ -95,26 +82,22 @@ class Files:
         if not local.is_dir():
             sync.choose(local, options)
         root = local.resolve()
-        replicas = self._replicas(name) if replica is None else [replica]
-        places = on_every(replicas, lambda each: self._lasting(name, path, each), _AT_ONCE)
-        places = _one_each(places)
+        replicas = range(Servers(self._cluster).get(name).size) if replica is None else [replica]
+        places = _one_each(
+            on_every(replicas, lambda each: self.place(name, path, each, volume=True), _AT_ONCE)
+        )
         records = {each: Record.read(root, place) for each, place in places.items()}
         selection = sync.choose(
-            local,
-            options,
-            lambda found: any(
-                found.path in record.files and record.files[found.path].is_here(found)
-                for record in records.values()
-            ),
+            local, options, lambda found: any(each.is_here(found) for each in records.values())
         )
-        # Nothing is sent to any of them while one has something that would be replaced.
+        # Nothing is sent to any replica while something would be replaced in one.
         todo = on_every(
             places,
             lambda each: sync.plan(places[each], selection, records[each], options),
             _AT_ONCE,
         )
         if len(todo) > 1:
-            # One that is full would notice while others are taking their part.
+            # A full one would notice only while others are taking their part.
             on_every(todo, lambda each: sync.check_room(todo[each]), _AT_ONCE)
         progress = _OneByOne(moved) if moved else None
         done = on_every(todo, lambda each: sync.push(todo[each], options, progress), _AT_ONCE)
@@ -128,25 +111,17 @@ class Files:
         *,
         replica: int = 0,
         options: SyncOptions | None = None,
-        moved: Callable[[int], None] | None = None,
+        moved: Progress | None = None,
     ) -> Synced:
-        """Bring here what has changed in a folder of a server.
-
-        Args:
-            name: The server.
-            local: The folder here, there or not.
-            path: The folder there; else one of the same name in the home.
-            replica: Of which replica.
-            options: How.
-            moved: Takes the number of bytes that have just come.
+        """Bring what has changed in a folder of a server here; arguments are those of `push`.
 
         Raises:
-            DevctlError: Files have changed on both sides, or the pod sends what no honest one does;
-                all here is as it was.
+            DevctlError: Files have changed on both sides, or the pod sends what no well-behaved one
+                does; nothing here was changed.
         """
         path = remote_folder(local) if path is None else path
-        place = self._lasting(name, path, replica)
-        return pull.pull(place, local, options or SyncOptions(), moved)
+        place = self.place(name, path, replica, volume=True)
+        return sync.pull(place, local, options or SyncOptions(), moved)
 
     def copy(
         self,
@@ -155,42 +130,37 @@ class Files:
         *,
         secrets: bool = False,
         overwrite: bool = False,
-        moved: Callable[[int], None] | None = None,
+        moved: Progress | None = None,
     ) -> Copied:
-        """Copy a file or a folder; one of both is `NAME:PATH`, or `NAME.K:PATH` of replica K.
+        """Copy a file or a folder; exactly one side is `NAME:PATH`, or `NAME.K:PATH` of replica K.
 
         Args:
             source: What is copied.
-            target: Where to; a folder that is there takes it in.
-            secrets: Whether what looks like a secret in a folder is sent, too.
+            target: Where to; an existing folder takes it in.
+            secrets: Whether files in a folder that look like secrets are sent too.
             overwrite: Whether files here are replaced by those of a folder there.
             moved: Takes the number of bytes that have just moved.
 
         Raises:
-            UsageError: None of both is in a server, or both are.
+            UsageError: Neither side is in a server, or both are.
             NotFoundError: There is no such file.
             DevctlError: It cannot be copied; no file is half-written.
         """
         there, goal = copy.parse(source), copy.parse(target)
-        if (there is None) == (goal is None):
-            raise UsageError(
-                "one of both has to be in a server, and the other one here",
-                "write `NAME:PATH` for the one in a server",
-            )
-        if goal is not None:
+        if goal is not None and there is None:
             into = goal.path in {"", ".", "~"} or goal.path.endswith("/")
             place = self.place(goal.server, goal.path, goal.replica)
-            local = Path(source)
-            return copy.upload(local, place, into=into, secrets=secrets, progress=moved)
-        assert there is not None  # noqa: S101 - exactly one of both is none
+            return copy.upload(Path(source), place, into=into, secrets=secrets, progress=moved)
+        if goal is not None or there is None:
+            raise UsageError(
+                "exactly one side has to be in a server, and the other one here",
+                "write `NAME:PATH` for the one in a server",
+            )
         place = self.place(there.server, there.path, there.replica)
         local = Path(target)
         if target.endswith("/") and not local.is_dir():
-            raise UsageError(f"there is no folder `{target}`", "make it first")
+            raise UsageError(f"there is no folder `{target}`", "create it first")
         return copy.download(place, local, overwrite=overwrite, progress=moved)
-
-    def _replicas(self, name: str) -> range:
-        return range(Servers(self._cluster).get(name).size)
 
 
 def _one_each(places: Mapping[int, Place]) -> dict[int, Place]:
@@ -202,9 +172,9 @@ def _one_each(places: Mapping[int, Place]) -> dict[int, Place]:
 
 
 class _OneByOne:
-    """What several threads tell of what has moved, one at a time."""
+    """A progress that several threads can tell of what has moved."""
 
-    def __init__(self, moved: Callable[[int], None]) -> None:
+    def __init__(self, moved: Progress) -> None:
         self._moved, self._lock = moved, threading.Lock()
 
     def __call__(self, count: int) -> None:
@@ -217,11 +187,7 @@ class _OneByOne:
 
 
 def remote_folder(local: Path) -> str:
-    """Where in a home a folder goes for which no other place is named.
-
-    Raises:
-        UsageError: It has no name of its own.
-    """
+    """The default folder of a home for a folder here; UsageError if that has no name."""
     name = local.resolve().name
     if not name:
         raise UsageError(f"`{local}` has no name", "name the folder in the server, too")
@@ -239,14 +205,10 @@ def watch(
     lost: Callable[[ConnectionLostError], None] = lambda _error: None,
     sleep: Callable[[float], None] | None = None,
 ) -> Iterator[Sequence[Synced]]:
-    """Sync again and again; what each time has done.
+    """Sync again and again; gives what each sync has done.
 
-    Args:
-        once: Syncs.
-        glance: What a folder here is like; nothing is asked of the server while it stays so. None
-            where the server has to be asked each time.
-        lost: Told that the connection was lost, and is tried again.
-        sleep: Waits for some seconds.
+    No sync is done while a glance at the folder here gives the same; without `glance`, only a sync
+    can tell what has changed. `lost` is told of a lost connection that will be tried again.
     """
     sleep = sleep or wait
     before: object = None
@@ -264,7 +226,6 @@ def watch(
                 continue
             first = False
             # A file that changed while it was read is tried again.
-            unsettled = any(each.changed for each in done)
-            before = None if unsettled else now
+            before = None if any(each.changed for each in done) else now
             yield done
         sleep(_HERE if glance else _THERE)

@@ -1,27 +1,179 @@
-"""Which files of a folder belong to a project: what git would list, else all but by-products."""
+"""Which files of a folder belong to a project: those that git lists, else all but by-products."""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from devctl.client.files.patterns import ignored, parse
+from devctl.client.files.names import parents
 from devctl.errors import DevctlError
+from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from devctl.client.files.patterns import Pattern
-
 INCOMING = ".devctl-incoming."
-"""What is on its way lies under such a name beside its place."""
+"""Prefix of folders in which files are staged on the disk that they are for."""
 OWN_RULES = ".devctlignore"
 _SECONDS = 120
 
-_NEVER = frozenset({".git"})
+# A repository may be somebody else's: none of the programs that its configuration names is run.
+_LOCKED_DOWN = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "core.sshCommand=false",
+    "core.askPass=false",
+    "credential.helper=",
+    "protocol.allow=never",
+    "submodule.recurse=false",
+]
+
+
+class Pattern(NamedTuple):
+    """One line of an ignore file."""
+
+    regex: re.Pattern[str]
+    negated: bool
+    """Whether it re-includes what it matches."""
+    folders_only: bool
+
+
+def parse(text: str) -> list[Pattern]:
+    """The patterns of an ignore file, in order.
+
+    >>> [bool(p.regex.fullmatch("a/b.pyc")) for p in parse("*.pyc")]
+    [True]
+    """
+    # Only a line feed ends a line: names may hold the other characters that splitlines() splits at.
+    found = (_pattern(line.removesuffix("\r")) for line in text.split("\n"))
+    return [pattern for pattern in found if pattern is not None]
+
+
+def ignored(patterns: list[Pattern], path: str, *, folder: bool) -> bool | None:
+    """Whether patterns ignore a path below their folder; None if none matches.
+
+    >>> ignored(parse("*.log"), "a/run.log", folder=False)
+    True
+    """
+    for pattern in reversed(patterns):
+        if (folder or not pattern.folders_only) and pattern.regex.fullmatch(path):
+            return not pattern.negated
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _pattern(line: str) -> Pattern | None:
+    plain = line.rstrip(" ")
+    # A backslash keeps one trailing space, unless it is escaped itself.
+    escaped = plain != line and (len(plain) - len(plain.rstrip("\\"))) % 2
+    line = f"{plain} " if escaped else plain
+    if not line or line.startswith("#"):
+        return None
+    negated = line.startswith("!")
+    line = line.removeprefix("!") if negated else line
+    folders_only = line.endswith("/")
+    line = line.removesuffix("/") if folders_only else line
+    anchored = "/" in line
+    line = line.removeprefix("/")
+    if not line:
+        return None
+    body = _translate(line)
+    if body is None:
+        return None
+    front = "" if anchored else "(?:.*/)?"
+    return Pattern(re.compile(f"(?s:{front}{body})"), negated, folders_only)
+
+
+def _translate(line: str) -> str | None:
+    """A pattern as a regular expression; None if it can match nothing."""
+    out, at = [], 0
+    while at < len(line):
+        letter = line[at]
+        if letter == "*":
+            piece, at = _stars(line, at)
+        elif letter == "[":
+            found = _bracket(line, at)
+            if found is None:
+                return None
+            piece, at = found
+        elif letter == "\\":
+            if at + 1 == len(line):
+                return None
+            piece, at = re.escape(line[at + 1]), at + 2
+        else:
+            piece, at = "[^/]" if letter == "?" else re.escape(letter), at + 1
+        out.append(piece)
+    return "".join(out)
+
+
+def _stars(line: str, at: int) -> tuple[str, int]:
+    end = at
+    while end < len(line) and line[end] == "*":
+        end += 1
+    alone = end - at == 2 and (at == 0 or line[at - 1] == "/")  # noqa: PLR2004 - `**`
+    if alone and line[end : end + 1] == "/":
+        return "(?:.*/)?", end + 1
+    if alone and end == len(line):
+        return ".*" if at == 0 else ".+", end
+    return "[^/]*", end
+
+
+_CLASSES = {
+    "alnum": "a-zA-Z0-9",
+    "alpha": "a-zA-Z",
+    "blank": " \\t",
+    "digit": "0-9",
+    "lower": "a-z",
+    "punct": "!-/:-@\\[-`{-~",
+    "space": "\\s",
+    "upper": "A-Z",
+    "xdigit": "0-9a-fA-F",
+}
+
+
+def _bracket(line: str, at: int) -> tuple[str, int] | None:
+    """A bracket expression and the index behind it; None if it is unclosed or invalid."""
+    at += 1
+    negated = line[at : at + 1] in {"!", "^"}
+    at += negated
+    items: list[str] = []
+    first = True
+    while first or line[at : at + 1] != "]":
+        first = False
+        if at >= len(line):
+            return None
+        if line.startswith("[:", at) and (end := line.find(":]", at + 2)) > 0:
+            if line[at + 2 : end] not in _CLASSES:
+                return None
+            items.append(_CLASSES[line[at + 2 : end]])
+            at = end + 2
+            continue
+        low, at = _letter(line, at)
+        high = low
+        if line[at : at + 1] == "-" and line[at + 1 : at + 2] not in {"]", ""}:
+            high, at = _letter(line, at + 1)
+        if not low or not high:
+            return None
+        if low <= high:
+            items.append(f"{re.escape(low)}-{re.escape(high)}")
+    inside = "".join(items)
+    if negated:
+        return (f"[^/{inside}]", at + 1)
+    return (f"(?!/)[{inside}]" if inside else "(?!)", at + 1)
+
+
+def _letter(line: str, at: int) -> tuple[str, int]:
+    if line[at] == "\\":
+        return line[at + 1 : at + 2], at + 2
+    return line[at], at + 1
+
+
 _DEFAULTS = parse(
     """
 .hg/
@@ -42,46 +194,51 @@ node_modules/
 """
 )
 
-# A repository is somebody else's: its configuration may name programs to run, and none of them is.
-_LOCKED_DOWN = [
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "core.pager=cat",
-    "core.sshCommand=false",
-    "core.askPass=false",
-    "credential.helper=",
-    "protocol.allow=never",
-    "submodule.recurse=false",
-]
-
 
 def listed(root: Path) -> list[str]:
-    """The names of a folder's files, links and empty folders that belong to it, sorted.
+    """The sorted names of a project's files, links and empty folders, given a path without links.
 
-    Args:
-        root: The folder, without links in its path.
-
-    Raises:
-        DevctlError: It cannot be read, or git does not answer.
+    DevctlError if it cannot be read, or git does not answer.
     """
     names = _listed_by_git(root)
     if names is None:
-        return sorted(_walk(root, "", [("", _DEFAULTS)], (".gitignore", OWN_RULES)))
+        return sorted(walk(root, Rules(root)))
     rules = Rules(root, defaults=False, files=(OWN_RULES,))
     return sorted(name for name in names if not rules.ignores(name))
 
 
-def top_level(folder: Path) -> Path | None:
-    """The top folder of the git work tree that a folder is in, without links in its path.
+def walk(root: Path, rules: Rules | None = None, place: str = "") -> Iterator[str]:
+    """The files, links and empty folders that rules do not ignore; DevctlError if unreadable."""
+    try:
+        with os.scandir(root / place) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        raise DevctlError(
+            f"nothing was sent: cannot read the folder `{readable(str(root / place))}`:"
+            f" {error.strerror}",
+            f"change its mode, or {f'add it to `{OWN_RULES}`' if rules else 'move it away'}",
+        ) from error
+    if not found and place:
+        yield place
+    for entry in found:
+        name = f"{place}/{entry.name}" if place else entry.name
+        folder = entry.is_dir(follow_symlinks=False)
+        if rules and rules.ignores(name, folder=folder):
+            continue
+        if folder:
+            yield from walk(root, rules, name)
+        else:
+            yield name
 
-    None where it is in none, or git is absent.
-    """
+
+def top_level(folder: Path) -> Path | None:
+    """The resolved top folder of a folder's git work tree; None outside one, or without git."""
     said = _git(folder, "rev-parse", "--show-toplevel")
     return Path(os.fsdecode(said.removesuffix(b"\n"))) if said else None
 
 
 class Rules:
-    """What the rules in a folder here say of names, whether there are such files or not."""
+    """The rules of a folder's ignore files, and by default those for by-products."""
 
     def __init__(
         self,
@@ -90,20 +247,14 @@ class Rules:
         defaults: bool = True,
         files: tuple[str, ...] = (".gitignore", OWN_RULES),
     ) -> None:
-        """Read nothing yet.
-
-        Args:
-            root: The folder.
-            defaults: Whether by-products are ignored that no rule names.
-            files: What its rules are called.
-        """
+        """Read nothing yet."""
         self._root, self._files = root, files
         self._defaults = _DEFAULTS if defaults else []
         self._read: dict[str, list[Pattern]] = {}
         self._folders: dict[str, bool] = {"": False}
 
     def ignores(self, name: str, *, folder: bool = False) -> bool:
-        """Whether a file, or a folder that it is in, does not belong to the project."""
+        """Whether a file, which need not exist, or a folder that it is in is ignored."""
         if name in self._folders:
             return self._folders[name]
         above, _, own = name.rpartition("/")
@@ -113,29 +264,20 @@ class Rules:
         return found
 
     def _says(self, name: str, *, folder: bool) -> bool:
-        places = ["", *(name[:at] for at, letter in enumerate(name) if letter == "/")]
-        rules = [("", self._defaults), *((place, self._rules(place)) for place in places)]
-        return _decide(rules, name, folder=folder)
-
-    def _rules(self, place: str) -> list[Pattern]:
-        if place not in self._read:
-            self._read[place] = _patterns(self._root, place, self._files)
-        return self._read[place]
+        """Whether the nearest rules that match ignore a name."""
+        for place in reversed(["", *parents(name)]):
+            if place not in self._read:
+                self._read[place] = _patterns(self._root, place, self._files)
+            below = name[len(place) + 1 :] if place else name
+            said = ignored(self._read[place], below, folder=folder)
+            if said is not None:
+                return said
+        return ignored(self._defaults, name, folder=folder) or False
 
 
 def _never(name: str) -> bool:
-    """Whether a name is never of the project: git's own, on any file system, or ours."""
-    return name.lower() in _NEVER or name.startswith(INCOMING)
-
-
-def _decide(rules: list[tuple[str, list[Pattern]]], name: str, *, folder: bool) -> bool:
-    """What the nearest rules say that say anything."""
-    for place, patterns in reversed(rules):
-        below = name[len(place) + 1 :] if place else name
-        said = ignored(patterns, below, folder=folder)
-        if said is not None:
-            return said
-    return False
+    """Whether a name never belongs to a project: git's, on any file system, or ours."""
+    return name.lower() == ".git" or name.startswith(INCOMING)
 
 
 def _patterns(root: Path, place: str, files: tuple[str, ...]) -> list[Pattern]:
@@ -143,10 +285,9 @@ def _patterns(root: Path, place: str, files: tuple[str, ...]) -> list[Pattern]:
     for name in files:
         file = root / place / name
         try:
-            # A link could lead to a pipe or to a device; git follows none, either.
-            if not stat.S_ISREG(file.lstat().st_mode):
-                continue
-            found += parse(os.fsdecode(file.read_bytes()))
+            # A link could lead to a pipe or a device; git does not follow one either.
+            if stat.S_ISREG(file.lstat().st_mode):
+                found += parse(os.fsdecode(file.read_bytes()))
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
@@ -156,37 +297,10 @@ def _patterns(root: Path, place: str, files: tuple[str, ...]) -> list[Pattern]:
     return found
 
 
-def _walk(
-    root: Path, place: str, above: list[tuple[str, list[Pattern]]], files: tuple[str, ...]
-) -> Iterator[str]:
-    """What belongs to a folder below the root; the folder itself where that is nothing."""
-    patterns = _patterns(root, place, files)
-    rules = [*above, (place, patterns)] if patterns else above
-    try:
-        with os.scandir(root / place) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
-    except OSError as error:
-        raise DevctlError(
-            f"cannot read the folder `{root / place}`: {error.strerror}",
-            f"change its mode, or name it in `{OWN_RULES}`",
-        ) from error
-    if not found and place:
-        yield place
-    for entry in found:
-        name = f"{place}/{entry.name}" if place else entry.name
-        folder = entry.is_dir(follow_symlinks=False)
-        if _never(entry.name) or _decide(rules, name, folder=folder):
-            continue
-        if folder:
-            yield from _walk(root, name, rules, files)
-        else:
-            yield name
-
-
 def _listed_by_git(root: Path) -> list[str] | None:
-    """What git lists of a folder, its nested repositories too; None where git does not know it."""
+    """What git lists of a folder and its nested repositories; None if git does not know it."""
     inside = _git(root, "rev-parse", "--is-inside-work-tree")
-    # A folder that is ignored as a whole is not listed at all: somebody wants it all the same.
+    # git lists nothing of a folder that is ignored as a whole, but the user has asked for it.
     if inside is None or inside.strip() != b"true" or _git(root, "check-ignore", "-q", "."):
         return None
     said = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -199,9 +313,9 @@ def _listed_by_git(root: Path) -> list[str] | None:
             continue
         try:
             mode = (root / name).lstat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            continue
         except OSError as error:
-            if isinstance(error, FileNotFoundError | NotADirectoryError):
-                continue
             raise DevctlError(
                 f"cannot look at `{root / name}`: {error.strerror}", "change its folder's mode"
             ) from error
@@ -213,7 +327,7 @@ def _listed_by_git(root: Path) -> list[str] | None:
 
 
 def _git(root: Path, *arguments: str) -> bytes | None:
-    """What git prints, a NUL where that is nothing; None where it fails or is absent."""
+    """What git prints, a NUL if that is nothing; None if it fails or is absent."""
     settings = [word for setting in _LOCKED_DOWN for word in ("-c", setting)]
     kept = ("PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR")
     environment = {name: os.environ[name] for name in kept if name in os.environ} | {
@@ -236,6 +350,6 @@ def _git(root: Path, *arguments: str) -> bytes | None:
         return None
     except subprocess.TimeoutExpired as error:
         raise DevctlError(
-            f"git did not list `{root}` within {_SECONDS} s", "run `git status` there, and see"
+            f"git did not list `{root}` within {_SECONDS} s", "find out why with `git status` there"
         ) from error
     return (done.stdout or b"\0") if done.returncode == 0 else None

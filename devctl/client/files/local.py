@@ -1,37 +1,33 @@
-"""What is to be sent: files of a folder here, looked at before anything is sent."""
+"""Files on this machine: chosen to be sent, and read and written without following links."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from devctl.client.files.amounts import amount
-from devctl.client.files.content import open_plain
 from devctl.client.files.ignore import OWN_RULES
-from devctl.client.files.names import link_problem, named, readable
-from devctl.client.files.secret import MOST, secret_content, secret_name
+from devctl.client.files.names import link_problem, named
+from devctl.client.files.secrets import MOST, secret_content, secret_name
+from devctl.client.files.transfer import amount
 from devctl.errors import DevctlError, UsageError
+from devctl.text import readable
 
 if TYPE_CHECKING:
+    import io
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
 LARGE = 1 << 30
-"""A file of more bytes is hardly meant."""
+"""Bytes; a larger file is rarely sent on purpose."""
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class Entry(NamedTuple):
-    """A file, link or empty folder below a root.
-
-    Attributes:
-        path: Its name, with `/` between its parts.
-        mode: Its type and permissions.
-        size: Its bytes; of a link, those of where it leads.
-        changed: When it was changed, in nanoseconds.
-        target: Where a link leads.
-    """
+    """A file, link or empty folder; `mode` includes its type, `changed` is in nanoseconds."""
 
     path: str
     mode: int
@@ -41,19 +37,13 @@ class Entry(NamedTuple):
 
     @property
     def mtime(self) -> int:
-        """When it was changed, in seconds, as an archive has it."""
+        """When it was changed, in seconds, as archives store it."""
         return self.changed // 1_000_000_000
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What of a folder is sent.
-
-    Attributes:
-        root: The folder.
-        entries: What of it.
-        secrets: Names of files that are left out, for they look like secrets.
-    """
+    """What is sent of a folder, and names of files that are left out as they look like secrets."""
 
     root: Path
     entries: list[Entry]
@@ -66,11 +56,7 @@ class Selection:
 
 
 def entry(root: Path, path: str) -> Entry:
-    """A file, link or folder as it is now.
-
-    Raises:
-        DevctlError: It cannot be looked at.
-    """
+    """A file, link or folder as it is now; DevctlError if it cannot be read."""
     file = root / path
     try:
         found = file.lstat()
@@ -90,17 +76,9 @@ def select(
     large: bool = False,
     known: Callable[[Entry], bool] = lambda _entry: False,
 ) -> Selection:
-    """See that files can be sent, and leave out what looks like a secret.
+    """Leave out files that look like secrets; DevctlError if another one cannot be sent.
 
-    Args:
-        root: The folder, without links in its path.
-        names: Files, links and empty folders below it.
-        secrets: Whether secrets are sent, too.
-        large: Whether files of more than 1 GiB are sent, too.
-        known: Whether a file has been sent as it is: its content is not looked at again.
-
-    Raises:
-        DevctlError: One of them cannot be sent.
+    The root's path has no links. What is `known`, as it was sent before, is not searched again.
     """
     entries, left_out = [], []
     for name in names:
@@ -112,7 +90,7 @@ def select(
             # It has gone since it was listed, as editors' temporary files do.
             continue
         _check(root, found, large=large)
-        # A link is a name only, and tells nothing.
+        # A link is a name only, and reveals nothing.
         regular = stat.S_ISREG(found.mode)
         if not secrets and regular and not known(found) and _secret(root, found):
             left_out.append(name)
@@ -122,18 +100,29 @@ def select(
 
 
 def chosen_file(file: Path) -> Entry:
-    """One file that a person has named, which is sent whatever is in it.
-
-    Raises:
-        DevctlError: It cannot be sent.
-    """
+    """A file that the user has named, whatever its content; DevctlError if it cannot be sent."""
     found = entry(file.parent, file.name)
     if not (stat.S_ISREG(found.mode) or stat.S_ISLNK(found.mode)):
         raise DevctlError(
-            f"`{readable(str(file))}` is a pipe, a socket or a device", "name a file or a folder"
+            f"`{readable(str(file))}` is a pipe, a socket or a device", "choose a file or a folder"
         )
     _check(file.parent, found, large=True)
     return found
+
+
+def open_plain(path: Path) -> io.FileIO:
+    """Open a file for reading, without following a link or waiting for a pipe."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    return os.fdopen(os.open(path, flags), "rb", buffering=0)
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's content, in hex; empty if it cannot be read."""
+    try:
+        with open_plain(path) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
 
 
 def _check(root: Path, found: Entry, *, large: bool) -> None:
@@ -146,7 +135,7 @@ def _check(root: Path, found: Entry, *, large: bool) -> None:
         if found.size > LARGE and not large:
             raise UsageError(
                 f"nothing was sent: `{readable(found.path)}` has {amount(found.size)}",
-                f"send it with --large, or name it in `{OWN_RULES}`",
+                f"send it with --large, or add it to `{OWN_RULES}`",
             )
     elif not stat.S_ISDIR(found.mode):
         raise _refused(found.path, "it is a pipe, a socket or a device")
@@ -166,5 +155,105 @@ def _secret(root: Path, found: Entry) -> bool:
 
 def _refused(path: str, why: str) -> DevctlError:
     return DevctlError(
-        f"nothing was sent: {named([path])}: {why}", f"remove it, or name it in `{OWN_RULES}`"
+        f"nothing was sent: {named([path])}: {why}", f"remove it, or add it to `{OWN_RULES}`"
     )
+
+
+class Beneath(AbstractContextManager["Beneath"]):
+    """A folder that is held open; files below it are reached without following links.
+
+    Links in its own path are followed, as the user has chosen it. Below it, a link or a file where
+    a folder should be is a DevctlError.
+    """
+
+    def __init__(self, top: Path) -> None:
+        """Open the folder."""
+        self._top = os.open(top, _FOLDER)
+        self._last: tuple[str, int] | None = None
+
+    def file(self, name: str, flags: int, mode: int = 0o600) -> int:
+        """Open a file that is not a link; a descriptor."""
+        parent, own = self.parent(name)
+        return os.open(own, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=parent)
+
+    def stat(self, name: str) -> os.stat_result | None:
+        """What a name is, without following it; None if it does not exist."""
+        try:
+            parent, own = self.parent(name, make=False)
+            return os.stat(own, dir_fd=parent, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def readlink(self, name: str) -> str:
+        """Where a link leads."""
+        parent, own = self.parent(name, make=False)
+        return os.readlink(own, dir_fd=parent)
+
+    def symlink(self, target: str, name: str) -> None:
+        """Create a link."""
+        parent, own = self.parent(name)
+        os.symlink(target, own, dir_fd=parent)
+
+    def remove(self, name: str) -> None:
+        """Remove a file, and the folders that this leaves empty."""
+        parent, own = self.parent(name, make=False)
+        os.unlink(own, dir_fd=parent)
+        folder = name.rpartition("/")[0]
+        self._forget()
+        while folder:
+            above, own = self.parent(folder, make=False)
+            try:
+                os.rmdir(own, dir_fd=above)
+            except OSError:
+                return
+            self._forget()
+            folder = folder.rpartition("/")[0]
+
+    def parent(self, name: str, *, make: bool = True) -> tuple[int, str]:
+        """A descriptor of a name's folder, created if `make`, and the last part of the name."""
+        folder, _, own = name.rpartition("/")
+        if not folder:
+            return self._top, own
+        if self._last and self._last[0] == folder:
+            return self._last[1], own
+        self._forget()
+        at = os.dup(self._top)
+        try:
+            for part in folder.split("/"):
+                below = _enter(at, part, folder, make=make)
+                os.close(at)
+                at = below
+        except BaseException:
+            os.close(at)
+            raise
+        self._last = (folder, at)
+        return at, own
+
+    def __exit__(self, *_error: object) -> None:
+        """Close it."""
+        self._forget()
+        os.close(self._top)
+
+    def _forget(self) -> None:
+        if self._last:
+            os.close(self._last[1])
+            self._last = None
+
+
+def _enter(at: int, part: str, folder: str, *, make: bool) -> int:
+    while True:
+        try:
+            return os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
+        except FileNotFoundError:
+            if not make:
+                raise
+            try:
+                os.mkdir(part, dir_fd=at)
+            except FileExistsError:
+                continue
+        except NotADirectoryError as error:
+            raise DevctlError(
+                f"`{readable(part)}` in `{readable(folder)}` is a link or a file here, and has to"
+                " be a folder; nothing here was changed",
+                "rename it, or choose another folder",
+            ) from error

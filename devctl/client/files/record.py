@@ -1,34 +1,37 @@
-"""What the last sync of a folder has left on both sides: what has changed since is told by it."""
+"""What the last sync of two folders left on both sides, by which later changes are noticed."""
 
 from __future__ import annotations
 
 import json
 import os
+import stat
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from devctl.client.files.local import file_digest
 from devctl.client.settings import write_file
-from devctl.errors import HostError
+from devctl.errors import DeniedError, HostError, NotFoundError
+from devctl.kube import resources
+from devctl.kube.exec_stream import CONTAINER
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from devctl.client.files.local import Entry
     from devctl.client.files.remote import Found, Place
+    from devctl.kube.cluster import Cluster, Object
 
 _VERSION = 2
-"""Version 1 was about pods and not about volumes: what it knew may be of a home that is no more."""
+"""Version 1 identified pods instead of volumes: its home may have been replaced."""
 
 
 class Known(NamedTuple):
-    """A file as the last sync left it.
+    """A file as the last sync left it: its size, and when it was changed, on both sides.
 
-    Attributes:
-        size: Its bytes, here and there.
-        mode: Its type and permissions here.
-        changed: When it was changed here, in nanoseconds.
-        mtime: When it was changed there, in seconds.
+    `mode` and `changed`, in nanoseconds, are from here; `mtime`, in seconds, is from there.
     """
 
     size: int
@@ -36,24 +39,10 @@ class Known(NamedTuple):
     changed: int
     mtime: int
 
-    def is_here(self, found: Entry) -> bool:
-        """Whether a file here is as it was."""
-        return (found.size, found.mode, found.changed) == (self.size, self.mode, self.changed)
-
-    def is_there(self, found: Found) -> bool:
-        """Whether a file there is as it was."""
-        return (found.size, found.mtime) == (self.size, self.mtime)
-
 
 @dataclass
 class Record:
-    """What is known of one folder here and one there.
-
-    Attributes:
-        path: Where it is kept.
-        about: Which two folders these are.
-        files: The files, by name.
-    """
+    """What is known of the files of one folder here and one there, kept in a file."""
 
     path: Path
     about: list[str] = field(default_factory=list)
@@ -61,12 +50,11 @@ class Record:
 
     @classmethod
     def read(cls, root: Path, place: Place) -> Record:
-        """What is known of two folders; nothing where they have never met.
+        """The record of two folders; empty if they were never synced, or it cannot be read.
 
-        The folder there is told by its volume and its path: a server that is made again with the
-        same home goes on where it was, and one of the same name with another home has no record.
-        Without one, files are only compared more thoroughly, and none is deleted: one that cannot
-        be read is none.
+        The folder there is identified by its volume and path: a server that is recreated with the
+        same home continues its record, one of the same name with another home has none. Without a
+        record, files are compared more thoroughly, and none is deleted.
         """
         about = [place.cluster.server, place.namespace, place.volume, place.path, str(root)]
         key = sha256("\0".join(about).encode(errors="surrogateescape")).hexdigest()[:32]
@@ -82,23 +70,100 @@ class Record:
         return record
 
     def write(self) -> None:
-        """Keep it for the next sync.
-
-        Raises:
-            HostError: It cannot be kept.
-        """
+        """Keep it for the next sync; HostError if it cannot be written."""
         kept = {"version": _VERSION, "about": self.about, "files": self.files}
         try:
             write_file(self.path, json.dumps(kept))
         except OSError as error:
             raise HostError(
                 f"cannot keep `{self.path}`: {error.strerror}",
-                "free space there, or name another place with XDG_STATE_HOME",
+                "free space there, or choose another place with XDG_STATE_HOME",
             ) from error
+
+    def is_here(self, found: Entry) -> bool:
+        """Whether a file here is as the last sync left it."""
+        known = self.files.get(found.path)
+        return known is not None and known[:3] == (found.size, found.mode, found.changed)
+
+    def is_there(self, name: str, found: Found) -> bool:
+        """Whether a file there is as the last sync left it."""
+        known = self.files.get(name)
+        return known is not None and (known.size, known.mtime) == (found.size, found.mtime)
+
+    def doubtful(self, here: Entry, there: Found) -> bool:
+        """Whether only a file's content can tell if it is the same on both sides."""
+        regular = stat.S_ISREG(here.mode) and stat.S_ISREG(there.mode)
+        if not regular or here.size != there.size or self._untouched(here, there):
+            return False
+        known = here.path in self.files
+        return known or here.mtime != there.mtime or _runs_differently(here, there)
+
+    def same(self, root: Path, here: Entry, there: Found, digests: Mapping[str, str]) -> bool:
+        """Whether a file is the same on both sides, given the digests of doubtful ones there."""
+        if stat.S_IFMT(here.mode) != stat.S_IFMT(there.mode):
+            return False
+        if stat.S_ISDIR(here.mode) or here.size != there.size:
+            return stat.S_ISDIR(here.mode)
+        if self._untouched(here, there):
+            return True
+        if stat.S_ISLNK(here.mode) or _runs_differently(here, there):
+            return False
+        if here.path not in self.files and here.mtime == there.mtime:
+            return True
+        # Times there are in seconds: two changes within one look the same.
+        return same_content(root, here, digests)
+
+    def _untouched(self, here: Entry, there: Found) -> bool:
+        return self.is_here(here) and self.is_there(here.path, there)
+
+
+def same_content(root: Path, here: Entry, digests: Mapping[str, str]) -> bool:
+    """Whether a file's content is known to be the same on both sides."""
+    digest = digests.get(here.path)
+    return digest is not None and digest == file_digest(root / here.path)
+
+
+def _runs_differently(here: Entry, there: Found) -> bool:
+    """Whether it is executable on one side only."""
+    return bool((here.mode ^ there.mode) & stat.S_IXUSR)
 
 
 def folder() -> Path:
-    """Where records are kept: they are this person's, and of this machine."""
+    """The folder of all records, which belong to this user and this machine."""
     state = os.environ.get("XDG_STATE_HOME") or ""
     base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
     return base / "devctl" / "sync"
+
+
+def volume_of(cluster: Cluster, pod: Object, path: str) -> str:
+    """What identifies the volume of an absolute path in a server's pod, for ever.
+
+    It is the UID of the claim, which outlives pods and servers. A path on no claim shares the pod's
+    life, and has the pod's UID; so has one whose claim the user may not read.
+    """
+    meta = pod["metadata"]
+    own = str(meta.get("uid") or "")
+    claim = _claim(pod, path)
+    if not claim:
+        return own
+    try:
+        found = cluster.get(resources.PersistentVolumeClaim, claim, meta["namespace"])
+    except (DeniedError, NotFoundError):
+        return own
+    return str(found["metadata"].get("uid") or own)
+
+
+def _claim(pod: Object, path: str) -> str:
+    """The claim that a path is on; empty if there is none."""
+    spec = pod.get("spec") or {}
+    mounts = [
+        mount
+        for container in spec.get("containers") or []
+        if container.get("name") == CONTAINER
+        for mount in container.get("volumeMounts") or []
+        if f"{path}/".startswith(f"{str(mount.get('mountPath', '')).rstrip('/')}/")
+    ]
+    mount: Object = max(mounts, key=lambda each: len(each["mountPath"]), default={})
+    volumes = {each.get("name"): each for each in spec.get("volumes") or []}
+    claim = volumes.get(mount.get("name"), {}).get("persistentVolumeClaim") or {}
+    return str(claim.get("claimName") or "")

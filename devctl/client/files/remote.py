@@ -10,30 +10,39 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from devctl.client.files import scripts
-from devctl.client.files.failed import HOME, check, in_home, lines
-from devctl.client.files.names import readable, unshowable
-from devctl.client.files.transfer import transfer
+from devctl.client.files.archive import pack
+from devctl.client.files.local import entry
+from devctl.client.files.names import unshowable
+from devctl.client.files.scripts import HOME, check, in_home, lines
+from devctl.client.files.transfer import expect, transfer
 from devctl.errors import ConnectionLostError, DevctlError, UsageError
 from devctl.kube.exec_stream import CONTAINER
+from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
-    from devctl.client.files.transfer import Feed, Send, Transfer
+    from devctl.client.files.local import Entry
+    from devctl.client.files.transfer import Feed, Progress, Send, Transfer
     from devctl.kube.cluster import Cluster
 
+_ROUNDS = 3
+"""How often a file that changes while it is read is sent."""
 _SOME_FAILED = 123
-"""What xargs ends with where the program that it runs has failed."""
+"""Exit code of xargs if the program that it runs has failed."""
 _MOST = 1 << 28
-"""How much a pod may print where it is asked something."""
+"""Bytes that a pod may answer with."""
 _MARK = b"\0\0"
 _PIECE = 64 * 1024
+MEMBERS = 500_000
+"""How many files a pod may tell of, and send at once."""
 _LOOKED = re.compile(rb"([0-9a-f]{1,8}) (\d{1,18}) (-?\d{1,12}) ")
 
 
 class Advice(NamedTuple):
-    """What a person can do where a pod did not take or give files."""
+    """What people can do if a pod does not take or give files."""
 
     look: str = "look at it with `devctl ssh`"
     no_room: str = "delete files there, or raise spec.persistentHomeSize"
@@ -43,42 +52,37 @@ class Advice(NamedTuple):
 
 
 class Spot(Protocol):
-    """A folder, or file, in some pod that files go to or come from."""
+    """A folder or file in any pod that files go to or come from."""
 
     @property
     def cluster(self) -> Cluster:
-        """Where the pod is."""
+        """The pod's cluster."""
 
     @property
     def namespace(self) -> str:
-        """Where in it."""
+        """Its namespace."""
 
     @property
     def pod(self) -> str:
-        """The pod."""
+        """Its name."""
 
     @property
     def container(self) -> str:
-        """The container of the pod."""
+        """The container in the pod."""
 
     @property
     def path(self) -> str:
-        """The folder, or file."""
+        """The absolute path of the folder or file."""
 
     @property
     def advice(self) -> Advice:
-        """What is said where it fails."""
+        """What people can do if it fails."""
 
 
 class Place(NamedTuple):
-    """A folder, or file, in one pod of a server.
+    """A folder or file in one pod of a server, by its absolute path.
 
-    Attributes:
-        cluster: Where the pod is.
-        namespace: Where in it.
-        pod: The pod.
-        path: The folder, or file.
-        volume: What tells the volume that it is on from all others; empty where nobody has asked.
+    `volume` identifies its volume, as devctl.client.files.record.volume_of does, or is empty.
     """
 
     cluster: Cluster
@@ -94,18 +98,18 @@ class Place(NamedTuple):
 
     @property
     def advice(self) -> Advice:
-        """What is said where it fails."""
+        """What people can do if it fails."""
         if in_home(self.path):
             return Advice()
         return Advice(no_room="delete files there, or copy to a place below /home/dev")
 
     def __str__(self) -> str:
-        """How a person names it."""
+        """How messages name it."""
         return f"{self.pod}:{readable(self.path)}"
 
 
 class Found(NamedTuple):
-    """A file, link or folder in a pod, as it is told."""
+    """A file, link or folder in a pod, as the pod describes it."""
 
     mode: int
     size: int
@@ -113,16 +117,13 @@ class Found(NamedTuple):
 
 
 def absolute(path: str) -> str:
-    """A path in a server; one that is not absolute is below the home.
+    """A path in a server, made absolute from the home; UsageError if there can be none.
 
     >>> absolute(""), absolute("a/../b/"), absolute("~/c"), absolute("/shared")
     ('/home/dev', '/home/dev/b', '/home/dev/c', '/shared')
-
-    Raises:
-        UsageError: There can be no such path.
     """
     if why := unshowable(path):
-        raise UsageError(f"the path `{readable(path)}` {why}", "name another one")
+        raise UsageError(f"the path `{readable(path)}` {why}", "choose another one")
     if path == "~" or path.startswith("~/"):
         path = path[2:]
     found = posixpath.normpath(posixpath.join(HOME, path))
@@ -136,22 +137,23 @@ def kind(place: Spot) -> str:
 
 
 def find(place: Spot) -> tuple[list[str], list[str]]:
-    """The names of all files, links and folders below a folder, and what cannot be looked into.
+    """The names of all files, links and folders below a folder, and which folders are unreadable.
 
     Raises:
         NotFoundError: There is no such folder.
         UsageError: It is a file.
+        DevctlError: There are too many.
     """
-    with _transfer(place, _argv(scripts.FIND, place.path), None) as command:
-        said = _all(place, command)
-        check(place, command.code, command.errors)
-        problems = lines(command.errors)
-    names = (os.fsdecode(name).removeprefix("./") for name in _whole(place, said).split(b"\0"))
-    return sorted(name for name in names if name not in {"", "."}), problems
+    said, problems = _run(place, scripts.FIND)
+    found = (os.fsdecode(name).removeprefix("./") for name in _whole(place, said).split(b"\0"))
+    names = sorted(name for name in found if name not in {"", "."})
+    if len(names) > MEMBERS:
+        raise DevctlError(f"`{place}` holds more than {MEMBERS:,} files", "choose a folder in it")
+    return names, problems
 
 
 def look(place: Spot, names: Iterable[str]) -> dict[str, Found]:
-    """What those names are that are there, in their order."""
+    """Those of the names that exist, in their order."""
     names = list(names)
     if not names:
         return {}
@@ -171,52 +173,75 @@ def look(place: Spot, names: Iterable[str]) -> dict[str, Found]:
 
 
 def digests(place: Spot, names: Iterable[str]) -> dict[str, str]:
-    """The SHA-256 of files below a folder; nothing of those that cannot be read."""
+    """The SHA-256 of files below a folder; unreadable ones are missing."""
     names = list(names)
     if not names:
         return {}
-    said = answer(place, scripts.DIGESTS, names)
-    lines = said.decode(errors="replace").splitlines()
-    if len(lines) != len(names):
+    said = answer(place, scripts.DIGESTS, names).decode(errors="replace").splitlines()
+    if len(said) != len(names):
         return {}
     return {
-        name: line[:64] for name, line in zip(names, lines, strict=True) if not line.startswith("?")
+        name: line[:64] for name, line in zip(names, said, strict=True) if not line.startswith("?")
     }
 
 
 def room(place: Spot) -> int | None:
-    """For how many bytes the volume of a folder has room; None where its image cannot tell."""
+    """How many bytes are free on a folder's volume; None if its image cannot tell."""
     said = answer(place, scripts.ROOM)
     return int(said) if said.isdigit() else None
 
 
-def receive(place: Spot, feed: Feed) -> None:
-    """Have a folder take an archive of devctl.client.files.archive, wholly or not at all.
+def send(  # noqa: PLR0913 - each is a choice of the caller
+    place: Spot,
+    root: Path,
+    entries: Iterable[Entry],
+    lists: Mapping[str, Iterable[str]] | None = None,
+    *,
+    rename: Callable[[str], str] = str,
+    progress: Progress | None = None,
+) -> tuple[list[Entry], list[Entry]]:
+    """Send files below a root, and those that change meanwhile a few times more.
 
-    Raises:
-        DevctlError: It did not; what was there is as it was.
+    Lists of names for the script go along once; `rename` gives a path's name there. Returns what
+    has arrived, and what kept changing; what has gone meanwhile is in neither. DevctlError, and no
+    change, if the pod cannot take them.
     """
+    arrived: list[Entry] = []
+    waiting, waiting_lists = list(entries), lists or {}
+    for _ in range(_ROUNDS):
+        changed: list[str] = []
+        expect(progress, (found.size for found in waiting), packed=True)
+
+        def feed(send: Send) -> None:
+            def counted(data: bytes) -> None:
+                send(data)
+                if progress:
+                    progress(len(data))
+
+            changed.extend(pack(counted, root, waiting, waiting_lists, rename))  # noqa: B023
+
+        receive(place, feed)
+        arrived += [found for found in waiting if found.path not in changed]
+        waiting = [entry(root, name) for name in changed if os.path.lexists(root / name)]
+        waiting_lists = {}
+        if not waiting:
+            break
+    return arrived, waiting
+
+
+def receive(place: Spot, feed: Feed) -> None:
+    """Have a folder take an archive of devctl.client.files.archive; if it fails, all stays."""
     ask(place, scripts.RECEIVE, feed=feed)
 
 
 def fetch(place: Spot, names: Iterable[str], take: Callable[[Iterator[bytes]], None]) -> list[str]:
-    """Have files and links of a folder sent.
+    """Have files and links of a folder sent, as archives one after the other in a stream.
 
-    Args:
-        place: The folder.
-        names: Which.
-        take: Takes the archives that come, one after the other in a stream.
-
-    Returns:
-        What `tar` said of files that changed while it read them, or that it could not read.
-
-    Raises:
-        DevctlError: They could not be sent.
+    Returns what `tar` said about files that it could not read, or that changed meanwhile.
     """
     names = list(names)
-    argv = _argv(scripts.SEND, place.path, str(sum(map(len, _as_input(names)))))
-    feed = partial(send_names, names=names)
-    with _transfer(place, argv, feed, held=True) as command:
+    size, feed = str(len(_as_input(names))), partial(send_names, names=names)
+    with _transfer(place, scripts.SEND, size, feed=feed, held=True) as command:
         pieces = iter(command)
         first = next(pieces, None)
         if first is not None:
@@ -224,7 +249,7 @@ def fetch(place: Spot, names: Iterable[str], take: Callable[[Iterator[bytes]], N
             take(come)
             command.release()
             for _ in come:
-                pass  # what comes behind the archives' end is nobody's
+                pass  # what follows the archives is ignored
         said = lines(command.errors)
         if command.code != _SOME_FAILED or not said:
             check(place, command.code, command.errors)
@@ -232,23 +257,18 @@ def fetch(place: Spot, names: Iterable[str], take: Callable[[Iterator[bytes]], N
 
 
 def send_names(send: Send, names: Iterable[str]) -> None:
-    """Send names, each with a NUL behind it; none is taken for an option."""
-    piece = bytearray()
-    for name in _as_input(names):
-        piece += name
-        if len(piece) >= _PIECE:
-            send(bytes(piece))
-            piece.clear()
-    if piece:
-        send(bytes(piece))
+    """Send names, each ended by a NUL; none can be mistaken for an option."""
+    data = _as_input(names)
+    for at in range(0, len(data), _PIECE):
+        send(data[at : at + _PIECE])
 
 
-def _as_input(names: Iterable[str]) -> Iterator[bytes]:
-    return (b"./" + os.fsencode(name) + b"\0" for name in names)
+def _as_input(names: Iterable[str]) -> bytes:
+    return b"".join(b"./" + os.fsencode(name) + b"\0" for name in names)
 
 
 def answer(place: Spot, script: str, names: list[str] | None = None) -> bytes:
-    """What a script answers that ends with the mark."""
+    """The answer of a script that marks its end."""
     feed = None if names is None else partial(send_names, names=names)
     return _whole(place, ask(place, script, feed=feed))
 
@@ -262,55 +282,27 @@ def _whole(place: Spot, said: bytes) -> bytes:
 
 
 def ask(place: Spot, script: str, *arguments: str, feed: Feed | None = None) -> bytes:
-    """What a script prints, whose first argument is the place's path.
-
-    Raises:
-        DevctlError: It failed.
-    """
-    argv = _argv(script, place.path, *arguments)
-    with _transfer(place, argv, feed) as command:
-        said = _all(place, command)
-        check(place, command.code, command.errors)
-    return said
+    """What a script prints, given the place's path and arguments; DevctlError if it fails."""
+    return _run(place, script, *arguments, feed=feed)[0]
 
 
-def _all(place: Spot, command: Transfer) -> bytes:
+def _run(
+    place: Spot, script: str, *arguments: str, feed: Feed | None = None
+) -> tuple[bytes, list[str]]:
     said = bytearray()
-    for piece in command:
-        said += piece
-        if len(said) > _MOST:
-            raise DevctlError(f"`{place}` answers without end", place.advice.look)
-    return bytes(said)
-
-
-def _argv(script: str, path: str, *arguments: str) -> list[str]:
-    return ["sh", "-c", script, "devctl", path, *arguments]
+    with _transfer(place, script, *arguments, feed=feed) as command:
+        for piece in command:
+            said += piece
+            if len(said) > _MOST:
+                raise DevctlError(f"`{place}` answers without end", place.advice.look)
+        check(place, command.code, command.errors)
+        return bytes(said), lines(command.errors)
 
 
 def _transfer(
-    place: Spot, argv: list[str], feed: Feed | None, *, held: bool = False
+    place: Spot, script: str, *arguments: str, feed: Feed | None = None, held: bool = False
 ) -> AbstractContextManager[Transfer]:
+    argv = ["sh", "-c", script, "devctl", place.path, *arguments]
     return transfer(
         place.cluster, place.pod, place.namespace, argv, feed, container=place.container, held=held
     )
-
-
-def counted(send: Send, progress: Callable[[int], None] | None) -> Send:
-    """The same, with somebody told of how many bytes were just sent."""
-    if progress is None:
-        return send
-
-    def both(data: bytes) -> None:
-        send(data)
-        progress(len(data))
-
-    return both
-
-
-def lists(**names: Iterable[str]) -> Mapping[str, Iterable[str]]:
-    """Lists that go along with an archive, without empty ones.
-
-    >>> lists(delete=["a"], rmdir=[])
-    {'delete': ['a']}
-    """
-    return {name: each for name, each in ((k, list(v)) for k, v in names.items()) if each}

@@ -1,13 +1,29 @@
-r"""What runs in a pod: constant scripts for any `sh`; names are arguments, or NUL-separated.
+r"""The scripts that run in a pod, constant and for any `sh`, and what their failures mean.
 
-They ask for what every image has, busybox's too: sh, tar, find, stat, xargs, mv. Those that read
-their input print `+` first, as devctl.client.files.transfer asks. What is still on its way when a
-command ends may get lost, without a word: those that answer print two NULs at the end. Exit codes:
-94 something is in the way, 95 no folder, 96 not there, 97 what standard error says, 98 no such
-program.
+Names are arguments, or NUL-separated input. The scripts need what every image has, busybox's too:
+sh, tar, find, stat, xargs, mv. Those that read input print `+` first, as
+devctl.client.files.transfer asks. Output that is still on its way when a command ends may get lost
+silently: scripts that answer print two NULs at the end. Exit codes: 94 something is in the way, 95
+not a folder, 96 does not exist, 97 as standard error says, 98 a program is missing.
 """
 
 from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
+from devctl.text import readable
+
+if TYPE_CHECKING:
+    from devctl.client.files.remote import Spot
+
+HOME = "/home/dev"
+_IN_THE_WAY, _NO_FOLDER, _NOT_THERE, _NO_PROGRAM, _NOT_FOUND = 94, 95, 96, 98, 127
+_TAR = re.compile(r"^(?:busybox )?(?:tar|mv|rm|mkdir|find|mktemp|cat|sh|-?sh: \d+): ")
+_TEMPLATE = re.compile(r"failed to create directory via template .{1,4200}?: ")
+_NOISE = ("Exiting with failure", "Removing leading", "Error is not recoverable", "xargs:")
 
 # Arguments: path.
 KIND = r"""
@@ -19,7 +35,7 @@ printf '\0\0'
 exit 0
 """
 
-# Arguments: folder, there or not. Prints for how many bytes its volume has room.
+# Arguments: folder, which need not exist. Prints how many bytes are free on its volume.
 ROOM = r"""
 at=$1
 until [ -d "$at" ]; do at=$(dirname -- "$at"); done
@@ -41,8 +57,8 @@ printf '\0\0'
 exit 0
 """
 
-# Arguments: folder. Input: names. Prints type and mode, size, time and name of each that is there.
-# A slash ends a name, which no name has at its end.
+# Arguments: folder. Input: names. Prints type and mode, size, time and name of each that exists.
+# A slash ends each name: no name ends with one itself.
 LOOK = r"""
 command -v stat >/dev/null || { echo stat >&2; exit 98; }
 command -v xargs >/dev/null || { echo xargs >&2; exit 98; }
@@ -65,8 +81,8 @@ exit 0
 """
 
 # Arguments: folder, bytes of all names. Input: names. Prints an archive of them, or several in a
-# row, and behind it a block with a dot alone; ends once its input does. GNU's tar would take a
-# backslash in a name for an escape; busybox's knows neither that nor the option.
+# row, followed by a block that holds a single dot; ends once its input does. GNU tar would take a
+# backslash in a name for an escape; busybox's tar knows neither escapes nor the option.
 SEND = r"""
 [ -e "$1" ] || exit 96
 [ -d "$1" ] || exit 95
@@ -85,16 +101,16 @@ cat >/dev/null
 exit $code
 """
 
-# Arguments: folder. Input: an archive with what is to be put there below `files`, and below `lists`
-# what else is to be done. All of it has to be there before anything is touched. No `exec`: when
-# nobody holds the output any more, containerd takes the command for ended.
+# Arguments: folder. Input: an archive with the files for it below `files`, and what else is to be
+# done below `lists`. All of it has to arrive before anything is touched. No `exec`: once nobody
+# holds its output, containerd takes a command for ended.
 RECEIVE = r"""
 [ ! -e "$1" ] || [ -d "$1" ] || exit 95
 mkdir -p -- "$1" && cd -- "$1" || exit 97
 for program in tar find mktemp xargs; do
   command -v $program >/dev/null || { echo $program >&2; exit 98; }
 done
-# What a copy that was cut off has left. One that goes on has something in it from the last hour.
+# What an interrupted copy has left. An active one was written to within the last hour.
 for old in ./.devctl-incoming.*; do
   [ -O "$old" ] && [ ! -L "$old" ] || continue
   recent=$(find "$old" -mmin -60 2>/dev/null) && [ -z "$recent" ] && rm -rf -- "$old"
@@ -114,7 +130,7 @@ drop broken "$incoming/files" 'rm -f' || exit 97
 drop delete . 'rm -f' || exit 97
 drop rmdir . rmdir 2>/dev/null
 cd "$incoming/files" || exit 97
-# Nothing is put anywhere while something is in the way: a folder of a file, or a file of a folder.
+# Nothing is moved while something is in the way: a folder where a file goes, or the reverse.
 find . ! -type d -exec sh -c '
   for f do [ -L "../../$f" ] || [ ! -d "../../$f" ] || { printf "%s\n" "$f" >&2; exit 94; }; done
 ' sh {} + && find . -type d -exec sh -c '
@@ -123,8 +139,8 @@ find . ! -type d -exec sh -c '
       { printf "%s\n" "$f" >&2; exit 94; }
   done
 ' sh {} + || exit 94
-# Many at once: a program started for each file would take most of the time.
-# What the inner find is to fill in must not be seen by the outer one.
+# Many files at once: one process for each would take most of the time.
+# The placeholder of the inner find must be hidden from the outer one.
 move='to=$1; shift; exec mv -f -- "$@" "$to/"' them='{}'
 export top move them
 find . -type d -exec sh -c '
@@ -136,3 +152,70 @@ find . -type d -exec sh -c '
 cd "$top"
 exit 0
 """
+
+
+def check(place: Spot, code: int, errors: bytes) -> None:
+    """Raise the DevctlError that tells why a script has failed, if it has."""
+    if code == 0:
+        return
+    said = lines(errors)
+    if code == _IN_THE_WAY:
+        name = readable(os.fsdecode(errors).removesuffix("\n").removeprefix("./"))
+        raise DevctlError(
+            f"`{place}`: `{name}` is a folder there and a file here, or vice versa; nothing was"
+            " changed",
+            "rename one of them",
+        )
+    if code == _NO_FOLDER:
+        raise UsageError(f"`{place}` is not a folder", "choose a folder, new or existing")
+    if code == _NOT_THERE:
+        raise NotFoundError(f"there is no `{place}`", place.advice.look)
+    if code in {_NO_PROGRAM, _NOT_FOUND}:
+        program = said[-1] if code == _NO_PROGRAM and said else "tar"
+        raise DevctlError(f"`{place}`: its image has no `{program[:20]}`", place.advice.no_tar)
+    raise failure(place, said)
+
+
+def in_home(path: str) -> bool:
+    """Whether a path in a server is on the volume of its home.
+
+    >>> in_home("/home/dev"), in_home("/home/dev/a"), in_home("/home/developer")
+    (True, True, False)
+    """
+    return f"{path}/".startswith(f"{HOME}/")
+
+
+def failure(place: Spot, said: list[str]) -> DevctlError:
+    """The error for a failure in a pod, judged by the messages of its programs."""
+    for line in said:
+        what = line.rpartition(": ")[2]
+        low = line.lower()
+        if "wrote only" in low:
+            # GNU tar says no more than this if a part of its last piece still fits.
+            what, low = "there is room for a part only", "no space left"
+        if "no space left" in low or "quota exceeded" in low:
+            return full(place, what)
+        if "read-only file" in low:
+            return DevctlError(f"`{place}`: {what}; nothing was changed", place.advice.read_only)
+        if "permission denied" in low or "not permitted" in low:
+            return DeniedError(f"`{place}`: {line}", place.advice.denied)
+    why = said[-1] if said else "the command failed without a message"
+    return DevctlError(f"`{place}`: {why}", place.advice.look)
+
+
+def full(place: Spot, what: str) -> DevctlError:
+    """The error for a volume without room for what is sent to it."""
+    volume = "the home" if in_home(place.path) else "the volume"
+    return DevctlError(
+        f"`{place}`: {volume} is full: {what}; nothing was changed", place.advice.no_room
+    )
+
+
+def lines(errors: bytes) -> list[str]:
+    """The messages of programs, without their names and without noise."""
+    found = []
+    for line in os.fsdecode(errors).splitlines():
+        text = _TEMPLATE.sub("", _TAR.sub("", line.strip()))
+        if text and not any(noise in text for noise in _NOISE):
+            found.append(readable(text).replace(": Cannot open:", ":"))
+    return found

@@ -1,31 +1,76 @@
-"""A command in a pod that is sent bytes, sends some, or both at once."""
+"""Bytes to and from a command in a pod, and the progress that people see of them."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from devctl.errors import ConnectionLostError, DevctlError
 from devctl.kube.exec_stream import CONTAINER, STDOUT, open_exec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from devctl.kube.cluster import Cluster
     from devctl.kube.exec_stream import ExecStream
 
 Send = Callable[[bytes], None]
-"""Sends some bytes to the command."""
+"""Sends bytes to the command."""
 Feed = Callable[[Send], None]
-"""Sends all that the command is to read."""
+"""Sends the command its whole input."""
+Progress = Callable[[int], None]
+"""Takes the number of bytes that have just moved."""
 
 READY = b"+"
-"""What a command that reads prints first: it is there, and has found all that it needs."""
+"""What a command that reads input prints first, once it has found everything that it needs."""
 _MOST_ERRORS = 256 * 1024
 _SOON, _PATIENCE = 1.0, 30.0
-"""Seconds for what sends to see that it is over, and to be done with a file."""
+"""Seconds for the sender to notice the command's end, and to finish with a file."""
+_STEP = 1000
+_BLOCK = 512
+
+
+@runtime_checkable
+class Expecting(Protocol):
+    """Progress that also takes the number of bytes that are going to move."""
+
+    def expect(self, count: int) -> None:
+        """Announce so many more bytes."""
+
+
+def expect(progress: Progress | None, sizes: Iterable[int], *, packed: bool = False) -> None:
+    """Announce the sizes of files that are going to move, or about those when packed by `tar`."""
+    if isinstance(progress, Expecting):
+        # An archive has a header for each file, and fills up its last block.
+        progress.expect(
+            sum(_BLOCK + -(-size // _BLOCK) * _BLOCK if packed else size for size in sizes)
+        )
+
+
+def amount(size: float) -> str:
+    """A number of bytes for people.
+
+    >>> amount(5), amount(34_000), amount(1_250_000)
+    ('5 B', '34 KB', '1.2 MB')
+    """
+    value, unit = float(size), "B"
+    for larger in ("KB", "MB", "GB", "TB"):
+        if value < _STEP - 0.5:
+            break
+        value, unit = value / _STEP, larger
+    short = unit == "B" or value >= 9.95  # noqa: PLR2004 - two digits say enough
+    return f"{value:.0f} {unit}" if short else f"{value:.1f} {unit}"
+
+
+def sent(files: int, size: int) -> str:
+    """What was sent.
+
+    >>> sent(1, 5), sent(2, 34_000)
+    ('1 file, 5 B sent', '2 files, 34 KB sent')
+    """
+    return f"{files:,} file{'' if files == 1 else 's'}, {amount(size)} sent"
 
 
 class _EndedError(Exception):
@@ -33,21 +78,13 @@ class _EndedError(Exception):
 
 
 class Transfer:
-    """A command that runs; what it prints is had by going through it once.
+    """A running command; iterating over it once gives what it prints.
 
-    Attributes:
-        code: Its exit code, once all that it has printed has been had.
-        errors: The first part of what it has written to standard error.
+    Then `code` is its exit code, and `errors` the first part of its standard error.
     """
 
     def __init__(self, stream: ExecStream, feed: Feed | None = None, *, held: bool = False) -> None:
-        """Take over a stream.
-
-        Args:
-            stream: The command's.
-            feed: What sends it its input.
-            held: Whether its input stays open after that, until `release`.
-        """
+        """Take over the command's stream; `held` keeps its input open until `release`."""
         self._stream, self._feed = stream, feed
         self._ended, self._released = threading.Event(), threading.Event()
         if not held:
@@ -58,18 +95,15 @@ class Transfer:
         self.errors = b""
 
     def release(self) -> None:
-        """End the command's input: all that was wanted of it has come.
-
-        Of what is still on its way when a command ends, not everything need arrive.
-        """
+        """End the command's input; what it prints but has not been read by then may get lost."""
         self._released.set()
 
     def __iter__(self) -> Iterator[bytes]:
         """What the command prints, until it ends.
 
         Raises:
-            Exception: What `feed` has raised; the command has then been sent no more.
-            ConnectionLostError: The connection is lost.
+            ConnectionLostError: The connection was lost.
+            Exception: What `feed` has raised; the command was then sent no more.
         """
         try:
             for channel, data in self._stream.read():
@@ -80,7 +114,7 @@ class Transfer:
                     self.errors = (self.errors + bytes(data))[:_MOST_ERRORS]
             self.code = self._stream.exit_code
         except ConnectionLostError as error:
-            # What was to be sent may be why.
+            # What was to be sent may be the cause.
             self._settle()
             raise (self._failure or error) from None
         finally:
@@ -90,42 +124,40 @@ class Transfer:
             raise self._failure
 
     def _started(self, piece: bytes) -> bytes:
-        """What a command has printed, apart from the mark that it is there; then it is fed."""
+        """Start feeding the command once it is ready; its output without the mark."""
         if self._feed is None or self._feeder is not None:
             return piece
         if not piece.startswith(READY):
             raise DevctlError(
-                "the pod answered something that nobody asked it",
-                "see that its `sh` is a plain one, which prints nothing of its own",
+                "the pod gave an answer that nobody asked for",
+                "check that its `sh` is a plain one, which prints nothing by itself",
             )
-        self._feeder = threading.Thread(target=self._send_all, daemon=True)
+        self._feeder = threading.Thread(target=self._send_all, args=(self._feed,), daemon=True)
         self._feeder.start()
         return piece.removeprefix(READY)
 
     def _settle(self) -> None:
-        """Wait for what sends; it sends nothing more, but may be at a file."""
+        """Wait for the sender, which sends nothing more but may be reading a file."""
         self._ended.set()
         self._released.set()
         if self._feeder is None:
             return
         self._feeder.join(_SOON)
         if self._feeder.is_alive():
-            # Nobody takes what it sends any more.
+            # Nobody reads what it sends any more.
             self._stream.close()
             self._feeder.join(_PATIENCE)
 
-    def _send_all(self) -> None:
-        feed = self._feed
-        assert feed  # noqa: S101 - there is a thread only where there is something to send
+    def _send_all(self, feed: Feed) -> None:
         try:
             feed(self._send)
             self._released.wait()
         except (_EndedError, ConnectionLostError):
-            # Its exit code, or the reading side, says why.
+            # The exit code, or the reading side, says why.
             return
         except BaseException as error:  # noqa: BLE001 - it is raised where the command is read
             self._failure = error
-        # After a failure, too: what is not whole is not taken, and the command ends.
+        # Even after a failure: the command rejects incomplete input, and ends.
         with suppress(Exception):
             self._stream.close_stdin()
 
@@ -151,17 +183,10 @@ def transfer(  # noqa: PLR0913 - where, what and with what are each a choice of 
     container: str = CONTAINER,
     held: bool = False,
 ) -> Iterator[Transfer]:
-    """Run a command in a pod for as long as a `with` block lasts.
+    """Run a command in a pod for the length of a `with` block; no shell splits its arguments.
 
-    Args:
-        cluster: Where the pod is.
-        pod: Its name.
-        namespace: Where in the cluster.
-        argv: The command and its arguments; no shell takes them apart.
-        feed: What sends it its input, in a thread of its own, once it has printed READY; the input
-            ends when it returns.
-        container: Where it runs in the pod.
-        held: Whether the input stays open after that, until the transfer is released.
+    `feed` sends the input from a thread of its own once the command has printed READY. The input
+    ends when it returns or, if `held`, once the transfer is released.
     """
     reads = feed is not None
     with open_exec(cluster, pod, argv, namespace, container=container, stdin=reads) as stream:

@@ -9,9 +9,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.api.ephemeral_acceleration_job import MOUNT_PATH
-from devctl.client.files.amounts import amount, expect
 from devctl.client.files.ignore import INCOMING
 from devctl.client.files.remote import ask
+from devctl.client.files.transfer import amount, expect
 from devctl.client.jobs.fetch import fetch
 from devctl.client.jobs.scripts import DISCARD, INSTALL, PUT
 from devctl.errors import DevctlError

@@ -9,13 +9,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from devctl.client.files import remote as files_remote
-from devctl.client.files.amounts import Expecting, expect
-from devctl.client.files.arrive import incoming, room
-from devctl.client.files.copy import put_folder
-from devctl.client.files.dotgit import Withheld
-from devctl.client.files.offered import offered
-from devctl.client.files.sync import sent
-from devctl.client.files.unpack import MEMBERS, Unpacking
+from devctl.client.files.incoming import Unpacking, incoming, put_folder, room
+from devctl.client.files.names import Withheld, offered
+from devctl.client.files.remote import MEMBERS
+from devctl.client.files.transfer import Expecting, expect, sent
 from devctl.client.jobs.scripts import LIST
 from devctl.errors import DevctlError, UsageError
 

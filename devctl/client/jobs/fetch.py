@@ -9,11 +9,11 @@ from urllib.parse import urljoin
 
 import httpcore2
 
-from devctl.client.files.names import readable
-from devctl.client.files.sync import amount
+from devctl.client.files.transfer import amount
 from devctl.client.jobs.fetch_guard import allowed, check_url
 from devctl.client.jobs.fetch_network import Deadline, PinnedNetwork, resolve
 from devctl.errors import DeniedError, DevctlError, NotFoundError, WaitTimeoutError
+from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,8 +10,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
-from devctl.client.files.names import readable
 from devctl.errors import DeniedError, UsageError
+from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,8 +6,9 @@ import posixpath
 
 from devctl.api.ephemeral_acceleration_job import MOUNT_PATH
 from devctl.client.files.ignore import INCOMING
-from devctl.client.files.names import readable, unshowable
+from devctl.client.files.names import unshowable
 from devctl.errors import UsageError
+from devctl.text import readable
 
 _LENGTH = 1024
 _NAME_LENGTH = 255

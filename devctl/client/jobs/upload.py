@@ -9,12 +9,11 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from devctl.client.files import remote as files_remote
-from devctl.client.files.amounts import expect
 from devctl.client.files.archive import pack
 from devctl.client.files.ignore import listed
 from devctl.client.files.local import entry, select
 from devctl.client.files.names import named
-from devctl.client.files.sync import sent
+from devctl.client.files.transfer import expect, sent
 from devctl.client.jobs.checksums import verify
 from devctl.client.jobs.scripts import ASTRAY
 from devctl.errors import DevctlError, UsageError

@@ -8,9 +8,10 @@ from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from devctl.client.files.names import readable, unshowable
+from devctl.client.files.names import unshowable
 from devctl.client.runs.project import absolute, find_project, script_in
 from devctl.errors import NotFoundError, UsageError
+from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from devctl.api.labels import DEVSERVER
 from devctl.client.runs.events import Ended, Lost, Noticed, Printed
-from devctl.client.streams.pod_fate import fate
+from devctl.client.streams.pods import fate
 from devctl.client.waiting import pod_changes
 from devctl.errors import ConnectionLostError, DeniedError, DevctlError, NotFoundError
 from devctl.kube import resources

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.api.labels import DEVSERVER
 from devctl.client.servers import Servers
-from devctl.client.streams.exec_pod import container_state, running_pod
-from devctl.client.streams.exec_pump import feed_bytes
+from devctl.client.streams.pods import container_state, running_pod
+from devctl.client.streams.stdio import feed_bytes
 from devctl.errors import BusyError, DevctlError, NotFoundError, UsageError
 from devctl.kube import resources
 from devctl.kube.exec_stream import STDERR, STDOUT, open_exec

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from devctl.client.files.ignore import listed, top_level
-from devctl.client.files.names import readable, unshowable
+from devctl.client.files.names import unshowable
 from devctl.errors import NotFoundError, UsageError
+from devctl.text import readable
 
 _PACKAGED = ("pyproject.toml", "setup.py", "setup.cfg")
 

@@ -8,7 +8,6 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from devctl.client.files.names import readable
 from devctl.client.objects import Collection
 from devctl.client.runs.command import encoded, new_name
 from devctl.client.runs.follow import Following, said_size
@@ -24,6 +23,7 @@ from devctl.errors import (
     WaitTimeoutError,
 )
 from devctl.kube.exec_stream import STDOUT
+from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

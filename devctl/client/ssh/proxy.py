@@ -15,9 +15,8 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from devctl.client.ssh import keys
-from devctl.client.streams import exec_pump
-from devctl.client.streams.exec_pod import running_pod
-from devctl.client.streams.pod_fate import fate
+from devctl.client.streams import stdio
+from devctl.client.streams.pods import fate, running_pod
 from devctl.client.waiting import pod_changes
 from devctl.errors import ConnectionLostError, DevctlError
 from devctl.kube import resources
@@ -65,7 +64,7 @@ def connect(
     meta = pod["metadata"]
     # Daemon threads do what is left when the process ends.
     with open_exec(cluster, meta["name"], argv, meta["namespace"], stdin=True) as stream:
-        exec_pump.feed(stream, source)
+        stdio.feed(stream, source)
         introduced = IntroducedStream(stream, destination)
         return _outcome(introduced, PodLife(cluster, pod), output, tell)
 
@@ -79,7 +78,7 @@ def _outcome(
 
     def drain() -> None:
         try:
-            ended.put(exec_pump.drain(stream, output, tell))
+            ended.put(stdio.drain(stream, output, tell))
         except (DevctlError, OSError) as error:
             ended.put(error)
         either.put(None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn, Self
 
 from devctl.client.ssh import keys
 from devctl.client.ssh.destination import USER, Destination
-from devctl.client.streams.exec_pod import running_pod
+from devctl.client.streams.pods import running_pod
 from devctl.errors import HostError
 from devctl.kube.kubeconfig import find_access
 

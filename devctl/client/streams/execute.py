@@ -1,33 +1,57 @@
-"""A command in a server, as a program runs one: what it printed, and how it ended."""
+r"""A command in a server, run to its end: either every byte arrives, or an error says it did not.
+
+Kubernetes drops what is still on its way when a command ends, and calls it a success
+(docs/decisions/0008). So a shell in the pod starts the command, and puts a mark behind both of its
+outputs. If the command reads nothing, the shell then waits until its own input ends, which happens
+once both marks have arrived. If it does read, a missing mark is all that can be noticed.
+
+No shell splits the command's words: they are arguments of a constant script.
+"""
 
 from __future__ import annotations
 
+import os
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from devctl.client.streams import exec_pump
-from devctl.client.streams.exec_pod import running_pod
-from devctl.client.streams.terminal import raw
-from devctl.client.streams.whole import open_whole
-from devctl.errors import UsageError
+from devctl.client.streams import stdio
+from devctl.client.streams.pods import running_pod
+from devctl.errors import ConnectionLostError, UsageError
 from devctl.kube.exec_stream import STDERR, STDOUT, open_exec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from devctl.client.streams.whole import WholeStream
     from devctl.kube.cluster import Cluster
+    from devctl.kube.exec_stream import ExecStream
+
+_NOT_THERE = b"!"
+"""What follows a mark if there is no such program, in place of a dot."""
+
+# Arguments: mark, whether the input is the command's, command. A program that the shell cannot run
+# is left to the container's runtime, which says why. `exec` takes programs, never builtins of the
+# shell. Lists of processes show the first line.
+SCRIPT = r"""# devctl exec
+mark=$1 reads=$2
+shift 2
+case $1 in
+  */*) [ -f "$1" ] && [ -x "$1" ] ;;
+  *) command -v -- "$1" >/dev/null 2>&1 ;;
+esac || { printf '\0%s!' "$mark"; exit 127; }
+[ "$reads" = yes ] || exec 3<&0 </dev/null
+(exec 3<&-; exec "$@")
+code=$?
+printf '\0%s.' "$mark"
+printf '\0%s.' "$mark" >&2
+if [ "$reads" != yes ]; then while read -r _; do :; done <&3; fi
+exit $code
+"""
 
 
 @dataclass(frozen=True)
 class Executed:
-    """A command that has ended.
-
-    Attributes:
-        exit_code: Its exit code.
-        output: What it wrote to standard output.
-        errors: What it wrote to standard error.
-    """
+    """A command that has ended, and what it wrote."""
 
     exit_code: int
     output: bytes
@@ -35,17 +59,17 @@ class Executed:
 
     @property
     def stdout(self) -> str:
-        """Its output as text; what is none is marked as such."""
+        """Its output as text; invalid bytes are replaced."""
         return self.output.decode(errors="replace")
 
     @property
     def stderr(self) -> str:
-        """The same of standard error."""
+        """Its standard error as text."""
         return self.errors.decode(errors="replace")
 
 
 class Execute:
-    """Runs commands in servers; no shell takes their arguments apart.
+    """Runs commands in servers; no shell splits their arguments.
 
     client.execute("lab", ["nproc"]).stdout
     client.execute("lab", ["sh", "-c", "echo $RANK"], replica=1).stdout
@@ -58,29 +82,20 @@ class Execute:
     def __call__(
         self, name: str, argv: Sequence[str], *, replica: int = 0, feed: bytes | None = None
     ) -> Executed:
-        """Run a command to its end.
-
-        Args:
-            name: The server.
-            argv: The command and its arguments.
-            replica: Which of the server's pods, from 0.
-            feed: What it reads from standard input; else that is empty.
+        """Run a command in a replica, from 0, to its end; it reads what it is fed, if anything.
 
         Raises:
             NotFoundError: There is no such server or replica.
-            ConnectionLostError: The connection is lost, or the end of what the command has printed.
+            ConnectionLostError: The connection, or the end of the command's output, was lost.
             DevctlError: The server does not run.
         """
-        output, errors = bytearray(), bytearray()
+        said = {STDOUT: bytearray(), STDERR: bytearray()}
         with self._open(name, argv, replica, reads=feed is not None) as stream:
             if feed is not None:
-                exec_pump.feed_bytes(stream, feed)
+                stdio.feed_bytes(stream, feed)
             for channel, data in stream.read():
-                if channel == STDOUT:
-                    output += data
-                elif channel == STDERR:
-                    errors += data
-            return Executed(stream.exit_code, bytes(output), bytes(errors))
+                said[channel] += data
+            return Executed(stream.exit_code, bytes(said[STDOUT]), bytes(said[STDERR]))
 
     def attached(  # noqa: PLR0913 - what, where and with which descriptors
         self,
@@ -93,35 +108,26 @@ class Execute:
         source: int | None = None,
         terminal: bool = False,
     ) -> int:
-        """Run a command with descriptors of this process as its own.
+        """Run a command with descriptors of this process, `source` and `output`; its exit code.
 
-        Args:
-            name: The server.
-            argv: The command and its arguments.
-            output: Where its output goes.
-            errors: Takes what it writes to standard error; a terminal makes that output, too.
-            replica: Which of the server's pods, from 0.
-            source: What it reads; else nothing.
-            terminal: Whether it gets a terminal of its own, as large as the one that `source` is.
-
-        Returns:
-            The command's exit code.
+        Its terminal, if it gets one, is as large as the one that `source` is; standard error is
+        then a part of the output.
 
         Raises:
-            ConnectionLostError: The connection is lost, or the end of what the command has printed.
+            ConnectionLostError: The connection, or the end of the command's output, was lost.
         """
         if source is not None and terminal:
             pod, place = self._pod(name, argv, replica)
             with (
                 open_exec(self._cluster, pod, list(argv), place, stdin=True, tty=True) as stream,
-                raw(source, stream.resize),
+                stdio.raw(source, stream.resize),
             ):
-                exec_pump.feed(stream, source)
-                return exec_pump.drain(stream, output, errors)
+                stdio.feed(stream, source)
+                return stdio.drain(stream, output, errors)
         with self._open(name, argv, replica, reads=source is not None) as whole:
             if source is not None:
-                exec_pump.feed(whole, source)
-            return exec_pump.drain(whole, output, errors)
+                stdio.feed(whole, source)
+            return stdio.drain(whole, output, errors)
 
     def _open(self, name: str, argv: Sequence[str], replica: int, *, reads: bool) -> WholeStream:
         pod, namespace = self._pod(name, argv, replica)
@@ -130,6 +136,116 @@ class Execute:
     def _pod(self, name: str, argv: Sequence[str], replica: int) -> tuple[str, str]:
         """The name and the namespace of a replica's pod."""
         if not argv:
-            raise UsageError("no command is named", "name one, for example `nvidia-smi`")
+            raise UsageError("no command is given", "give one, for example `nvidia-smi`")
         pod = running_pod(self._cluster, name, replica)["metadata"]
         return pod["name"], pod["namespace"]
+
+
+class Mark:
+    r"""Finds a mark in an output, and takes it out.
+
+    >>> mark = Mark(b"key")
+    >>> mark.take(b"a\0ke"), mark.take(b"y."), mark.found
+    (b'a', b'', b'.')
+    """
+
+    def __init__(self, key: bytes) -> None:
+        """Find nothing yet."""
+        self._mark = b"\0" + key
+        self._held = b""
+        self.found = b""
+
+    def take(self, data: bytes) -> bytes:
+        """The part of an output that is not the mark, as far as that is known."""
+        if self.found:
+            return data
+        text = self._held + data
+        at = text.find(self._mark)
+        if at < 0:
+            # Its first byte occurs in it only once.
+            at = text.rfind(b"\0", max(0, len(text) - len(self._mark)))
+            begun = at >= 0 and self._mark.startswith(text[at:])
+            self._held = text[at:] if begun else b""
+            return text[:at] if begun else text
+        end = at + len(self._mark) + 1
+        if len(text) < end:
+            self._held = text[at:]
+            return text[:at]
+        self.found, self._held = text[end - 1 : end], b""
+        return text[:at] + text[end:]
+
+    def rest(self) -> bytes:
+        """What was kept back because it could have been the mark."""
+        return self._held
+
+
+class WholeStream(AbstractContextManager["WholeStream"]):
+    """A running command, like devctl.kube.exec_stream.ExecStream but without a terminal."""
+
+    def __init__(
+        self, stream: ExecStream, key: bytes, plain: Callable[[], ExecStream], *, reads: bool
+    ) -> None:
+        """Take over the stream of SCRIPT with its key; `plain` starts the command without it."""
+        self._stream, self._key = stream, key
+        self._plain, self._reads = plain, reads
+
+    def __exit__(self, *_error: object) -> None:
+        """Hang up."""
+        self._stream.close()
+
+    @property
+    def exit_code(self) -> int:
+        """The command's exit code, once `read` has ended."""
+        return self._stream.exit_code
+
+    def write(self, data: bytes) -> None:
+        """Feed the command."""
+        self._stream.write(data)
+
+    def close_stdin(self) -> None:
+        """End the command's input."""
+        self._stream.close_stdin()
+
+    def read(self) -> Iterator[tuple[int, bytes]]:
+        """What the command prints, as (STDOUT or STDERR, bytes), until it ends.
+
+        Raises:
+            ConnectionLostError: Not all has come; with the command's exit code, if it has failed.
+            DevctlError: The command could not be started.
+        """
+        marks = {STDOUT: Mark(self._key), STDERR: Mark(self._key)}
+        waits = not self._reads
+        for channel, data in self._stream.read():
+            if piece := marks[channel].take(bytes(data)):
+                yield channel, piece
+            if waits and all(mark.found for mark in marks.values()):
+                waits = False
+                self._stream.close_stdin()
+        if marks[STDOUT].found == _NOT_THERE:
+            self._stream.close()
+            self._stream = self._plain()
+            yield from self._stream.read()
+            return
+        yield from ((channel, mark.rest()) for channel, mark in marks.items() if mark.rest())
+        if not all(mark.found for mark in marks.values()):
+            error = ConnectionLostError(
+                "the end of what it has printed did not arrive",
+                "read it without pauses, have it written to a file and fetch that with"
+                " `devctl cp`, or run it by `devctl ssh`",
+            )
+            error.exit_code = self._stream.exit_code or error.exit_code
+            raise error
+
+
+def open_whole(
+    cluster: Cluster, pod: str, argv: Sequence[str], namespace: str, *, reads: bool
+) -> WholeStream:
+    """Start a command in a server's container; unless it reads, its input is empty."""
+    key = os.urandom(16).hex()
+    words = ["/bin/sh", "-c", SCRIPT, "devctl", key, "yes" if reads else "no", *argv]
+
+    def plain() -> ExecStream:
+        return open_exec(cluster, pod, list(argv), namespace, stdin=reads)
+
+    stream = open_exec(cluster, pod, words, namespace, stdin=True)
+    return WholeStream(stream, key.encode(), plain, reads=reads)

@@ -1,20 +1,19 @@
-"""A port of a server's pod, on this machine: a listener, and a stream for each connection."""
+"""Ports of servers, forwarded to this machine: a listener, and a stream for each connection."""
 
 from __future__ import annotations
 
 import socket
 import threading
 import time
-from contextlib import suppress
-from typing import TYPE_CHECKING, Self
+from contextlib import AbstractContextManager, suppress
+from typing import TYPE_CHECKING
 
-from devctl.client.streams.exec_pod import running_pod
+from devctl.client.streams.pods import running_pod
 from devctl.errors import BusyError, DevctlError, HostError, UsageError
 from devctl.kube.port_forward import open_port_forward
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from devctl.kube.cluster import Cluster
     from devctl.kube.port_forward import PortStream
@@ -23,8 +22,8 @@ ADDRESS = "127.0.0.1"
 _SIZE = 1 << 16
 _PORTS = range(1, 1 << 16)
 _LINGER = 30.0
-"""Seconds of silence after which a connection ends whose client sends nothing more: a client that
-has gone looks the same as one that has only said all it had to say."""
+"""Seconds of silence until a connection ends whose client sends nothing more: a client that has
+gone looks the same as one that has merely sent everything."""
 
 
 class Forward:
@@ -48,72 +47,54 @@ class Forward:
         replica: int = 0,
         failed: Callable[[DevctlError], object] = lambda _error: None,
     ) -> ForwardedPort:
-        """Listen on this machine; nobody else's can reach it.
+        """Listen on this machine's loopback interface, on any free port if none is given.
 
-        Args:
-            name: The server.
-            port: Its port.
-            local: The one here; 0 for one that is free.
-            replica: Which of the server's pods, from 0.
-            failed: Told why a connection could not be made, from another thread.
+        `failed` is told, from another thread, why a connection could not be made.
 
         Raises:
             BusyError: The port here is in use.
             DevctlError: The server does not run.
         """
         if port not in _PORTS or (local and local not in _PORTS):
-            raise UsageError(
-                f"there is no port {local if port in _PORTS else port}", "name 1-65535"
-            )
+            wrong = local if port in _PORTS else port
+            raise UsageError(f"there is no port {wrong}", "choose one from 1 to 65535")
+
+        def connect() -> PortStream:
+            # Servers stop and start: the pod may have changed since the last connection.
+            pod = running_pod(self._cluster, name, replica)["metadata"]
+            return open_port_forward(self._cluster, pod["name"], port, pod["namespace"])
+
         running_pod(self._cluster, name, replica)
-        return ForwardedPort(self._cluster, name, replica, port, _listener(local), failed)
+        return ForwardedPort(port, _listener(local), connect, failed)
 
 
-class ForwardedPort:
-    """A port here that leads to one of a server, for as long as a `with` block lasts.
+class ForwardedPort(AbstractContextManager["ForwardedPort"]):
+    """A port of a server and the local one that leads to it, for the length of a `with` block."""
 
-    Attributes:
-        local: The port here.
-        port: The server's.
-    """
-
-    def __init__(  # noqa: PLR0913, PLR0917 - made by Forward alone
+    def __init__(
         self,
-        cluster: Cluster,
-        name: str,
-        replica: int,
         port: int,
         listener: socket.socket,
+        connect: Callable[[], PortStream],
         failed: Callable[[DevctlError], object],
     ) -> None:
-        """Take connections from now on."""
+        """Accept connections from now on."""
         self.port = port
         self.local: int = listener.getsockname()[1]
-        self._cluster, self._name, self._replica = cluster, name, replica
-        self._listener, self._failed = listener, failed
+        self._listener, self._connect, self._failed = listener, connect, failed
         self._closed = threading.Event()
-        self._accepting = threading.Thread(target=self._accept, name="port forward", daemon=True)
-        self._accepting.start()
+        threading.Thread(target=self._accept, name="port forward", daemon=True).start()
 
-    def __enter__(self) -> Self:
-        """Nothing more to do."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Take no more connections; those that are open end with the process."""
+    def __exit__(self, *_error: object) -> None:
+        """Accept no more connections; open ones end with the process."""
         self.close()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until it is closed, or for some seconds; whether it is closed."""
+        """Wait for some seconds, or until it is closed; whether it is closed."""
         return self._closed.wait(seconds)
 
     def close(self) -> None:
-        """Take no more connections."""
+        """Accept no more connections."""
         self._closed.set()
         # Closing alone would leave the thread in `accept`.
         with suppress(OSError):
@@ -133,70 +114,43 @@ class ForwardedPort:
             ).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        with connection:
+        # With an OSError, the client has gone.
+        with connection, suppress(OSError):
             try:
-                # The pod may be another one than a moment ago: servers stop and start.
-                pod = running_pod(self._cluster, self._name, self._replica)["metadata"]
-                with open_port_forward(
-                    self._cluster, pod["name"], self.port, pod["namespace"]
-                ) as stream:
+                with self._connect() as stream:
                     join(connection, stream)
             except DevctlError as error:
                 self._failed(error)
-            except OSError:
-                # The client has gone.
-                pass
 
 
 def join(connection: socket.socket, stream: PortStream) -> None:
-    """Carry bytes both ways until the pod ends it, or the client does and nothing more comes."""
-    silence = _Silence()
+    """Copy bytes both ways until the pod ends it, or the client does and silence follows."""
+    last, ended = time.monotonic(), threading.Event()
 
     def send() -> None:
         with suppress(DevctlError, OSError):
             while data := connection.recv(_SIZE):
                 stream.write(data)
-        silence.wait(_LINGER)
+        since = time.monotonic()
+        while (left := max(last, since) + _LINGER - time.monotonic()) > 0:
+            if ended.wait(left):
+                break
         stream.close()
 
     threading.Thread(target=send, name="to the pod", daemon=True).start()
     try:
         while data := stream.read():
-            silence.broken()
+            last = time.monotonic()
             connection.sendall(data)
     finally:
-        silence.end()
+        ended.set()
         # Wakes the other thread.
         with suppress(OSError):
             connection.shutdown(socket.SHUT_RDWR)
 
 
-class _Silence:
-    """How long nothing has come."""
-
-    def __init__(self) -> None:
-        self._ended = threading.Event()
-        self._last = time.monotonic()
-
-    def broken(self) -> None:
-        """Something has come."""
-        self._last = time.monotonic()
-
-    def end(self) -> None:
-        """Nothing more will come."""
-        self._ended.set()
-
-    def wait(self, seconds: float) -> None:
-        """Wait until nothing has come for some seconds, or nothing more will."""
-        since = time.monotonic()
-        while True:
-            left = max(self._last, since) + seconds - time.monotonic()
-            if left <= 0 or self._ended.wait(left):
-                return
-
-
 def is_free(port: int) -> bool:
-    """Whether a port of this machine can be had."""
+    """Whether a port of this machine is free."""
     try:
         _listener(port).close()
     except DevctlError:
@@ -209,9 +163,9 @@ def _listener(port: int) -> socket.socket:
         return socket.create_server((ADDRESS, port))
     except PermissionError as error:
         raise HostError(
-            f"port {port} may be used by root only", f"choose another one: `{port + 8000}:…`"
+            f"only root may use port {port}", f"choose another one: `{port + 8000}:…`"
         ) from error
     except OSError as error:
         raise BusyError(
-            f"port {port} of this machine is in use", "name another one, or 0 for any that is free"
+            f"port {port} of this machine is in use", "choose another one, or 0 for any free one"
         ) from error

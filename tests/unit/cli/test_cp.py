@@ -97,8 +97,8 @@ def test_no_git_repository_comes(devctl: Devctl, lab: Homes, here: Path) -> None
 @pytest.mark.parametrize(
     ("source", "target", "code", "said"),
     [
-        ("a", "b", 2, "one of both has to be in a server"),
-        ("lab:a", "lab:b", 2, "one of both has to be in a server"),
+        ("a", "b", 2, "exactly one side has to be in a server"),
+        ("lab:a", "lab:b", 2, "exactly one side has to be in a server"),
         ("missing", "lab:", 3, "there is no `missing`"),
         ("lab:missing", ".", 3, "there is no `lab-0:/home/dev/missing`"),
         ("nobody:a", ".", 3, "nobody"),

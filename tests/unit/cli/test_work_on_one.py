@@ -18,7 +18,7 @@ from devctl.cli.doctor import lines
 from devctl.client import jupyter as client_jupyter
 from devctl.client.doctor.finding import failed
 from devctl.client.ssh import keys, proxy
-from devctl.client.streams import execute, port_forwards, whole
+from devctl.client.streams import execute, port_forwards
 from devctl.errors import BusyError, DevctlError
 from unit.client.fake_streams import HOST_KEY, STDERR, STDOUT, FakeStream, there
 
@@ -38,7 +38,6 @@ ODD = ["; rm -rf .", "$(touch evil)", "--help", "-n", "a b", "'\"", ""]
 def stream(monkeypatch: pytest.MonkeyPatch) -> FakeStream:
     found = FakeStream()
     monkeypatch.setattr(execute, "open_exec", found.open)
-    monkeypatch.setattr(whole, "open_exec", found.open)
     monkeypatch.setattr(proxy, "open_exec", found.open)
     return found
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
 
-from devctl.client.streams.whole import SCRIPT
+from devctl.client.streams.execute import SCRIPT
 from devctl.errors import DevctlError
 from devctl.kube.exec_stream import STDERR, STDOUT
 from unit.client.objects import PODS, SERVERS, Thing, pod, server

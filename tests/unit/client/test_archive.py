@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devctl.client.files.archive import BROKEN, pack
+from devctl.client.files.archive import BROKEN, END, Members, pack
 from devctl.client.files.local import entry
-from devctl.client.files.members import END, Members
 
 NAMES = st.text("ab\n -$ü\udcff", min_size=1, max_size=60)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devctl.client.files import copy, scripts
+from devctl.client.files import copy, incoming, scripts
 from devctl.client.files import files as client_files
 from devctl.client.files.copy import There, parse
 from devctl.client.files.files import Files
@@ -175,7 +175,7 @@ def test_what_cannot_be_sent_changes_nothing(files: Files, home: Path, tmp_path:
 
 @pytest.mark.parametrize(("source", "target"), [("a", "b"), ("lab:a", "lab:b")])
 def test_one_of_both_is_in_a_server(source: str, target: str, files: Files) -> None:
-    with pytest.raises(UsageError, match="one of both has to be in a server"):
+    with pytest.raises(UsageError, match="exactly one side has to be in a server"):
         files.copy(source, target)
 
 
@@ -219,7 +219,7 @@ def test_a_folder_that_does_not_come_is_not_made(
     (home / "runs").mkdir()
     (home / "runs" / "model").write_text("x" * 100)
     with monkeypatch.context() as patch:
-        patch.setattr(copy, "room", lambda _target: 10)
+        patch.setattr(incoming, "room", lambda _target: 10)
         with pytest.raises(HostError, match="there is room for 10 B here"):
             files.copy("lab:runs", "mine")
     assert not (tmp_path / "mine").exists()

@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from devctl.client.files import ignore
-from devctl.client.files.ignore import INCOMING, Rules, listed
-from devctl.client.files.patterns import ignored, parse
+from devctl.client.files.ignore import INCOMING, Rules, ignored, listed, parse
 from devctl.errors import DevctlError
 
 NAMES = [

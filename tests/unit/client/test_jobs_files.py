@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from devctl.client.files import remote as files_remote
-from devctl.client.files.dotgit import Withheld
 from devctl.client.files.local import select
+from devctl.client.files.names import Withheld
 from devctl.client.jobs import checksums, copy_url, download, scripts, target, upload
 from devctl.client.jobs.fetch import Limits
 from devctl.client.jobs.scripts import LIST

@@ -29,7 +29,7 @@ from devctl.client.monitor import (
     parse_usage,
 )
 from devctl.client.servers import Server
-from devctl.client.streams import whole
+from devctl.client.streams import execute
 from devctl.client.streams.execute import Executed
 from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
 from unit.client.objects import SERVERS, server
@@ -318,7 +318,7 @@ def test_a_machine_is_asked_how_large_a_page_is(getconf: str, tmp_path: Path) ->
 
 
 def test_the_shell_above_a_command_is_not_shown() -> None:
-    shell = ("/bin/sh", "-c", whole.SCRIPT, "devctl", "0123", "no", "sh", "/opt/devctl/usage")
+    shell = ("/bin/sh", "-c", execute.SCRIPT, "devctl", "0123", "no", "sh", "/opt/devctl/usage")
     line = " ".join(shell)[:200]
     stat = "49 (sh) S 0 1 1 0 -1 4 1 0 0 0 1 1 0 0 20 0 1 0 5 2834432 10 1"
     more = f"==> /proc/49/stat <==\n{stat}\n==> /proc/49/cmdline <==\n{line}\n"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from devctl.client.streams import port_forwards
-from devctl.client.streams.port_forwards import Forward, ForwardedPort, join
+from devctl.client.streams.port_forwards import Forward, join
 from devctl.errors import DevctlError, NotFoundError, UsageError
 from unit.client.fake_streams import there
 
@@ -192,13 +192,14 @@ def test_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
         port_forwards._listener(8888)  # noqa: SLF001 - sockets are disabled
     assert not port_forwards.is_free(8888)
     monkeypatch.setattr("socket.create_server", forbidden)
-    with pytest.raises(DevctlError, match="root only"):
+    with pytest.raises(DevctlError, match="only root"):
         port_forwards._listener(80)  # noqa: SLF001
 
 
 def test_it_is_closed_once(api: FakeApi, listener: Any) -> None:
+    assert listener
     there(api)
-    port = ForwardedPort(api.cluster(), "lab", 0, 80, listener, lambda _: None)
+    port = Forward(api.cluster())("lab", 80)
     port.close()
     port.close()
     assert port.wait(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import os
 import shutil
 import subprocess
@@ -15,13 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from devctl.client.files import failed, remote, scripts
-from devctl.client.files.archive import pack
+from devctl.client.files import remote, scripts
+from devctl.client.files.archive import Members, pack
 from devctl.client.files.ignore import INCOMING
+from devctl.client.files.incoming import Unpacking
 from devctl.client.files.local import entry, select
-from devctl.client.files.members import Members
 from devctl.client.files.transfer import Transfer
-from devctl.client.files.unpack import Unpacking
 from devctl.errors import ConnectionLostError, DeniedError, DevctlError, NotFoundError, UsageError
 from unit.client.pods import place, pods, tree
 
@@ -257,7 +255,7 @@ FAILURES = {
     "read-only": ("mkdir: cannot: Read-only file system", DevctlError, "Read-only file system"),
     "denied": ("tar: files/a: Cannot open: Permission denied", DeniedError, "Permission denied"),
     "other": ("tar: Something\x1b[31m else", DevctlError, r"Something\\x1b\[31m else"),
-    "nothing": ("", DevctlError, "ended without a word"),
+    "nothing": ("", DevctlError, "failed without a message"),
 }
 
 
@@ -287,8 +285,7 @@ def test_a_pod_that_cannot_take_files_says_why_and_loses_nothing(
     ],
 )
 def test_which_volume_is_full_and_what_to_do(path: str, what: str, fix: str) -> None:
-    assert doctest.testmod(failed).failed == 0
-    error = failed.failure(place(path), ["files/a: Cannot write: No space left on device"])
+    error = scripts.failure(place(path), ["files/a: Cannot write: No space left on device"])
     said = f"{what} is full: No space left on device; nothing was changed"
     assert error.message == f"`lab-0:{path}`: {said}"
     assert error.fix == fix
@@ -362,7 +359,7 @@ def test_a_pod_that_sends_nothing_at_all(
     shim(tmp_path / "bin", "tar", "exit 2")
     pods(monkeypatch, tmp_path / "pods", PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     write(there, {"a": "x"})
-    with pytest.raises(DevctlError, match="ended without a word"):
+    with pytest.raises(DevctlError, match="failed without a message"):
         fetched(here, "a")
 
 

@@ -188,7 +188,7 @@ def test_what_the_pod_said_last_still_arrives(
         ({"metadata": {"uid": "other"}}, "was deleted and recreated"),
         ({"status": EVICTED}, "low on memory"),
         ({"status": {"phase": "Succeeded"}}, "no reason given"),
-        (runs(container="c2"), "it was started anew"),
+        (runs(container="c2"), "it was restarted"),
         (runs(**KILLED), "out of memory"),
         (runs(terminated={"exitCode": 7}), "exit code 7"),
         (runs(terminated={"exitCode": 1, "message": "no\nhome"}), "no home"),

@@ -6,17 +6,18 @@ import json
 import os
 import threading
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from devctl.client.files import archive, remote, sync
+from devctl.client.files import archive, remote
 from devctl.client.files import files as client_files
 from devctl.client.files.files import Files, remote_folder, watch
 from devctl.client.files.ignore import INCOMING
 from devctl.client.files.local import entry
 from devctl.client.files.record import Record, folder
-from devctl.client.files.synced import Change, Synced, SyncOptions
+from devctl.client.files.sync import Change, Synced, SyncOptions
 from devctl.errors import ConnectionLostError, DevctlError, UsageError
 from unit.client.objects import NAMESPACE
 from unit.client.pods import Cluster, place, pods, tree
@@ -59,7 +60,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
         return {"metadata": {"name": pod, "namespace": NAMESPACE, "uid": f"uid-{pod}"}}
 
     monkeypatch.setattr(client_files, "running_pod", running)
-    monkeypatch.setattr(Files, "_replicas", lambda *_: range(2))
+    two: Any = SimpleNamespace(get=lambda _name: SimpleNamespace(size=2))
+    monkeypatch.setattr(client_files, "Servers", lambda _cluster: two)
     found = Project(here, above)
     receive = remote.receive
 
@@ -225,7 +227,7 @@ def test_a_file_that_never_settles_is_named(
             file.write("more")
         return archive.pack(*arguments, **how)
 
-    monkeypatch.setattr(sync, "pack", writing)
+    monkeypatch.setattr(remote, "pack", writing)
     done = project.push()
     assert done[0].changed == ["a.py"]
     assert "deep/b.py" in tree(project.there())
@@ -258,7 +260,7 @@ def test_a_record_is_of_two_folders_only(project: Project) -> None:
     kept.files[odd] = kept.files["a.py"]
     kept.write()
     assert odd in Record.read(project.here, one).files
-    assert kept.files[odd].is_here(entry(project.here, "a.py"))
+    assert kept.is_here(entry(project.here, "a.py")._replace(path=odd))
 
 
 def test_replicas_are_sent_to_at_the_same_time(

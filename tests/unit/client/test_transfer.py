@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from devctl.client.files import transfer as files_transfer
-from devctl.client.files.transfer import Transfer, transfer
+from devctl.client.files.transfer import Transfer, expect, transfer
 from devctl.errors import ConnectionLostError, DevctlError
 from devctl.kube.exec_stream import STDERR, STDOUT
 from unit.client.pods import Command
@@ -78,6 +78,25 @@ def test_what_a_pod_complains_of_without_end_is_cut(
     monkeypatch.setattr(files_transfer, "_MOST_ERRORS", 10)
     _, command = run(tmp_path, "head -c 100000 /dev/zero >&2")
     assert len(command.errors) == 10
+
+
+@pytest.mark.parametrize(("size", "packed"), [(0, 512), (1, 1024), (512, 1024)])
+def test_what_is_going_to_move_is_announced(size: int, packed: int) -> None:
+    class Progress:
+        def __init__(self) -> None:
+            self.expected: list[int] = []
+
+        def __call__(self, count: int) -> None:
+            raise AssertionError(count)
+
+        def expect(self, count: int) -> None:
+            self.expected.append(count)
+
+    told = Progress()
+    expect(told, [size, 3])
+    expect(told, [size, 512], packed=True)
+    assert told.expected == [size + 3, packed + 1024]
+    expect(None, [size])
 
 
 class Stuck:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from devctl.client.files import pull, remote, scripts, sync
-from devctl.client.files.dotgit import Withheld
-from devctl.client.files.pull import pull as bring
+from devctl.client.files import incoming, remote, scripts, sync
+from devctl.client.files.names import Withheld
 from devctl.client.files.record import Record
-from devctl.client.files.synced import Synced, SyncOptions
+from devctl.client.files.sync import Synced, SyncOptions
+from devctl.client.files.sync import pull as bring
 from devctl.errors import DevctlError, HostError, NotFoundError, UsageError
 from unit.client.pods import place, pods, tree
 
@@ -216,11 +216,11 @@ def test_names_that_no_honest_pod_tells_end_it(
 def test_what_has_no_room_is_not_asked_for(
     here: Path, there: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pull, "room", lambda _target: 1)
+    monkeypatch.setattr(incoming, "room", lambda _target: 1)
     with pytest.raises(HostError, match="there is room for 1 B here"):
         get(here)
     assert tree(here) == {}
-    monkeypatch.setattr(pull, "MEMBERS", 1)
+    monkeypatch.setattr(remote, "MEMBERS", 1)
     with pytest.raises(DevctlError, match="more than 1 files"):
         get(here)
     assert there.is_dir()

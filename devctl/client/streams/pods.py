@@ -1,4 +1,4 @@
-"""The pod of a server in which something is to run."""
+"""The pods of a server: the one in which something is to run, and what has become of one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from devctl.client.servers import Servers
 from devctl.errors import DevctlError, NotFoundError, UsageError
 from devctl.kube import resources
 from devctl.kube.exec_stream import CONTAINER
+from devctl.kube.failures import one_line
 
 if TYPE_CHECKING:
     from devctl.client.servers import Server
@@ -18,15 +19,10 @@ if TYPE_CHECKING:
 
 
 def running_pod(cluster: Cluster, name: str, replica: int = 0) -> Object:
-    """A replica's pod whose container runs; one request where all is well.
-
-    Args:
-        cluster: Where the server is.
-        name: The server.
-        replica: Which of its pods, from 0.
+    """The running pod of a server's replica, from 0; one request if all is well.
 
     Raises:
-        NotFoundError: There is no such server, or no such replica of it.
+        NotFoundError: There is no such server or replica.
         DevctlError: It does not run now; says why.
     """
     check_name(name)
@@ -36,13 +32,15 @@ def running_pod(cluster: Cluster, name: str, replica: int = 0) -> Object:
         pod = cluster.get(resources.Pod, f"{name}-{replica}")
     except NotFoundError:
         pod = {}
-    if _is_of(pod, name) and container_state(pod) == "running":
+    # Anybody may call a pod of theirs `lab-0`: its label tells.
+    labels = (pod.get("metadata") or {}).get("labels") or {}
+    if labels.get(DEVSERVER) == name and container_state(pod) == "running":
         return pod
     raise _explained(Servers(cluster).get(name), replica)
 
 
 def container_state(pod: Object) -> str:
-    """What the server's container in a pod does: `waiting`, `running` or `terminated`."""
+    """The state of the server's container in a pod: `waiting`, `running` or `terminated`."""
     state = container_status(pod).get("state")
     if state is None and (pod.get("status") or {}).get("phase") == "Running":
         return "running"
@@ -50,15 +48,37 @@ def container_state(pod: Object) -> str:
 
 
 def container_status(pod: Object) -> Object:
-    """What the kubelet says of the server's container; empty before it has said anything."""
+    """The kubelet's status of the server's container; empty before there is one."""
     statuses: list[Object] = (pod.get("status") or {}).get("containerStatuses") or []
     return next((each for each in statuses if each.get("name") == CONTAINER), {})
 
 
-def _is_of(pod: Object, server: str) -> bool:
-    """Whether a pod belongs to the server: anybody may call a pod of theirs `lab-0`."""
-    labels = (pod.get("metadata") or {}).get("labels") or {}
-    return bool(labels.get(DEVSERVER) == server)
+def fate(before: Object, now: Object | None) -> str:
+    """What has become of a pod and its container since; empty if they are unchanged."""
+    name = before["metadata"]["name"]
+    if now is None:
+        return f"pod `{name}` was deleted"
+    if now["metadata"].get("uid") != before["metadata"].get("uid"):
+        return f"pod `{name}` was deleted and recreated"
+    status = now.get("status") or {}
+    container = container_status(now)
+    if status.get("phase") in {"Failed", "Succeeded"}:
+        why = status.get("message") or status.get("reason") or _end(container, "no reason given")
+        return f"pod `{name}` has ended: {one_line(str(why))}"
+    same = container.get("containerID") == container_status(before).get("containerID")
+    if same and "terminated" not in (container.get("state") or {}):
+        return ""
+    return f"the container of pod `{name}` has ended: {_end(container, 'it was restarted')}"
+
+
+def _end(container: Object, unknown: str) -> str:
+    states = (container.get("state") or {}, container.get("lastState") or {})
+    ended = next((each["terminated"] for each in states if each.get("terminated")), None)
+    if not ended:
+        return unknown
+    if ended.get("reason") == "OOMKilled":
+        return "it ran out of memory"
+    return one_line(str(ended.get("message") or f"exit code {ended.get('exitCode')}"))
 
 
 def _explained(server: Server, replica: int) -> DevctlError:
@@ -67,7 +87,7 @@ def _explained(server: Server, replica: int) -> DevctlError:
         which = "one replica, 0" if count == 1 else f"{count} replicas, 0 to {count - 1}"
         return NotFoundError(
             f"server `{name}` has no replica {replica}: it has {which}",
-            "name one of them with --replica",
+            "choose one of them with --replica",
         )
     if server.stopped:
         return DevctlError(f"server `{name}` is stopped", f"start it with `devctl start {name}`")
@@ -81,7 +101,7 @@ def _explained(server: Server, replica: int) -> DevctlError:
 
 
 def _state(server: Server, replica: int) -> tuple[str, str, str]:
-    """Phase, reason and message of a replica; the server's own where nothing is said of it."""
+    """Phase, reason and message of a replica; the server's own if it has none."""
     for each in server.replicas:
         if each.ordinal == replica and each.phase is not Phase.RUNNING:
             return each.phase, each.reason, each.message

@@ -14,12 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from devctl.client.files import arrive
-from devctl.client.files.arrive import incoming
+from devctl.client.files import incoming as incoming_files
+from devctl.client.files.archive import END
 from devctl.client.files.ignore import INCOMING
-from devctl.client.files.members import END
-from devctl.client.files.put import put_folder
-from devctl.client.files.unpack import Unpacking, enough
+from devctl.client.files.incoming import Unpacking, enough, incoming, put_folder
 from devctl.errors import DevctlError, HostError
 from unit.client.pods import tree
 from unit.client.tars import HARMLESS, info, link, tar
@@ -326,7 +324,7 @@ def test_what_was_left_behind_goes_after_an_hour(
     (tmp_path / f"{INCOMING}link").symlink_to("/etc")
     with incoming(tmp_path):
         assert stale.is_dir()
-    monkeypatch.setattr(arrive, "_STALE", -1.0)
+    monkeypatch.setattr(incoming_files, "_STALE", -1.0)
     with incoming(tmp_path):
         assert not stale.exists()
     assert sorted(each.name for each in tmp_path.iterdir()) == [

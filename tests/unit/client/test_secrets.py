@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devctl.client.files.secret import secret_content, secret_name
+from devctl.client.files.secrets import secret_content, secret_name
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Bytes both ways, a terminal that is given back, and commands of programs."""
+"""Bytes both ways, and a terminal that is given back."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devctl.client.streams import exec_pump, execute, whole
-from devctl.client.streams.execute import Execute
-from devctl.client.streams.terminal import raw, terminal_size
-from devctl.errors import ConnectionLostError, NotFoundError, UsageError
+from devctl.client.streams import execute, stdio
+from devctl.client.streams.stdio import raw, terminal_size
+from devctl.errors import ConnectionLostError
 from unit.client.fake_streams import STDERR, STDOUT, FakeStream, there
 
 if TYPE_CHECKING:
@@ -49,11 +48,11 @@ def test_what_is_read_here_arrives_there_and_comes_back(pieces: list[bytes]) -> 
     stream: Any = FakeStream(echoes=True)
     source, feeder = os.pipe()
     back, output = os.pipe()
-    exec_pump.feed(stream, source)
+    stdio.feed(stream, source)
     for piece in pieces:
-        exec_pump.write(feeder, piece)
+        stdio.write(feeder, piece)
     os.close(feeder)
-    assert exec_pump.drain(stream, output, bytes) == 0
+    assert stdio.drain(stream, output, bytes) == 0
     os.close(output)
     found = b""
     while data := os.read(back, 1 << 16):
@@ -67,7 +66,7 @@ def test_what_is_read_here_arrives_there_and_comes_back(pieces: list[bytes]) -> 
 def test_standard_error_is_apart_and_the_code_passes(ends: tuple[int, int]) -> None:
     stream: Any = FakeStream(says=[(STDOUT, b"out"), (STDERR, b"err")], code=7)
     errors: list[bytes] = []
-    assert exec_pump.drain(stream, ends[1], errors.append) == 7
+    assert stdio.drain(stream, ends[1], errors.append) == 7
     assert (os.read(ends[0], 10), errors) == (b"out", [b"err"])
 
 
@@ -75,11 +74,11 @@ def test_a_descriptor_that_does_not_block_is_waited_for(ends: tuple[int, int]) -
     os.set_blocking(ends[1], False)
     os.set_blocking(ends[0], False)
     data = os.urandom(1 << 20)
-    writer = threading.Thread(target=exec_pump.write, args=(ends[1], data))
+    writer = threading.Thread(target=stdio.write, args=(ends[1], data))
     writer.start()
     found = b""
     while len(found) < len(data):
-        found += exec_pump.read(ends[0])
+        found += stdio.read(ends[0])
     writer.join()
     assert found == data
 
@@ -88,7 +87,7 @@ def test_a_reader_that_has_gone_is_told(ends: tuple[int, int]) -> None:
     os.close(ends[0])
     stream: Any = FakeStream(says=[(STDOUT, b"x")])
     with pytest.raises(BrokenPipeError):
-        exec_pump.drain(stream, ends[1], bytes)
+        stdio.drain(stream, ends[1], bytes)
 
 
 def test_a_lost_connection_is_told_by_whoever_reads(ends: tuple[int, int]) -> None:
@@ -97,12 +96,12 @@ def test_a_lost_connection_is_told_by_whoever_reads(ends: tuple[int, int]) -> No
             raise ConnectionLostError("lost", "again") from ValueError(data)
 
     stream: Any = Lost(says=[ConnectionLostError("lost", "again")])
-    thread = exec_pump.feed(stream, ends[0])
+    thread = stdio.feed(stream, ends[0])
     os.write(ends[1], b"x")
     thread.join(10)
     assert not thread.is_alive()
     with pytest.raises(ConnectionLostError):
-        exec_pump.drain(stream, 1, bytes)
+        stdio.drain(stream, 1, bytes)
 
 
 @pytest.fixture
@@ -162,36 +161,6 @@ def test_a_terminal_is_raw_in_another_thread_too(screen: tuple[int, int]) -> Non
     thread.start()
     thread.join()
     assert seen == [True]
-
-
-ODD = ["; rm -rf .", "$(touch evil)", "`x`", "a\nb", "'\"", "", "--help", "ü€"]
-
-
-def test_a_command_of_a_program(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    there(api, replicas=2)
-    stream = FakeStream(says=[(STDOUT, b"1\xff"), (STDERR, b"e")], code=3)
-    monkeypatch.setattr(whole, "open_exec", stream.open)
-    done = Execute(api.cluster())("lab", ["echo", *ODD], replica=1)
-    assert (done.exit_code, done.stdout, done.stderr) == (3, "1\ufffd", "e")
-    assert (done.output, done.errors) == (b"1\xff", b"e")
-    how = {"stdin": False, "tty": False}
-    assert stream.opened == [("lab-1", ["echo", *ODD], "dev-alice", how)]
-    assert stream.closed.is_set()
-
-
-def test_a_command_that_is_fed(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    there(api)
-    stream = FakeStream(echoes=True)
-    monkeypatch.setattr(whole, "open_exec", stream.open)
-    data = os.urandom(100_000)
-    assert Execute(api.cluster())("lab", ["cat"], feed=data).output == data
-
-
-def test_no_command_and_no_server(api: FakeApi) -> None:
-    with pytest.raises(UsageError, match="no command is named"):
-        Execute(api.cluster())("lab", [])
-    with pytest.raises(NotFoundError):
-        Execute(api.cluster())("lab", ["true"])
 
 
 def test_a_command_with_a_terminal(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from devctl.client.streams.exec_pod import running_pod
+from devctl.client.streams.pods import running_pod
 from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
 from unit.client.fake_streams import runs, there
 from unit.client.objects import PODS, SERVERS, pod, server

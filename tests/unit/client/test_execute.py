@@ -11,16 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devctl.client.streams import exec_pump, whole
-from devctl.client.streams.whole import SCRIPT, Mark, WholeStream, open_whole
-from devctl.errors import ConnectionLostError
+from devctl.client.streams import execute, stdio
+from devctl.client.streams.execute import SCRIPT, Execute, Mark, WholeStream, open_whole
+from devctl.errors import ConnectionLostError, NotFoundError, UsageError
 from devctl.kube.exec_stream import STDERR, STDOUT
-from unit.client.fake_streams import FakeStream
+from unit.client.fake_streams import FakeStream, there
 from unit.client.pods import LocalStream
 from unit.devserver_files.conftest import PRESENT, SHELLS
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from unit.client.fake_cluster import FakeApi
 
 KEY = b"0123abcd"
 ODD = [
@@ -68,7 +70,7 @@ def opened(
         found.append(Opened(argv, tmp_path, stdin=how["stdin"]))
         return found[-1]
 
-    monkeypatch.setattr(whole, "open_exec", start)
+    monkeypatch.setattr(execute, "open_exec", start)
     return found
 
 
@@ -82,14 +84,14 @@ def run(*argv: str, feed: bytes | None = None) -> tuple[int, bytes, bytes]:
     said = {STDOUT: b"", STDERR: b""}
     with start(*argv, reads=feed is not None) as stream:
         if feed is not None:
-            exec_pump.feed_bytes(stream, feed)
+            stdio.feed_bytes(stream, feed)
         for channel, data in stream.read():
             said[channel] += data
         return stream.exit_code, said[STDOUT], said[STDERR]
 
 
 def test_examples() -> None:
-    assert doctest.testmod(whole).failed == 0
+    assert doctest.testmod(execute).failed == 0
 
 
 @given(st.lists(st.binary(max_size=9) | NEAR), NEAR)
@@ -174,3 +176,30 @@ def test_an_end_that_does_not_come_is_an_error(channel: int, code: int) -> None:
     assert b"".join(came) == b"some\0"
     assert raised.value.exit_code == (code or 1)
     assert "devctl cp" in raised.value.fix
+
+
+def test_a_command_of_a_program(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    there(api, replicas=2)
+    stream = FakeStream(says=[(STDOUT, b"1\xff"), (STDERR, b"e")], code=3)
+    monkeypatch.setattr(execute, "open_exec", stream.open)
+    done = Execute(api.cluster())("lab", ["echo", *ODD], replica=1)
+    assert (done.exit_code, done.stdout, done.stderr) == (3, "1\ufffd", "e")
+    assert (done.output, done.errors) == (b"1\xff", b"e")
+    how = {"stdin": False, "tty": False}
+    assert stream.opened == [("lab-1", ["echo", *ODD], "dev-alice", how)]
+    assert stream.closed.is_set()
+
+
+def test_a_command_that_is_fed(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    there(api)
+    stream = FakeStream(echoes=True)
+    monkeypatch.setattr(execute, "open_exec", stream.open)
+    data = os.urandom(100_000)
+    assert Execute(api.cluster())("lab", ["cat"], feed=data).output == data
+
+
+def test_no_command_and_no_server(api: FakeApi) -> None:
+    with pytest.raises(UsageError, match="no command is given"):
+        Execute(api.cluster())("lab", [])
+    with pytest.raises(NotFoundError):
+        Execute(api.cluster())("lab", ["true"])

@@ -1,4 +1,4 @@
-"""The volume that a path is on."""
+"""What a record of two folders is about: the volume that a path is on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from devctl.client.files.volume import volume_of
+from devctl.client.files.record import volume_of
 from unit.client.objects import CLAIMS, home, pod
 
 if TYPE_CHECKING:

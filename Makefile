@@ -1,4 +1,4 @@
-# Thin on purpose: every target is one command that can also be typed.
+# Deliberately thin: every target is one command that can also be typed.
 .DEFAULT_GOAL := help
 .PHONY: help up down demo build load deploy install cli example logs status artifacts clean
 .PHONY: new-kind wheel docs pictures
@@ -17,29 +17,29 @@ help: ## Show this list
 $(VENV)/installed: requirements/dev.txt requirements/collections.txt requirements.yml pyproject.toml
 	sh scripts/install.sh $(VENV)
 
-up: $(VENV)/installed ## Bring the local cluster up, or heal it
+up: $(VENV)/installed ## Bring the local cluster up, or repair it
 	$(DEVCTL) local up
 
-down: $(VENV)/installed ## Take the local cluster down; its data stays
+down: $(VENV)/installed ## Take the local cluster down; its data is kept
 	$(DEVCTL) local down
 
-demo: ## From nothing to a training on two nodes and a job that uses what it learnt
+demo: ## From scratch to a training on two nodes and a job that uses its model
 	$(MAKE) --no-print-directory deploy KUBECONFIG=
 	$(MAKE) --no-print-directory load
 	sh scripts/demo.sh $(LOCAL_KUBECONFIG)
 
-build load: $(VENV)/installed ## Bring the images of servers and jobs into the local cluster, built first if need be
+build load: $(VENV)/installed ## Load the images of servers and jobs into the local cluster, building them if necessary
 	$(DEVCTL) local load devserver
 	$(DEVCTL) local load inference
 
 deploy: $(VENV)/installed ## Deploy the operator: to KUBECONFIG's cluster, or to the local one
 	$(VENV)/bin/python -m devctl.local.deploy
 
-install: deploy ## The same
+install: deploy ## Same as deploy
 
 cli: $(VENV)/installed ## Install devctl and egpu into $(VENV)
 
-example logs status artifacts clean: $(VENV)/installed ## The sample job: run it, look at it, remove it
+example logs status artifacts clean: $(VENV)/installed ## The sample job: run it, inspect it, remove it
 	sh scripts/jobs.sh $@ $(VENV) $(or $(KUBECONFIG),$(LOCAL_KUBECONFIG))
 
 test: $(VENV)/installed ## Everything that must pass: all tiers of tests/README.md
@@ -48,29 +48,29 @@ test: $(VENV)/installed ## Everything that must pass: all tiers of tests/README.
 test-changed: $(VENV)/installed ## The tiers whose inputs have changed since they passed on this machine
 	$(TIERS) --changed
 
-test-one: $(VENV)/installed ## Some tests: make test-one T=tests/plane/test_kinds.py; what they need stays up
+test-one: $(VENV)/installed ## Selected tests: make test-one T=tests/plane/test_kinds.py; what they need is left running
 	$(TIERS) one $(T)
 
 test-unit test-release test-plane test-pods test-host test-molecule test-faults: $(VENV)/installed ## One tier: make test-plane
 	$(TIERS) $(@:test-%=%)
 
-test-newest-ansible: $(VENV)/installed ## The warm runner's tests with the newest ansible-core that PYTHON can get
+test-newest-ansible: $(VENV)/installed ## The warm runner's tests with the newest ansible-core for PYTHON
 	sh scripts/newest_ansible.sh $(VENV) $(or $(PYTHON),python3)
 
-record: $(VENV)/installed ## Record anew what pods go through, on KUBECONFIG's or the local cluster, for test-plane
+record: $(VENV)/installed ## Update the recordings of pod statuses for test-plane, on KUBECONFIG's or the local cluster
 	PYTHONPATH=tests KUBECONFIG=$(or $(KUBECONFIG),$(LOCAL_KUBECONFIG)) $(VENV)/bin/python -m support.plane.record
 
-molecule: $(VENV)/installed ## Each behaviour of the role, against KUBECONFIG's cluster, whose operator is away
+molecule: $(VENV)/installed ## Each behaviour of the role, against KUBECONFIG's cluster with the operator scaled to 0
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" molecule test --all
 
 wheel: $(VENV)/installed ## The package: dist/*.whl and its source distribution
 	$(VENV)/bin/python -m build --no-isolation
 	$(VENV)/bin/twine check --strict dist/*
 
-docs: $(VENV)/installed ## The documentation's site, in docs/_build: each link is checked
+docs: $(VENV)/installed ## The documentation's site, in docs/_build; checks all links
 	$(VENV)/bin/python -m sphinx --fail-on-warning --keep-going --quiet --builder html docs docs/_build/html
 
-pictures: $(VENV)/installed ## Pictures of terminals in docs: the commands run, on KUBECONFIG's or the local cluster
+pictures: $(VENV)/installed ## Terminal pictures for docs, from commands run on KUBECONFIG's or the local cluster
 	KUBECONFIG=$(or $(KUBECONFIG),$(LOCAL_KUBECONFIG)) $(VENV)/bin/python scripts/pictures.py
 
 new-kind: $(VENV)/installed ## The skeleton of a kind: make new-kind KIND=GpuWorkload GROUP=gpu.example.com [SCOPE=Cluster]
@@ -87,17 +87,17 @@ bench-local: $(VENV)/installed ## How long `up` takes: cold, cached, already up
 bench-devservers: load ## A hundred DevServers at once, on the local cluster with the operator deployed
 	KUBECONFIG=$(LOCAL_KUBECONFIG) $(VENV)/bin/python tests/bench/devservers.py localhost/devctl/devserver:0.1.0
 
-bench-jobs: $(VENV)/installed ## Jobs a minute, and what a job costs over its bare pod
+bench-jobs: $(VENV)/installed ## Jobs per minute, and the overhead of a job over a bare pod
 	KUBECONFIG=$(LOCAL_KUBECONFIG) $(VENV)/bin/python tests/bench/jobs.py localhost/devctl/base:trixie
 
-bench-commands: load ## How soon commands answer; SSH and files beside kubectl
+bench-commands: load ## Response times of commands; SSH and files compared with kubectl
 	for what in commands.py "ssh.py localhost/devctl/devserver:0.1.0" "files.py localhost/devctl/devserver:0.1.0"; do KUBECONFIG=$(LOCAL_KUBECONFIG) PYTHONPATH=tests $(VENV)/bin/python tests/bench/$$what || exit; done
 
-bench-many: $(VENV)/installed ## A thousand DevServers and a restart of the operator, on a control plane of its own
+bench-many: $(VENV)/installed ## A thousand DevServers and a restart of the operator, on its own control plane
 	PYTHONPATH=tests $(VENV)/bin/python tests/bench/many.py
 
-bench-releases: $(VENV)/installed ## An earlier release and this one by turns, on a control plane of its own
+bench-releases: $(VENV)/installed ## An earlier release and this one, alternating, on its own control plane
 	PYTHONPATH=tests $(VENV)/bin/python tests/bench/releases.py
 
-lock: $(VENV)/installed ## Renew the locked requirement files
+lock: $(VENV)/installed ## Update the locked requirement files
 	sh scripts/lock.sh $(VENV)

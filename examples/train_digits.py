@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 BACKEND = os.environ.get("DEVCTL_BACKEND", "gloo")
 DISTRIBUTED = int(os.environ.get("WORLD_SIZE", "1")) > 1
 
-# How an image becomes the model's input. It is saved with the weights, so that whoever classifies
-# an image later prepares it alike. The model halves an image five times: of 8 pixels nothing would
-# stay.
+# Preprocessing. It is saved with the weights, so that inference prepares images the same way. The
+# model halves an image five times: nothing would be left of 8 pixels.
 PREPROCESS = {"size": [64, 64], "mean": [0.5] * 3, "std": [0.5] * 3, "grayscale": True}
 
 
@@ -81,11 +80,11 @@ def data() -> Digits:
 
 
 def network() -> nn.Module:
-    """Torchvision's model with a class for each digit, as everybody knows it."""
+    """Torchvision's model with one class per digit."""
     model = mobilenet_v3_small(num_classes=10)
     for module in model.modules():
         if isinstance(module, nn.BatchNorm2d):
-            module.momentum = 0.1  # its own 0.01 would take thousands of steps to follow
+            module.momentum = 0.1  # the default 0.01 would take thousands of steps to converge
     return model
 
 
@@ -116,13 +115,13 @@ def save(model: nn.Module, digits: Digits, folder: Path) -> None:
 
 def train(arguments: argparse.Namespace, rank: int) -> None:
     """Train; the first rank says how well it goes, and saves what came out."""
-    # NCCL has one GPU for each process; without a GPU everything is done on the processor.
+    # NCCL uses one GPU per process; without a GPU everything runs on the CPU.
     local_rank = int(os.environ.get("LOCAL_RANK", "0"))
     device = torch.device(f"cuda:{local_rank}" if torch.cuda.is_available() else "cpu")
     if device.type == "cpu" and DISTRIBUTED:
-        # Ranks on one machine each take all of its cores, and wait for each other spinning.
+        # Ranks on one machine would each use all its cores, and spin while waiting for each other.
         torch.set_num_threads(1)
-    torch.manual_seed(0)  # the same first weights everywhere
+    torch.manual_seed(0)  # the same initial weights on every rank
     digits = data()
     model = network().to(device)
     parallel = DistributedDataParallel(model) if DISTRIBUTED else model
@@ -132,16 +131,16 @@ def train(arguments: argparse.Namespace, rank: int) -> None:
         arguments.batch_size,
         shuffle=sampler is None,
         sampler=sampler,
-        drop_last=True,  # of a single image, batch normalisation cannot take a mean
+        drop_last=True,  # batch normalisation cannot work on a single image
     )
     optimizer = torch.optim.AdamW(parallel.parameters(), lr=arguments.learning_rate)
-    # Up to the given rate and down again: at a steady one the accuracy jumps to the end.
+    # One cycle up to the given rate and down again: with a constant rate, accuracy keeps jumping.
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, arguments.learning_rate, epochs=arguments.epochs, steps_per_epoch=len(batches)
     )
     for epoch in range(1, arguments.epochs + 1):
         if sampler:
-            sampler.set_epoch(epoch)  # another order in each epoch
+            sampler.set_epoch(epoch)  # a different order in each epoch
         for images, labels in batches:
             optimizer.zero_grad()
             loss = nn.functional.cross_entropy(parallel(images.to(device)), labels.to(device))

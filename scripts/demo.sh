@@ -1,5 +1,5 @@
 #!/bin/sh
-# The main job: a distributed server trains a model over two nodes and gives it back; a job uses it.
+# The main use case: a distributed server trains a model on two nodes; a job uses the model.
 # usage: demo.sh KUBECONFIG
 set -eu
 
@@ -17,7 +17,7 @@ say() {
   "$programs/$program" "$@"
 }
 
-# What an administrator does once: a namespace, and a flavor that a training fits in.
+# An administrator does this once: a namespace, and a flavor large enough for the training.
 "$kubectl" apply --server-side --filename config/samples/namespace.yaml \
   --filename config/samples/devserverflavor-training.yaml
 
@@ -32,7 +32,7 @@ say devctl cp demo:checkpoints "$model"
 ls -l "$model"
 say devctl list
 
-# A digit that the model has never seen; its name says which one it is.
+# A digit that the model has not been trained on; the file name says which one it is.
 image=$(basename "$model"/held-out-*.png)
 digit=${image#held-out-}
 "$programs/egpu" delete digit >/dev/null 2>&1 || true
@@ -49,11 +49,11 @@ read_as=$("$programs/python" -c 'import json, sys; print(json.load(sys.stdin)["t
 
 cat <<END
 
-The cluster is real: two nodes have trained a model, and a job has read a ${digit%.png} with it. Next:
+Two nodes have trained a model, and a job has read a ${digit%.png} with it. Next:
   source .venv/bin/activate
   export KUBECONFIG=$KUBECONFIG DEVCTL_NAMESPACE=dev-alice
   devctl ssh demo              # a shell on the first rank
-  devctl monitor demo          # what both ranks use
-  devctl delete demo           # its files stay: devctl homes list
+  devctl monitor demo          # resource usage of both ranks
+  devctl delete demo           # its files are kept: devctl homes list
   make down
 END

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the virtual environment that everything runs from: locked by hash, devctl itself editable.
+# Creates the virtual environment that everything runs from: locked by hash, devctl itself editable.
 # usage: install.sh VENV
 set -eu
 
@@ -10,7 +10,7 @@ if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
   echo "error: Python 3.11 or newer is needed, found: $("$python" --version 2>&1 || echo none)" >&2
   exit 1
 fi
-# Debian ships venv's other half as a package of its own.
+# Debian ships part of venv in a separate package.
 if ! "$python" -c 'import ensurepip' 2>/dev/null; then
   echo "installing python3-venv"
   apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes python3-venv >/dev/null
@@ -19,13 +19,13 @@ fi
 rm -f "$venv/installed"
 "$python" -m venv "$venv"
 pip="$venv/bin/python -m pip --disable-pip-version-check --quiet"
-# The lock names every package. Resolved again, one that came out since could be asked for, without hash.
+# The lock names every package. Resolving again could request a newer one, which has no hash.
 $pip install --require-hashes --no-deps --requirement requirements/dev.txt
 $pip install --no-deps --no-build-isolation --editable .
 $pip install --no-deps --no-build-isolation --editable images/observer
 $pip install --no-deps --no-build-isolation --editable images/operator
 
-# Ansible's collections: from the hashed package, so that no Galaxy is needed.
+# Ansible's collections come from the hashed package, so Galaxy is not needed.
 wheels=$(mktemp -d)
 trap 'rm -rf "$wheels"' EXIT
 $pip download --require-hashes --no-deps --requirement requirements/collections.txt --dest "$wheels"

@@ -45,7 +45,7 @@ def read_pins(requirements: Path) -> dict[str, str]:
         raise CollectionError(message) from error
     for name in pins:
         if not all(part.isidentifier() for part in name.split(".")) or name.count(".") != 1:
-            raise CollectionError(f"`{name}` is no collection's name")
+            raise CollectionError(f"`{name}` is not the name of a collection")
     return pins
 
 
@@ -89,7 +89,7 @@ def install(archive: Path, requirements: Path, target: Path) -> dict[str, str]:
     try:
         wheel = zipfile.ZipFile(archive)
     except (OSError, zipfile.BadZipFile) as error:
-        raise CollectionError(f"`{archive}` is no readable wheel") from error
+        raise CollectionError(f"`{archive}` is not a readable wheel") from error
     with wheel:
         verify(wheel, pins)
         target.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What `make example`, `logs`, `status`, `artifacts` and `clean` do, with the sample job.
+# Implements `make example`, `logs`, `status`, `artifacts` and `clean` for the sample job.
 # usage: jobs.sh VERB VENV KUBECONFIG
 set -eu
 
@@ -28,7 +28,7 @@ END
     pods='jsonpath={range .items[*]}{.metadata.namespace} {.metadata.name}{"\n"}{end}'
     "$kubectl" get pods --all-namespaces --selector app=gpu-job --output "$pods" |
       while read -r namespace pod; do
-        # One that has not started has none, and says so.
+        # A pod that has not started has no logs; kubectl says so.
         "$kubectl" logs --namespace "$namespace" "$pod" --tail=50 --prefix || true
       done
     ;;
@@ -37,9 +37,9 @@ END
     ;;
   artifacts)
     cat <<END
-A job's files stay on its volume for its time, also when the job is deleted:
-  egpu get $job                        # where its result is, and until when
-  egpu artifacts $job                  # what is on the volume
+A job's files are kept on its volume for its retention period, even if the job is deleted:
+  egpu get $job                        # where its result is, and until when it is kept
+  egpu artifacts $job                  # the files on the volume
   egpu artifacts $job --to results     # fetch it
   egpu debug $job                      # a shell on the volume, at /mnt
 END
@@ -48,7 +48,7 @@ END
     exec "$egpu" delete "$job" --delete-pvc --namespace default
     ;;
   *)
-    echo "error: jobs.sh knows no \`$verb\`" >&2
+    echo "error: jobs.sh has no verb \`$verb\`" >&2
     exit 2
     ;;
 esac

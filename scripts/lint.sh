@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every check that needs no cluster and runs no code of ours.
+# Every check that needs no cluster and does not run our code.
 # usage: lint.sh VENV
 set -eu
 
@@ -7,7 +7,7 @@ venv=$1
 PATH="$(cd "$venv/bin" && pwd):$PATH"
 export ANSIBLE_HOME="$PWD/.ansible" ANSIBLE_CONFIG="$PWD/ansible.cfg"
 
-# Types take as long as all the rest: they are checked meanwhile, and told of in the end.
+# Type checking takes as long as everything else: it runs in the background, and is reported last.
 types=$(mktemp)
 mypy >"$types" 2>&1 &
 mypy=$!

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Renews the locked requirement files. Hashes instead of addresses: no registry is named.
+# Updates the locked requirement files. They have hashes instead of URLs: no registry is named.
 # usage: lock.sh VENV
 set -eu
 
@@ -13,7 +13,7 @@ compile --python-version 3.11 --no-deps requirements/go.in --output-file require
 compile --python-version 3.11 --no-deps requirements/collections.in --output-file requirements/collections.txt
 compile --python-version 3.13 images/operator/requirements.in --output-file images/operator/requirements.txt
 compile --python-version 3.13 images/observer/requirements.in --output-file images/observer/requirements.txt
-# Jupyter does without what is left out here: see the file.
+# Jupyter works without the packages omitted here: see the file.
 compile --python-version 3.13 --no-emit-package debugpy --no-emit-package jedi --no-emit-package parso \
   images/devserver/requirements.in --output-file images/devserver/requirements.txt
 compile --python-version 3.13 images/fake-gpu-plugin/requirements.in --output-file images/fake-gpu-plugin/requirements.txt

@@ -1,7 +1,7 @@
-"""Makes the skeleton of a kind, which works: docs/adding-a-kind.md says what to do with it.
+"""Generate a working skeleton of a kind; docs/adding-a-kind.md describes the next steps.
 
-scripts/new_kind/ has a template for each file that is made, at its path in the project. Of a list
-that is there already, the template is a line or an entry, and comes at its end.
+scripts/new_kind/ has a template for each generated file, at its path in the project. For an
+existing list, the template is a line or an entry, which is appended.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).parents[1]
 TEMPLATES = Path(__file__).with_name("new_kind")
 LISTS = ("watches.yaml", "kustomization.yaml")
-"""Names of files that there are, and to which a kind is added."""
+"""Names of existing files to which a kind is added."""
 IMPORT = "from devctl_observer.kinds.{0} import {1}\n"
 
 
 @dataclass(frozen=True)
 class Names:
-    """What a kind is called, in each place as it is usual there."""
+    """A kind's names, in each place's usual form."""
 
     kind: str
     group: str
@@ -55,7 +55,7 @@ class Names:
 
     @property
     def snake(self) -> str:
-        """As modules and roles are called: gpu_workload."""
+        """The name of modules and roles: gpu_workload."""
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", self.kind).lower()
 
     def values(self) -> dict[str, object]:
@@ -162,7 +162,9 @@ def main() -> int:
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print(*sorted(files), "", f"{names.kind} is there; docs/adding-a-kind.md goes on.", sep="\n")
+    print(
+        *sorted(files), "", f"created {names.kind}; continue with docs/adding-a-kind.md", sep="\n"
+    )
     return 0
 
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the warm runner's tests with the newest ansible-core that a Python can get, in an environment
-# that is gone afterwards.
+# Runs the warm runner's tests with the newest ansible-core for a Python version, in a temporary
+# environment.
 # usage: newest_ansible.sh VENV PYTHON
 set -eu
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The unit tests, and that they reach enough of the rooms where a mistake costs data or time.
+# The unit tests, with minimum coverage of the modules where a mistake costs data or time.
 # usage: unit.sh VENV
 set -eu
 
@@ -8,9 +8,9 @@ data=$(mktemp -d)
 trap 'rm -rf "$data"' EXIT
 export COVERAGE_FILE="$data/coverage"
 
-# Examples in docstrings are tests, too, in every room.
+# Examples in docstrings are tests as well.
 examples=$(grep -rl '>>> ' devctl plugins images playbooks tests/support --include='*.py')
-# shellcheck disable=SC2086 # names of files without spaces
+# shellcheck disable=SC2086 # file names without spaces
 "$venv/bin/pytest" tests/unit $examples --doctest-modules -n auto --dist worksteal --cov --cov-report= \
   --junitxml=.test-results/unit-0.xml
 for room in 'plugins/*' 'devctl/api/*' 'devctl/client/*' 'devctl/kube/*' 'images/observer/*'; do

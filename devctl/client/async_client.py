@@ -16,7 +16,7 @@ from devctl.client.events import Events
 from devctl.client.files.files import Files
 from devctl.client.flavors import Flavors
 from devctl.client.homes import Homes
-from devctl.client.jobs.cleanup import Cleanup
+from devctl.client.jobs.claim import Cleanup
 from devctl.client.jobs.files import JobFiles
 from devctl.client.jobs.jobs import Jobs
 from devctl.client.monitor import Monitor

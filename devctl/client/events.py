@@ -29,6 +29,9 @@ class Event(Named):
 
     reason = Field(text, "reason")
     """What happened, in one word."""
+    message = Field(lambda value: text(value).strip(), "message")
+    type = Field(lambda value: text(value) or "Normal", "type")
+    """`Normal` or `Warning`."""
     object = Field(mapping, "involvedObject")
     """The reference to the object it is about."""
     _series = Field(mapping, "series")
@@ -43,16 +46,6 @@ class Event(Named):
             or self.raw.get("firstTimestamp")
         )
         return moment(found) or self.created_at
-
-    @property
-    def message(self) -> str:
-        """What happened."""
-        return str(self.raw.get("message") or "").strip()
-
-    @property
-    def type(self) -> str:
-        """`Normal` or `Warning`."""
-        return str(self.raw.get("type") or "Normal")
 
     @property
     def about(self) -> str:

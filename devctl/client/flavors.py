@@ -30,24 +30,12 @@ class Flavor(Named):
     cpu = Field(text, "spec", "resources", "requests", "cpu")
     memory = Field(text, "spec", "resources", "requests", "memory")
     gpus = Field(text, "spec", "resources", "requests", "nvidia.com/gpu")
-
-    @property
-    def free(self) -> int | None:
-        """How many more pods fit into the cluster now; None if unknown."""
-        found: int | None = self.status.get("free")
-        return found
-
-    @property
-    def total(self) -> int | None:
-        """How many pods would fit into an empty cluster; None if unknown."""
-        found: int | None = self.status.get("total")
-        return found
-
-    @property
-    def schedulable(self) -> bool | None:
-        """Whether some node is large enough for a pod; None if unknown."""
-        found: bool | None = self.status.get("schedulable")
-        return found
+    free = Field[int | None](lambda value: value, "status", "free")
+    """How many more pods fit into the cluster now; None if unknown."""
+    total = Field[int | None](lambda value: value, "status", "total")
+    """How many pods would fit into an empty cluster; None if unknown."""
+    schedulable = Field[bool | None](lambda value: value, "status", "schedulable")
+    """Whether some node is large enough for a pod; None if unknown."""
 
     @property
     def message(self) -> str:

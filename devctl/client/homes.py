@@ -28,6 +28,8 @@ class Home(Named):
     pods: Sequence[str] = ()
 
     storage_class = Field(text, "spec", "storageClassName")
+    phase = Field(lambda value: text(value) or "Pending", "status", "phase")
+    """`Bound`, `Pending` or `Lost`."""
 
     @property
     def server(self) -> str:
@@ -46,11 +48,6 @@ class Home(Named):
         capacity = self.status.get("capacity") or {}
         wanted = (self.spec.get("resources") or {}).get("requests") or {}
         return str(capacity.get("storage") or wanted.get("storage") or "")
-
-    @property
-    def phase(self) -> str:
-        """`Bound`, `Pending` or `Lost`."""
-        return str(self.status.get("phase") or "Pending")
 
     @property
     def is_home(self) -> bool:

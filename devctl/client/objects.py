@@ -95,22 +95,22 @@ class Named:
     @property
     def uid(self) -> str:
         """Distinguishes it from every other object that ever had its name."""
-        return text(self.raw["metadata"].get("uid"))
+        return text(self._meta.get("uid"))
 
     @property
     def labels(self) -> dict[str, str]:
         """Its labels."""
-        return mapping(self.raw["metadata"].get("labels"))
+        return mapping(self._meta.get("labels"))
 
     @property
     def created_at(self) -> datetime:
         """When it was created; now for the result of a dry run."""
-        return moment(self.raw["metadata"].get("creationTimestamp")) or datetime.now(UTC)
+        return moment(self._meta.get("creationTimestamp")) or datetime.now(UTC)
 
     @property
     def going(self) -> bool:
         """Whether it is being deleted."""
-        return "deletionTimestamp" in self.raw["metadata"]
+        return "deletionTimestamp" in self._meta
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -121,6 +121,10 @@ class Named:
     def status(self) -> dict[str, Any]:
         """The observed state; empty until a controller has reported it."""
         return mapping(self.raw.get("status"))
+
+    @property
+    def _meta(self) -> dict[str, Any]:
+        return mapping(self.raw["metadata"])
 
 
 Item = TypeVar("Item", bound=Named)

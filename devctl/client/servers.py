@@ -79,6 +79,8 @@ class Server(Named):
     flavor = Field(text, "spec", "flavor")
     """The flavor it asks for; empty for the default one."""
     image = Field(text, "spec", "image")
+    mode = Field(lambda value: text(value) or "standalone", "spec", "mode")
+    """One pod (`standalone`), or several that train together (`distributed`)."""
     stopped = Field(bool, "spec", "stopped")
     """Whether it should be stopped."""
     lifecycle = Field(mapping, "spec", "lifecycle")
@@ -89,11 +91,6 @@ class Server(Named):
     """When the first of its current pods was scheduled."""
     expires_at = Field(moment, "status", "expiresAt")
     """When it will be deleted automatically; None for never."""
-
-    @property
-    def mode(self) -> str:
-        """One pod (`standalone`), or several that train together (`distributed`)."""
-        return str(self.spec.get("mode", "standalone"))
 
     @property
     def size(self) -> int:

@@ -63,7 +63,7 @@ def test_an_account_writes_what_is_marked_and_nothing_else(
 def test_nothing_is_made_where_the_system_is(operator: Tenants, where: str) -> None:
     there = Tenants(operator.kubectl, where)
     said = there.refused(SELF, managed(child("ConfigMap")))
-    assert f"namespace `{where}` is the system's: devctl makes nothing there" in said
+    assert f"namespace `{where}` is a system namespace: devctl writes nothing there" in said
 
 
 def test_what_one_of_our_kinds_controls_gets_its_mark_back(
@@ -85,7 +85,7 @@ def test_what_people_write_is_theirs(
     tenants: Tenants, account: str, kind: str, made: Manifest
 ) -> None:
     spec = made["spec"] | {"owner": account} if kind == "devserver" else made["spec"]
-    said = "is its users': devctl only writes its status, wakes and deletes it"
+    said = "belongs to its user: devctl only writes its status, wakes and deletes it"
     assert said in tenants.refused(account, managed(made | {"spec": spec}))
     tenants.create(ADMINISTRATOR, managed(made), keep=True)
     where = f"{kind}/box"

@@ -94,7 +94,7 @@ def test_an_operator_that_is_away(place: UserPlace, kubectl: Kubectl) -> None:
         kubectl(*scaled, "--replicas=1")
         settled(kubectl)
     assert states(found, "failed") == {"operator"}
-    assert found["operator"]["found"] == "it is scaled to 0: nothing that is asked for is made"
+    assert found["operator"]["found"] == "it is scaled to 0: no request is handled"
     scale = "kubectl -n devctl-system scale deployment devctl-operator --replicas=1"
     assert found["operator"]["fix"] == f"`{scale}`"
     # Who may not look there is not worried.

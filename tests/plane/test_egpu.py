@@ -80,7 +80,7 @@ def test_a_job_is_made_watched_and_shown(place: EgpuPlace) -> None:
     ]
     assert "ephemeralaccelerationjob/shown" in place.alice.must("list", "-o", "name").split()
     assert place.alice.fails(1, "create", "shown").startswith(
-        "error: job `shown` has ended already (Succeeded)"
+        "error: there is a job `shown` already (Succeeded)"
     )
 
 
@@ -211,7 +211,7 @@ def test_cleanup_takes_what_is_due_and_nothing_else(place: EgpuPlace, deployed: 
         place.alice.must("delete", "due")
         found = place.alice("cleanup", "--dry-run")
         assert found.stdout.decode() == "persistentvolumeclaim/artifacts-due deleted (dry run)\n"
-        assert "artifacts-early is kept: it goes in " in found.stderr.decode()
+        assert "artifacts-early is kept: it expires in " in found.stderr.decode()
         assert due.get("pvc", due.claim)
         said = place.alice.must("cleanup", "--namespace", place.name)
         assert said == "persistentvolumeclaim/artifacts-due deleted\n"

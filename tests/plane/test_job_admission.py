@@ -86,7 +86,7 @@ def test_a_job_belongs_to_whoever_creates_it(tenants: Tenants) -> None:
         assert tenants.read("eaj/box")["spec"]["owner"] == ALICE
     patch = ("patch", "eaj/box", "--type=merge", "-p", json.dumps({"spec": {"owner": BOB}}))
     for user in (ADMINISTRATOR, BOB):
-        assert "a job keeps its owner" in tenants.refusal(user, *patch)
+        assert "the owner of a job cannot change" in tenants.refusal(user, *patch)
 
 
 def test_nobody_creates_a_job_in_anothers_name(tenants: Tenants) -> None:

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("deployed")
 
 Spec = dict[str, Any]
 OUTSIDE = "a path is below /artifacts, where the volume is, without `..` and control characters"
-IN_THE_WAY = "the result would take the place of what the job reads: give it a path of its own"
+IN_THE_WAY = "the result would overwrite an input of the job: choose another path"
 CPU = "cpu is from `1m` to 1024, for example `500m` or 2"
 MEMORY = "memory is from 8Mi to 64Ti; write it with a unit, for example `1Gi`"
 SIZE = "a volume has 1Mi to 1Pi; write its size with a unit, for example `1Gi`"
@@ -245,12 +245,12 @@ def test_a_job_that_has_started_keeps_its_spec(kubectl: Kubectl, running: Job) -
     users = Tenants(kubectl, running.namespace)
     replace = ("replace", "-f", "-", "--dry-run=server")
     said = users.refusal(ADMINISTRATOR, *replace, manifest=several(*changed))
-    assert said.count("a job that has started keeps its spec, but for ttlSeconds") == len(changed)
+    assert said.count("the spec of a started job cannot change, except ttlSeconds") == len(changed)
     assert "replaced" not in said
     suspended = {**manifest, "spec": {**manifest["spec"], "suspend": True}}
     said = users.refusal(ADMINISTRATOR, *replace, manifest=suspended)
     assert "spec.suspend: Invalid value: " in said
-    assert "a job that was let go cannot be suspended any more: delete it" in said
+    assert "a job can be suspended only at its creation: delete it" in said
 
 
 def test_a_job_that_has_started_may_stay_longer(kubectl: Kubectl, running: Job) -> None:

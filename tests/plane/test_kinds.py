@@ -116,8 +116,8 @@ def test_wrong_resources_are_refused(
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"nodeSelector": {"": "x"}}, "every name must be that of a label"),
-        ({"nodeSelector": {"a b": "x"}}, "every name must be that of a label"),
+        ({"nodeSelector": {"": "x"}}, "every name must be a label name"),
+        ({"nodeSelector": {"a b": "x"}}, "every name must be a label name"),
         ({"tolerations": [{"operator": "Equal"}]}, "without a key needs operator `Exists`"),
         ({"tolerations": [{"operator": "Exists", "value": "x"}]}, "`Exists` has no value"),
         (
@@ -148,10 +148,10 @@ def test_an_owner_stays_and_a_home_only_grows(tenants: Tenants) -> None:
         return ("patch", "devserver/box", "--type=merge", "--dry-run=server", "-p", patch)
 
     said = tenants.refusal(ADMINISTRATOR, *change(owner=BOB))
-    assert "a server keeps its owner: create one of another name for somebody else" in said
+    assert "the owner of a server cannot change: create one with another name" in said
     for smaller in ("1023Mi", "1G", 1073741823):
         said = tenants.refusal(ADMINISTRATOR, *change(persistentHomeSize=smaller))
-        assert "homes only grow: for a smaller one, create a server of another name" in said
+        assert "homes can only grow: for a smaller one, create a server with another name" in said
     for size in ("1024Mi", "1025Mi", 1073741824, "2Gi"):
         tenants.run(ALICE, *change(persistentHomeSize=size))
 

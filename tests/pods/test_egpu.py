@@ -128,7 +128,7 @@ def test_a_url_makes_a_job_that_waits_and_create_completes_it(
     assert place.job("from-url").get("eaj", "from-url")[0]["spec"]["suspend"]
     # Whatever is not whole, or leads inside, takes nobody's place.
     said = place.alice.fails(1, *line, f"{shop.address}/short")
-    assert "did not come as a whole" in said
+    assert "did not arrive completely" in said
     assert "169.254.169.254" in place.alice.fails(5, *line, f"{shop.address}/keys")
     place.alice.must(
         *line, f"{shop.address}/image.jpg", "--target-path", f"/artifacts/odd/{ALL_ODD}"

@@ -91,7 +91,7 @@ def test_replaces_what_was_installed_before(tmp_path: Path) -> None:
         ),
         ("6.2.0", "'>=6'", "kubernetes.core", "carries `kubernetes.core` 6.2.0, not >=6 as pinned"),
         ("6.2.0", "1.0.0", "no.such", "does not carry `no.such`"),
-        ("6.2.0", "1.0.0", "../evil", "`../evil` is no collection's name"),
+        ("6.2.0", "1.0.0", "../evil", "`../evil` is not the name of a collection"),
     ],
 )
 def test_installs_nothing_where_the_pin_does_not_hold(  # noqa: PLR0913, PLR0917 - one per word of the message
@@ -140,7 +140,7 @@ def test_says_which_file_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFi
     assert install_collections.main([str(broken), str(missing), str(tmp_path / "t")]) == 1
 
     first, second = capsys.readouterr().err.splitlines()
-    assert f"`{broken}` is no readable wheel" in first
+    assert f"`{broken}` is not a readable wheel" in first
     assert f"`{missing}` cannot be read" in second
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from devctl.cli.egpu.options import command, job_options, loader_image, patience, seconds
+from devctl.cli.egpu.options import command, loader_image, patience, seconds, whole_seconds
 from devctl.cli.egpu.screen import moving, see_it_end, state
 from devctl.cli.options import connected, dry_run_option, result_output, waits
 from devctl.cli.results import Results
@@ -18,14 +18,25 @@ from devctl.errors import DevctlError, UsageError
 if TYPE_CHECKING:
     from devctl.client.client import Client
     from devctl.client.files.local import Selection
-    from devctl.client.jobs.job import Job
-    from devctl.client.jobs.manifest import Options
+    from devctl.client.jobs.job import Job, Options
 
 
 @click.command()
 @click.argument("name", metavar="JOB")
-@click.option("--project-dir", type=click.Path(), metavar="DIR", help="Its contents go along.")
-@job_options
+@click.option("--project-dir", type=click.Path(), metavar="DIR", help="Upload its contents.")
+@click.option("--input-path", metavar="PATH", help="Input image, under /artifacts.")
+@click.option("--output-path", metavar="PATH", help="Result, under /artifacts.")
+@click.option("--weights-path", metavar="PATH", help="Trained weights, under /artifacts.")
+@click.option(
+    "--model", type=click.Choice(["resnet50", "mobilenet_v3_small"]), help="Image classifier."
+)
+@click.option("--pvc-ttl", type=whole_seconds, metavar="S", help="Keep its volume for S.")
+@click.option("--gpu", type=click.IntRange(0, 64), metavar="N", help="Number of GPUs.")
+@click.option("--ttl", type=whole_seconds, metavar="S", help="Keep the ended pod for S.")
+@click.option("--storage-class", metavar="NAME", help="Of its volume; default: the cluster's.")
+@click.option("--pvc-size", metavar="SIZE", help="Size of its volume, for example 1Gi.")
+@click.option("--image", metavar="REF", help="Image to run.")
+@click.option("--command", "words", metavar="CMD", help="Command to run instead.")
 @click.option("--include-secrets", is_flag=True, help="Send .env files, keys and tokens too.")
 @click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
 @dry_run_option
@@ -48,10 +59,10 @@ def create(
     wait: bool | None,
     **asked: Any,
 ) -> None:
-    """Create a job; with --project-dir once the folder's contents are at its volume's root.
+    """Create a job; with --project-dir it starts once the folder's contents are on its volume.
 
-    What git would list of the folder is sent, and checked on the volume before the job starts. A
-    job that `egpu copy-file` has made is completed.
+    The files that git would list go to the volume's root and are checked there. A job created by
+    `egpu copy-file` is completed.
 
     \b
     Examples:
@@ -60,18 +71,17 @@ def create(
       egpu create my-job --image python:3.13 --command "python /artifacts/main.py"
     """
     options, results = chosen(**asked), Results(output, "ephemeralaccelerationjob")
-    if dry_run == "client":
+    if dry_run != "none":
         from devctl.client.jobs.job import Job  # noqa: PLC0415 - heavy
 
-        results.add(Job(client.jobs.manifest(name, **options)), "created (dry run)")
+        if dry_run == "client":
+            results.add(Job(client.jobs.manifest(name, **options)), "created (dry run)")
+        else:
+            made = client.jobs.create(name, dry_run=True, **options)
+            results.add(made, "created (server dry run)")
         results.print()
         return
-    if dry_run == "server":
-        made = client.jobs.create(name, dry_run=True, **options)
-        results.add(made, "created (server dry run)")
-        results.print()
-        return
-    # Nothing is made for a folder that cannot be sent.
+    # Nothing is created for a folder that cannot be sent.
     what = None
     if project_dir is not None:
         what = _choose(Path(project_dir), secrets=include_secrets, large=large)
@@ -81,24 +91,21 @@ def create(
     if what is not None:
         results.add(_fill(client, job, what, loader_image, seconds(timeout)), "resumed")
     if wanted(wait=wait):
-        see_it_end(client, name, seconds(timeout), "asked for" if what is None else "may start")
+        see_it_end(client, name, seconds(timeout), "waiting to start")
         if results.quiet:
             results.add(client.jobs.get(name), "ended")
     elif not results.quiet:
-        click.echo(f"see what it does with {command(f'watch {name}')}", err=True)
+        click.echo(f"next: {command(f'watch {name}')} follows it", err=True)
     results.print()
 
 
 def chosen(*, words: str | None, **asked: Any) -> Options:
-    """What was asked for; what nobody asked for is left out.
+    """The options that were given; raises UsageError if the command cannot be split into words.
 
     >>> chosen(words="python -c 'print(1)'", gpu=0, model=None)
     {'gpu': 0, 'command': ['python', '-c', 'print(1)']}
-
-    Raises:
-        UsageError: The command cannot be taken apart.
     """
-    options: Any = {name: value for name, value in asked.items() if value is not None}
+    options = cast("Options", {name: value for name, value in asked.items() if value is not None})
     if words is not None:
         try:
             options["command"] = shlex.split(words)
@@ -106,13 +113,12 @@ def chosen(*, words: str | None, **asked: Any) -> Options:
             raise UsageError(f"--command cannot be read: {error}", "close its quotes") from error
         if not options["command"]:
             raise UsageError("--command is empty", "leave it out, or name a program")
-    found: Options = options
-    return found
+    return options
 
 
 def _choose(folder: Path, *, secrets: bool, large: bool) -> Selection:
     from devctl.client.files.names import named  # noqa: PLC0415 - heavy
-    from devctl.client.jobs.upload import choose  # noqa: PLC0415 - heavy
+    from devctl.client.jobs.files import choose  # noqa: PLC0415 - heavy
 
     found = choose(folder, secrets=secrets, large=large)
     if found.secrets:
@@ -121,11 +127,11 @@ def _choose(folder: Path, *, secrets: bool, large: bool) -> Selection:
 
 
 def _fill(client: Client, job: Job, what: Selection, image: str, timeout: float | None) -> Job:
-    """Bring files onto the volume of a suspended job, and let it go."""
+    """Upload files to the volume of a suspended job, and resume it."""
     name = job.name
-    again = f"`{name}` waits for its files: repeat the command, or {command(f'delete {name}')}"
+    again = f"`{name}` is waiting for its files: repeat the command, or {command(f'delete {name}')}"
     try:
-        with live_line(name, "its volume is asked for", again) as line:
+        with live_line(name, "waiting for its volume", again) as line:
             patience = {} if timeout is None else {"seconds": timeout}
             client.jobs.wait_claim(name, progress=lambda seen: line.show(state(seen)), **patience)
             with moving(name, image, timeout) as (pod, moved):
@@ -133,5 +139,5 @@ def _fill(client: Client, job: Job, what: Selection, image: str, timeout: float 
     except DevctlError:
         click.echo(again, err=True)
         raise
-    click.echo(f"{name}: {done.summary()}", err=True)
+    click.echo(f"{done.summary()} sent and checked", err=True)
     return client.jobs.resume(job)

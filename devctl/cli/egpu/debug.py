@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -10,24 +9,24 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.egpu.options import job_name, loader_image
-from devctl.cli.egpu.screen import shown
+from devctl.cli.egpu.screen import moving
 from devctl.cli.options import connected
 
 if TYPE_CHECKING:
     from devctl.client.client import Client
-    from devctl.client.jobs.loader import VolumePlace
+    from devctl.client.jobs.helper_pod import VolumePlace
 
 
 @click.command()
 @job_name
-@click.option("--keep", is_flag=True, help="Leave the pod when the command ends.")
+@click.option("--keep", is_flag=True, help="Leave the pod running.")
 @loader_image
 @connected
 def debug(client: Client, name: str, loader_image: str, *, keep: bool) -> int:
-    """Make a pod with a job's volume at /mnt, and open a shell in it on a terminal.
+    """Create a pod with a job's volume at /mnt and, on a terminal, open a shell in it.
 
-    Off a terminal the pod stays until Ctrl-C; with --keep the command ends at once. A pod that is
-    left ends by itself after 8 hours.
+    Without a terminal, the pod is kept until Ctrl-C; with --keep, the command ends at once. A pod
+    that is left running ends by itself after 8 hours.
 
     \b
     Examples:
@@ -35,45 +34,33 @@ def debug(client: Client, name: str, loader_image: str, *, keep: bool) -> int:
       egpu debug my-job --keep
     """
     ready = False
-    with shown(name, loader_image) as pod:
-        # Whoever asks for a pod that stays wants one that runs.
+    with moving(name, loader_image) as (pod, _):
+        # A pod that does not start is not worth keeping.
         pod["keep"] = lambda: keep and ready
         with client.jobs.files.debug(name, **pod) as place:
             ready = True
-            words = f"kubectl exec -it {place.pod} -n {place.namespace} -- sh"
-            click.echo(words)
-            if keep and not _on_terminal():
-                return 0
-            return _shell(client, place) if _on_terminal() else _wait(place.pod)
-
-
-def _on_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
+            click.echo(f"kubectl exec -it {place.pod} -n {place.namespace} -- sh")
+            if sys.stdin.isatty() and sys.stdout.isatty():
+                return _shell(client, place)
+            return 0 if keep else _wait(place.pod)
 
 
 def _wait(pod: str) -> int:
-    click.echo(f"pod {pod} is there until Ctrl-C", err=True)
+    click.echo(f"pod {pod} is kept until Ctrl-C", err=True)
     threading.Event().wait()
     return 0
 
 
 def _shell(client: Client, place: VolumePlace) -> int:
-    """A shell in the pod; its exit code."""
+    """Run a shell in the pod; returns its exit code."""
     from devctl.client.streams import stdio  # noqa: PLC0415 - heavy
-    from devctl.client.streams.stdio import raw  # noqa: PLC0415
     from devctl.kube.exec_stream import open_exec  # noqa: PLC0415
 
-    source, output = sys.stdin.fileno(), sys.stdout.fileno()
-    errors = os.dup(2)
+    pod, namespace = place.pod, place.namespace
     stream = open_exec(
-        client.cluster,
-        place.pod,
-        ["sh"],
-        place.namespace,
-        container=place.container,
-        stdin=True,
-        tty=True,
+        client.cluster, pod, ["sh"], namespace, container=place.container, stdin=True, tty=True
     )
-    with stream, raw(source, stream.resize):
+    source, output = sys.stdin.fileno(), sys.stdout.fileno()
+    with stream, stdio.raw(source, stream.resize):
         stdio.feed(stream, source)
-        return stdio.drain(stream, output, lambda data: stdio.write(errors, data))
+        return stdio.drain(stream, output, lambda data: stdio.write(2, data))

@@ -1,4 +1,4 @@
-"""`egpu delete`."""
+"""`egpu delete` and `egpu cleanup`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from devctl.cli import names as completions
 from devctl.cli.confirm import answers, confirm_names, somebody_is_here
 from devctl.cli.egpu.options import command
-from devctl.cli.options import connected, patience, result_output, seconds, waits
+from devctl.cli.options import all_namespaces, connected, patience, result_output, seconds, waits
 from devctl.cli.results import Results
 from devctl.cli.tables import until
 from devctl.cli.waiting import live_line, wanted
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from devctl.client.client import Client
-    from devctl.client.jobs.claim import Claim
+    from devctl.client.jobs.claim import Claim, Judged
     from devctl.client.jobs.job import Job
 
 
@@ -53,20 +53,22 @@ def delete(
       egpu delete my-job
       egpu delete my-job --delete-pvc
     """
-    found = [(name, _job(client, name, delete_pvc=delete_pvc)) for name in dict.fromkeys(names)]
-    claims = {name: _claim(client, name, needed=delete_pvc) for name, _ in found}
+    found = {name: _job(client, name, delete_pvc=delete_pvc) for name in names}
+    claims = {name: _claim(client, name, needed=delete_pvc) for name in found}
     if delete_pvc and (somebody_is_here() or confirm):
-        confirm_names([name for name, _ in found], confirm, _what(claims), yes=yes)
+        volumes = ", ".join(claim.name for claim in claims.values() if claim) or "no volume"
+        what = f"this deletes {', '.join(found)} and all files in {volumes}"
+        confirm_names([*found], confirm, what, yes=yes)
     results = Results(output, "ephemeralaccelerationjob")
-    for name, job in found:
+    for name, job in found.items():
         if job:
             client.jobs.delete(job)
             results.add(job, "deleted")
             if not delete_pvc and not results.quiet:
                 _say_kept(job, claims[name])
-    for name, job in found if delete_pvc or wanted(wait=wait) else []:
-        # The pod of a job that is gone may still end.
-        with live_line(name, "asked to end", f"`{name}` keeps shutting down; its volume is kept"):
+    for name, job in found.items() if delete_pvc or wanted(wait=wait) else ():
+        # The pod may still be shutting down even if the job is gone.
+        with live_line(name, "shutting down", f"`{name}` keeps shutting down; its volume is kept"):
             client.jobs.wait_gone(name, job.uid if job else "", seconds(timeout))
         if delete_pvc and (claim := claims[name]):
             client.jobs.delete_claim(claim)
@@ -74,14 +76,8 @@ def delete(
     results.print()
 
 
-def _what(claims: dict[str, Claim | None]) -> str:
-    """What --delete-pvc destroys, as a sentence."""
-    volumes = [claim.name for claim in claims.values() if claim]
-    return f"this deletes {', '.join(claims)} and all files in {', '.join(volumes) or 'no volume'}"
-
-
 def _job(client: Client, name: str, *, delete_pvc: bool) -> Job | None:
-    """The job; None where only its volume is left, and that is what is meant."""
+    """The job; None if only its volume is left and is to be deleted."""
     try:
         return client.jobs.get(name)
     except NotFoundError:
@@ -93,24 +89,76 @@ def _job(client: Client, name: str, *, delete_pvc: bool) -> Job | None:
 def _claim(client: Client, name: str, *, needed: bool) -> Claim | None:
     try:
         return client.jobs.claim(name)
-    except NotFoundError:
-        return None
-    except (AlreadyExistsError, DeniedError):  # somebody else's, or not ours to see
-        if needed:
+    except (NotFoundError, AlreadyExistsError, DeniedError) as error:
+        if needed and not isinstance(error, NotFoundError):  # it is another person's
             raise
         return None
 
 
 def _say_kept(job: Job, claim: Claim | None) -> None:
-    """Say that the volume stays, and until when."""
+    """Say that the volume is kept, and until when."""
     if claim is None:
         return
     kept = int(job.spec.get("pvcTTLSecondsAfterFinished", 3600))
     at = job.moment("artifactsExpireAt") or datetime.now(UTC) + timedelta(seconds=kept)
-    name = job.name
     click.echo(
-        f"its volume {claim.name} ({claim.size}) is kept; it goes {until(at)}:\n"
-        f"  {command(f'artifacts {name} --to results')} fetches its files\n"
-        f"  {command(f'delete {name} --delete-pvc')} removes it now",
+        f"its volume {claim.name} ({claim.size}) is kept; it expires {until(at)}:\n"
+        f"  {command(f'artifacts {job.name} --to results')} downloads its files\n"
+        f"  {command(f'delete {job.name} --delete-pvc')} removes it now",
         err=True,
     )
+
+
+@click.command()
+@all_namespaces
+@click.option("--dry-run", is_flag=True, help="Only print what would be deleted.")
+@result_output
+@connected
+def cleanup(client: Client, output: str | None, *, all_namespaces: bool, dry_run: bool) -> None:
+    """Delete expired volumes of jobs; the observer also does so by itself.
+
+    A volume expires --pvc-ttl after the end of its job. Volumes that a running pod uses are kept.
+
+    \b
+    Examples:
+      egpu cleanup --dry-run
+      egpu cleanup --namespace gpu-demo
+    """
+    from devctl.client.jobs.claim import Why  # noqa: PLC0415 - heavy
+    from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415 - heavy
+
+    results, done = Results(output, "persistentvolumeclaim"), 0
+    for judged in client.jobs.cleanup.look(EVERYWHERE if all_namespaces else None):
+        if judged.why is not Why.DUE:
+            _keep(judged, _why(judged))
+        elif dry_run:
+            results.add(judged.claim, "deleted (dry run)")
+            done += 1
+        else:
+            done += _delete(client, judged, results)
+    results.print()
+    if not done:
+        click.echo("nothing to clean up", err=True)
+
+
+def _delete(client: Client, judged: Judged, results: Results) -> bool:
+    """Delete a volume or say why it is kept; returns whether it was deleted."""
+    try:
+        if client.jobs.cleanup.delete(judged):
+            results.add(judged.claim, "deleted")
+            return True
+        _keep(judged, "it has changed meanwhile")
+    except DeniedError as error:
+        # It is another person's; the next may be ours.
+        _keep(judged, error.message)
+    return False
+
+
+def _why(judged: Judged) -> str:
+    if judged.pods:
+        return f"pod {judged.pods[0]} uses it"
+    return f"it expires {until(judged.until)}" if judged.until else str(judged.why)
+
+
+def _keep(judged: Judged, why: str) -> None:
+    click.echo(f"{judged.claim.name} is kept: {why}", err=True)

@@ -1,4 +1,4 @@
-"""`egpu`: registers its commands; each one is imported only when it is called."""
+"""`egpu`: registers its commands; each is imported only when it is called."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from devctl.cli.program import run_program
 from devctl.cli.verbosity import verbose
 
 VARIABLE = "_EGPU_COMPLETE"
-"""Through it the shell's script asks egpu for completions."""
+"""The environment variable through which a shell's script asks for completions."""
 
 
 @click.group(
@@ -23,30 +23,29 @@ VARIABLE = "_EGPU_COMPLETE"
     sections={
         "Jobs": {
             "create": Entry("devctl.cli.egpu.create:create", "Create a job, with its files"),
-            "list": Entry("devctl.cli.egpu.list:list_", "List jobs"),
-            "get": Entry("devctl.cli.egpu.get:get", "Show all about one"),
+            "list": Entry("devctl.cli.egpu.show:list_", "List jobs"),
+            "get": Entry("devctl.cli.egpu.show:get", "Show details of a job"),
             "watch": Entry("devctl.cli.egpu.watch:watch", "Wait for its end, and say why"),
-            "logs": Entry("devctl.cli.egpu.logs:logs", "Print what it prints"),
-            "delete": Entry("devctl.cli.egpu.delete:delete", "Delete it, keep its volume"),
+            "logs": Entry("devctl.cli.egpu.watch:logs", "Print its output"),
+            "delete": Entry("devctl.cli.egpu.delete:delete", "Delete it, but keep its volume"),
         },
         "Files of a job": {
-            "copy-file": Entry("devctl.cli.egpu.copy_file:copy_file", "Put a URL on its volume"),
-            "artifacts": Entry("devctl.cli.egpu.artifacts:artifacts", "List or fetch its files"),
-            "debug": Entry("devctl.cli.egpu.debug:debug", "Open a shell on its volume"),
-            "cleanup": Entry("devctl.cli.egpu.cleanup:cleanup", "Delete volumes past their time"),
+            "copy-file": Entry("devctl.cli.egpu.files:copy_file", "Copy a URL to its volume"),
+            "artifacts": Entry("devctl.cli.egpu.files:artifacts", "List or download its files"),
+            "debug": Entry("devctl.cli.egpu.debug:debug", "Open a shell with its volume"),
+            "cleanup": Entry("devctl.cli.egpu.delete:cleanup", "Delete expired volumes"),
         },
         "Set up": {
-            "completion": Entry("devctl.cli.egpu.completion:completion", "Complete in a shell"),
+            "completion": Entry("devctl.cli.egpu.group:completion", "Print shell completion")
         },
     },
-    hidden={},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @where
 @verbose
 @click.version_option(package_name="devctl")
 def egpu() -> None:
-    """Ephemeral GPU jobs: a pod that goes and a volume that stays for its time.
+    """Ephemeral GPU jobs: a pod removed after it ends, and a volume kept longer.
 
     \b
     Examples:
@@ -56,10 +55,25 @@ def egpu() -> None:
     """
 
 
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print a script that completes commands, options and names from the cluster.
+
+    \b
+    Examples:
+      echo 'source <(egpu completion bash)' >> ~/.bashrc
+      egpu completion fish > ~/.config/fish/completions/egpu.fish
+    """
+    from devctl.cli.completion import script  # noqa: PLC0415 - only this needs it
+
+    click.echo(script(shell, egpu, "egpu", VARIABLE))
+
+
 def main() -> None:
     """Run the command line; never returns."""
     require_posix("egpu")
-    # Pods that a command has made are to go with it.
+    # Exit in order, so that the pods that a command has created are deleted.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
     run_program(egpu, "egpu", VARIABLE)

@@ -1,4 +1,4 @@
-"""What is said of a job while it is waited for, and once it has ended."""
+"""What is shown while a job is waited for, once it has ended, and while files move."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from devctl.client.client import Client
-    from devctl.client.jobs.files import PodOptions
+    from devctl.client.jobs.helper_pod import PodOptions
     from devctl.client.jobs.job import Job
+    from devctl.client.jobs.pod_startup import Trouble
 
 
 def state(job: Job) -> str:
-    """What a job does and why, in one line."""
+    """The phase of a job and the reason, in one line."""
     if not job.reason:
         return f"{job.name}: {job.phase}"
     why = f": {job.message}" if job.message else ""
@@ -33,15 +34,11 @@ def state(job: Job) -> str:
 
 
 def see_it_end(client: Client, name: str, seconds: float | None, first: str) -> None:
-    """Show what a job does until it has ended, and how.
-
-    Raises:
-        DevctlError: It has failed.
-    """
-    goes_on = f"`{name}` keeps running: see {command(f'watch {name}')}"
+    """Show the state of a job until it ends, then its result; a failure raises DevctlError."""
+    again = f"`{name}` keeps running: see {command(f'watch {name}')}"
     last: Job | None = None
     changes = client.jobs.follow(name, seconds)
-    with live_line(name, first, goes_on) as line:
+    with live_line(name, first, again) as line:
         for job in changes:
             last = job
             if job.current and not job.finished:
@@ -51,47 +48,30 @@ def see_it_end(client: Client, name: str, seconds: float | None, first: str) -> 
     if last.phase == "Failed":
         raise DevctlError(
             f"job `{name}` has failed: {last.reason or 'no reason'}: {last.message}",
-            f"see all it printed with {command(f'logs {name}')}, its files with"
+            f"see its output with {command(f'logs {name}')}, its files with"
             f" {command(f'artifacts {name}')}",
         )
     click.echo(f"ephemeralaccelerationjob/{name} succeeded")
-    say_result(last)
-
-
-def say_result(job: Job) -> None:
-    """Say where the result is, and for how long."""
-    expires = job.moment("artifactsExpireAt")
-    kept = f"; its files go {until(expires)}" if expires else ""
-    where = one_line(job.artifact_path or "on its volume")
+    expires = last.moment("artifactsExpireAt")
+    kept = f"; its files expire {until(expires)}" if expires else ""
+    where = one_line(last.artifact_path or "on its volume")
     click.echo(f"its result is {where}{kept}", err=True)
-    click.echo(f"next: {command(f'artifacts {job.name} --to results')} fetches it", err=True)
-
-
-@contextmanager
-def shown(job: str, image: str, seconds: float | None = None) -> Iterator[PodOptions]:
-    """What a pod that reaches a job's volume is asked for, with its trouble on the screen."""
-    with LiveLine() as line:
-        pod: PodOptions = {"image": image, "progress": _slowly(line, job)}
-        if seconds is not None:
-            pod["seconds"] = seconds
-        yield pod
+    click.echo(f"next: {command(f'artifacts {name} --to results')} downloads it", err=True)
 
 
 @contextmanager
 def moving(
     job: str, image: str, seconds: float | None = None
 ) -> Iterator[tuple[PodOptions, Callable[[int], None] | None]]:
-    """The same, with what shows how many bytes have moved."""
-    with shown(job, image, seconds) as pod, transferred() as moved:
+    """The options of a pod for a job's volume, with its problems and moved bytes shown."""
+    with LiveLine() as line, transferred() as moved:
+
+        def progress(trouble: Trouble) -> None:
+            # That every pod takes a moment matters only on a terminal.
+            if trouble.reason not in {"Creating", "Scheduling"} or sys.stderr.isatty():
+                line.show(f"{job}: a pod for its volume: {trouble}")
+
+        pod: PodOptions = {"image": image, "progress": progress}
+        if seconds is not None:
+            pod["seconds"] = seconds
         yield pod, moved
-
-
-def _slowly(line: LiveLine, job: str) -> Callable[[str], None]:
-    """Shows trouble; that it takes a moment is of interest on a terminal only."""
-
-    def show(text: str) -> None:
-        ordinary = text.startswith(("Creating:", "Scheduling:"))
-        if not ordinary or sys.stderr.isatty():
-            line.show(f"{job}: a pod for its volume: {text}")
-
-    return show

@@ -1,4 +1,4 @@
-"""`egpu watch`."""
+"""`egpu watch` and `egpu logs`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 from devctl.cli.egpu.options import job_name, patience, seconds
 from devctl.cli.egpu.screen import see_it_end
 from devctl.cli.options import connected
+from devctl.cli.rank_output import RankOutput
 
 if TYPE_CHECKING:
     from devctl.client.client import Client
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 @patience
 @connected
 def watch(client: Client, name: str, timeout: int | str | None) -> None:
-    """Show what a job does and why until it has ended.
+    """Show the state of a job and the reason until it ends.
 
-    The exit code is 0 where it has succeeded, 1 where it has failed, 4 where --timeout is over.
+    The exit code is 0 if it succeeded, 1 if it failed, and 4 after --timeout.
 
     \b
     Examples:
@@ -29,3 +30,22 @@ def watch(client: Client, name: str, timeout: int | str | None) -> None:
       egpu watch my-job --timeout 10m && egpu artifacts my-job --to results
     """
     see_it_end(client, name, seconds(timeout), "no news yet")
+
+
+@click.command()
+@job_name
+@click.option("-f", "--follow", is_flag=True, help="Wait for the start, and follow until the end.")
+@click.option("--tail", type=click.IntRange(min=0), metavar="N", help="Only the last N lines.")
+@connected
+def logs(client: Client, name: str, tail: int | None, *, follow: bool) -> None:
+    """Print the output of a job, for as long as its pod exists.
+
+    \b
+    Examples:
+      egpu logs my-job
+      egpu logs my-job -f
+    """
+    output = RankOutput([0])
+    for piece in client.jobs.logs(name, follow=follow, tail=tail):
+        output.add(0, piece)
+    output.end(0)

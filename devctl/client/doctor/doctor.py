@@ -1,78 +1,78 @@
-"""All that is looked at, in the order in which one thing rests on another."""
+"""All checks, in the order in which they depend on each other."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from devctl.client.doctor import installation, machine, offers, rights, server
-from devctl.client.doctor.finding import State, failed, ok, skipped
+from devctl.client.doctor import checks
+from devctl.client.doctor.checks import State, failed, ok, skipped
 from devctl.errors import DeniedError, DevctlError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from devctl.client.doctor.finding import Finding
+    from devctl.client.doctor.checks import Finding
     from devctl.kube.cluster import Cluster
 
     Check = Callable[[Cluster], Finding]
 
 _CHECKS: dict[str, Check] = {
-    "versions": server.versions,
-    "clock": server.clock,
-    "kinds": installation.kinds,
-    "rights": rights.rights,
-    "operator": installation.operator,
-    "observer": installation.observer,
-    "storage": installation.storage,
-    "flavor": offers.default_flavor,
-    "image": offers.image,
+    "reachability": checks.reachability,
+    "credentials": checks.credentials,
+    "versions": checks.versions,
+    "clock": checks.clock,
+    "kinds": checks.kinds,
+    "rights": checks.rights,
+    "operator": partial(checks.deployment, name="operator", otherwise="no request is handled"),
+    "observer": partial(
+        checks.deployment, name="observer", otherwise="every status is stale, and nothing expires"
+    ),
+    "storage": checks.storage,
+    "flavor": checks.default_flavor,
+    "image": checks.image,
 }
-"""What is asked of a cluster that can be reached and knows the user."""
-_SEE_DOCTOR = re.compile("(; )?see `devctl doctor`(; )?")
-"""What the fixes of some errors name, and who reads this has just done."""
+_BASIC = {
+    "reachability": "the API server cannot be reached",
+    "credentials": "the API server does not know you",
+}
+"""Why later checks are skipped if one of these fails."""
+_SEE_DOCTOR = re.compile("(^|; )[^;]*`devctl doctor`[^;]*")
+"""Advice that some errors give and the reader has just followed."""
 
 
 def examine(connect: Callable[[], Cluster]) -> Iterator[Finding]:
-    """Look at everything; each finding comes as soon as it is known.
-
-    Args:
-        connect: Reads the kubeconfig.
-    """
-    yield machine.programs()
+    """Run all checks and yield each result at once; `connect` reads the kubeconfig."""
+    yield replace(checks.programs(), check="programs")
     try:
         cluster = connect()
     except DevctlError as error:
-        yield failed("kubeconfig", error.message, error.fix)
-        names = ["reachability", "credentials", *_CHECKS]
-        yield from _not_looked_at(names, "there is no kubeconfig to go by")
+        yield replace(failed(error.message, error.fix), check="kubeconfig")
+        yield from _skip(_CHECKS, "there is no kubeconfig to use")
         return
     who = f"user `{cluster.user}`, " if cluster.user else ""
-    yield ok("kubeconfig", f"{who}namespace `{cluster.namespace}`, {cluster.server}")
-    reached = _looked_at("reachability", server.reachability, cluster)
-    yield reached
-    if reached.state is State.FAILED:
-        names = ["credentials", *_CHECKS]
-        yield from _not_looked_at(names, "the API server cannot be reached")
-        return
-    known = _looked_at("credentials", server.credentials, cluster)
-    yield known
-    if known.state is State.FAILED:
-        yield from _not_looked_at(list(_CHECKS), "the API server does not know you")
-        return
+    yield replace(ok(f"{who}namespace `{cluster.namespace}`, {cluster.server}"), check="kubeconfig")
+    left = dict(_CHECKS)
     for name, check in _CHECKS.items():
-        yield _looked_at(name, check, cluster)
+        del left[name]
+        yield (found := _run(name, check, cluster))
+        if found.state is State.FAILED and name in _BASIC:
+            yield from _skip(left, _BASIC[name])
+            return
 
 
-def _looked_at(name: str, check: Check, cluster: Cluster) -> Finding:
+def _run(name: str, check: Check, cluster: Cluster) -> Finding:
     try:
-        return check(cluster)
+        found = check(cluster)
     except DeniedError as error:
-        return skipped(name, f"you may not see it: {error.message}", error.fix)
+        found = skipped(f"you have no permission to check it: {error.message}", error.fix)
     except DevctlError as error:
-        return failed(name, error.message, _SEE_DOCTOR.sub("", error.fix))
+        found = failed(error.message, _SEE_DOCTOR.sub("", error.fix).removeprefix("; "))
+    return replace(found, check=name)
 
 
-def _not_looked_at(names: list[str], why: str) -> Iterator[Finding]:
+def _skip(names: Iterable[str], why: str) -> Iterator[Finding]:
     for name in names:
-        yield skipped(name, why)
+        yield replace(skipped(why), check=name)

@@ -1,33 +1,30 @@
-"""The claim of a job's volume, which outlives the job."""
+"""The claims of jobs' volumes: whose they are, when they expire, and deleting expired ones."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from devctl.api.ephemeral_acceleration_job import (
-    FINISHED_AT,
-    JOB,
-    JOB_UID,
-    PVC_TTL_SECONDS,
-    RELEASED_AT,
-    RELEASED_UID,
-    claim_name,
-    has_claim,
-)
+from devctl.api import ephemeral_acceleration_job as words
 from devctl.api.labels import MANAGED_BY, MANAGER
-from devctl.client.objects import Named
-from devctl.errors import AlreadyExistsError, NotFoundError
+from devctl.client.homes import mounts
+from devctl.client.jobs.job import Job
+from devctl.client.objects import Named, moment
+from devctl.errors import AlreadyExistsError, DevctlError, NotFoundError
 from devctl.kube import resources
+from devctl.kube.cluster import CONFLICT
 
 if TYPE_CHECKING:
-    from devctl.client.jobs.job import Job
+    from collections.abc import Sequence
+
     from devctl.kube.cluster import Cluster
 
-LABELS: dict[str, Any] = {MANAGED_BY: MANAGER, JOB: None}
-"""What every claim of a job carries."""
+LABELS: dict[str, Any] = {MANAGED_BY: MANAGER, words.JOB: None}
+"""Selects the claims of jobs."""
 _SECONDS = re.compile(r"\d{1,8}", re.ASCII)
 
 
@@ -37,82 +34,168 @@ class Claim(Named):
 
     @property
     def job(self) -> str:
-        """The job that it was made for."""
-        return str((self.raw["metadata"].get("labels") or {}).get(JOB, ""))
+        """The job that it was created for."""
+        return self.labels.get(words.JOB, "")
 
     @property
     def size(self) -> str:
-        """How large it is; how large it is to be while it has no volume yet."""
+        """The volume's capacity; before it is bound, the requested one."""
         capacity = (self.raw.get("status") or {}).get("capacity") or {}
         return str(capacity.get("storage") or self.raw["spec"]["resources"]["requests"]["storage"])
 
     @property
     def bound(self) -> bool:
-        """Whether it has its volume."""
+        """Whether it is bound to a volume."""
         return (self.raw.get("status") or {}).get("phase") == "Bound"
 
     @property
-    def going(self) -> bool:
-        """Whether it is being deleted."""
-        return "deletionTimestamp" in self.raw["metadata"]
-
-    @property
     def is_of_a_job(self) -> bool:
-        """Whether devctl made it for the job whose name it has."""
-        labels = self.raw["metadata"].get("labels") or {}
-        ours = labels.get(MANAGED_BY) == MANAGER
-        return ours and bool(self.job) and self.name == claim_name(self.job)
+        """Whether devctl created it for the job in its name."""
+        ours = self.labels.get(MANAGED_BY) == MANAGER
+        return ours and bool(self.job) and self.name == words.claim_name(self.job)
 
     def is_of(self, job: Job) -> bool:
-        """Whether it is this job's, and not another person's earlier one's of the name."""
-        metadata = self.raw["metadata"]
-        labels, notes = metadata.get("labels") or {}, metadata.get("annotations") or {}
-        return has_claim(job.uid, job.owner, labels, notes)
+        """Whether it is this job's, and not that of another person's earlier job of that name."""
+        return words.has_claim(job.uid, job.owner, self.labels, self._notes)
 
     @property
     def expires_at(self) -> datetime | None:
-        """When it may be deleted once its job is gone; None where that cannot be told.
+        """When it may be deleted after its job is gone; None if that cannot be determined.
 
-        What cannot be read never deletes anything.
+        Nothing is deleted because of an annotation that cannot be parsed.
         """
-        notes: dict[str, str] = self.raw["metadata"].get("annotations") or {}
-        # Another job of the name has had it since, and nobody has told yet that it is gone, too.
-        outdated = notes.get(RELEASED_UID) != notes.get(JOB_UID)
-        since = notes.get(FINISHED_AT) or (None if outdated else notes.get(RELEASED_AT))
-        seconds = notes.get(PVC_TTL_SECONDS)
-        if not since or not seconds or not _SECONDS.fullmatch(seconds):
+        notes = self._notes
+        # The release is stale once another job of that name has used the volume.
+        stale = notes.get(words.RELEASED_UID) != notes.get(words.JOB_UID)
+        released = None if stale else notes.get(words.RELEASED_AT)
+        since = moment(notes.get(words.FINISHED_AT) or released)
+        seconds = notes.get(words.PVC_TTL_SECONDS, "")
+        if since is None or not _SECONDS.fullmatch(seconds):
             return None
-        try:
-            began = datetime.fromisoformat(since)
-        except ValueError:
-            return None
-        if began.tzinfo is None:
-            return None
-        return began.astimezone(UTC) + timedelta(seconds=int(seconds))
+        return since.astimezone(UTC) + timedelta(seconds=int(seconds))
+
+    @property
+    def _notes(self) -> dict[str, str]:
+        return dict(self._meta.get("annotations") or {})
 
 
 def find_claim(cluster: Cluster, job: str) -> Claim:
-    """The claim of a job's volume, whether the job is still there or not.
+    """The claim of a job's volume, whether or not the job still exists.
 
     Raises:
-        NotFoundError: There is none, or it is being deleted.
-        AlreadyExistsError: It is somebody else's.
+        NotFoundError: It does not exist, or is being deleted.
+        AlreadyExistsError: Something else has its name.
     """
-    name = claim_name(job)
+    name = words.claim_name(job)
     raw = cluster.find(resources.PersistentVolumeClaim, name)
     if raw is None:
         raise NotFoundError(
             f"job `{job}` has no volume in namespace `{cluster.namespace}`",
-            "its time is over, or there never was such a job: see `egpu list`",
+            "it has expired, or there never was such a job: see `egpu list`",
         )
     found = Claim(raw)
     if not found.is_of_a_job:
         raise AlreadyExistsError(
-            f"volume `{name}` was not made for job `{job}` and is left alone",
-            "choose another name for the job",
+            f"volume `{name}` was not made for job `{job}` and is left alone", "choose another name"
         )
     if found.going:
         raise NotFoundError(
             f"the volume of job `{job}` is being deleted", "create the job again with `egpu create`"
         )
     return found
+
+
+def users(cluster: Cluster, claim: Claim) -> Sequence[str]:
+    """The pods that use a volume."""
+    found = mounts(cluster.list(resources.Pod, claim.namespace))
+    return found.get((claim.namespace, claim.name), [])
+
+
+class Why(StrEnum):
+    """Why a volume is deleted or kept."""
+
+    DUE = "it has expired"
+    ACTIVE = "its job has not ended"
+    EARLY = "it has not expired"
+    UNKNOWN = "its expiry is unknown"
+    IN_USE = "a pod uses it"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The decision about a volume: why, until when it is kept, and which pods use it."""
+
+    claim: Claim
+    why: Why
+    until: datetime | None = None
+    pods: tuple[str, ...] = ()
+
+
+def judge(claim: Claim, job: Job | None, pods: Sequence[str], now: datetime) -> Judged:
+    """Decide about a volume; it is kept if anything is in doubt.
+
+    What counts is the volume's own retention, spec.pvcTTLSecondsAfterFinished, not the pod's.
+    """
+    if job and not claim.is_of(job):
+        # Another person's job, which has the name but not the volume.
+        job = None
+    if job and not job.finished:
+        return Judged(claim, Why.ACTIVE)
+    until = job.moment("artifactsExpireAt") if job else claim.expires_at
+    if until is None:
+        return Judged(claim, Why.UNKNOWN)
+    if now < until:
+        return Judged(claim, Why.EARLY, until)
+    return Judged(claim, Why.IN_USE if pods else Why.DUE, until, tuple(pods))
+
+
+class Cleanup:
+    """Deletes expired volumes without waiting for the observer."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        """Ask nothing yet."""
+        self._cluster = cluster
+
+    def look(self, namespace: str | None = None) -> list[Judged]:
+        """The decision about each volume of a job in a namespace, or EVERYWHERE."""
+        now = self._now()
+        raw = self._cluster.list(resources.PersistentVolumeClaim, namespace, LABELS)
+        claims = sorted(map(Claim, raw), key=lambda claim: (claim.namespace, claim.name))
+        # Jobs are read after claims, so that a job created meanwhile keeps its volume.
+        jobs = map(Job, self._cluster.list(resources.EphemeralAccelerationJob, namespace))
+        by_name = {(job.namespace, job.name): job for job in jobs}
+        used = mounts(self._cluster.list(resources.Pod, namespace))
+        return [
+            judge(
+                claim,
+                by_name.get((claim.namespace, claim.job)),
+                used.get((claim.namespace, claim.name), ()),
+                now,
+            )
+            for claim in claims
+            if claim.is_of_a_job and not claim.going
+        ]
+
+    def delete(self, judged: Judged) -> bool:
+        """Delete an expired volume unless anything has changed since; return whether it was."""
+        claim = judged.claim
+        raw = self._cluster.find(resources.EphemeralAccelerationJob, claim.job, claim.namespace)
+        pods = users(self._cluster, claim)
+        if judge(claim, Job(raw) if raw else None, pods, self._now()).why is not Why.DUE:
+            return False
+        try:
+            self._cluster.delete(resources.PersistentVolumeClaim, claim.raw, unchanged=True)
+        except DevctlError as error:
+            if error.reason != CONFLICT and not isinstance(error, NotFoundError):
+                raise
+            return False
+        return True
+
+    def _now(self) -> datetime:
+        """The API server's time or ours, whichever is earlier: a wrong clock deletes nothing."""
+        here = datetime.now(UTC)
+        said = self._cluster.read("version").headers.get("date", "")
+        try:
+            return min(here, parsedate_to_datetime(said).astimezone(UTC))
+        except ValueError:
+            return here

@@ -1,57 +1,63 @@
-"""A file from a URL, piece by piece: see fetch_guard for where it may come from."""
+"""Downloading a file from a URL, piece by piece, from addresses that fetch_guard admits."""
 
 from __future__ import annotations
 
+import socket
 import ssl
+import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin
 
 import httpcore2
 
 from devctl.client.files.transfer import amount
 from devctl.client.jobs.fetch_guard import allowed, check_url
-from devctl.client.jobs.fetch_network import Deadline, PinnedNetwork, resolve
-from devctl.errors import DeniedError, DevctlError, NotFoundError, WaitTimeoutError
+from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError, WaitTimeoutError
 from devctl.text import readable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from devctl.client.jobs.fetch_guard import Target
-    from devctl.client.jobs.fetch_network import Resolve
 
-MAX_SIZE = 1 << 30
-SECONDS = 600.0
-_REDIRECTS = 5
+    Resolve = Callable[[str, int], Sequence[str]]
+
+_CONNECT = 10.0
+"""Seconds for one address to accept a connection."""
+_SILENCE = 60.0
+"""Seconds that a server may be silent."""
+_HOPS = 5
+"""Redirects, at most."""
 _REDIRECTED = {301, 302, 303, 307, 308}
-_GONE = {404, 410}
-_DENIED = {401, 403}
 _HEADERS = [("Accept", "*/*"), ("Accept-Encoding", "identity"), ("User-Agent", "egpu")]
 
 
+def resolve(host: str, port: int) -> Sequence[str]:
+    """All addresses of a host; raises UsageError if it cannot be resolved."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise UsageError(
+            f"`{host}` cannot be found: {getattr(error, 'strerror', None) or error}",
+            "check its name, and whether this machine reaches the internet",
+        ) from error
+    return [str(entry[4][0]) for entry in found]
+
+
 class Limits(NamedTuple):
-    """What a fetch may take.
+    """What a fetch may take."""
 
-    Attributes:
-        size: Bytes.
-        seconds: Seconds, for all of it.
-        allow_private: Whether it may lead inside one's own network.
-        lookup: Gives the addresses of a host.
-    """
-
-    size: int = MAX_SIZE
-    seconds: float = SECONDS
+    size: int = 1 << 30
+    seconds: float = 600.0
+    """In total."""
     allow_private: bool = False
+    """Whether addresses in one's own network are allowed."""
     lookup: Resolve = resolve
 
 
 def look_up(url: str, limits: Limits) -> Target:
-    """See that a URL can be fetched as far as that can be told without fetching it.
-
-    Raises:
-        DevctlError: It cannot.
-    """
+    """Raise an error if a URL cannot be fetched, as far as can be told without fetching it."""
     target = check_url(url)
     found = limits.lookup(target.host, target.port)
     allowed(target.host, found, allow_private=limits.allow_private)
@@ -61,41 +67,38 @@ def look_up(url: str, limits: Limits) -> Target:
 def fetch(
     url: str, limits: Limits, announced: Callable[[int], None] = lambda _size: None
 ) -> Iterator[bytes]:
-    """What a URL holds, piece by piece.
+    """The content of a URL, piece by piece.
 
-    The environment's proxies are not asked: they would look the host up once more.
-
-    Args:
-        url: The URL.
-        limits: What it may take.
-        announced: Told how many bytes its server says that it has, if it says so.
+    `announced` is told the size if the server announces it. Proxies from the environment are not
+    used: they would resolve the host again.
 
     Raises:
-        DevctlError: It cannot be fetched, or is more than was allowed.
+        DevctlError: It cannot be fetched, or exceeds the limits.
     """
-    deadline = Deadline(limits.seconds)
-    network = PinnedNetwork(deadline, allow_private=limits.allow_private, lookup=limits.lookup)
+    network = _PinnedNetwork(limits)
     target = check_url(url)
-    for _ in range(_REDIRECTS + 1):
+    for _ in range(_HOPS + 1):
         with _answer(target, network) as answer:
             headers = _headers(answer)
             if answer.status in _REDIRECTED:
                 target = redirected(target, headers.get("location", ""))
                 continue
-            _check(target, answer.status, headers, limits)
-            if (size := _announced(headers)) is not None:
-                announced(size)
-            yield from _body(target, answer, limits)
+            if (expected := _check(target, answer.status, headers, limits)) is not None:
+                announced(expected)
+            size = 0
+            for piece in answer.iter_stream():
+                # No header can be trusted about the size.
+                size += len(piece)
+                if size > limits.size:
+                    raise _too_large(target, limits)
+                yield piece
             return
-    raise DevctlError(
-        f"`{_shown(url)}` leads from one place to the next, more than {_REDIRECTS} times",
-        "name the place where it is",
-    )
+    raise DevctlError(f"`{_shown(url)}` redirects more than {_HOPS} times", "name the final URL")
 
 
 @contextmanager
-def _answer(target: Target, network: PinnedNetwork) -> Iterator[httpcore2.Response]:
-    """The answer to a GET, with errors that say what to do."""
+def _answer(target: Target, network: _PinnedNetwork) -> Iterator[httpcore2.Response]:
+    """The response to a GET, with errors that say what to do."""
     shown = _shown(target.url)
     try:
         with (
@@ -106,83 +109,128 @@ def _answer(target: Target, network: PinnedNetwork) -> Iterator[httpcore2.Respon
         ):
             yield answer
     except httpcore2.TimeoutException as error:
-        raise WaitTimeoutError(
-            f"`{shown}` does not answer in time", "try again, or fetch it yourself"
-        ) from error
+        raise WaitTimeoutError(f"`{shown}` does not answer in time", "try again") from error
     except httpcore2.ProtocolError as error:
         raise DevctlError(
-            f"`{shown}` did not come as a whole: {readable(str(error))}", "try again"
+            f"`{shown}` did not arrive completely: {readable(str(error))}", "try again"
         ) from error
     except (httpcore2.NetworkError, ssl.SSLError, OSError) as error:
         raise DevctlError(
-            f"`{shown}` cannot be reached: {readable(str(error))}",
-            "see whether this machine reaches it",
+            f"`{shown}` cannot be reached: {readable(str(error))}", "check your network"
         ) from error
 
 
 def _headers(answer: httpcore2.Response) -> dict[str, str]:
-    """The headers by name; of several of one name the first."""
-    found: dict[str, str] = {}
-    for name, value in answer.headers:
-        found.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
-    return found
+    """The headers by lower-case name; of repeated ones the first."""
+    text = ((n.decode("latin-1"), v.decode("latin-1")) for n, v in reversed(answer.headers))
+    return {name.lower(): value for name, value in text}
 
 
 def redirected(target: Target, location: str) -> Target:
-    """Where a redirect leads: looked at as if somebody had typed it.
-
-    Raises:
-        DevctlError: There we do not follow.
-    """
+    """The target of a redirect, checked as if typed; raises DevctlError if it is refused."""
+    shown = _shown(target.url)
     if not location:
-        raise DevctlError(f"`{_shown(target.url)}` leads nowhere", "name the place where it is")
+        raise DevctlError(f"`{shown}` redirects nowhere", "name the final URL")
     found = check_url(urljoin(target.url, location))
     if target.scheme == "https" and found.scheme != "https":
         raise DeniedError(
-            f"`{_shown(target.url)}` leads from https to http: it is not fetched",
-            f"if that is meant, name `{_shown(found.url)}`",
+            f"`{shown}` redirects from https to http", f"if intended, name `{_shown(found.url)}`"
         )
     return found
 
 
-def _check(target: Target, status: int, headers: dict[str, str], limits: Limits) -> None:
+def _check(target: Target, status: int, headers: dict[str, str], limits: Limits) -> int | None:
+    """Check that a response is a file within the limits; returns the size that it announces."""
     shown = _shown(target.url)
-    if status in _GONE:
-        raise NotFoundError(f"`{shown}` is not there: {status}", "see whether the URL is right")
-    if status in _DENIED:
-        raise DeniedError(f"`{shown}` is not for everybody: {status}", "use a signed URL")
-    if status != 200:  # noqa: PLR2004 - 206 and the like are no whole file
+    if status in {404, 410}:
+        raise NotFoundError(f"`{shown}` does not exist: {status}", "check the URL")
+    if status in {401, 403}:
+        raise DeniedError(f"`{shown}` is not public: {status}", "use a signed URL")
+    if status != 200:  # noqa: PLR2004 - 206 and the like are not a whole file
         raise DevctlError(f"`{shown}` answered {status}", "try again later")
     if headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
-        raise DevctlError(
-            f"`{shown}` comes packed, though nobody asked for that", "fetch it yourself"
-        )
-    if (_announced(headers) or 0) > limits.size:
-        raise _too_large(shown, limits)
-
-
-def _announced(headers: dict[str, str]) -> int | None:
-    """How many bytes a server says that it sends; None where it does not."""
+        raise DevctlError(f"`{shown}` arrives compressed", "download it yourself")
     said = headers.get("content-length", "")
-    return int(said) if said.isascii() and said.isdecimal() else None
+    size = int(said) if said.isascii() and said.isdecimal() else None
+    if size is not None and size > limits.size:
+        raise _too_large(target, limits)
+    return size
 
 
-def _body(target: Target, answer: httpcore2.Response, limits: Limits) -> Iterator[bytes]:
-    """The body, of which no header says how long it really is."""
-    size = 0
-    for piece in answer.iter_stream():
-        size += len(piece)
-        if size > limits.size:
-            raise _too_large(_shown(target.url), limits)
-        yield piece
-
-
-def _too_large(shown: str, limits: Limits) -> DevctlError:
-    return DevctlError(
-        f"`{shown}` is larger than {amount(limits.size)}", "allow more with --max-size"
-    )
+def _too_large(target: Target, limits: Limits) -> DevctlError:
+    shown = f"`{_shown(target.url)}` is larger than {amount(limits.size)}"
+    return DevctlError(shown, "allow more with --max-size")
 
 
 def _shown(url: str) -> str:
-    """A URL without its query, which may be what a signed one is secret by."""
+    """A URL without its query, which may hold a signature."""
     return readable(url.partition("?")[0])[:200]
+
+
+class _PinnedNetwork(httpcore2.NetworkBackend):
+    """Resolves a host once per connection, checks all addresses and connects to one of those."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._until = time.monotonic() + limits.seconds
+        self._plain = httpcore2.SyncBackend()
+
+    def left(self, most: float) -> float:
+        """Seconds that the next step may take."""
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise WaitTimeoutError(
+                f"the file has not arrived within {self._limits.seconds:.0f} s",
+                "allow more with --timeout",
+            )
+        return min(left, most)
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ARG002 - the deadline is ours
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.NetworkStream:
+        found = self._limits.lookup(host, port)
+        found = allowed(host, found, allow_private=self._limits.allow_private)
+        for number, address in enumerate(found):
+            try:
+                stream = self._plain.connect_tcp(
+                    address, port, self.left(_CONNECT), local_address, socket_options
+                )
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                if number == len(found) - 1:
+                    raise
+                continue
+            return _Timed(stream, self)
+        raise AssertionError  # `allowed` returns at least one
+
+
+class _Timed(httpcore2.NetworkStream):
+    """A connection that ends at the deadline, however slowly the other side dribbles."""
+
+    def __init__(self, stream: httpcore2.NetworkStream, network: _PinnedNetwork) -> None:
+        self._stream, self._network = stream, network
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
+        return self._stream.read(max_bytes, self._network.left(_SILENCE))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
+        self._stream.write(buffer, self._network.left(_SILENCE))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self,
+        ssl_context: Any,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ARG002
+    ) -> httpcore2.NetworkStream:
+        left = self._network.left(_CONNECT)
+        return _Timed(self._stream.start_tls(ssl_context, server_hostname, left), self._network)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)

@@ -1,50 +1,271 @@
-"""Files between this machine, URLs and the volumes of jobs, by the jobs' names."""
+"""The files on a job's volume: uploaded and verified, listed, downloaded. The pod is not trusted.
+
+The scripts are constants: names reach them as arguments, or NUL-separated on standard input. Those
+that read standard input print `+` first, as devctl.client.files.transfer requires.
+"""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+import os
+import re
+import stat
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
-from devctl.client.jobs import download as jobs_download
-from devctl.client.jobs import upload as jobs_upload
-from devctl.client.jobs.copy_url import copy_url
+from devctl.client.files import remote as files_remote
+from devctl.client.files.archive import pack
+from devctl.client.files.copy import Copied
+from devctl.client.files.ignore import listed
+from devctl.client.files.incoming import Unpacking, incoming, put_folder, room
+from devctl.client.files.local import entry, select
+from devctl.client.files.names import named, offered
+from devctl.client.files.remote import MEMBERS
+from devctl.client.files.transfer import Expecting, expect
+from devctl.client.jobs.copy_url import copy_url, target_path
 from devctl.client.jobs.fetch import Limits, look_up
-from devctl.client.jobs.helper_pod import DEBUG, LOADER
-from devctl.client.jobs.loader import helper
-from devctl.client.jobs.manifest import check_name
-from devctl.client.jobs.target import target_path
+from devctl.client.jobs.helper_pod import DEBUG, LOADER, helper
+from devctl.errors import DevctlError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import Unpack
 
-    from devctl.client.files.local import Selection
+    from devctl.client.files.local import Entry, Selection
+    from devctl.client.files.remote import Spot
+    from devctl.client.files.transfer import Send
     from devctl.client.jobs.copy_url import Fetched
-    from devctl.client.jobs.download import Downloaded, StoredFile
-    from devctl.client.jobs.loader import VolumePlace
-    from devctl.client.jobs.upload import Uploaded
+    from devctl.client.jobs.helper_pod import PodOptions, VolumePlace
     from devctl.kube.cluster import Cluster
 
+    Progress = Callable[[int], None]
+    """Takes the number of bytes just moved."""
 
-class PodOptions(TypedDict, total=False):
-    """What can be said of the pod that reaches a volume; devctl.client.jobs.loader has more."""
+_ROUNDS = 2
+"""How often a file that changes while it is being read is tried."""
+_DIGEST = re.compile(rb"\\?([0-9a-f]{64})  ")
 
-    image: str
-    """Else the cluster's."""
-    seconds: float
-    """How long it may take to start."""
-    progress: Callable[[str], None]
-    """Told why it does not run yet."""
-    keep: Callable[[], bool]
-    """Asked in the end whether it is to stay."""
+# Arguments: volume. Input: names of folders. Prints those that are links out of it, and two NULs.
+# What is written through such a link is lost with the pod: no job would find it.
+ASTRAY = r"""
+cd -- "$1" || exit 97
+top=$(pwd -P)
+export top
+printf + || exit 97
+xargs -0 -r sh -c '
+  for f do
+    [ -L "$f" ] || continue
+    case $(cd -P -- "$f" 2>/dev/null && pwd -P)/ in
+      "$top"/*) ;;
+      *) printf "%s\0" "$f" ;;
+    esac
+  done
+' sh || exit 97
+printf '\0\0'
+exit 0
+"""
+
+# Arguments: folder. Input: names of files. Prints the digest of each, in order; fails if one is
+# outside of the folder or has been replaced by a link.
+DIGESTS = r"""
+cd -- "$1" || exit 97
+top=$(pwd -P)
+export top
+printf + && exec xargs -0 sh -c '
+  seen=
+  for f do
+    [ ! -L "$f" ] || { echo "a link has taken the place of a file" >&2; exit 1; }
+    [ "${f%/*}" != "$seen" ] || continue
+    seen=${f%/*}
+    case $(cd -P -- "$seen" && pwd -P)/ in
+      "$top"/*) ;;
+      *) echo "a link there leads out of the volume" >&2; exit 1 ;;
+    esac
+  done
+  exec sha256sum -- "$@"
+' sh
+"""
+
+# Arguments: folder. Prints the names of files and links below it, and two NULs.
+LIST = r"""
+cd -- "$1" || exit 97
+find . \( -name lost+found -o -name '.devctl-incoming.*' \) -prune \
+  -o \( -type f -o -type l \) -print0 2>/dev/null
+printf '\0\0'
+exit 0
+"""
+
+
+def choose(local: Path, *, secrets: bool = False, large: bool = False) -> Selection:
+    """Select what to send of a folder: what git would list, as for `devctl sync`.
+
+    Raises UsageError if it is not a folder, DevctlError if something in it cannot be sent.
+    """
+    if not local.is_dir():
+        raise UsageError(f"`{local}` is not a folder", "name the folder of your project")
+    root = local.resolve()
+    return select(root, listed(root), secrets=secrets, large=large)
+
+
+def upload(place: Spot, selection: Selection, progress: Progress | None = None) -> Copied:
+    """Send files to a folder of a volume; each appears there complete, and is verified.
+
+    Raises:
+        DevctlError: The pod could not take them, they did not arrive intact, or a link left by an
+            earlier job would have led them out of the volume.
+    """
+    root, waiting = selection.root, selection.entries
+    if astray := _astray(place, waiting):
+        raise DevctlError(
+            f"`{place}`: a link there leads out of the volume: {named(astray)}; nothing was sent",
+            "remove it there with `egpu debug`, or rename your folder",
+        )
+    for _ in range(_ROUNDS):
+        changed = _send(place, root, waiting, progress)
+        waiting = [entry(root, path) for path in changed if os.path.lexists(root / path)]
+        if not waiting:
+            size = sum(found.size for found in selection.entries)
+            return Copied(str(place), len(selection.entries), size)
+    raise DevctlError(
+        f"{named(changed)} changed while it was being read, and was not sent",
+        "wait until it is no longer written to, or list it in `.devctlignore`",
+    )
+
+
+def _astray(place: Spot, entries: Iterable[Entry]) -> list[str]:
+    """Folders of the upload that, on the volume, are links out of it."""
+    folders = {str(above) for found in entries for above in PurePosixPath(found.path).parents}
+    folders |= {found.path for found in entries if stat.S_ISDIR(found.mode)}
+    names = sorted(folders - {"."})
+    return _names(files_remote.answer(place, ASTRAY, names)) if names else []
+
+
+def _send(
+    place: Spot, root: Path, entries: Sequence[Entry], progress: Progress | None
+) -> list[str]:
+    """Send files once and verify them; returns those that changed meanwhile and were skipped."""
+    digests: dict[str, str] = {}
+    changed: list[str] = []
+    expect(progress, (found.size for found in entries), packed=True)
+
+    def feed(send: Send) -> None:
+        def counted(data: bytes) -> None:
+            send(data)
+            if progress:
+                progress(len(data))
+
+        changed.extend(pack(counted, root, entries, {}, digests=digests))
+
+    files_remote.receive(place, feed)
+    files = [found.path for found in entries if stat.S_ISREG(found.mode)]
+    _verify(place, {name: digests.get(name, "") for name in files if name not in changed})
+    return changed
+
+
+def _verify(place: Spot, wanted: Mapping[str, str]) -> None:
+    """Check that files have the SHA-256 that they were sent with."""
+    if not wanted:
+        return
+    said = files_remote.ask(place, DIGESTS, feed=lambda send: files_remote.send_names(send, wanted))
+    there = parse_digests(said, wanted)
+    if wrong := [name for name in wanted if there.get(name) != wanted[name]]:
+        raise DevctlError(
+            f"{named(wrong)} did not arrive intact in `{place}`",
+            "repeat the command; if it keeps failing, ask an administrator to check the storage",
+        )
+
+
+def parse_digests(said: bytes, names: Iterable[str]) -> dict[str, str]:
+    r"""Parse the output of `sha256sum` for names, in their order.
+
+    GNU's puts a backslash before a line whose name it escapes; busybox's escapes none.
+
+    >>> parse_digests(b"0" * 64 + b"  ./a\n", ["a"]) == {"a": "0" * 64}
+    True
+    """
+    found = {}
+    at = 0
+    for name in names:
+        match = _DIGEST.match(said, at)
+        if match is None:
+            break
+        plain = b"./" + os.fsencode(name) + b"\n"
+        # As older and newer releases of GNU's escape it.
+        older = plain[:-1].replace(b"\\", rb"\\").replace(b"\n", rb"\n") + b"\n"
+        lines = (plain, older, older.replace(b"\r", rb"\r"))
+        line = next((line for line in lines if said.startswith(line, match.end())), None)
+        if line is None:
+            break
+        found[name] = match[1].decode()
+        at = match.end() + len(line)
+    return found
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A file or link on a volume."""
+
+    name: str
+    size: int
+    changed_at: datetime
+    link: bool = False
+
+
+def stored(place: Spot) -> Sequence[StoredFile]:
+    """The files and links below a folder."""
+    return [
+        StoredFile(
+            name, found.size, datetime.fromtimestamp(found.mtime, UTC), stat.S_ISLNK(found.mode)
+        )
+        for name, found in files_remote.look(place, _stored_names(place)).items()
+    ]
+
+
+def download(place: Spot, into: Path, progress: Progress | None = None) -> Copied:
+    """Fetch all files below a folder of a volume; no local file is replaced by a different one.
+
+    Raises:
+        DevctlError: The pod sends what no honest one would, or local files are in the way; all
+            local files are unchanged.
+    """
+    if into.exists() and not into.is_dir():
+        raise UsageError(f"`{into}` is not a folder", "name a folder, existing or new")
+    offer = offered(_stored_names(place), into)
+    wanted = offer.names
+    into.mkdir(parents=True, exist_ok=True)
+    target = into.resolve()
+    changed: list[str] = []
+    with incoming(target) as arrived:
+        unpacking = Unpacking(arrived, room(target), frozenset(wanted), progress)
+        if wanted:
+            if isinstance(progress, Expecting):
+                expect(progress, (f.size for f in files_remote.look(place, wanted).values()))
+            changed = files_remote.fetch(place, wanted, unpacking.take)
+        size = sum((arrived / found).lstat().st_size for found in unpacking.files)
+        put_folder(arrived, target, unpacking)
+    left_out = offer.left_out + unpacking.left_out
+    return Copied(str(into), len(unpacking.files), size, [], left_out, changed, offer.git)
+
+
+def _stored_names(place: Spot) -> list[str]:
+    """The names of files and links below a folder, as the pod reports them."""
+    found = sorted(_names(files_remote.answer(place, LIST)))
+    if len(found) > MEMBERS:
+        raise DevctlError(f"`{place}` holds more than {MEMBERS:,} files", "look with `egpu debug`")
+    return found
+
+
+def _names(said: bytes) -> list[str]:
+    return [os.fsdecode(name).removeprefix("./") for name in said.split(b"\0") if name]
 
 
 class JobFiles:
     """The files on the volumes of jobs.
 
-    Each method makes a short-lived pod with the volume, with the user's own rights: a job's pod can
-    be gone, or not be there yet.
+    Each method creates a short-lived pod that mounts the volume, with the user's own permissions:
+    the job's pod may be gone, or not exist yet. `moved` takes the number of bytes just moved.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -55,36 +276,25 @@ class JobFiles:
         self,
         job: str,
         what: Path | Selection,
-        moved: Callable[[int], None] | None = None,
+        moved: Progress | None = None,
         **pod: Unpack[PodOptions],
-    ) -> Uploaded:
-        """Put the contents of a folder at the root of a job's volume, and check them there.
-
-        Args:
-            job: The job.
-            what: The folder, or what devctl.client.jobs.upload.choose has chosen of it.
-            moved: Takes the number of bytes that were just sent.
-            pod: Of the pod.
-        """
-        selection = jobs_upload.choose(what) if isinstance(what, Path) else what
-        with self._loader(job, pod) as place:
-            return jobs_upload.upload(place, selection, moved)
+    ) -> Copied:
+        """Put a folder's contents, or what `choose` has selected, at the root of a volume."""
+        selection = choose(what) if isinstance(what, Path) else what
+        with helper(self._cluster, job, LOADER, **pod) as place:
+            return upload(place, selection, moved)
 
     def list(self, job: str, **pod: Unpack[PodOptions]) -> Sequence[StoredFile]:
         """The files on a job's volume."""
-        with self._loader(job, pod) as place:
-            return jobs_download.stored(place)
+        with helper(self._cluster, job, LOADER, **pod) as place:
+            return stored(place)
 
     def download(
-        self,
-        job: str,
-        into: Path,
-        moved: Callable[[int], None] | None = None,
-        **pod: Unpack[PodOptions],
-    ) -> Downloaded:
-        """Bring the files on a job's volume here; see devctl.client.jobs.download.download."""
-        with self._loader(job, pod) as place:
-            return jobs_download.download(place, into, moved)
+        self, job: str, into: Path, moved: Progress | None = None, **pod: Unpack[PodOptions]
+    ) -> Copied:
+        """Fetch the files on a job's volume."""
+        with helper(self._cluster, job, LOADER, **pod) as place:
+            return download(place, into, moved)
 
     def copy_url(
         self,
@@ -92,24 +302,15 @@ class JobFiles:
         url: str,
         path: str,
         limits: Limits | None = None,
-        moved: Callable[[int], None] | None = None,
+        moved: Progress | None = None,
         **pod: Unpack[PodOptions],
     ) -> Fetched:
-        """Fetch a URL from this machine and put what it holds onto a job's volume."""
+        """Download a URL on this machine and stream it to a file on a job's volume."""
         path, limits = target_path(path), limits or Limits()
         look_up(url, limits)
-        with self._loader(job, pod) as place:
+        with helper(self._cluster, job, LOADER, **pod) as place:
             return copy_url(place, url, path, limits, moved)
 
-    @contextmanager
-    def debug(self, job: str, **pod: Unpack[PodOptions]) -> Iterator[VolumePlace]:
+    def debug(self, job: str, **pod: Unpack[PodOptions]) -> AbstractContextManager[VolumePlace]:
         """A pod with a job's volume at /mnt, for as long as a `with` block lasts."""
-        check_name(job)
-        with helper(self._cluster, job, DEBUG, **pod) as place:
-            yield place
-
-    @contextmanager
-    def _loader(self, job: str, pod: PodOptions) -> Iterator[VolumePlace]:
-        check_name(job)
-        with helper(self._cluster, job, LOADER, **pod) as place:
-            yield place
+        return helper(self._cluster, job, DEBUG, **pod)

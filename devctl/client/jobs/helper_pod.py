@@ -1,25 +1,39 @@
-"""The pods that a user makes to reach a job's volume: a loader for its files, one for a shell.
+"""Short-lived pods that mount a job's volume: a loader for its files, one for a debug shell.
 
-They carry none of our reserved labels: a job's role removes what is marked as the job's and was not
-made by itself, and users may not mark.
+They carry none of our reserved labels: a job's role removes objects marked as the job's that it did
+not create, and users may not set those marks.
 """
 
 from __future__ import annotations
 
 import secrets
-import string
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from devctl.api.ephemeral_acceleration_job import MOUNT_PATH
 from devctl.api.quantities import parse_quantity
+from devctl.client.files.remote import Advice
+from devctl.client.homes import mounts
+from devctl.client.jobs.claim import find_claim
+from devctl.client.jobs.job import Job, check_name
+from devctl.client.jobs.pod_startup import wait_started
+from devctl.client.settings import loader_image
+from devctl.errors import ConnectionLostError, DevctlError, NotFoundError, UsageError
+from devctl.kube import resources
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Unpack
 
-NAME_LENGTH = 63
-"""A pod's name is its host name, too."""
-_LETTERS = string.ascii_lowercase + string.digits
+    from devctl.client.jobs.claim import Claim
+    from devctl.client.jobs.pod_startup import Trouble
+    from devctl.kube.cluster import Cluster, Object
+
+TIMEOUT = 600.0
+"""Default seconds for such a pod to start: provisioning the volume and pulling its image count."""
+_NAME_LENGTH = 63
+"""Of a host name, which a pod's name becomes."""
 _REQUESTS = {"cpu": "50m", "memory": "64Mi"}
 _GPU = "nvidia.com/gpu"
 
@@ -30,73 +44,172 @@ class Role(NamedTuple):
     name: str
     mount: str
     seconds: int
-    """After so long the cluster ends it, whatever has become of who made it."""
+    """After this long the cluster ends it, in case its creator could not."""
 
 
 LOADER = Role("loader", MOUNT_PATH, 3600)
 DEBUG = Role("debug", "/mnt", 8 * 3600)
 
 
-def loader_name(job: str) -> str:
-    """A name for a loader pod, which nobody else has.
+class PodOptions(TypedDict, total=False):
+    """Options of a helper pod."""
 
-    >>> len(loader_name("a" * 63)), loader_name("my-job")[:14]
+    image: str
+    """Default: the cluster's."""
+    seconds: float
+    """How long it may take to start; default: TIMEOUT."""
+    progress: Callable[[Trouble], None]
+    """Told why it is not running yet."""
+    keep: Callable[[], bool]
+    """Asked at the end whether to leave the pod running."""
+
+
+class VolumePlace(NamedTuple):
+    """A directory or file on a job's volume, as seen by a helper pod."""
+
+    cluster: Cluster
+    namespace: str
+    pod: str
+    container: str
+    path: str
+    claim: str
+
+    advice: Advice = Advice(
+        look="look at it with `egpu debug`",
+        no_room="create the job again with a larger --pvc-size",
+        read_only="ask an administrator to look at the storage class",
+        denied="change its mode with `egpu debug`",
+        no_tar="name an image with tar in it with --loader-image",
+    )
+
+    def __str__(self) -> str:
+        """As errors name it."""
+        return f"{self.claim}:{self.path}"
+
+
+@contextmanager
+def helper(
+    cluster: Cluster, job: str, role: Role, **options: Unpack[PodOptions]
+) -> Iterator[VolumePlace]:
+    """A running pod with a job's volume, deleted at the end of the `with` block.
+
+    Raises:
+        NotFoundError: The job has no claim.
+        WaitTimeoutError: The pod does not start in time.
+        DevctlError: It cannot start.
+    """
+    check_name(job)
+    claim = find_claim(cluster, job)
+    image = options.get("image") or loader_image(cluster)
+    if not image:
+        raise UsageError(
+            "no image is named for the pod that mounts the volume, and the cluster has no default",
+            "name one with --loader-image or EGPU_LOADER_IMAGE, or have an administrator set "
+            "`loaderImage` in the ConfigMap `devctl-settings`",
+        )
+    pod = _create(cluster, _manifest(cluster, claim, job, role, image))
+    name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
+    failed = True
+    try:
+        progress = options.get("progress", lambda _trouble: None)
+        wait_started(cluster, pod, options.get("seconds", TIMEOUT), progress)
+        try:
+            yield VolumePlace(cluster, namespace, name, role.name, role.mount, claim.name)
+        except ConnectionLostError as error:
+            raise ConnectionLostError(
+                error.message, "repeat the command: no file was left half-written under its name"
+            ) from error
+        failed = False
+    finally:
+        if not options.get("keep", lambda: False)():
+            _remove(cluster, pod, quietly=failed)
+
+
+def _create(cluster: Cluster, manifest: Object) -> Object:
+    """Create the pod; if interrupted, delete it in case it was created."""
+    try:
+        return cluster.create(resources.Pod, manifest)
+    except BaseException:
+        with suppress(DevctlError):
+            made = cluster.get(resources.Pod, manifest["metadata"]["name"])
+            _remove(cluster, made, quietly=True)
+        raise
+
+
+def _remove(cluster: Cluster, pod: Object, *, quietly: bool) -> None:
+    """Delete the pod, even on a second Ctrl-C; quietly if there is another error to report."""
+    try:
+        try:
+            cluster.delete(resources.Pod, pod)
+        except KeyboardInterrupt:
+            cluster.delete(resources.Pod, pod)
+            raise
+    except NotFoundError:
+        return
+    except DevctlError as error:
+        if not quietly:
+            name = pod["metadata"]["name"]
+            raise DevctlError(
+                f"pod `{name}` could not be deleted: {error.message}",
+                f"it ends by itself; until then it uses the volume: `kubectl delete pod {name}`",
+            ) from error
+
+
+def pod_name(role: Role, job: str) -> str:
+    """A name for a helper pod; it ends with the time for DEBUG, else with random characters.
+
+    >>> len(pod_name(LOADER, "a" * 63)), pod_name(LOADER, "my-job")[:14]
     (63, 'loader-my-job-')
     """
-    return _name(LOADER.name, job, "".join(secrets.choice(_LETTERS) for _ in range(5)))
+    end = f"{datetime.now(UTC):%Y%m%d%H%M%S}" if role is DEBUG else secrets.token_hex(3)
+    room = _NAME_LENGTH - len(role.name) - len(end) - 2
+    return f"{role.name}-{job[:room].rstrip('-')}-{end}"
 
 
-def debug_name(job: str, now: datetime | None = None) -> str:
-    """A name for a debug pod, which tells when it was made.
+def needs(wanted: Mapping[str, Any]) -> dict[str, str]:
+    """The requests of the first pod on a volume, given the resources of its job.
 
-    >>> debug_name("my-job", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
-    'debug-my-job-20260102030405'
-    """
-    return _name(DEBUG.name, job, f"{now or datetime.now(UTC):%Y%m%d%H%M%S}")
-
-
-def _name(role: str, job: str, end: str) -> str:
-    room = NAME_LENGTH - len(role) - len(end) - 2
-    return f"{role}-{job[:room].rstrip('-')}-{end}"
-
-
-def needs(resources: Mapping[str, Any]) -> dict[str, str]:
-    """What the first pod on a volume asks for: the volume may be bound to its node for ever.
-
-    So it asks for at least what its job will ask for, or the job would find no room beside its
-    volume.
+    The volume may be bound to that pod's node for good, so the node has to have room for the job.
 
     >>> needs({"gpu": 1, "cpu": "20m", "memory": "1Gi"})
     {'cpu': '50m', 'memory': '1Gi', 'nvidia.com/gpu': '1'}
     """
-    wanted = {"cpu": resources.get("cpu", "500m"), "memory": resources.get("memory", "1Gi")}
+    asked = {"cpu": wanted.get("cpu", "500m"), "memory": wanted.get("memory", "1Gi")}
     found = {
-        name: str(max(least, wanted[name], key=parse_quantity)) for name, least in _REQUESTS.items()
+        name: str(max(least, asked[name], key=parse_quantity)) for name, least in _REQUESTS.items()
     }
-    gpus = int(resources.get("gpu", 1))
+    gpus = int(wanted.get("gpu", 1))
     return {**found, _GPU: str(gpus)} if gpus else found
 
 
-def helper_pod(  # noqa: PLR0913 - each is a fact of the pod
+def _manifest(cluster: Cluster, claim: Claim, job: str, role: Role, image: str) -> Object:
+    requests = None
+    if not claim.bound:
+        with suppress(NotFoundError):
+            found = Job(cluster.get(resources.EphemeralAccelerationJob, job))
+            requests = needs(found.spec.get("resources") or {})
+    nodes = (
+        str(pod["spec"].get("nodeName", ""))
+        for pod in cluster.list(resources.Pod)
+        if (claim.namespace, claim.name) in mounts([pod])
+    )
+    node = next(filter(None, nodes), "")
+    return helper_pod(role, job, claim.name, image, requests=requests, node=node)
+
+
+def helper_pod(  # noqa: PLR0913 - each is a property of the pod
     role: Role,
-    name: str,
     job: str,
     claim: str,
     image: str,
     *,
-    asks: Mapping[str, str] | None = None,
+    requests: Mapping[str, str] | None = None,
     node: str = "",
 ) -> dict[str, Any]:
-    """The manifest of such a pod.
+    """The manifest of a helper pod.
 
-    Args:
-        role: What it is for.
-        name: Its name.
-        job: The job whose volume it mounts.
-        claim: The claim of that volume.
-        image: Any image with a shell, tar, find, stat, xargs and sha256sum.
-        asks: Its requests; None for little.
-        node: The node that has the volume in use, which no other can mount.
+    Its image needs a shell, tar, find, stat, xargs and sha256sum. It requests the minimum by
+    default. If the volume is in use on a node, no other node can mount it.
     """
     spec: dict[str, Any] = {
         "restartPolicy": "Never",
@@ -112,9 +225,9 @@ def helper_pod(  # noqa: PLR0913 - each is a fact of the pod
             "fsGroupChangePolicy": "OnRootMismatch",
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        # The volume may be on a node that is kept for pods with GPUs.
+        # The volume may be on a node that is reserved for pods with GPUs.
         "tolerations": [{"key": _GPU, "operator": "Exists", "effect": "NoSchedule"}],
-        "containers": [_container(role, image, asks or _REQUESTS)],
+        "containers": [_container(role, image, requests or _REQUESTS)],
         "volumes": [
             {"name": "artifacts", "persistentVolumeClaim": {"claimName": claim}},
             {"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}},
@@ -122,10 +235,8 @@ def helper_pod(  # noqa: PLR0913 - each is a fact of the pod
     }
     if node:
         term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
-        required = {"nodeSelectorTerms": [term]}
-        spec["affinity"] = {
-            "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}
-        }
+        required = "requiredDuringSchedulingIgnoredDuringExecution"
+        spec["affinity"] = {"nodeAffinity": {required: {"nodeSelectorTerms": [term]}}}
     labels = {
         "app.kubernetes.io/name": f"egpu-{role.name}",
         "app.kubernetes.io/managed-by": "egpu",
@@ -134,7 +245,7 @@ def helper_pod(  # noqa: PLR0913 - each is a fact of the pod
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": name, "labels": labels},
+        "metadata": {"name": pod_name(role, job), "labels": labels},
         "spec": spec,
     }
 

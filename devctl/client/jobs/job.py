@@ -1,16 +1,21 @@
-"""A job as the cluster knows it."""
+"""A job as the API server returns it, and the manifest of a new one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
+from devctl.api import ephemeral_acceleration_job as words
 from devctl.api.conditions import find
-from devctl.api.ephemeral_acceleration_job import Condition, Phase, claim_name
 from devctl.client.objects import Named, known, moment, number
+from devctl.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
+
+DEFAULT_INPUT = "/artifacts/input.jpg"
+"""The input of a job that names none: the default in the CRD's schema."""
 
 
 @dataclass(frozen=True)
@@ -18,97 +23,152 @@ class Job(Named):
     """A job at one moment."""
 
     @property
-    def uid(self) -> str:
-        """What tells it from every other job that ever had its name."""
-        return str(self.raw["metadata"]["uid"])
-
-    @property
     def spec(self) -> dict[str, Any]:
-        """What its user wants."""
-        found: dict[str, Any] = self.raw.get("spec") or {}
-        return found
+        """The desired state."""
+        return dict(self.raw.get("spec") or {})
 
     @property
     def status(self) -> dict[str, Any]:
-        """What the observer sees; empty until it has looked."""
-        found: dict[str, Any] = self.raw.get("status") or {}
-        return found
+        """The observed state; empty until the observer has seen the job."""
+        return dict(self.raw.get("status") or {})
 
     @property
     def current(self) -> bool:
-        """Whether its status speaks of what its user wants now."""
+        """Whether the status is about the current spec."""
         seen, wanted = self.status.get("observedGeneration"), self.raw["metadata"].get("generation")
         return bool(self.status) and number(seen) >= number(wanted)
 
     @property
-    def phase(self) -> Phase | str:
-        """What it does, in one word; as it is where a newer release has brought the word."""
-        return known(Phase, self.status.get("phase") or Phase.PENDING)
+    def phase(self) -> words.Phase | str:
+        """The phase; plain text if only a newer release knows it."""
+        return known(words.Phase, self.status.get("phase") or words.Phase.PENDING)
 
     @property
     def reason(self) -> str:
-        """Why it is in its phase, in one word; what its role could not do comes first."""
-        applied = self.condition(Condition.APPLIED)
-        if applied.get("status") == "False" and not self.finished:
-            return str(applied.get("reason", ""))
-        return str(self.status.get("reason", ""))
+        """Why it is in its phase, as one word; what its role could not do comes first."""
+        return str(self._explanation.get("reason", ""))
 
     @property
     def message(self) -> str:
-        """The same in words that say what to do."""
-        applied = self.condition(Condition.APPLIED)
-        if applied.get("status") == "False" and not self.finished:
-            return str(applied.get("message", ""))
-        return str(self.status.get("message", ""))
+        """Why it is in its phase and what to do about it, as a sentence."""
+        return str(self._explanation.get("message", ""))
+
+    @property
+    def _explanation(self) -> dict[str, Any]:
+        """What has the reason and message: a role that failed, else the status."""
+        applied = self.condition(words.Condition.APPLIED)
+        failed = applied.get("status") == "False" and not self.finished
+        return applied if failed else self.status
 
     @property
     def finished(self) -> bool:
-        """Whether it has ended, for ever; of a phase that we do not know, nobody can tell."""
-        return self.phase in {Phase.SUCCEEDED, Phase.FAILED}
+        """Whether it has ended for good; False for a phase that only a newer release knows."""
+        return self.phase in {words.Phase.SUCCEEDED, words.Phase.FAILED}
 
     @property
     def started(self) -> bool:
-        """Whether it runs or has run: then only its times to keep things can be changed."""
+        """Whether it is running or has run; from then on only its retention can be changed."""
         return bool(self.status.get("startedAt")) or self.finished
 
     @property
     def owner(self) -> str:
-        """Whose it is; empty for a job of a release that knew no owners."""
+        """The user it belongs to; empty for a job created before jobs had owners."""
         return str(self.spec.get("owner", ""))
 
     @property
     def suspended(self) -> bool:
-        """Whether it waits to be let go."""
+        """Whether it waits to be resumed."""
         return bool(self.spec.get("suspend", False))
 
     @property
     def claim(self) -> str:
-        """The claim of its volume."""
-        return claim_name(self.name)
+        """The name of its volume's claim."""
+        return words.claim_name(self.name)
 
     @property
     def gpus(self) -> int:
-        """How many GPUs it asks for."""
+        """How many GPUs it requests."""
         return number((self.spec.get("resources") or {}).get("gpu", 1))
 
     @property
     def input_path(self) -> str:
-        """Where it reads its input."""
+        """The file that it reads."""
         return str((self.spec.get("input") or {}).get("path") or DEFAULT_INPUT)
 
     @property
     def artifact_path(self) -> str:
-        """Where its result is; empty while there is none."""
+        """The file that holds its result; empty until there is one."""
         return str(self.status.get("artifactPath", ""))
 
     def moment(self, name: str) -> datetime | None:
-        """A time of its status, such as `artifactsExpireAt`."""
+        """A time in its status, such as `artifactsExpireAt`."""
         return moment(self.status.get(name))
 
     def condition(self, kind: str) -> dict[str, Any]:
-        """A condition of its status; empty where there is none."""
+        """A condition in its status; empty if it is not set."""
         return find(self.status, kind)
 
 
-DEFAULT_INPUT = "/artifacts/input.jpg"
-"""Where a job reads that names no input: the default of the kind's schema."""
+class Options(TypedDict, total=False):
+    """The options of a new job; those left out get the defaults of the CRD's schema."""
+
+    model: str
+    input_path: str
+    output_path: str
+    weights_path: str
+    """A safetensors file on the volume, with its labels next to it."""
+    gpu: int
+    ttl: int
+    """Seconds to keep the finished pod."""
+    pvc_ttl: int
+    """Seconds to keep the volume after the job ends."""
+    storage_class: str
+    pvc_size: str
+    image: str
+    command: Sequence[str]
+    suspend: bool
+
+
+_FIELDS = {
+    "model": ("model",),
+    "input_path": ("input", "path"),
+    "output_path": ("output", "path"),
+    "weights_path": ("weights", "path"),
+    "gpu": ("resources", "gpu"),
+    "ttl": ("ttlSecondsAfterFinished",),
+    "pvc_ttl": ("pvcTTLSecondsAfterFinished",),
+    "storage_class": ("storageClass",),
+    "pvc_size": ("pvcSize",),
+    "image": ("image",),
+    "command": ("command",),
+    "suspend": ("suspend",),
+}
+
+
+def check_name(name: str) -> None:
+    """Raise UsageError unless a job can have this name."""
+    if not words.NAME.fullmatch(name):
+        raise UsageError(f"`{name}` cannot be a job's name", f"a name has to {words.NAME_RULE}")
+
+
+def job_manifest(name: str, options: Options) -> dict[str, Any]:
+    """The manifest of a job, with fields for the given options only; checks the name.
+
+    >>> job_manifest("a", {"gpu": 0, "input_path": "/artifacts/a.jpg"})["spec"]
+    {'input': {'path': '/artifacts/a.jpg'}, 'resources': {'gpu': 0}}
+    """
+    check_name(name)
+    given: Mapping[str, Any] = options
+    spec: dict[str, Any] = {}
+    for option, (*above, field) in _FIELDS.items():
+        if option in given:
+            block = spec
+            for part in above:
+                block = block.setdefault(part, {})
+            block[field] = list(given[option]) if option == "command" else given[option]
+    return {
+        "apiVersion": f"{words.GROUP}/{words.VERSION}",
+        "kind": words.KIND,
+        "metadata": {"name": name},
+        "spec": spec,
+    }

@@ -1,20 +1,18 @@
-"""Jobs: make them, look at them, delete them."""
+"""Jobs: create, look at, follow and delete them."""
 
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from devctl.api.ephemeral_acceleration_job import claim_name, pod_name
+from devctl.api.ephemeral_acceleration_job import Condition, claim_name, pod_name
 from devctl.client.events import Event
-from devctl.client.homes import mounts
-from devctl.client.jobs.claim import Claim, find_claim
-from devctl.client.jobs.cleanup import Cleanup
+from devctl.client.jobs.claim import Claim, Cleanup, find_claim, users
 from devctl.client.jobs.files import JobFiles
-from devctl.client.jobs.following import follow, wait_claim
-from devctl.client.jobs.job import Job
-from devctl.client.jobs.manifest import Options, check_name, job_manifest
+from devctl.client.jobs.job import Job, Options, check_name, job_manifest
+from devctl.client.waiting import changes
 from devctl.errors import (
     AlreadyExistsError,
     BusyError,
@@ -32,8 +30,12 @@ if TYPE_CHECKING:
     from devctl.kube.cluster import Change, Cluster, Object
 
 TIMEOUT = 300.0
-"""Seconds for which is waited where nobody says how long."""
+"""Default seconds to wait for a volume, or for a deleted job to be gone."""
 _POLL = 0.5
+_PATIENCE = 10.0
+"""Seconds that a job's role may keep failing: some failures are transient."""
+_WINDOW = 30.0
+"""Seconds until a silent watch is restarted, so that a lost connection is noticed."""
 _KIND = resources.EphemeralAccelerationJob
 
 
@@ -41,6 +43,7 @@ class Jobs:
     """The jobs that a user may see.
 
     job = client.jobs.create("my-job", input_path="/artifacts/image.jpg", suspend=True)
+    client.jobs.wait_claim("my-job")
     client.jobs.files.upload("my-job", Path("project"))
     client.jobs.resume(job)
     client.jobs.wait("my-job")
@@ -57,38 +60,38 @@ class Jobs:
 
     @cached_property
     def cleanup(self) -> Cleanup:
-        """Volumes whose time is over."""
+        """Deletes expired volumes."""
         return Cleanup(self._cluster)
 
     def list(
         self, namespace: str | None = None, labels: dict[str, Any] | None = None
     ) -> Iterator[Job]:
-        """All jobs of a namespace, or of devctl.kube.cluster.EVERYWHERE, page by page."""
+        """All jobs in a namespace, or devctl.kube.cluster.EVERYWHERE, fetched page by page."""
         return map(Job, self._cluster.list(_KIND, namespace, labels))
 
     def get(self, name: str) -> Job:
         """One job.
 
         Raises:
-            NotFoundError: There is none of that name.
-            UsageError: There can be none of that name.
+            NotFoundError: It does not exist.
+            UsageError: No job can have this name.
         """
         found = self.find(name)
         if found is None:
             raise NotFoundError(
                 f"there is no job `{name}` in namespace `{self._cluster.namespace}`",
-                "see what there is with `egpu list`, everywhere with -A",
+                "list your jobs with `egpu list`, those of all namespaces with -A",
             )
         return found
 
     def find(self, name: str) -> Job | None:
-        """One job, or None where there is none of that name."""
+        """One job, or None if it does not exist."""
         check_name(name)
         found = self._cluster.find(_KIND, name)
         return None if found is None else Job(found)
 
     def watch(self, namespace: str | None = None) -> Iterator[Change]:
-        """All jobs as they are and as they change; never ends by itself."""
+        """All existing jobs, then every change; never ends by itself."""
         while True:
             yield from self._cluster.watch(_KIND, namespace, seconds=WINDOW)
 
@@ -97,18 +100,14 @@ class Jobs:
         return job_manifest(name, options)
 
     def create(self, name: str, *, dry_run: bool = False, **options: Unpack[Options]) -> Job:
-        """Create a job, or complete one that was made suspended and has never started.
+        """Create a job, or complete one that was created suspended and has not started.
 
-        Args:
-            name: Its name.
-            dry_run: Whether the API server is only to check it, by all its rules.
-            options: See devctl.client.jobs.manifest.Options.
+        With dry_run, the API server only validates and admits it.
 
         Raises:
-            UsageError: The options make no sense.
-            AlreadyExistsError: There is a job of that name that goes on, has ended, or is
-                another person's.
-            DeniedError: Rights or a quota forbid it.
+            UsageError: An option is not valid.
+            AlreadyExistsError: A job of that name is active, has ended, or is another person's.
+            DeniedError: Missing permissions or a quota forbid it.
         """
         manifest = job_manifest(name, options)
         there = self.find(name)
@@ -118,21 +117,64 @@ class Jobs:
             except AlreadyExistsError:
                 there = self.get(name)
         if there.started or not there.suspended:
-            raise _taken(there)
+            watch = f"watch it with `egpu watch {name}`"
+            again = f"delete it with `egpu delete {name}`, which keeps its volume"
+            raise AlreadyExistsError(
+                f"there is a job `{name}` already ({there.phase})",
+                f"{again if there.finished else watch}, or choose another name",
+            )
         if there.owner and there.owner != self._cluster.whoami():
             raise AlreadyExistsError(
-                f"job `{name}` waits for its files, and is `{there.owner}`'s",
-                "choose another name",
+                f"there is a job `{name}`, which belongs to `{there.owner}`", "choose another name"
             )
         manifest["spec"].setdefault("suspend", False)
         manifest["metadata"]["uid"] = there.uid
         return Job(self._cluster.apply(_KIND, manifest, dry_run=dry_run))
 
     def resume(self, job: Job) -> Job:
-        """Let a suspended job go."""
-        # The UID makes the API server refuse if it is another job of that name by now.
+        """Let a suspended job start."""
+        # With the UID, the API server refuses if the job was recreated meanwhile.
         change = {"metadata": {"uid": job.uid}, "spec": {"suspend": False}}
         return Job(self._cluster.patch(_KIND, job.name, change))
+
+    def follow(self, name: str, seconds: float | None = None) -> Iterator[Job]:
+        """A job now and after each change, until it ends or the seconds have passed.
+
+        Raises:
+            WaitTimeoutError: It has not ended by then.
+            NotFoundError: It does not exist, at once, or was deleted meanwhile.
+        """
+        self.get(name)
+        return self._changes(name, seconds)
+
+    def _changes(self, name: str, seconds: float | None) -> Iterator[Job]:
+        until = None if seconds is None else time.monotonic() + seconds
+        gone = f"its volume is kept until it expires: `egpu artifacts {name}`"
+        last: Job | None = None
+        while until is None or time.monotonic() < until:
+            window = _WINDOW if until is None else min(_WINDOW, until - time.monotonic())
+            for job in map(Job, changes(self._cluster, _KIND, name, window, gone)):
+                if last and job.uid != last.uid:
+                    raise NotFoundError(f"`{name}` was recreated while it was waited for", gone)
+                last = job
+                yield job
+                if job.finished:
+                    return
+                if until is not None and time.monotonic() >= until:
+                    break
+        state = ""
+        if last:
+            why = f"{last.reason}: {last.message}" if last.reason else "not observed yet"
+            state = f" ({last.phase}): {why}"
+        raise WaitTimeoutError(
+            f"`{name}` has not ended after {seconds:.0f} s{state}",
+            f"the job keeps trying: look with `egpu get {name}`; `egpu delete {name}` cancels it",
+        )
+
+    def wait(self, name: str, seconds: float | None = None) -> Job:
+        """Wait until a job has ended and return it; raises as `follow` does."""
+        *_, last = self.follow(name, seconds)
+        return last
 
     def wait_claim(
         self,
@@ -140,51 +182,57 @@ class Jobs:
         seconds: float = TIMEOUT,
         progress: Callable[[Job], None] = lambda _job: None,
     ) -> Claim:
-        """Wait until a job's volume is asked for; see devctl.client.jobs.following.wait_claim."""
-        return wait_claim(self._cluster, name, seconds, progress)
-
-    def follow(self, name: str, seconds: float | None = None) -> Iterator[Job]:
-        """A job as it is and at each change, until it ends."""
-        self.get(name)
-        return follow(self._cluster, name, seconds)
-
-    def wait(self, name: str, seconds: float | None = None) -> Job:
-        """Wait until a job has ended; the job then.
+        """Wait until a job's claim exists, so that a pod can mount the volume.
 
         Raises:
-            WaitTimeoutError: It has not ended in time.
-            NotFoundError: It was deleted meanwhile.
+            WaitTimeoutError: It does not exist by then.
+            DevctlError: The operator could not create it.
         """
-        *_, last = self.follow(name, seconds)
-        return last
+        until = time.monotonic() + seconds
+        failed_since: float | None = None
+        while True:
+            job = Job(self._cluster.get(_KIND, name))
+            with suppress(NotFoundError):
+                claim = find_claim(self._cluster, name)
+                # It may be an earlier job's: about to be deleted, or another person's.
+                if claim.is_of(job):
+                    return claim
+            progress(job)
+            applied, now = job.condition(Condition.APPLIED), time.monotonic()
+            failed_since = (failed_since or now) if applied.get("status") == "False" else None
+            if failed_since is not None and now - failed_since >= _PATIENCE:
+                raise DevctlError(
+                    f"the volume of `{name}` cannot be created: {applied.get('message', '')}",
+                    f"fix that, or delete the job with `egpu delete {name}`",
+                )
+            if now >= until:
+                raise WaitTimeoutError(
+                    f"`{name}` has no volume after {seconds:.0f} s",
+                    "check with `devctl doctor` whether the operator is running",
+                )
+            time.sleep(_POLL)
 
     def events(self, name: str) -> Sequence[Event]:
-        """What has happened to a job, its pod and its volume, the oldest first."""
+        """The events about a job, its pod and its volume, oldest first."""
         about = {
             ("EphemeralAccelerationJob", name),
             ("Pod", pod_name(name)),
             ("PersistentVolumeClaim", claim_name(name)),
         }
         found = map(Event, self._cluster.list(resources.Event))
-        concerned = (
-            event
-            for event in found
-            if (event.object.get("kind"), event.object.get("name")) in about
-        )
+        concerned = (e for e in found if (e.object.get("kind"), e.object.get("name")) in about)
         return sorted(concerned, key=lambda event: event.at)
 
     def logs(self, name: str, *, follow: bool = False, tail: int | None = None) -> Iterator[bytes]:
-        """What a job has printed, piece by piece.
+        """The output of a job, piece by piece.
 
         Raises:
-            NotFoundError: Its pod is gone, and its output with it.
-            DevctlError: It has not begun yet, and is not followed.
+            NotFoundError: Its pod has been deleted, and the output with it.
+            DevctlError: It has not started, and `follow` is not set.
         """
         job = self.get(name)
         if follow and not job.started:
-            for job in self.follow(name):
-                if job.started:
-                    break
+            job = next((seen for seen in self.follow(name) if seen.started), job)
         if not job.started:
             raise DevctlError(
                 f"job `{name}` has printed nothing yet: {job.phase}, {job.reason or 'no pod'}",
@@ -195,37 +243,23 @@ class Jobs:
         except NotFoundError as error:
             kept = job.spec.get("ttlSecondsAfterFinished", 0)
             raise NotFoundError(
-                f"the pod of job `{name}` is gone, and its output with it; it was kept for "
-                f"{kept} s after the end",
-                f"`egpu get {name}` has its last words; `egpu create --ttl 600` keeps all of them",
+                f"the pod of job `{name}` is gone with its output: it was kept for {kept} s after"
+                " the end",
+                f"`egpu get {name}` has its last lines; `egpu create --ttl 600` keeps the pod",
             ) from error
 
     def delete(self, which: str | Job) -> Job:
-        """Delete a job and keep its volume; the job as it was.
-
-        Args:
-            which: Its name; or the job itself, so that no new one of that name is deleted.
-        """
+        """Delete a job, but not its volume; given a Job, a recreated one is not deleted."""
         job = self.get(which) if isinstance(which, str) else which
         self._cluster.delete(_KIND, job.raw)
         return job
-
-    def claim(self, name: str) -> Claim:
-        """The claim of a job's volume, whether the job is still there or not."""
-        check_name(name)
-        return find_claim(self._cluster, name)
-
-    def users(self, claim: Claim) -> Sequence[str]:
-        """The pods that have a volume in use."""
-        found = mounts(self._cluster.list(resources.Pod, claim.namespace))
-        return found.get((claim.namespace, claim.name), [])
 
     def wait_gone(self, name: str, uid: str, seconds: float = TIMEOUT) -> None:
         """Wait until a deleted job and its pod are gone.
 
         Raises:
-            WaitTimeoutError: They are still there.
-            AlreadyExistsError: There is a new job of that name.
+            WaitTimeoutError: They still exist.
+            AlreadyExistsError: The job was recreated.
         """
         until = time.monotonic() + seconds
         while True:
@@ -235,45 +269,29 @@ class Jobs:
                     f"`{name}` was recreated meanwhile, and its volume is left alone",
                     "repeat the command if you mean the new one",
                 )
-            if not job and not self._has_pod(name):
+            if not job and self._cluster.find(resources.Pod, pod_name(name)) is None:
                 return
             if time.monotonic() >= until:
                 raise WaitTimeoutError(
-                    f"`{name}` still ends after {seconds:.0f} s, and its volume is kept",
+                    f"`{name}` is still shutting down after {seconds:.0f} s; its volume is kept",
                     f"repeat `egpu delete {name} --delete-pvc` in a minute",
                 )
             time.sleep(_POLL)
 
-    def delete_claim(self, claim: Claim) -> None:
-        """Delete exactly this volume, and all files on it.
+    def claim(self, name: str) -> Claim:
+        """The claim of a job's volume; raises as devctl.client.jobs.claim.find_claim does."""
+        check_name(name)
+        return find_claim(self._cluster, name)
 
-        Raises:
-            BusyError: A pod uses it.
-        """
-        if users := self.users(claim):
+    def users(self, claim: Claim) -> Sequence[str]:
+        """The pods that use a volume."""
+        return users(self._cluster, claim)
+
+    def delete_claim(self, claim: Claim) -> None:
+        """Delete exactly this volume, with all its files; raises BusyError if a pod uses it."""
+        if pods := self.users(claim):
             raise BusyError(
-                f"volume `{claim.name}` is kept: pod `{users[0]}` uses it",
+                f"volume `{claim.name}` is kept: pod `{pods[0]}` uses it",
                 f"when that has ended, repeat `egpu delete {claim.job} --delete-pvc`",
             )
         self._cluster.delete(resources.PersistentVolumeClaim, claim.raw)
-
-    def _has_pod(self, name: str) -> bool:
-        try:
-            self._cluster.get(resources.Pod, pod_name(name))
-        except NotFoundError:
-            return False
-        return True
-
-
-def _taken(job: Job) -> AlreadyExistsError:
-    name = job.name
-    if job.finished:
-        return AlreadyExistsError(
-            f"job `{name}` has ended already ({job.phase})",
-            f"for another run delete it with `egpu delete {name}`, which keeps its volume, and"
-            " create it again; or choose another name",
-        )
-    return AlreadyExistsError(
-        f"there is a job `{name}` already ({job.phase})",
-        f"watch it with `egpu watch {name}`, or choose another name",
-    )

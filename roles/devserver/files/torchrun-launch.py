@@ -10,5 +10,5 @@ try:
 except ChildFailedError as error:
     print(error, file=sys.stderr)
     code = error.get_first_failure()[1].exitcode
-    # A signal's number, as torch has it and as a shell says it.
+    # torch reports a signal as a negative number, a shell as 128 plus the number.
     sys.exit(128 - code if code < 0 else code or 1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from devctl.cli.egpu.group import main
-from devctl.client.jobs import following, jobs, loader
+from devctl.client.jobs import jobs, pod_startup
 from unit.cli.conftest import Outcome
 from unit.client.job_things import CLAIMS, JOBS, claim, helpers_run, volume
 
@@ -32,9 +32,8 @@ def egpu(api: FakeApi, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFix
     # What the person who runs the tests has chosen.
     monkeypatch.delenv("EGPU_LOADER_IMAGE", raising=False)
     for module, names in (
-        (following, ("_POLL", "_PATIENCE")),
-        (jobs, ("_POLL",)),
-        (loader, ("_POLL", "PATIENCE", "_SLOW")),
+        (jobs, ("_POLL", "_PATIENCE")),
+        (pod_startup, ("_POLL", "PATIENCE", "_SLOW")),
     ):
         for name in names:
             monkeypatch.setattr(module, name, 0.01)

@@ -14,8 +14,8 @@ import yaml
 from click.testing import CliRunner
 
 from devctl.cli.egpu import create, group, options
-from devctl.cli.egpu.get import page
 from devctl.cli.egpu.group import egpu as commands
+from devctl.cli.egpu.show import page
 from devctl.client.events import Event
 from devctl.client.jobs.job import Job
 from devctl.kube.cluster import Cluster
@@ -159,7 +159,7 @@ def test_a_phase_of_a_newer_release_ends_no_wait(api: FakeApi, egpu: Egpu) -> No
 def test_an_empty_list_says_what_to_do(egpu: Egpu) -> None:
     found = egpu("list", "-n", "team")
     assert (found.code, found.stdout) == (0, "")
-    assert found.stderr == "no jobs in namespace `team`; make one with `egpu create JOB`\n"
+    assert found.stderr == "no jobs in namespace `team`; create one with `egpu create JOB`\n"
 
 
 @pytest.mark.parametrize("phase", ["", "Pending", "Running", "Succeeded", "Failed"])
@@ -203,12 +203,12 @@ def test_watch_ends_as_the_job_does(api: FakeApi, egpu: Egpu) -> None:
         "my-job: no news yet",
         f"my-job: Pending (Unschedulable): {MESSAGE}",
         "error: job `my-job` has failed: OutOfMemory: it used more than 1Gi",
-        "  fix: see all it printed with `egpu logs my-job`, its files with `egpu artifacts my-job`",
+        "  fix: see its output with `egpu logs my-job`, its files with `egpu artifacts my-job`",
     ]
     api.add(JOBS, job("good", "Succeeded", artifactPath="/artifacts/output.json"))
     found = egpu("watch", "good")
     assert (found.code, found.stdout) == (0, "ephemeralaccelerationjob/good succeeded\n")
-    assert "its result is /artifacts/output.json; its files go " in found.stderr
+    assert "its result is /artifacts/output.json; its files expire " in found.stderr
 
 
 def test_what_was_said_of_an_earlier_wish_is_not_shown(api: FakeApi, egpu: Egpu) -> None:
@@ -252,9 +252,9 @@ def test_delete_keeps_the_volume_and_says_until_when(api: FakeApi, egpu: Egpu) -
     found = egpu("delete", "my-job")
     assert (found.code, found.stdout) == (0, "ephemeralaccelerationjob/my-job deleted\n")
     first, *rest = found.stderr.splitlines()
-    assert first.startswith("its volume artifacts-my-job (1Gi) is kept; it goes ")
+    assert first.startswith("its volume artifacts-my-job (1Gi) is kept; it expires ")
     assert rest == [
-        "  `egpu artifacts my-job --to results` fetches its files",
+        "  `egpu artifacts my-job --to results` downloads its files",
         "  `egpu delete my-job --delete-pvc` removes it now",
     ]
     assert api.names(CLAIMS) == ["artifacts-my-job"]
@@ -292,7 +292,7 @@ def test_delete_with_the_volume_asks_a_person_for_the_name(
         "ephemeralaccelerationjob/my-job",
         "persistentvolumeclaim/artifacts-my-job",
     ]
-    assert found.stderr == "my-job: asked to end\n"
+    assert found.stderr == "my-job: shutting down\n"
 
 
 def test_delete_leaves_a_foreign_volume_alone(api: FakeApi, egpu: Egpu) -> None:
@@ -329,7 +329,7 @@ def test_cleanup(api: FakeApi, egpu: Egpu) -> None:
     assert found.stdout == "persistentvolumeclaim/artifacts-gone deleted\n"
     assert found.stderr.splitlines() == [
         "artifacts-goes-on is kept: its job has not ended",
-        "artifacts-odd is kept: it is not known when its time is over",
+        "artifacts-odd is kept: its expiry is unknown",
         "artifacts-used is kept: pod reader uses it",
     ]
     assert "artifacts-gone" not in api.names(CLAIMS)
@@ -352,7 +352,7 @@ def test_cleanup(api: FakeApi, egpu: Egpu) -> None:
         ("artifacts lab", 3, "job `lab` has no volume"),
         ("debug lab", 3, "job `lab` has no volume"),
         ("artifacts box", 2, "no image is named"),
-        ("copy-file box http://user@host/", 2, "holds a name or a password"),
+        ("copy-file box http://user@host/", 2, "contains a name or a password"),
         ("dele box", 2, "there is no command `egpu dele`"),
     ],
 )

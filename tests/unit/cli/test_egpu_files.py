@@ -70,9 +70,9 @@ def test_create_sends_the_folder_before_the_job_may_start(
     assert (found.code, found.stdout) == (0, "ephemeralaccelerationjob/my-job created\n")
     assert found.stderr.splitlines() == [
         "left out, as they look like secrets: `.env`",
-        "my-job: its volume is asked for",
-        "my-job: 1 file, 5 B sent and checked",
-        "see what it does with `egpu watch my-job`",
+        "my-job: waiting for its volume",
+        "artifacts-my-job:/artifacts: 1 file, 5 B sent and checked",
+        "next: `egpu watch my-job` follows it",
     ]
     assert tree(there) == {"image.jpg": b"image"}
     writes = [r for r in api.requests if r.split()[0] in {"POST", "PATCH", "DELETE"}]
@@ -98,7 +98,7 @@ def test_files_that_did_not_arrive_keep_the_job_waiting(
     line = ("create", "my-job", "--project-dir", str(project))
     found = egpu(*line)
     assert found.code == 5
-    assert "`my-job` waits for its files: repeat the command" in found.stderr
+    assert "`my-job` is waiting for its files: repeat the command" in found.stderr
     assert api.things[KEY]["spec"]["suspend"] is True
     api.refusals.clear()
     assert egpu(*line).code == 0
@@ -161,7 +161,7 @@ def test_artifacts(
     (there / "bad\n\x1b[31mname").write_text("x")
     found = egpu("artifacts", "my-job")
     assert [line.split("  ")[0] for line in found.stdout.splitlines()] == snapshot
-    assert found.stderr == "`egpu artifacts my-job --to results` fetches them\n"
+    assert found.stderr == "`egpu artifacts my-job --to results` downloads them\n"
     document = json.loads(egpu("artifacts", "my-job", "-o", "json").stdout)
     assert {item["name"] for item in document["items"]} == {
         "output.json",

@@ -16,7 +16,7 @@ import yaml
 from devctl.cli import code, port_forward
 from devctl.cli.doctor import lines
 from devctl.client import jupyter as client_jupyter
-from devctl.client.doctor.finding import failed
+from devctl.client.doctor.checks import Finding, State
 from devctl.client.ssh import keys, proxy
 from devctl.client.streams import execute, port_forwards
 from devctl.errors import BusyError, DevctlError
@@ -342,7 +342,7 @@ def test_doctor_names_each_fix_and_fails_where_something_does(api: FakeApi, devc
     ],
 )
 def test_doctor_fits_its_terminal(width: int, told: list[str]) -> None:
-    finding = failed("clock", "it is an hour late", "set it, with NTP or by hand")
+    finding = Finding("clock", State.FAILED, "it is an hour late", "set it, with NTP or by hand")
     assert lines(finding, width) == told
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from devctl.api.ephemeral_acceleration_job import GROUP, JOB, KIND, PVC_TTL_SECONDS, VERSION
 from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl.client.files import remote as files_remote
-from devctl.client.jobs.loader import VolumePlace
+from devctl.client.jobs.helper_pod import VolumePlace
 from unit.client.fake_cluster import NAMESPACE, FakeApi, Thing, ago
 from unit.client.pods import Cluster, Command
 

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
-from devctl.client.doctor import server as api_server
+from devctl.client.doctor import checks
+from devctl.client.doctor.checks import (
+    HOME_CLASS,
+    NEEDS,
+    SHARED_CLASS,
+    Finding,
+    State,
+    compare_clocks,
+)
 from devctl.client.doctor.doctor import examine
-from devctl.client.doctor.finding import Finding, State
-from devctl.client.doctor.installation import HOME_CLASS, SHARED_CLASS
-from devctl.client.doctor.rights import NEEDS
-from devctl.client.doctor.server import judge
 from devctl.errors import DevctlError
 from unit.client.objects import FLAVORS, NAMESPACE, flavor, settings
 
@@ -69,7 +73,7 @@ def found(api: FakeApi) -> dict[str, Finding]:
 
 
 def test_examples() -> None:
-    assert doctest.testmod(api_server).failed == 0
+    assert doctest.testmod(checks).failed == 0
 
 
 def test_all_is_well(well: FakeApi) -> None:
@@ -186,7 +190,7 @@ NOT_READY = deployment(
         (odd, "versions", State.WARNING, "`custom`", "kubectl version"),
         (behind, "clock", State.FAILED, "behind the API server", "NTP"),
         (somewhat_ahead, "clock", State.WARNING, "ahead of the API server", "NTP"),
-        (timeless, "clock", State.WARNING, "does not say what time", "proxy"),
+        (timeless, "clock", State.WARNING, "have no time", "proxy"),
         (no_kinds, "kinds", State.FAILED, "`devserverflavors.devops", "make deploy"),
         (no_jobs, "kinds", State.WARNING, "`egpu` cannot work", "make deploy"),
         (no_exec, "rights", State.WARNING, "create pods/exec", "`devctl-user`"),
@@ -254,11 +258,12 @@ def test_a_machine_without_ssh(
 
 def test_a_slow_answer_does_not_make_a_clock_wrong() -> None:
     now = datetime(2026, 1, 2, tzinfo=UTC)
-    assert judge(now + timedelta(seconds=20), now, now + timedelta(seconds=40)).state is State.OK
+    found = compare_clocks(now + timedelta(seconds=20), now, now + timedelta(seconds=40))
+    assert found.state is State.OK
 
 
 def test_a_slow_api_server(well: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api_server, "_SLOW", -1)
+    monkeypatch.setattr(checks, "_SLOW", -1)
     assert found(well)["reachability"].state is State.WARNING
 
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from devctl.api.ephemeral_acceleration_job import OWNER, Phase
 from devctl.api.labels import owner_digest
 from devctl.client import waiting
-from devctl.client.jobs import following, manifest
-from devctl.client.jobs import jobs as module
-from devctl.client.jobs.claim import Claim
-from devctl.client.jobs.cleanup import Cleanup, Why, judge
+from devctl.client.jobs import claim as claims
+from devctl.client.jobs import job as job_module
+from devctl.client.jobs import jobs as jobs_module
+from devctl.client.jobs.claim import Claim, Cleanup, Why, judge
 from devctl.client.jobs.job import Job
 from devctl.client.jobs.jobs import Jobs
 from devctl.errors import (
@@ -39,9 +39,8 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "_RETRY", 0.01)
-    monkeypatch.setattr(module, "_POLL", 0.01)
     for name in ("_POLL", "_PATIENCE"):
-        monkeypatch.setattr(following, name, 0.01)
+        monkeypatch.setattr(jobs_module, name, 0.01)
 
 
 @pytest.fixture
@@ -57,7 +56,7 @@ def becomes(api: FakeApi, thing: Thing) -> Callable[[], None]:
 
 
 def test_examples() -> None:
-    assert doctest.testmod(manifest).failed == 0
+    assert doctest.testmod(job_module).failed == 0
 
 
 def test_what_was_asked_for_is_in_the_manifest_and_nothing_else(jobs: Jobs) -> None:
@@ -120,8 +119,8 @@ def test_a_job_that_waits_for_its_files_is_completed(api: FakeApi, jobs: Jobs) -
     [
         (job("my-job", "Pending"), "already (Pending)"),
         (job("my-job", "Running", spec={"suspend": False}), "already (Running)"),
-        (job("my-job", "Failed"), "has ended already (Failed)"),
-        (job("my-job", "Succeeded", spec={"suspend": True}), "has ended already (Succeeded)"),
+        (job("my-job", "Failed"), "already (Failed)"),
+        (job("my-job", "Succeeded", spec={"suspend": True}), "already (Succeeded)"),
     ],
 )
 def test_a_job_that_has_begun_is_not_touched(
@@ -140,7 +139,7 @@ def test_another_persons_job_that_waits_is_not_completed(
     api: FakeApi, jobs: Jobs, owner: str, *, refused: bool
 ) -> None:
     api.add(JOBS, job("my-job", "Pending", spec={"suspend": True, "owner": owner}))
-    with pytest.raises(AlreadyExistsError, match="is `bob`'s") if refused else nullcontext():
+    with pytest.raises(AlreadyExistsError, match="belongs to `bob`") if refused else nullcontext():
         assert not jobs.create("my-job").suspended
 
 
@@ -233,7 +232,7 @@ def test_a_volume_that_is_somebody_elses_is_not_waited_for(api: FakeApi, jobs: J
     api.drop(CLAIMS, "artifacts-my-job")
     failed = {"type": "Applied", "status": "False", "reason": "Failed", "message": "quota is full"}
     api.things[KEY]["status"]["conditions"] = [failed]
-    with pytest.raises(DevctlError, match="cannot be made: quota is full"):
+    with pytest.raises(DevctlError, match="cannot be created: quota is full"):
         jobs.wait_claim("my-job", 60)
 
 
@@ -322,8 +321,8 @@ PAST = ago(hours=2)
 @pytest.mark.parametrize(
     ("made", "thing", "pods", "why"),
     [
-        (claim(), job("my-job", "Running"), [], Why.GOES_ON),
-        (claim(finished_at=PAST), suspended(), [], Why.GOES_ON),
+        (claim(), job("my-job", "Running"), [], Why.ACTIVE),
+        (claim(finished_at=PAST), suspended(), [], Why.ACTIVE),
         # The trap of the seed: the pod's time is over, and the volume's is not.
         (
             claim(finished_at=PAST),
@@ -380,14 +379,12 @@ def noon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def clock(monkeypatch: pytest.MonkeyPatch, now: datetime) -> None:
-    from devctl.client.jobs import cleanup  # noqa: PLC0415
-
     class Clock:
         @staticmethod
         def now(_zone: object) -> datetime:
             return now
 
-    monkeypatch.setattr(cleanup, "datetime", Clock)
+    monkeypatch.setattr(claims, "datetime", Clock)
 
 
 @pytest.mark.usefixtures("noon")
@@ -401,13 +398,13 @@ def test_a_look_sees_the_volumes_of_jobs_alone(api: FakeApi) -> None:
     api.add(JOBS, job("b", "Running"))
     found = Cleanup(api.cluster()).look()
     assert [(judged.claim.job, judged.why) for judged in found] == [
-        ("b", Why.GOES_ON),
+        ("b", Why.ACTIVE),
         ("gone", Why.DUE),
     ]
 
 
 @pytest.mark.usefixtures("noon")
-@pytest.mark.parametrize("what", ["new job", "used", "touched", "gone", "made anew", "nothing"])
+@pytest.mark.parametrize("what", ["new job", "used", "touched", "gone", "recreated", "nothing"])
 def test_what_has_changed_since_the_look_is_kept(api: FakeApi, what: str) -> None:
     api.add(CLAIMS, claim(finished_at=PAST))
     cleanup = Cleanup(api.cluster())
@@ -420,7 +417,7 @@ def test_what_has_changed_since_the_look_is_kept(api: FakeApi, what: str) -> Non
             api.add(PODS, user())
         case "touched":
             there["resourceVersion"] = "2"
-        case "made anew":
+        case "recreated":
             there["uid"] = "other"
         case "gone":
             api.drop(CLAIMS, "artifacts-my-job")

@@ -129,7 +129,7 @@ def test_a_redirect_is_looked_at_as_if_it_had_been_typed(server: Server) -> None
         with pytest.raises(UsageError):
             list(fetch(server.url("/evil"), limits()))
     server.answers["/nowhere"] = answer(b"", 302)
-    with pytest.raises(DevctlError, match="leads nowhere"):
+    with pytest.raises(DevctlError, match="redirects nowhere"):
         list(fetch(server.url("/nowhere"), limits()))
 
 
@@ -165,18 +165,18 @@ def test_too_much_is_too_much_whatever_was_announced(server: Server) -> None:
 
 def test_a_length_that_lies_is_no_whole_file(server: Server) -> None:
     server.answers["/short"] = answer(length=len(BODY) + 1)
-    with pytest.raises(DevctlError, match="did not come as a whole"):
+    with pytest.raises(DevctlError, match="did not arrive completely"):
         list(fetch(server.url("/short"), limits()))
     server.answers["/long"] = answer(length=len(BODY) - 1)
     assert b"".join(fetch(server.url("/long"), limits())) == BODY[:-1]
     server.answers["/odd"] = answer(Content_Length="-5", length=-1)
-    with pytest.raises(DevctlError, match="did not come as a whole"):
+    with pytest.raises(DevctlError, match="did not arrive completely"):
         list(fetch(server.url("/odd"), limits()))
 
 
 def test_what_comes_packed_is_not_taken_for_the_file(server: Server) -> None:
     server.answers["/packed"] = answer(gzip.compress(bytes(10**7)), Content_Encoding="gzip")
-    with pytest.raises(DevctlError, match="comes packed"):
+    with pytest.raises(DevctlError, match="arrives compressed"):
         list(fetch(server.url("/packed"), limits()))
 
 

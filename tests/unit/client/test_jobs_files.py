@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from devctl.client.files import remote as files_remote
 from devctl.client.files.local import select
 from devctl.client.files.names import Withheld
-from devctl.client.jobs import checksums, copy_url, download, scripts, target, upload
+from devctl.client.jobs import copy_url
+from devctl.client.jobs import files as jobs_files
+from devctl.client.jobs.copy_url import target_path
 from devctl.client.jobs.fetch import Limits
-from devctl.client.jobs.scripts import LIST
-from devctl.client.jobs.target import target_path
+from devctl.client.jobs.files import DIGESTS, LIST, choose, download, parse_digests, stored, upload
 from devctl.errors import DevctlError, UsageError
 from unit.client.job_things import place, volume
 from unit.client.pods import tree
@@ -46,7 +47,7 @@ NAMES = st.text(
 ).filter(lambda name: name not in {".", ".."} and len(name.encode()) < 200)
 
 
-@pytest.mark.parametrize("module", [checksums, copy_url, download, target, upload])
+@pytest.mark.parametrize("module", [copy_url, jobs_files])
 def test_examples(module: Any) -> None:
     assert doctest.testmod(module).failed == 0
 
@@ -60,9 +61,9 @@ def test_the_contents_of_a_folder_land_at_the_root(here: Path, there: Path) -> N
     (here / ".env").write_text("PASSWORD=x")
     (here / ".gitignore").write_text("*.log\n")
     (here / "run.log").write_text("ignored")
-    selection = upload.choose(here)
+    selection = choose(here)
     moved: list[int] = []
-    done = upload.upload(place(), selection, moved.append)
+    done = upload(place(), selection, moved.append)
     assert selection.secrets == [".env"]
     assert tree(there) == {".gitignore": b"*.log\n"} | {
         f"deep/{name}": name.encode() for name in ODD
@@ -87,7 +88,7 @@ def test_any_name_arrives_and_does_nothing_else(
         for name, content in files.items():
             (source / name).write_bytes(content)
         selection = select(source, list(files), secrets=True)
-        upload.upload(place(), selection)
+        upload(place(), selection)
         assert tree(target_folder) == files
         assert sorted(os.listdir(above)) == ["here", "there"]  # noqa: PTH208
 
@@ -104,7 +105,7 @@ def test_what_leaves_the_folder_or_is_no_file_keeps_all_of_it_here(
     else:
         (here / "odd").symlink_to("/etc/passwd" if kind == "absolute" else "../../secret")
     with pytest.raises(DevctlError, match="nothing was sent: `odd`"):
-        upload.choose(here)
+        choose(here)
     assert tree(there) == {}
 
 
@@ -112,7 +113,7 @@ def test_what_is_no_folder_is_refused(here: Path) -> None:
     (here / "file").touch()
     for name in ("file", "missing"):
         with pytest.raises(UsageError, match="is not a folder"):
-            upload.choose(here / name)
+            choose(here / name)
 
 
 def test_what_arrives_otherwise_is_noticed(
@@ -120,13 +121,13 @@ def test_what_arrives_otherwise_is_noticed(
 ) -> None:
     for name in ("a", "b"):
         (here / name).write_text(name)
-    broken = 'cd -- "$1" || exit; echo x > a; rm b\n' + scripts.DIGESTS
-    monkeypatch.setattr(checksums, "DIGESTS", broken)
+    broken = 'cd -- "$1" || exit; echo x > a; rm b\n' + DIGESTS
+    monkeypatch.setattr(jobs_files, "DIGESTS", broken)
     with pytest.raises(DevctlError):
-        upload.upload(place(), upload.choose(here))
-    monkeypatch.setattr(checksums, "DIGESTS", broken.replace("; rm b", ""))
-    with pytest.raises(DevctlError, match="`a` did not arrive in `artifacts-my-job:/artifacts`"):
-        upload.upload(place(), upload.choose(here))
+        upload(place(), choose(here))
+    monkeypatch.setattr(jobs_files, "DIGESTS", broken.replace("; rm b", ""))
+    with pytest.raises(DevctlError, match="`a` did not arrive intact in `artifacts-my-job:/art"):
+        upload(place(), choose(here))
     assert there.is_dir()
 
 
@@ -134,11 +135,11 @@ def test_a_file_that_was_never_sent_is_noticed(
     here: Path, there: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (here / "a").write_text("a")
-    monkeypatch.setattr(upload, "pack", lambda *_, **__: [])
+    monkeypatch.setattr(jobs_files, "pack", lambda *_, **__: [])
     monkeypatch.setattr(files_remote, "receive", lambda _place, feed: feed(bytes))
     (there / "a").write_text("older")
     with pytest.raises(DevctlError, match="did not arrive"):
-        upload.upload(place(), upload.choose(here))
+        upload(place(), choose(here))
 
 
 def test_each_way_of_writing_a_name_is_read(tmp_path: Path) -> None:
@@ -146,10 +147,10 @@ def test_each_way_of_writing_a_name_is_read(tmp_path: Path) -> None:
         (tmp_path / name).write_text(name)
     argv = ["sha256sum", "--", *(f"./{name}" for name in ODD)]
     said = subprocess.run(argv, cwd=tmp_path, capture_output=True, check=True).stdout
-    assert list(checksums.parse(said, ODD)) == ODD
+    assert list(parse_digests(said, ODD)) == ODD
     plain = b"".join(b"0" * 64 + b"  ./" + os.fsencode(name) + b"\n" for name in ODD)
-    assert list(checksums.parse(plain, ODD)) == ODD
-    assert checksums.parse(said[:50], ODD) == {}
+    assert list(parse_digests(plain, ODD)) == ODD
+    assert parse_digests(said[:50], ODD) == {}
 
 
 def test_files_come_back_as_they_are(here: Path, there: Path) -> None:
@@ -163,36 +164,36 @@ def test_files_come_back_as_they_are(here: Path, there: Path) -> None:
     (there / "lost+found").mkdir()
     (there / "lost+found" / "x").touch()
     os.mkfifo(there / "pipe")
-    listed = {file.name: file for file in download.stored(place())}
+    listed = {file.name: file for file in stored(place())}
     assert sorted(listed) == [".git/config", "bad\nname", "deep/result.json", "link", "out"]
     assert listed["deep/result.json"].size == 2
     assert listed["link"].link
     into = here / "new" / "results"
-    done = download.download(place(), into)
+    done = download(place(), into)
     assert tree(into) == {"deep/result.json": b"{}"}
     assert (into / "link").readlink() == Path("deep/result.json")
     assert sorted(line.partition(":")[0] for line in done.left_out) == ["`bad\\nname`", "`out`"]
     assert (done.files, done.changed, done.git) == (2, [], Withheld(1, (".git",)))
-    assert download.download(place(), into).files == 2
+    assert download(place(), into).files == 2
 
 
 def test_nothing_here_is_replaced_by_something_else(here: Path, there: Path) -> None:
     (there / "a").write_text("theirs")
     (here / "a").write_text("mine")
     with pytest.raises(DevctlError, match="`a` would be replaced"):
-        download.download(place(), here)
+        download(place(), here)
     assert tree(here) == {"a": b"mine"}
     with pytest.raises(UsageError, match="is not a folder"):
-        download.download(place(), here / "a")
+        download(place(), here / "a")
 
 
 @pytest.mark.parametrize("name", ["../evil", "/evil", "a/../../evil"])
 def test_names_that_no_honest_pod_tells_end_it(
     name: str, here: Path, there: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(download, "LIST", f"printf '{name}\\0\\0\\0'")
+    monkeypatch.setattr(jobs_files, "LIST", f"printf '{name}\\0\\0\\0'")
     with pytest.raises(DevctlError, match="leads out of the folder"):
-        download.download(place(), here)
+        download(place(), here)
     assert tree(here) == tree(there) == {}
 
 
@@ -201,14 +202,14 @@ def test_a_list_that_is_cut_off_is_not_taken_for_all_there_is(
 ) -> None:
     """Of what a command prints last, not everything need arrive, and nobody says so."""
     (there / "a").touch()
-    monkeypatch.setattr(download, "LIST", LIST.replace("printf '\\0\\0'", ""))
+    monkeypatch.setattr(jobs_files, "LIST", LIST.replace("printf '\\0\\0'", ""))
     with pytest.raises(DevctlError, match="did not arrive as a whole"):
-        download.download(place(), here)
+        download(place(), here)
 
 
 def test_an_empty_volume_is_no_error(here: Path, there: Path) -> None:
-    assert download.stored(place()) == []
-    assert download.download(place(), here).files == 0
+    assert stored(place()) == []
+    assert download(place(), here).files == 0
     assert there.is_dir()
 
 
@@ -276,7 +277,7 @@ def test_a_part_that_looks_whole_is_not_installed(
         return files_remote.ask(spot, script, *arguments, feed=nothing)
 
     monkeypatch.setattr(copy_url, "ask", early)
-    with pytest.raises(DevctlError, match="took a part of the file only"):
+    with pytest.raises(DevctlError, match="took only part of the file"):
         copy_url.copy_url(place(), "http://a/", "/artifacts/input.jpg", Limits())
     assert tree(there) == {}
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import doctest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from devctl.api import ephemeral_acceleration_job as words
-from devctl.client.jobs import helper_pod, loader
-from devctl.client.jobs.helper_pod import DEBUG, LOADER, debug_name, loader_name
-from devctl.client.jobs.loader import helper
-from devctl.client.jobs.pod_trouble import trouble
+from devctl.client.jobs import helper_pod, pod_startup
+from devctl.client.jobs.helper_pod import DEBUG, LOADER, helper, pod_name
+from devctl.client.jobs.pod_startup import Trouble, trouble
 from devctl.errors import (
     AlreadyExistsError,
     ConnectionLostError,
@@ -25,16 +24,13 @@ from devctl.errors import (
 from unit.client.fake_cluster import NAMESPACE, FakeApi, Thing
 from unit.client.job_things import CLAIMS, PODS, claim, helpers_run, job, settings, user
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 NAMES = st.from_regex(words.NAME, fullmatch=True)
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PATIENCE", "_POLL", "_SLOW"):
-        monkeypatch.setattr(loader, name, 0.01)
+        monkeypatch.setattr(pod_startup, name, 0.01)
 
 
 def test_examples() -> None:
@@ -43,16 +39,17 @@ def test_examples() -> None:
 
 @given(NAMES)
 def test_names_are_those_of_pods_and_say_which_job(name: str) -> None:
-    for made, role in ((loader_name(name), "loader"), (debug_name(name), "debug")):
+    for role in (LOADER, DEBUG):
+        made = pod_name(role, name)
         assert words.NAME.fullmatch(made)
         assert len(made) <= 63
-        assert made.startswith(f"{role}-{name[:20].rstrip('-')}")
-    assert loader_name(name) != loader_name(name)
+        assert made.startswith(f"{role.name}-{name[:20].rstrip('-')}")
+    assert pod_name(LOADER, name) != pod_name(LOADER, name)
 
 
 @pytest.mark.parametrize("role", [LOADER, DEBUG], ids=lambda role: role.name)
 def test_the_pod_may_next_to_nothing_and_is_not_taken_for_the_jobs_own(role: Any) -> None:
-    made = helper_pod.helper_pod(role, "x", "my-job", "artifacts-my-job", "image:1")
+    made = helper_pod.helper_pod(role, "my-job", "artifacts-my-job", "image:1")
     spec, (container,) = made["spec"], made["spec"]["containers"]
     assert not [key for key in made["metadata"]["labels"] if key.startswith(words.GROUP)]
     assert made["metadata"]["labels"]["app.kubernetes.io/managed-by"] != "devctl"
@@ -203,20 +200,20 @@ def warning(reason: str, kind: str = "Pod", message: str = "the disk is away") -
 @pytest.mark.parametrize(
     ("status", "warnings", "reason", "said", "fatal"),
     [
-        ({}, [], "Scheduling", "waits for the scheduler", False),
+        ({}, [], "Scheduling", "waiting for the scheduler", False),
         (unscheduled("0/2 nodes are available: 2 Insufficient nvidia.com/gpu. preemption: 0/2"), [],
          "Unschedulable", "no node has enough free `nvidia.com/gpu`", False),
         (unscheduled("0/2 nodes: node(s) had volume node affinity conflict"), [],
          "VolumePending", "no node can use its volume", False),
         (unscheduled("0/2 nodes: 2 node(s) had untolerated taint(s)"), [],
-         "Unschedulable", "no node takes it", False),
+         "Unschedulable", "no node accepts it", False),
         (unscheduled("x"), [warning("ProvisioningFailed", "PersistentVolumeClaim")],
          "VolumePending", "its claim gets no volume", False),
-        (waiting("ContainerCreating"), [], "Creating", "is being made", False),
+        (waiting("ContainerCreating"), [], "Creating", "is being created", False),
         (waiting("ContainerCreating"), [warning("FailedAttachVolume")],
          "MountFailed", "cannot be mounted yet: the disk is away", False),
         (waiting("ContainerCreating"), [warning("FailedCreatePodSandBox")],
-         "SandboxFailed", "its node cannot set the pod up", False),
+         "SandboxFailed", "its node cannot set it up", False),
         (waiting("ImagePullBackOff", 'Back-off pulling image "l:1": ErrImagePull: no host'), [],
          "ImagePullFailed", "image `loader:1` cannot be pulled (no host)", True),
         (waiting("ErrImageNeverPull"), [], "ImagePullFailed", "cannot be pulled", True),
@@ -269,7 +266,7 @@ def test_one_that_does_not_start_is_explained_and_goes(
     api: FakeApi, status: Thing, seconds: float, error: type[DevctlError], fix: str
 ) -> None:
     stuck(api, status)
-    seen: list[str] = []
+    seen: list[Trouble] = []
     with pytest.raises(error, match="pod `loader-my-job-") as raised:
         helper(api.cluster(), "my-job", LOADER, seconds=seconds, progress=seen.append).__enter__()
     assert fix in raised.value.fix
@@ -280,17 +277,16 @@ def test_one_that_does_not_start_is_explained_and_goes(
 def test_a_registry_that_stumbles_is_waited_for(
     api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loader, "PATIENCE", 60)
+    monkeypatch.setattr(pod_startup, "PATIENCE", 60)
     stuck(api, waiting("ErrImagePull"))
     seen: list[str] = []
 
-    def mends(text: str) -> None:
-        seen.append(text)
+    def mends(found: Trouble) -> None:
+        seen.append(str(found))
         (name,) = api.names(PODS)
         api.things[PODS, NAMESPACE, name]["status"] = {
             "containerStatuses": [{"state": {"running": {}}}]
         }
 
-    told: Callable[[str], None] = mends
-    with helper(api.cluster(), "my-job", LOADER, progress=told):
+    with helper(api.cluster(), "my-job", LOADER, progress=mends):
         assert seen == ["ImagePullFailed: image `loader:1` cannot be pulled"]

@@ -287,7 +287,7 @@ def test_a_lost_connection_while_starting_leaves_nothing(
 
 def test_one_run_at_a_time_where_ranks_meet(lab: Ranks, runs: Runs) -> None:
     first = start(runs, SLEEP)
-    with pytest.raises(BusyError, match=f"replica 0: run `{first.name}` goes on here"):
+    with pytest.raises(BusyError, match=f"replica 0: run `{first.name}` is active here"):
         start(runs, SLEEP)
     assert [found.name for found in runs.list("lab")] == [first.name]
     assert first.state == "Running"

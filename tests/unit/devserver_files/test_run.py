@@ -203,7 +203,7 @@ def test_ranks_that_meet_run_one_at_a_time(rank: Rank) -> None:
     assert rank.start("b", *SLEEPS, env=SEVERAL)[0] == 0
 
     for run in ("a", "c"):
-        tells(rank.start(run, *SLEEPS, env=SEVERAL), 75, "run `b` goes on here", "stop it")
+        tells(rank.start(run, *SLEEPS, env=SEVERAL), 75, "run `b` is active here", "stop it")
     assert list(rank.fates()) == ["b"]
 
     rank("stop", "b", more=SHORT)
@@ -255,7 +255,7 @@ def test_what_an_ended_run_has_left_lets_no_two_start(rank: Rank) -> None:
 def test_of_two_that_look_around_the_first_by_name_goes_on(rank: Rank) -> None:
     other = rank.pretends("b")
 
-    tells(rank.start("c", *SLEEPS, env=SEVERAL), 75, "run `b` goes on here", "stop it")
+    tells(rank.start("c", *SLEEPS, env=SEVERAL), 75, "run `b` is active here", "stop it")
     process = rank.container.start("run", "start", "a", ".", *SLEEPS, env=SEVERAL)
     rank.begun.append("a")
     eventually((rank.runs / "a/supervisor").exists)
@@ -270,7 +270,7 @@ def test_of_two_that_look_around_the_first_by_name_goes_on(rank: Rank) -> None:
 
 def test_a_run_that_was_there_is_not_overtaken(rank: Rank) -> None:
     rank.pretends("b", turn=True)
-    tells(rank.start("a", *SLEEPS, env=SEVERAL), 75, "run `b` goes on here", "stop it")
+    tells(rank.start("a", *SLEEPS, env=SEVERAL), 75, "run `b` is active here", "stop it")
     assert not (rank.runs / "a").exists()
 
 
@@ -278,7 +278,7 @@ def test_whoever_never_decides_is_not_waited_for_long(rank: Rank) -> None:
     rank.pretends("b")
     more = {'[ "$looks" = 50 ]': '[ "$looks" = 2 ]'}
     result = rank.start("a", *SLEEPS, env=SEVERAL, more=more)
-    tells(result, 75, "run `b` goes on here", "stop it")
+    tells(result, 75, "run `b` is active here", "stop it")
 
 
 def test_old_runs_give_way_but_none_that_goes_on(rank: Rank) -> None:
@@ -336,14 +336,14 @@ def test_a_folder_that_is_not_there_is_told(rank: Rank) -> None:
 
 @pytest.mark.parametrize("name", ["", "A", "../x", "a b", "a/b"])
 def test_a_name_that_none_can_have_is_refused(rank: Rank, name: str) -> None:
-    tells(rank("start", name, ".", "true"), 2, "is no name of a run", "use a-z")
+    tells(rank("start", name, ".", "true"), 2, "is not a valid run name", "use a-z")
     tells(rank("stop", name), 2, "no run is called", "devctl logs")
     assert not rank.runs.exists()
 
 
 def test_a_run_is_never_written_over(rank: Rank) -> None:
     rank.start("one", *SLEEPS)
-    tells(rank.start("one", "true"), 2, "there is a run `one` already", "another name")
+    tells(rank.start("one", "true"), 2, "run `one` already exists", "another name")
     assert rank.fates() == {"one": "running -"}
 
 
@@ -367,7 +367,7 @@ def test_a_run_that_is_not_there_is_told(rank: Rank, words: list[str]) -> None:
     ids=" ".join,
 )
 def test_a_wrong_call_is_told(rank: Rank, words: list[str]) -> None:
-    tells(rank(*words), 2, "does not go like this", "use start")
+    tells(rank(*words), 2, "is not a valid request", "use start")
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_many_variables_arrive_and_none_that_is_half_there(rank: Rank) -> None:
     assert rank.all("one")[0] == "60\n"
 
     result = rank("begin", "61", "two", ".", "true", typed=lines)
-    tells(result, 1, "did not arrive as a whole", "repeat")
+    tells(result, 1, "did not arrive completely", "repeat")
     assert not (rank.runs / "two").exists()
 
 

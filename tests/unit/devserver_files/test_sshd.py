@@ -148,7 +148,7 @@ def test_a_wrong_call_is_told(container: Container, arguments: list[str]) -> Non
 
 def test_a_server_without_ssh_is_told(container: Container) -> None:
     off = container.run("sshd", KEY, env={"DEVCTL_SSH": "off"})
-    tells(off, 127, "lets no SSH in", "spec.enableSSH")
+    tells(off, 127, "SSH is disabled on this server", "spec.enableSSH")
 
 
 def introduced(container: Container) -> str:

@@ -1,0 +1,333 @@
+"""What is checked: this machine, the API server, permissions, and the installation."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, NamedTuple
+
+from devctl.api import ephemeral_acceleration_job as job
+from devctl.api.labels import GROUP, VERSION
+from devctl.client.flavors import Flavors
+from devctl.client.settings import IMAGE, NAME, NAMESPACE, default_image
+from devctl.errors import DeniedError, NotFoundError
+from devctl.kube import resources
+from devctl.kube.rights import Right
+
+if TYPE_CHECKING:
+    from devctl.kube.cluster import Cluster
+
+OLDEST = (1, 31)
+"""The first Kubernetes release that can select custom resources by their fields."""
+HOME_CLASS, SHARED_CLASS = "devctl-home", "devctl-shared"
+"""The storage classes of volumes."""
+_PROGRAMS = ("ssh", "ssh-keygen")
+_SLOW = 2.0
+"""Seconds."""
+_SKEW, _BAD_SKEW = 30.0, 300.0
+"""Seconds."""
+_VERSION = re.compile(r"v?(\d+)\.(\d+)")
+_INSTALL = "have an administrator install devctl with `make deploy`"
+
+
+class State(StrEnum):
+    """How a check went."""
+
+    OK = "ok"
+    WARNING = "warning"
+    """Something does not work, but everything else does."""
+    FAILED = "failed"
+    """Nothing works until it is fixed."""
+    SKIPPED = "skipped"
+    """It could not be checked."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one check: what was found, and the fix if something is wrong."""
+
+    check: str
+    state: State
+    found: str
+    fix: str = ""
+
+    @property
+    def raw(self) -> dict[str, str]:
+        """The result as a document."""
+        return {name: str(value) for name, value in vars(self).items()}
+
+
+# Their callers name the check.
+ok = partial(Finding, "", State.OK)
+warning = partial(Finding, "", State.WARNING)
+failed = partial(Finding, "", State.FAILED)
+skipped = partial(Finding, "", State.SKIPPED)
+
+
+def programs() -> Finding:
+    """Whether the programs that devctl runs are installed."""
+    missing = [name for name in _PROGRAMS if shutil.which(name) is None]
+    if missing:
+        what = " and ".join(f"`{name}`" for name in missing)
+        found = f"this machine has no {what}: `devctl ssh` cannot work"
+        return warning(found, "install the OpenSSH client; `devctl exec` does not need it")
+    return ok(f"devctl {own_version()}, ssh")
+
+
+def own_version() -> str:
+    """The version of devctl."""
+    try:
+        return version("devctl")
+    except PackageNotFoundError:
+        return "of unknown version"
+
+
+def reachability(cluster: Cluster) -> Finding:
+    """Whether the API server answers, and how fast."""
+    began = time.monotonic()
+    try:
+        cluster.read("/version")
+    except DeniedError:
+        # It has answered; credentials are checked later.
+        return ok(f"{cluster.server} answers")
+    took = time.monotonic() - began
+    if took > _SLOW:
+        return warning(
+            f"{cluster.server} took {took:.1f} s to answer",
+            "check the network and the VPN, or ask an administrator to look at the API server",
+        )
+    return ok(f"{cluster.server} answers in {took * 1000:.0f} ms")
+
+
+def versions(cluster: Cluster) -> Finding:
+    """Whether the cluster is new enough."""
+    said = str(cluster.read("/version").json().get("gitVersion", ""))
+    found = f"Kubernetes {said}, devctl {own_version()}"
+    match = _VERSION.match(said)
+    if match is None:
+        return warning(f"the cluster's version cannot be read: `{said}`", "see `kubectl version`")
+    if (int(match[1]), int(match[2])) < OLDEST:
+        wanted = ".".join(map(str, OLDEST))
+        return failed(f"{found}: too old", f"have the cluster upgraded to {wanted} or newer")
+    return ok(found)
+
+
+def credentials(cluster: Cluster) -> Finding:
+    """Whether the API server knows the user."""
+    try:
+        who = cluster.whoami()
+    except DeniedError as error:
+        return failed(error.message, error.fix)
+    if not who or who == "system:anonymous":
+        return failed(
+            "the API server does not know you",
+            "add credentials to the kubeconfig: a certificate, a token or an exec plugin",
+        )
+    return ok(f"you are `{who}`")
+
+
+def clock(cluster: Cluster) -> Finding:
+    """Whether this machine's clock and the API server's agree."""
+    began = datetime.now(UTC)
+    said = cluster.read("/version").headers.get("date", "")
+    ended = datetime.now(UTC)
+    try:
+        there = parsedate_to_datetime(said).astimezone(UTC)
+    except (TypeError, ValueError):
+        return warning(
+            "the API server's answers have no time",
+            "if a proxy is in between, ask its administrator to keep the Date header",
+        )
+    return compare_clocks(there, began, ended)
+
+
+def compare_clocks(there: datetime, began: datetime, ended: datetime) -> Finding:
+    """How far apart two clocks are: one in whole seconds, ours before and after the request.
+
+    >>> now = datetime(2026, 1, 2, tzinfo=UTC)
+    >>> compare_clocks(now, now, now).found
+    'this machine and the API server differ by 0 s'
+    """
+    skew = (there - began - (ended - began) / 2).total_seconds()
+    apart = max(0.0, abs(skew) - 1)
+    ahead = "behind" if skew > 0 else "ahead of"
+    if apart <= _SKEW:
+        return ok(f"this machine and the API server differ by {apart:.0f} s")
+    found = f"this machine is {apart:.0f} s {ahead} the API server"
+    fix = "set this machine's clock, for example with NTP; if it is right, tell an administrator"
+    if apart <= _BAD_SKEW:
+        return warning(f"{found}: ages and deadlines are shown wrong", fix)
+    return failed(f"{found}: certificates and tokens may count as expired", fix)
+
+
+class Need(NamedTuple):
+    """A permission that commands need."""
+
+    right: Right
+    commands: str
+    """What does not work without it."""
+    basic: bool = False
+    """Nothing works without it."""
+
+
+NEEDS = (
+    Need(Right("list", GROUP, "devservers"), "list", basic=True),
+    Need(Right("get", GROUP, "devservers"), "describe", basic=True),
+    Need(Right("watch", GROUP, "devservers"), "create --wait", basic=True),
+    Need(Right("create", GROUP, "devservers"), "create", basic=True),
+    Need(Right("patch", GROUP, "devservers"), "stop, start, extend"),
+    Need(Right("delete", GROUP, "devservers"), "delete"),
+    Need(Right("list", GROUP, "devserverflavors"), "flavors"),
+    Need(Right("get", GROUP, "devserverflavors"), "create --flavor"),
+    Need(Right("get", "", "pods"), "ssh, exec, run", basic=True),
+    Need(Right("list", "", "pods"), "delete --wait, homes list"),
+    Need(Right("watch", "", "pods"), "ssh"),
+    Need(Right("get", "", "pods", "exec"), "ssh, exec, run, sync, cp"),
+    Need(Right("create", "", "pods", "exec"), "ssh, exec, run, sync, cp"),
+    Need(Right("get", "", "pods", "portforward"), "port-forward, jupyter"),
+    Need(Right("create", "", "pods", "portforward"), "port-forward, jupyter"),
+    Need(Right("list", "", "persistentvolumeclaims"), "homes list"),
+    Need(Right("get", "", "persistentvolumeclaims"), "homes delete"),
+    Need(Right("delete", "", "persistentvolumeclaims"), "homes delete"),
+    Need(Right("list", "", "events"), "events"),
+)
+"""The permissions of the ClusterRole `devctl-user` that commands need."""
+
+
+def rights(cluster: Cluster) -> Finding:
+    """Whether the user has the permissions that commands need."""
+    allowed = cluster.allowed([need.right for need in NEEDS])
+    missing = [need for need, may in zip(NEEDS, allowed, strict=True) if not may]
+    where = f"in namespace `{cluster.namespace}`"
+    if not missing:
+        with suppress(DeniedError):
+            if cluster.find(resources.Namespace, cluster.namespace) is None:
+                return failed(
+                    f"there is no namespace `{cluster.namespace}`",
+                    "name another one with -n, or have an administrator create it",
+                )
+        return ok(f"all that commands need {where}")
+    bind = "have an administrator bind the ClusterRole `devctl-user` to you"
+    fix = f"{bind} {where}, or name another one with -n"
+    if all(need in missing for need in NEEDS if need.basic):
+        return failed(f"you have no rights {where}: no command works there", fix)
+    what = ", ".join(str(need.right) for need in missing)
+    names = dict.fromkeys(name for need in missing for name in need.commands.split(", "))
+    say = failed if any(need.basic for need in missing) else warning
+    return say(f"you may not {what} {where}, which {', '.join(names)} need", fix)
+
+
+def kinds(cluster: Cluster) -> Finding:
+    """Whether the CRDs are installed; everyone may ask that."""
+    missing = sorted({"devservers", "devserverflavors"} - _served(cluster, GROUP, VERSION))
+    if missing:
+        names = " and ".join(f"`{name}.{GROUP}`" for name in missing)
+        return failed(f"the cluster does not know {names}", _INSTALL)
+    if job.PLURAL not in _served(cluster, job.GROUP, job.VERSION):
+        return warning(
+            f"the cluster does not know `{job.PLURAL}.{job.GROUP}`: `egpu` cannot work",
+            "have an administrator upgrade devctl with `make deploy`",
+        )
+    return ok("servers, flavors and jobs are known")
+
+
+def _served(cluster: Cluster, group: str, version: str) -> set[str]:
+    try:
+        answer = cluster.read(f"/apis/{group}/{version}").json()
+    except NotFoundError:
+        return set()
+    return {str(each.get("name")) for each in answer.get("resources") or []}
+
+
+def deployment(cluster: Cluster, name: str, otherwise: str) -> Finding:
+    """Whether a component runs; `otherwise` says what does not work without it."""
+    full = f"devctl-{name}"
+    try:
+        found = cluster.get(resources.Deployment, full, NAMESPACE)
+    except NotFoundError:
+        return failed(f"there is no Deployment `{full}` in `{NAMESPACE}`: {otherwise}", _INSTALL)
+    except DeniedError:
+        return skipped(f"only administrators may look into namespace `{NAMESPACE}`")
+    wanted = int(found["spec"].get("replicas", 1))
+    if wanted == 0:
+        return failed(
+            f"it is scaled to 0: {otherwise}",
+            f"`kubectl -n {NAMESPACE} scale deployment {full} --replicas=1`",
+        )
+    status = found.get("status") or {}
+    ready = int(status.get("readyReplicas", 0))
+    if ready == 0:
+        false = (each for each in status.get("conditions") or [] if each.get("status") == "False")
+        why = next((f" ({each['message']})" for each in false if each.get("message")), "")
+        return failed(
+            f"none of its pods is ready{why}: {otherwise}",
+            f"see `kubectl -n {NAMESPACE} describe pods -l app.kubernetes.io/component={name}`",
+        )
+    image = str(found["spec"]["template"]["spec"]["containers"][0].get("image", ""))
+    return ok(f"{ready} of {wanted} ready, {image}")
+
+
+def storage(cluster: Cluster) -> Finding:
+    """Whether the storage classes of homes and shared volumes exist."""
+    try:
+        there = {str(found["metadata"]["name"]) for found in cluster.list(resources.StorageClass)}
+    except DeniedError:
+        return skipped("only administrators may look at storage classes")
+    fix = "have an administrator create it: config/eks shows how"
+    if HOME_CLASS not in there:
+        return failed(f"there is no storage class `{HOME_CLASS}`: no home can be created", fix)
+    if SHARED_CLASS not in there:
+        what = f"there is no storage class `{SHARED_CLASS}`: no shared volume can be created"
+        return warning(what, fix)
+    return ok(f"storage classes `{HOME_CLASS}` and `{SHARED_CLASS}`")
+
+
+def default_flavor(cluster: Cluster) -> Finding:
+    """Whether there is exactly one default flavor, and a node that can hold it."""
+    flavors = Flavors(cluster).list()
+    if not flavors:
+        return failed(
+            "there is no flavor: no server can be created",
+            "have an administrator create a DevServerFlavor; config/samples has some",
+        )
+    defaults = [flavor for flavor in flavors if flavor.default]
+    if not defaults:
+        there = ", ".join(f"`{flavor.name}`" for flavor in flavors[:5])
+        found = f"none of {len(flavors)} flavors is the default"
+        return warning(found, f"name one with --flavor: {there}")
+    if len(defaults) > 1:
+        names = " and ".join(f"`{flavor.name}`" for flavor in defaults)
+        return failed(
+            f"{names} are all the default: servers that name none are refused",
+            "have an administrator set `default: false` on all but one",
+        )
+    [flavor] = defaults
+    if flavor.schedulable is False:
+        detail = f": {flavor.message}" if flavor.message else ""
+        return warning(
+            f"no node can hold a server of the default flavor `{flavor.name}`{detail}",
+            "name another one with --flavor: `devctl flavors` lists them",
+        )
+    return ok(f"default `{flavor.name}`, {len(flavors)} in all")
+
+
+def image(cluster: Cluster) -> Finding:
+    """Whether there is a default image for servers."""
+    if own := os.environ.get(IMAGE):
+        return ok(f"`{own}`, from {IMAGE}")
+    if common := default_image(cluster):
+        return ok(f"`{common}`")
+    return warning(
+        "the cluster has no image for servers that name none",
+        f"name one with --image or {IMAGE}, or have an administrator set `image` in ConfigMap "
+        f"`{NAME}` of namespace `{NAMESPACE}`",
+    )

@@ -17,7 +17,7 @@ PORTS = range(MASTER_PORT, MASTER_PORT + 11)
 
 
 def home_names(server: str, count: int) -> list[str]:
-    """The claims of a server's homes, by rank.
+    """The claims of a server's homes, by replica.
 
     >>> home_names("lab", 2)
     ['home-lab-0', 'home-lab-1']

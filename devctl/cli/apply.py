@@ -16,8 +16,8 @@ from devctl.text import one_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from devctl.client.applying import Manifest
     from devctl.client.client import Client
+    from devctl.client.manifests import Manifest
 
 _HOW = {"none": "", "client": " (dry run)", "server": " (server dry run)"}
 
@@ -55,7 +55,7 @@ def apply(
       devctl apply -f lab.yaml
       devctl describe lab -o yaml | devctl apply -f - --dry-run=server
     """
-    from devctl.client import applying  # noqa: PLC0415 - heavy
+    from devctl.client import manifests as applying  # noqa: PLC0415 - heavy
 
     manifests = applying.read(files, sys.stdin)
     _check_namespaces(manifests)

@@ -8,7 +8,7 @@ from devctl.cli.lazy import Entry, SectionedGroup
 from devctl.cli.options import output
 from devctl.cli.results import print_document
 from devctl.cli.tables import table
-from devctl.client import preferences
+from devctl.client import settings as preferences
 from devctl.errors import NotFoundError
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from devctl.client.client import Client
-    from devctl.client.server import Server
+    from devctl.client.servers import Server
 
 _SHOWN = 10
 """How many names to show."""
@@ -85,7 +85,7 @@ def confirm_ending(client: Client, servers: Sequence[Server], *, yes: bool) -> N
     """
     if yes or not somebody_is_here():
         return
-    from devctl.client.activity import activity  # noqa: PLC0415 - heavy
+    from devctl.client.monitor import activity  # noqa: PLC0415 - heavy
 
     for server in servers:
         if ending := activity(client, server):

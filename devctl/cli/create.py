@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from devctl.client.client import Client
-    from devctl.client.manifest import CreateOptions
+    from devctl.client.manifests import CreateOptions
 
 _COUNT = click.IntRange(min=1)
 
@@ -140,7 +140,7 @@ def create(
     """
     options, results = chosen(**asked), Results(output)
     if dry_run == "client":
-        from devctl.client.server import Server  # noqa: PLC0415 - heavy
+        from devctl.client.servers import Server  # noqa: PLC0415 - heavy
 
         manifest = Server(client.servers.manifest(name, **options))
         results.add(manifest, "created (dry run)")

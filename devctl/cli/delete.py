@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from devctl.client.client import Client
     from devctl.client.homes import Home
-    from devctl.client.server import Server
+    from devctl.client.servers import Server
 
 
 @click.command()

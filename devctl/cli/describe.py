@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from devctl.client.client import Client
     from devctl.client.events import Event
-    from devctl.client.server import Server
+    from devctl.client.servers import Server
 
 _EVENTS = 8
 _LABEL = 14

@@ -19,7 +19,7 @@ from devctl.errors import DevctlError, HostError, NotFoundError
 
 if TYPE_CHECKING:
     from devctl.client.client import Client
-    from devctl.client.server import Server
+    from devctl.client.servers import Server
 
 
 @click.command()
@@ -53,7 +53,7 @@ def edit(client: Client, name: str, output: str | None) -> None:
 
 def _edited(client: Client, server: Server, file: Path) -> Server | None:
     """The changed server, None if nothing changed; the file is deleted unless this gives up."""
-    from devctl.client.edited import difference, spec_of, text_of  # noqa: PLC0415 - heavy
+    from devctl.client.manifests import difference, spec_of, text_of  # noqa: PLC0415 - heavy
 
     what = f"devserver/{server.name}"
     shown = text_of(server.spec, what)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from devctl.client.client import Client
-    from devctl.client.server import Server
+    from devctl.client.servers import Server
 
 COLUMNS = [
     Column("NAME", lambda server: server.name),

@@ -13,7 +13,7 @@ from devctl.cli.times import age
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from devctl.client.named import Named
+    from devctl.client.objects import Named
 
 NAMESPACE = Column("NAMESPACE", lambda item: item.namespace)
 AGE = Column(

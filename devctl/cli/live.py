@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from devctl.cli.tables import Column
-    from devctl.client.live import Snapshot
-    from devctl.client.named import Named
+    from devctl.client.objects import Named, Snapshot
 
 Seen = TypeVar("Seen")
 Seen_co = TypeVar("Seen_co", covariant=True)

@@ -34,7 +34,7 @@ def connection(context: click.Context) -> dict[str, Any]:
     Raises:
         UsageError: The file with their preferences cannot be used.
     """
-    from devctl.client.preferences import preferred  # noqa: PLC0415 - `named` needs none
+    from devctl.client.settings import preferred  # noqa: PLC0415 - `named` needs none
 
     found = named(context)
     # The preferred context belongs to the default kubeconfig.

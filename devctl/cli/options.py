@@ -63,7 +63,7 @@ def preference(key: str, otherwise: object = None) -> Callable[[], Any]:
     """The default of an option: the person's own, else `otherwise`."""
 
     def default() -> Any:
-        from devctl.client.preferences import preferred  # noqa: PLC0415 - not for --help
+        from devctl.client.settings import preferred  # noqa: PLC0415 - not for --help
 
         found, _ = preferred(key)
         return otherwise if found is None else found
@@ -120,7 +120,7 @@ def _warn_of_skew(client: Client) -> None:
     source = click.get_current_context().get_parameter_source("output")
     if not is_terminal(sys.stderr) or source is click.core.ParameterSource.COMMANDLINE:
         return
-    from devctl.client.skew import due, skew  # noqa: PLC0415 - once a day
+    from devctl.client.settings import due, skew  # noqa: PLC0415 - once a day
 
     if due(client.cluster.server):
         with suppress(DevctlError):

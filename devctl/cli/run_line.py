@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from devctl.cli.confirm import somebody_is_here
-from devctl.client.runs.variables import NAME, check_name
+from devctl.client.runs.command import NAME, check_name
 from devctl.errors import NotFoundError, UsageError
 from devctl.text import readable
 

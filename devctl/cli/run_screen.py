@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from devctl.client.client import Client
+    from devctl.client.runs.events import Outcome
     from devctl.client.runs.follow import Following
-    from devctl.client.runs.outcome import Outcome
     from devctl.client.runs.place import Place
     from devctl.client.runs.record import Run
 
@@ -67,7 +67,7 @@ def see_it_through(client: Client, run: Run, offsets: Mapping[int, int] | None =
     first = outcome.first_failure
     # Those of a single replica are the last on the screen already.
     if len(run.records) > 1 and first and outcome.last_lines:
-        _say(f"the last lines of replica {first.rank}, which failed first:")
+        _say(f"the last lines of replica {first.replica}, which failed first:")
         shown = on_screen if sys.stderr.isatty() else bytes
         lines = b"".join(b"  " + shown(line) + b"\n" for line in outcome.last_lines)
         click.echo(lines, nl=False, err=True)
@@ -76,7 +76,7 @@ def see_it_through(client: Client, run: Run, offsets: Mapping[int, int] | None =
 
 def show(run: Run, events: Following) -> Outcome:
     """Print a run's output and events until it ends."""
-    from devctl.client.runs.outcome import Outcome  # noqa: PLC0415 - heavy
+    from devctl.client.runs.events import Outcome  # noqa: PLC0415 - heavy
 
     outcome = Outcome(run.place, run.name)
     output = ReplicaOutput([*run.records, *run.place.away])
@@ -84,11 +84,11 @@ def show(run: Run, events: Following) -> Outcome:
         for event in events:
             outcome.tell(event)
             if isinstance(event, Printed):
-                output.add(event.rank, event.data)
+                output.add(event.replica, event.data)
                 continue
-            output.end(event.rank)
+            output.end(event.replica)
             if isinstance(event, Noticed):
-                _say(f"{run.place.called(event.rank)}: {event.text}")
+                _say(f"{run.place.called(event.replica)}: {event.text}")
             elif text := _told(run, event, outcome):
                 _say(text)
     finally:
@@ -113,9 +113,9 @@ def _told(run: Run, event: object, outcome: Outcome) -> str:
     if len(outcome.ends) == len(run.records):
         return ""
     if isinstance(event, Lost):
-        return f"{run.place.called(event.rank)}: {event.why}; the others are ended"
+        return f"{run.place.called(event.replica)}: {event.why}; the others are ended"
     if isinstance(event, Ended) and event.code:
-        return f"{run.place.called(event.rank)} ended with exit code {event.code}"
+        return f"{run.place.called(event.replica)} ended with exit code {event.code}"
     return ""
 
 

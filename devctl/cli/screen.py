@@ -41,7 +41,7 @@ def painted(text: str, colour: str | None) -> str:
 def _colours() -> bool:
     if os.environ.get("NO_COLOR"):
         return False
-    from devctl.client.preferences import preferred  # noqa: PLC0415 - not for --help
+    from devctl.client.settings import preferred  # noqa: PLC0415 - not for --help
 
     wanted, _ = preferred("color")
     if wanted == "always" and (context := click.get_current_context(silent=True)):

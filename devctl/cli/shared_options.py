@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_META = "devctl.cli.verbosity"
+_META = "devctl.cli.shared_options"
 _TRACEBACK = 2
 _asked = 0
 

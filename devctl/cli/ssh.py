@@ -51,7 +51,7 @@ def ssh(
       devctl ssh my-dev -- 'cd src && make'
       devctl ssh my-dev -L 6006:localhost:6006
     """
-    from devctl.client.ssh.session import become  # noqa: PLC0415 - heavy
+    from devctl.client.ssh.ssh import become  # noqa: PLC0415 - heavy
 
     known = ssh_of(client)
     destination = known.destination(name, replica, user=user)

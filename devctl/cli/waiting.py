@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from devctl.cli.results import Results
     from devctl.client.client import Client
-    from devctl.client.server import Server
+    from devctl.client.servers import Server
 
 _TICK = 1.0
 

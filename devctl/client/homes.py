@@ -1,4 +1,4 @@
-"""Homes: the volumes at /home/dev, which outlive the servers that they were made for."""
+"""Homes: the volumes at /home/dev, which outlive their servers."""
 
 from __future__ import annotations
 
@@ -6,99 +6,80 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.labels import DEVSERVER, MANAGED_BY, MANAGER
-from devctl.client.named import Named
+from devctl.client.objects import Collection, Field, Named, text
 from devctl.errors import BusyError, NotFoundError, UsageError
 from devctl.kube import resources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from devctl.kube.cluster import Cluster, Object
+    from devctl.kube.cluster import Object
 
 _LABELS: dict[str, Any] = {MANAGED_BY: MANAGER, DEVSERVER: None}
-"""What every home carries."""
+"""Labels of every home."""
 _PREFIX = "home-"
 _ENDED = {"Succeeded", "Failed"}
 
 
 @dataclass(frozen=True)
 class Home(Named):
-    """A home at one moment.
-
-    Attributes:
-        pods: The pods that have it in use.
-    """
+    """A home at one moment; `pods` are those that use it."""
 
     pods: Sequence[str] = ()
 
+    storage_class = Field(text, "spec", "storageClassName")
+    phase = Field(lambda value: text(value) or "Pending", "status", "phase")
+    """`Bound`, `Pending` or `Lost`."""
+
     @property
     def server(self) -> str:
-        """The server that it was made for, which may be gone."""
+        """The server that it was created for, which may have been deleted."""
         return self.labels.get(DEVSERVER, "")
 
     @property
     def replica(self) -> int:
-        """Which of the server's pods has it."""
+        """The replica of the server that it belongs to."""
         last = self.name.rpartition("-")[2]
         return int(last) if last.isdecimal() else 0
 
     @property
     def size(self) -> str:
-        """How large it is; how large it is to be while it has no volume yet."""
-        capacity = (self.raw.get("status") or {}).get("capacity") or {}
-        wanted = ((self.raw.get("spec") or {}).get("resources") or {}).get("requests") or {}
+        """Its capacity; the requested one until it is bound."""
+        capacity = self.status.get("capacity") or {}
+        wanted = (self.spec.get("resources") or {}).get("requests") or {}
         return str(capacity.get("storage") or wanted.get("storage") or "")
 
     @property
-    def phase(self) -> str:
-        """`Bound` where it has its volume, else `Pending` or `Lost`."""
-        return str((self.raw.get("status") or {}).get("phase") or "Pending")
-
-    @property
-    def storage_class(self) -> str:
-        """What its volume is made of."""
-        return str((self.raw.get("spec") or {}).get("storageClassName") or "")
-
-    @property
     def is_home(self) -> bool:
-        """Whether devctl made it for a server."""
+        """Whether devctl created it for a server."""
         ours = self.labels.get(MANAGED_BY) == MANAGER and bool(self.server)
         return ours and self.name.startswith(f"{_PREFIX}{self.server}-")
 
 
-class Homes:
-    """The homes that a user may see.
-
-    for home in client.homes.list():
-        print(home.name, home.size, home.server)
-    """
-
-    def __init__(self, cluster: Cluster) -> None:
-        """Ask nothing yet."""
-        self._cluster = cluster
+class Homes(Collection):
+    """The homes that a user may see."""
 
     def list(self, namespace: str | None = None, *, server: str | None = None) -> Iterator[Home]:
-        """The homes of a namespace, or of devctl.kube.cluster.EVERYWHERE, with who uses them.
+        """The homes of a namespace, or of devctl.kube.cluster.EVERYWHERE, and the pods using them.
 
-        Args:
-            namespace: Else the user's.
-            server: Only those of this server, whether it is still there or not.
+        `server` selects those of one server, even of a deleted one.
         """
         labels = _LABELS | ({DEVSERVER: server} if server else {})
         kind = resources.PersistentVolumeClaim
-        found = [Home(raw) for raw in self._cluster.list(kind, namespace, labels)]
-        homes = [home for home in found if home.is_home]
+        homes = [
+            home for home in map(Home, self._cluster.list(kind, namespace, labels)) if home.is_home
+        ]
         used = mounts(self._cluster.list(resources.Pod, namespace)) if homes else {}
         homes.sort(key=lambda home: (home.namespace, home.server, home.replica))
         for home in homes:
             yield Home(home.raw, used.get((home.namespace, home.name), ()))
 
     def get(self, name: str) -> Home:
-        """One home, by its own name: `home-lab-0`.
+        """One home by its own name, such as `home-lab-0`.
 
         Raises:
-            NotFoundError: There is none of that name.
-            UsageError: What has that name is not a home.
+            NotFoundError: It does not exist.
+            UsageError: The claim of that name is not a home.
         """
         see = "see what there is with `devctl homes list`"
         raw = self._cluster.find(resources.PersistentVolumeClaim, name)
@@ -112,10 +93,9 @@ class Homes:
         return Home(home.raw, pods.get((home.namespace, home.name), ()))
 
     def delete(self, which: str | Home) -> Home:
-        """Delete exactly this home, and all files in it; the home as it was.
+        """Delete a home and all files in it; the home as it was.
 
-        Args:
-            which: Its name; or the home itself, so that no new one of that name is deleted.
+        Given a Home, it never deletes a new one that has taken its name.
 
         Raises:
             BusyError: A pod uses it, or its server is about to.
@@ -127,21 +107,19 @@ class Homes:
                 f"home `{named}` was recreated meanwhile and is left alone",
                 "repeat the command if you mean the new one",
             )
-        if home.pods:
+        why = f"pod `{home.pods[0]}` uses it" if home.pods else ""
+        if not why and self._wanted(home):
+            why = f"server `{home.server}` is about to use it"
+        if why:
             raise BusyError(
-                f"home `{named}` is kept: pod `{home.pods[0]}` uses it",
-                f"stop or delete the server first: `devctl stop {home.server}`",
-            )
-        if self._wanted(home):
-            raise BusyError(
-                f"home `{named}` is kept: server `{home.server}` is about to use it",
+                f"home `{named}` is kept: {why}",
                 f"stop or delete the server first: `devctl stop {home.server}`",
             )
         self._cluster.delete(resources.PersistentVolumeClaim, home.raw)
         return home
 
     def _wanted(self, home: Home) -> bool:
-        """Whether a server is there that starts with it."""
+        """Whether a server exists that will start with it."""
         try:
             server = self._cluster.get(resources.DevServer, home.server, home.namespace)
         except NotFoundError:
@@ -151,9 +129,9 @@ class Homes:
 
 
 def mounts(pods: Iterable[Object]) -> dict[tuple[str, str], list[str]]:
-    """By namespace and name the claims that pods have in use, each with the pods' names.
+    """The names of the pods that use a claim, by its namespace and name.
 
-    A pod that has ended uses nothing any more.
+    Pods that have ended use nothing.
     """
     found: dict[tuple[str, str], list[str]] = {}
     for pod in pods:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import operator
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from devctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    Step = Callable[[Any], "list[Any]"]
+    Step = Callable[[Any], list[Any]]
+    Part = Callable[[Any, Callable[[str], str]], str]
+    """Renders a part of a template for a value, given how to escape its words."""
 
 _SEE = "see https://kubernetes.io/docs/reference/kubectl/jsonpath, and quote it for the shell"
 _NAME = re.compile(r"(?:\\.|[^.,\[\]$@{}\s\\])+", re.DOTALL)
@@ -34,14 +36,6 @@ _COMPARE = {
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
-class _Node(NamedTuple):
-    """A part of a template: text, a path whose values are printed, or a range over them."""
-
-    text: str = ""
-    path: Sequence[Step] | None = None
-    inside: Sequence[_Node] | None = None
-
-
 class Template:
     r"""A template such as `{range .items[*]}{.metadata.name}{"\n"}{end}`.
 
@@ -50,45 +44,35 @@ class Template:
     """
 
     def __init__(self, text: str) -> None:
-        """Read it.
-
-        Raises:
-            UsageError: It is not one, or uses what kubectl does not know either.
-        """
-        self._nodes = _template(text)
+        """Parse it; raises UsageError for what kubectl does not support either."""
+        self._parts = _template(text)
 
     def render(self, document: Any, escape: Callable[[str], str] = str) -> str:
-        """What it makes of a document; a missing field is empty.
-
-        Args:
-            document: What the paths lead into.
-            escape: Makes the document's own words fit to be shown.
-
-        Raises:
-            UsageError: A path does not fit the document: an index is too large, for one.
-        """
-        return "".join(_rendered(self._nodes, document, escape))
+        """Render a document, escaped; raises UsageError if a path does not fit it."""
+        return _rendered(self._parts, document, escape)
 
 
 def values(path: str) -> Callable[[Any], list[Any]]:
-    """What finds the values at a path, which may stand without braces: `.metadata.name`.
-
-    Raises:
-        UsageError: It is not one.
-    """
+    """Finds the values at a path such as `.metadata.name`; raises UsageError if it is invalid."""
     text = path[1:-1] if path.startswith("{") and path.endswith("}") else path
     steps = _path(text if text.startswith((".", "[", "$", "@")) else f".{text}")
     return lambda document: _walk([document], steps)
 
 
-def _rendered(nodes: Sequence[_Node], at: Any, escape: Callable[[str], str]) -> Iterator[str]:
-    for node in nodes:
-        found = [] if node.path is None else _walk([at], node.path)
-        if node.inside is not None:
-            for value in found:
-                yield from _rendered(node.inside, value, escape)
-        else:
-            yield node.text + " ".join(escape(_printed(value)) for value in found)
+def _rendered(parts: Sequence[Part], at: Any, escape: Callable[[str], str]) -> str:
+    return "".join(part(at, escape) for part in parts)
+
+
+def _constant(text: str) -> Part:
+    return lambda _at, _escape: text
+
+
+def _values(path: Sequence[Step]) -> Part:
+    return lambda at, escape: " ".join(escape(_printed(each)) for each in _walk([at], path))
+
+
+def _range(path: Sequence[Step], inside: Sequence[Part]) -> Part:
+    return lambda at, escape: "".join(_rendered(inside, each, escape) for each in _walk([at], path))
 
 
 def _printed(value: Any) -> str:
@@ -97,37 +81,37 @@ def _printed(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
-def _template(text: str) -> list[_Node]:
-    open_: list[tuple[Sequence[Step], list[_Node]]] = []
-    nodes: list[_Node] = []
+def _template(text: str) -> list[Part]:
+    open_: list[tuple[Sequence[Step], list[Part]]] = []
+    parts: list[Part] = []
     at = 0
     while at < len(text):
         match = _ACTION.match(text, at)
         if match is None:
             if text[at] == "{":
-                raise _wrong(text[at:], "a `{` that nothing closes, or one inside another")
+                raise _wrong(text[at:], "a `{` that is not closed, or one inside another")
             end = text.find("{", at)
             end = len(text) if end < 0 else end
-            nodes.append(_Node(text=text[at:end]))
+            parts.append(_constant(text[at:end]))
             at = end
             continue
         at, action = match.end(), match[1].strip()
         if _STRING.fullmatch(action):
-            nodes.append(_Node(text=_unquoted(action)))
+            parts.append(_constant(_unquoted(action)))
         elif action.startswith("range "):
-            open_.append((_path(action.removeprefix("range ").strip()), nodes))
-            nodes = []
+            open_.append((_path(action.removeprefix("range ").strip()), parts))
+            parts = []
         elif action == "end":
             if not open_:
                 raise _wrong(text, "an `{end}` without its `{range}`")
             path, outer = open_.pop()
-            outer.append(_Node(path=path, inside=nodes))
-            nodes = outer
+            outer.append(_range(path, parts))
+            parts = outer
         else:
-            nodes.append(_Node(path=_path(action)))
+            parts.append(_values(_path(action)))
     if open_:
         raise _wrong(text, "a `{range}` without its `{end}`")
-    return nodes
+    return parts
 
 
 def _path(text: str) -> list[Step]:
@@ -161,7 +145,7 @@ def _part(item: str, whole: str) -> Step:
     if item == "*":
         return _children
     if item[:1] == "'" and _STRING.fullmatch(item):
-        # As kubectl reads it: what is quoted is a path, so that a dot in a key is `\.` there, too.
+        # Like kubectl, which takes a quoted key as a path, so that a dot in it is `\.` as well.
         steps = _path(f".{item[1:-1]}")
         return lambda value: _walk([value], steps)
     if re.fullmatch(r"-?\d+", item):
@@ -235,7 +219,7 @@ def _descend(value: Any) -> list[Any]:
 
 def _list(value: Any, whole: str) -> list[Any]:
     if not isinstance(value, list):
-        raise _wrong(whole, "brackets behind what is not a list")
+        raise _wrong(whole, "brackets after something that is not a list")
     return value
 
 

@@ -25,26 +25,20 @@ if TYPE_CHECKING:
 
 HOME = "/home/dev"
 TIMEOUT = 120.0
-"""Seconds in which it has to answer: what it imports may lie on a slow volume."""
+"""Seconds until it has to answer: its imports may be on a slow volume."""
 _POLL = 0.5
 _PORTS = range(20000, 29000)
-"""Where it listens in the server: one that nobody is likely to have taken."""
+"""Ports in the server that are unlikely to be in use."""
 _LAST = 20
-"""Lines of what it says that are kept."""
+"""How many lines of its output are kept."""
 _GRACE = 5.0
-"""Seconds that it gets to end."""
+"""Seconds that it gets to shut down."""
 _SCRIPT = ("/bin/sh", "/opt/devctl/jupyter")
 
 
 @dataclass(frozen=True)
 class Jupyter:
-    """Jupyter that answers.
-
-    Attributes:
-        url: Its address here, with the token that opens it.
-        port: Its port in the server.
-        forwarded: Its port here.
-    """
+    """A Jupyter that answers: its address here with the token, its port there and its port here."""
 
     url: str
     port: int
@@ -53,14 +47,9 @@ class Jupyter:
     _said: list[str]
 
     def wait(self) -> None:
-        """Wait until it ends in the server.
-
-        Raises:
-            DevctlError: It has ended.
-        """
+        """Wait until it ends in the server, and raise a DevctlError that says so."""
         self._ended.wait()
-        last = f": {self._said[-1]}" if self._said else ""
-        raise DevctlError(f"Jupyter has ended in the server{last}", "start it again")
+        raise DevctlError(f"Jupyter has ended in the server{_last(self._said)}", "start it again")
 
 
 @contextmanager
@@ -74,23 +63,16 @@ def jupyter(  # noqa: PLR0913 - each is a choice of the caller
     keep: bool = False,
     seconds: float = TIMEOUT,
 ) -> Iterator[Jupyter]:
-    """Jupyter in a server, for as long as a `with` block lasts.
+    """Jupyter in a folder of a server, for as long as a `with` block lasts, or longer with `keep`.
 
-    Args:
-        cluster: Where the server is.
-        name: The server.
-        replica: Which of its pods, from 0.
-        folder: What it shows.
-        local: The port here; 0 for one that is free.
-        keep: Whether it stays when the block ends.
-        seconds: How long it may take to answer.
+    It has `seconds` to answer; `local` is its port here, 0 for any free one.
 
     Raises:
         DevctlError: It cannot be started.
         WaitTimeoutError: It does not answer in time.
     """
     if not folder.startswith("/"):
-        raise UsageError(f"`{folder}` is not a whole path", f"write {HOME}/{folder}")
+        raise UsageError(f"`{folder}` is not an absolute path", f"write {HOME}/{folder}")
     pod = running_pod(cluster, name, replica)
     port, token = secrets.choice(_PORTS), secrets.token_urlsafe(24)
     argv = [*_SCRIPT, "keep" if keep else "leave", folder, str(port)]
@@ -99,14 +81,13 @@ def jupyter(  # noqa: PLR0913 - each is a choice of the caller
         Forward(cluster)(name, port, local, replica=replica) as forwarded,
         open_exec(cluster, meta["name"], argv, meta["namespace"], stdin=True) as stream,
     ):
-        # On its input, no list of processes and no audit log shows it.
+        # Standard input shows up neither in process lists nor in audit logs.
         stream.write(f"{token}\n".encode())
         started = _Started(stream, name)
         if keep:
             started.left_running()
-        _answers(cluster, pod, port, started, seconds, kept=keep)
-        query = urlencode({"token": token})
-        url = f"http://127.0.0.1:{forwarded.local}/?{query}"
+        _wait_until_it_answers(cluster, pod, port, started, seconds, kept=keep)
+        url = f"http://127.0.0.1:{forwarded.local}/?{urlencode({'token': token})}"
         ended = threading.Event() if keep else started.ended
         try:
             yield Jupyter(url, port, forwarded, ended, started.said)
@@ -119,7 +100,7 @@ def jupyter(  # noqa: PLR0913 - each is a choice of the caller
 
 
 class _Started:
-    """The script, and what it says."""
+    """The script, and what it prints."""
 
     def __init__(self, stream: ExecStream, server: str) -> None:
         self.ended = threading.Event()
@@ -130,11 +111,7 @@ class _Started:
         threading.Thread(target=self._read, name="jupyter", daemon=True).start()
 
     def left_running(self) -> None:
-        """Wait for a script that starts it and ends.
-
-        Raises:
-            DevctlError: It could not.
-        """
+        """Wait until the script has started Jupyter and ended."""
         self._stream.close_stdin()
         self.ended.wait()
         if self._code or self._failure:
@@ -144,7 +121,7 @@ class _Started:
         """Why it has ended."""
         if self._failure:
             return self._failure
-        # The script's own errors have both lines already.
+        # The script's own errors have both lines.
         for first, second in zip(self.said, [*self.said[1:], ""], strict=False):
             if first.startswith("error: "):
                 return DevctlError(
@@ -162,7 +139,8 @@ class _Started:
         def heard(data: bytes) -> None:
             nonlocal rest
             *lines, rest = (rest + bytes(data)).split(b"\n")
-            self.said += [text for line in lines if (text := _text(line))]
+            texts = (readable(line.decode(errors="replace").rstrip()) for line in lines)
+            self.said += filter(None, texts)
             del self.said[:-_LAST]
 
         try:
@@ -176,34 +154,33 @@ class _Started:
             self.ended.set()
 
 
-def _text(line: bytes) -> str:
-    return readable(line.decode(errors="replace").rstrip())
-
-
-def _answers(  # noqa: PLR0913 - what is waited for, how, and how long
+def _wait_until_it_answers(  # noqa: PLR0913 - what, how, and how long
     cluster: Cluster, pod: Object, port: int, started: _Started, seconds: float, *, kept: bool
 ) -> None:
-    """Wait until it answers, to whoever asks for its version."""
     until = time.monotonic() + seconds
     while True:
         if started.ended.is_set() and not kept:
             raise started.failure()
-        if _asked(cluster, pod, port):
+        if _answers(cluster, pod, port):
             return
         if time.monotonic() >= until:
-            last = f": {started.said[-1]}" if started.said else ""
             raise WaitTimeoutError(
-                f"Jupyter does not answer after {seconds:.0f} s{last}",
+                f"Jupyter does not answer after {seconds:.0f} s{_last(started.said)}",
                 "see ~/.devctl/jupyter.log in the server" if kept else "try again with more time",
             )
         time.sleep(_POLL)
 
 
-def _asked(cluster: Cluster, pod: Object, port: int) -> bool:
+def _answers(cluster: Cluster, pod: Object, port: int) -> bool:
     meta = pod["metadata"]
     try:
         with open_port_forward(cluster, meta["name"], port, meta["namespace"]) as stream:
+            # Anyone may ask for its version.
             stream.write(b"GET /api HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")
             return bytes(stream.read()).startswith(b"HTTP/1.")
     except DevctlError:
         return False
+
+
+def _last(said: list[str]) -> str:
+    return f": {said[-1]}" if said else ""

@@ -1,29 +1,108 @@
-"""What the replicas of a server use, now and as it changes."""
+"""What the replicas of a server use, from the kernel's numbers, and who is active on it."""
 
 from __future__ import annotations
 
+import re
+import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from devctl.client.servers import Servers
-from devctl.client.usage import COMMAND, Process, Usage, parse_usage
+from devctl.client.waiting import on_every
 from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from devctl.client.client import Client
+    from devctl.client.servers import Server
     from devctl.client.streams.execute import Execute
     from devctl.kube.cluster import Cluster
 
 INTERVAL = 2.0
-"""Seconds between looks where nobody says how many."""
+"""Default seconds between samples."""
 _AT_ONCE = 16
-"""How many replicas are looked at at the same time."""
+"""How many replicas are sampled at the same time."""
 _MISSING = {126, 127}
-"""Exit codes of what is not there, or cannot be run."""
+"""Exit codes of a shell that cannot find or run a program."""
+_PATIENCE = 5.0
+_SESSIONS = {"sshd": "SSH session", "sshd-session": "SSH session", "tmux": "tmux session"}
+
+# /proc counts the memory of processes in pages. The `usage` script of pods that an older release
+# started does not print the page size. Not every image has getconf.
+_ASK = """
+page=$({ getconf PAGESIZE || grep -m1 '^KernelPageSize:' /proc/self/smaps; } 2>/dev/null)
+echo "page $page"
+exec sh /opt/devctl/usage
+"""
+COMMAND = ("sh", "-c", _ASK)
+"""The command that is run in a replica."""
+
+_HEAD = re.compile(r"^==> ([^\n]{1,200}) <==$", re.MULTILINE)
+_PROCESS = re.compile(r"/proc/(\d{1,10})/(stat|cmdline)", re.ASCII)
+_NUMBER = re.compile(r"\d{1,18}", re.ASCII)
+_DECIMAL = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
+_CGROUP = "/sys/fs/cgroup"
+_KIB = 1024
+_MIB = 1024 * 1024
+_PAGE = re.compile(r"page (KernelPageSize: +)?(\d{1,9})(?(1) kB)$", re.ASCII | re.MULTILINE)
+_PAGES = {1 << power for power in range(12, 19)}
+"""Possible page sizes in bytes: 4 KiB on most machines, 64 KiB on some ARM and POWER."""
+_TICKS = 100
+"""Clock ticks per second in /proc, on every Linux."""
+_UNLIMITED = 1 << 60
+"""A limit of cgroup version 1 from here on means none."""
+_TIMES = slice(11, 13)
+"""The user and system time among the fields after the name in /proc/PID/stat."""
+_RSS = 21
+_PARENT = 1
+_STARTER = "/bin/sh -c # devctl exec\n"
+"""How devctl.client.streams.execute starts each command; only the command itself is shown."""
+
+
+class Gpu(NamedTuple):
+    """A GPU; None for what its driver does not report. Memory is in bytes."""
+
+    number: int
+    name: str
+    percent: int | None
+    memory: int | None
+    memory_size: int | None
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process in a replica; its memory is in bytes, or None if the page size is unknown."""
+
+    pid: int
+    command: str
+    cpu_seconds: float
+    memory: int | None
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a replica uses at one moment, in bytes; None for what is unknown.
+
+    Attributes:
+        at: Seconds since its node was booted.
+        cpu_seconds: CPU time since its container was started.
+        memory: Memory that the kernel cannot reclaim.
+    """
+
+    at: float | None = None
+    cpu_seconds: float | None = None
+    cpus: float | None = None
+    memory: int | None = None
+    memory_size: int | None = None
+    home: int | None = None
+    home_size: int | None = None
+    gpus: Sequence[Gpu] = ()
+    processes: Sequence[Process] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -31,12 +110,10 @@ class Sample:
     """What one replica uses.
 
     Attributes:
-        replica: Which one.
-        pod: Its pod.
-        usage: What it uses; None where that could not be found out.
-        cpu: How many processors it has kept busy since the last look; None at the first one.
-        busy: The same of each of its processes, by number.
-        problem: Why it could not be found out.
+        usage: What it uses; None if that is unknown.
+        cpu: How many CPUs it has kept busy since the last sample; None for the first one.
+        busy: The same for each of its processes, by PID.
+        problem: Why the usage is unknown.
     """
 
     replica: int
@@ -47,7 +124,7 @@ class Sample:
     problem: str = ""
 
     def top(self, count: int) -> Sequence[Process]:
-        """The processes that are the busiest, and of those that are not the largest."""
+        """The busiest processes; the largest come first among equally busy ones."""
         busy = self.busy or {}
         found = self.usage.processes if self.usage else ()
         ranked = sorted(
@@ -56,12 +133,11 @@ class Sample:
         return ranked[:count]
 
     def document(self) -> dict[str, Any]:
-        """All of it, as JSON takes it."""
-        busy = self.busy or {}
+        """All of it for JSON."""
         found: dict[str, Any] = {"replica": self.replica, "pod": self.pod}
         if self.usage is None:
             return found | {"problem": self.problem}
-        usage = self.usage
+        usage, busy = self.usage, self.busy or {}
         return found | {
             "cpu": {"used": self.cpu, "limit": usage.cpus},
             "memory": {"used": usage.memory, "limit": usage.memory_size},
@@ -72,43 +148,29 @@ class Sample:
 
 
 class Monitor:
-    """Looks at what servers use.
-
-    for sample in client.monitor.once("lab"):
-        print(sample.replica, sample.cpu, sample.usage.memory)
-    """
+    """Samples what servers use."""
 
     def __init__(self, cluster: Cluster, execute: Execute) -> None:
-        """Ask nothing yet."""
+        """Make no request yet."""
         self._servers, self._execute = Servers(cluster), execute
 
     def once(self, name: str, seconds: float = 1.0) -> Sequence[Sample]:
-        """What each replica uses; how busy it is, over some seconds.
-
-        Raises:
-            NotFoundError: There is no such server.
-            DevctlError: It does not run.
-        """
-        looks = self.watch(name, seconds)
-        next(looks)
-        return next(looks)
+        """What each replica uses; its CPU usage is measured over some seconds. See watch."""
+        samples = self.watch(name, seconds)
+        next(samples)
+        return next(samples)
 
     def watch(
         self, name: str, seconds: float = INTERVAL, sleep: Callable[[float], object] = time.sleep
     ) -> Iterator[Sequence[Sample]]:
-        """What each replica uses, again and again; never ends by itself.
-
-        Args:
-            name: The server.
-            seconds: How long between looks. How busy a replica is, is known from the second one on.
-            sleep: Waits.
+        """What each replica uses, every some seconds; CPU usage from the second sample on.
 
         Raises:
-            NotFoundError: There is no such server, or no longer.
+            NotFoundError: The server does not exist, or was deleted.
             DevctlError: It does not run.
         """
         if seconds <= 0:
-            raise UsageError(f"{seconds:g} s is not a time between looks", "name 1 s or more")
+            raise UsageError(f"{seconds:g} s is not a time between samples", "name 1 s or more")
         before: dict[int, Usage] = {}
         while True:
             server = self._servers.get(name)
@@ -116,14 +178,13 @@ class Monitor:
                 raise DevctlError(
                     f"server `{name}` is stopped", f"start it with `devctl start {name}`"
                 )
-            with ThreadPoolExecutor(min(_AT_ONCE, server.size)) as pool:
-                look = partial(self._look, name, before)
-                found = list(pool.map(look, range(server.size)))
+            sampled = on_every(range(server.size), partial(self._sample, name, before), _AT_ONCE)
+            found = [sampled[replica] for replica in range(server.size)]
             before = {sample.replica: sample.usage for sample in found if sample.usage}
             yield found
             sleep(seconds)
 
-    def _look(self, name: str, before: dict[int, Usage], replica: int) -> Sample:
+    def _sample(self, name: str, before: Mapping[int, Usage], replica: int) -> Sample:
         pod = f"{name}-{replica}"
         try:
             done = self._execute(name, COMMAND, replica=replica)
@@ -132,19 +193,19 @@ class Monitor:
         except DevctlError as error:
             return Sample(replica, pod, problem=error.message)
         if done.exit_code in _MISSING or b"==> " not in done.output:
-            why = "its image has no shell, or it was started before devctl could look into it"
+            why = "its image has no shell, or an older release of devctl started it"
             return Sample(replica, pod, problem=f"{why}: stop and start it")
         return judge(replica, pod, parse_usage(done.output), before.get(replica))
 
 
 def judge(replica: int, pod: str, now: Usage, before: Usage | None) -> Sample:
-    """What a replica uses, with how busy it was between two looks."""
+    """A sample with the CPU usage since the one before."""
     if before is None or now.at is None or before.at is None or now.at <= before.at:
         return Sample(replica, pod, now)
     took = now.at - before.at
     cpu = None
     if now.cpu_seconds is not None and before.cpu_seconds is not None:
-        # A container that was started anew counts from 0.
+        # A restarted container counts from 0.
         cpu = max(0.0, now.cpu_seconds - before.cpu_seconds) / took
     used = {process.pid: process.cpu_seconds for process in before.processes}
     busy = {
@@ -153,3 +214,221 @@ def judge(replica: int, pod: str, now: Usage, before: Usage | None) -> Sample:
         if process.pid in used
     }
     return Sample(replica, pod, now, cpu, busy)
+
+
+def activity(client: Client, server: Server, patience: float = _PATIENCE) -> Sequence[str]:
+    """What a stop would end: runs and sessions, as far as pods answer in `patience` seconds.
+
+    >>> from devctl.client.monitor import sessions
+    >>> sessions(["sshd-session: dev@notty", "/usr/sbin/sshd -i -e", "python train.py"])
+    ['2 SSH sessions']
+    """
+    if not server.ready:
+        return []
+    found: list[str] = []
+
+    def look() -> None:
+        with suppress(DevctlError):
+            runs = client.runs.list(server.name)
+            found.extend(f"run {run.name}" for run in runs if run.state == "Running")
+        with suppress(DevctlError):
+            samples = next(client.monitor.watch(server.name))
+            used = [sample.usage.processes for sample in samples if sample.usage]
+            found.extend(sessions(process.command for each in used for process in each))
+
+    # A server that hangs can be stopped without waiting for it.
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    thread.join(patience)
+    return list(found)
+
+
+def sessions(commands: Iterable[str]) -> list[str]:
+    """The sessions among processes, with their numbers."""
+    counts: dict[str, int] = {}
+    for command in commands:
+        program = PurePosixPath((command.split() or [""])[0].rstrip(":")).name
+        if what := _SESSIONS.get(program):
+            counts[what] = counts.get(what, 0) + 1
+    return [f"{count} {what}{'s' if count > 1 else ''}" for what, count in counts.items()]
+
+
+def parse_usage(said: bytes) -> Usage:
+    r"""What the script has printed, as numbers; it may run in any image, so nothing is trusted.
+
+    >>> parse_usage(b"==> /proc/uptime <==\n12.5 3.0\n").at
+    12.5
+    """
+    text = said.decode(errors="replace")
+    parts = _parts(text)
+    home, home_size = _home(parts.get("df", ""))
+    return Usage(
+        at=_decimal(parts.get("/proc/uptime", "").partition(" ")[0]),
+        cpu_seconds=_cpu_seconds(parts),
+        cpus=_cpus(parts),
+        memory=_memory(parts),
+        memory_size=_memory_size(parts),
+        home=home,
+        home_size=home_size,
+        gpus=_gpus(parts.get("gpus", "")),
+        processes=_processes(parts, _page(text)),
+    )
+
+
+def _parts(text: str) -> dict[str, str]:
+    """The text below each heading; the first of a name counts, so that no process can forge one."""
+    found: dict[str, str] = {}
+    heads = list(_HEAD.finditer(text))
+    ends = [*(head.start() for head in heads[1:]), len(text)]
+    for head, end in zip(heads, ends, strict=False):
+        found.setdefault(head[1], text[head.end() : end].strip("\n"))
+    return found
+
+
+def _cpu_seconds(parts: Mapping[str, str]) -> float | None:
+    micro = _cgroup(parts, "cpu.stat", "usage_usec")
+    if micro is not None:
+        return micro / 1e6
+    nano = _cgroup(parts, "cpuacct/cpuacct.usage")
+    return None if nano is None else nano / 1e9
+
+
+def _cpus(parts: Mapping[str, str]) -> float | None:
+    quota, _, period = parts.get(f"{_CGROUP}/cpu.max", "").strip().partition(" ")
+    limit, length = _number(quota), _number(period)
+    if not quota:
+        limit = _cgroup(parts, "cpu/cpu.cfs_quota_us")
+        length = _cgroup(parts, "cpu/cpu.cfs_period_us")
+    if limit is not None and length:
+        return limit / length
+    count = _number(parts.get("cpus", ""))
+    return None if count is None else float(count)
+
+
+def _memory(parts: Mapping[str, str]) -> int | None:
+    """Memory without the part of the page cache that the kernel can reclaim."""
+    used = _cgroup(parts, "memory.current")
+    cache = _cgroup(parts, "memory.stat", "inactive_file")
+    if used is None:
+        used = _cgroup(parts, "memory/memory.usage_in_bytes")
+        cache = _cgroup(parts, "memory/memory.stat", "total_inactive_file")
+    return None if used is None else max(0, used - (cache or 0))
+
+
+def _memory_size(parts: Mapping[str, str]) -> int | None:
+    limit = _cgroup(parts, "memory.max")
+    if limit is None:
+        limit = _cgroup(parts, "memory/memory.limit_in_bytes")
+    total = _number(_line(parts.get("/proc/meminfo", ""), "MemTotal:").removesuffix(" kB"))
+    return _times(total, _KIB) if limit is None or limit >= _UNLIMITED else limit
+
+
+def _cgroup(parts: Mapping[str, str], file: str, key: str = "") -> int | None:
+    text = parts.get(f"{_CGROUP}/{file}", "")
+    return _number(_line(text, key) if key else text)
+
+
+def _home(text: str) -> tuple[int | None, int | None]:
+    lines = text.splitlines()
+    words = lines[-1].split() if len(lines) > 1 else []
+    # The device's name may contain spaces; the numbers stand before the percentage.
+    for position, word in enumerate(words):
+        if word.endswith("%"):
+            numbers = [_number(each) for each in words[max(0, position - 3) : position]]
+            if len(numbers) == len(("size", "used", "free")):
+                size, used, _ = numbers
+                if size is not None and used is not None:
+                    return used * _KIB, size * _KIB
+    return None, None
+
+
+def _gpus(text: str) -> list[Gpu]:
+    found = []
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.split(",", 4)]
+        if len(cells) == len(Gpu._fields) and (index := _number(cells[0])) is not None:
+            memory, size = (_times(_number(cell), _MIB) for cell in cells[2:4])
+            found.append(Gpu(index, cells[4], _number(cells[1]), memory, size))
+    return found
+
+
+class _Stat(NamedTuple):
+    name: str
+    parent: int
+    ticks: int
+    pages: int
+
+
+def _processes(parts: Mapping[str, str], page: int | None) -> list[Process]:
+    stats: dict[int, _Stat] = {}
+    lines: dict[int, str] = {}
+    for head, text in parts.items():
+        if match := _PROCESS.fullmatch(head):
+            pid = int(match[1])
+            if match[2] == "cmdline":
+                lines[pid] = text.strip()
+            elif stat := _stat(text):
+                stats[pid] = stat
+    ours = _ours(stats, _number(parts.get("self", "")))
+    return [
+        Process(
+            pid,
+            # Kernel threads and zombies have no command line.
+            lines.get(pid) or f"[{stat.name}]",
+            stat.ticks / _TICKS,
+            None if page is None else stat.pages * page,
+        )
+        for pid, stat in sorted(stats.items())
+        if pid not in ours and not lines.get(pid, "").startswith(_STARTER)
+    ]
+
+
+def _page(text: str) -> int | None:
+    """The page size in bytes, from `getconf` or from the kernel, in the first line."""
+    match = _PAGE.match(text)
+    if match is None:
+        return None
+    found = int(match[2]) * (_KIB if match[1] else 1)
+    return found if found in _PAGES else None
+
+
+def _stat(text: str) -> _Stat | None:
+    # The name may contain anything, even brackets and spaces; only numbers follow the last one.
+    name, bracket, rest = text.partition("(")[2].rpartition(") ")
+    fields = rest.split()
+    if not bracket or len(fields) <= _RSS:
+        return None
+    numbers = [_number(each) for each in (fields[_PARENT], *fields[_TIMES], fields[_RSS])]
+    parent, user, system, pages = (number or 0 for number in numbers)
+    return _Stat(name, parent, user + system, pages)
+
+
+def _ours(stats: Mapping[int, _Stat], own: int | None) -> set[int]:
+    """The script's own processes."""
+    found = set() if own is None else {own}
+    for _ in range(3):
+        found |= {pid for pid, stat in stats.items() if stat.parent in found and stat.parent}
+    return found
+
+
+def _line(text: str, key: str) -> str:
+    """The rest of the line that starts with a word."""
+    for line in text.splitlines():
+        word, _, rest = line.partition(" ")
+        if word == key:
+            return rest.strip()
+    return ""
+
+
+def _times(count: int | None, unit: int) -> int | None:
+    return None if count is None else count * unit
+
+
+def _number(text: str) -> int | None:
+    text = text.strip()
+    return int(text) if _NUMBER.fullmatch(text) else None
+
+
+def _decimal(text: str) -> float | None:
+    text = text.strip()
+    return float(text) if _DECIMAL.fullmatch(text) else None

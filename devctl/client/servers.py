@@ -1,45 +1,184 @@
-"""Servers: make them, look at them, stop, start and delete them."""
+"""Servers: create them, look at them, stop, start and delete them."""
 
 from __future__ import annotations
 
 import math
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from devctl.api.conditions import find
+from devctl.api.devserver import Condition, Phase, home_names
 from devctl.api.durations import parse_duration
 from devctl.api.labels import DEVSERVER
-from devctl.client import live, waiting
+from devctl.api.pod_spec import shape
+from devctl.client import waiting
 from devctl.client.flavors import check_flavor
-from devctl.client.manifest import changed_spec, check_name, lifecycle_of, server_manifest
-from devctl.client.server import Server
+from devctl.client.manifests import changed_spec, check_name, lifecycle_of, server_manifest
+from devctl.client.objects import (
+    Collection,
+    Field,
+    Named,
+    Snapshot,
+    known,
+    mapping,
+    moment,
+    number,
+    text,
+)
 from devctl.client.settings import completed
-from devctl.errors import AlreadyExistsError, NotFoundError, UsageError, WaitTimeoutError
+from devctl.errors import (
+    AlreadyExistsError,
+    DeniedError,
+    DevctlError,
+    NotFoundError,
+    UsageError,
+)
 from devctl.kube import resources
 from devctl.kube.cluster import WINDOW
+from devctl.kube.patience import backoff
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Unpack
 
-    from devctl.client.live import Snapshot
-    from devctl.client.manifest import CreateOptions
-    from devctl.kube.cluster import Change, Cluster, Object
+    from devctl.client.manifests import CreateOptions
+    from devctl.kube.cluster import Change, Object
 
 TIMEOUT = 600.0
-"""Seconds for which is waited where nobody says how long: an image may have to be pulled."""
+"""Default seconds to wait: an image may have to be pulled."""
 _GLANCE = 5.0
-"""Seconds within which the observer has mostly looked at a change."""
+"""Seconds within which the observer usually notices a change."""
+_WINDOW = 60.0
+"""Seconds between two full lists, which reveal what was deleted between two watches."""
 _LONGEST = timedelta(days=365)
-_POLL = 0.5
 _KIND = resources.DevServer
+_KEPT = "its files are kept: `devctl homes list`"
 
 
-def _quiet(_server: Server) -> None:
-    """Nobody wants to know."""
+@dataclass(frozen=True)
+class Replica:
+    """One pod of a server, as the server's status reports it; what is unknown is empty."""
+
+    ordinal: int
+    pod: str
+    phase: Phase | str
+    reason: str = ""
+    message: str = ""
+    node: str = ""
+    ip: str = ""
+    restarts: int = 0
 
 
-class Servers:
+@dataclass(frozen=True)
+class Server(Named):
+    """A server at one moment."""
+
+    owner = Field(text, "spec", "owner")
+    flavor = Field(text, "spec", "flavor")
+    """The flavor it asks for; empty for the default one."""
+    image = Field(text, "spec", "image")
+    mode = Field(lambda value: text(value) or "standalone", "spec", "mode")
+    """One pod (`standalone`), or several that train together (`distributed`)."""
+    stopped = Field(bool, "spec", "stopped")
+    """Whether it should be stopped."""
+    lifecycle = Field(mapping, "spec", "lifecycle")
+    """When it is stopped or deleted automatically."""
+    ready_replicas = Field(number, "status", "readyReplicas")
+    """The number of its pods that are ready."""
+    started_at = Field(moment, "status", "startedAt")
+    """When the first of its current pods was scheduled."""
+    expires_at = Field(moment, "status", "expiresAt")
+    """When it will be deleted automatically; None for never."""
+
+    @property
+    def size(self) -> int:
+        """The number of pods it has while it runs."""
+        return self._shape[0]
+
+    @property
+    def processes(self) -> int:
+        """The number of processes that a training has in each pod."""
+        return self._shape[1]
+
+    @property
+    def ssh(self) -> bool:
+        """Whether it accepts SSH sessions."""
+        return bool(self.spec.get("enableSSH", True))
+
+    @property
+    def phase(self) -> Phase | str:
+        """Its phase; a plain string if only a newer release knows it."""
+        return known(Phase, self.status.get("phase") or Phase.PENDING)
+
+    @property
+    def ready(self) -> bool:
+        """Whether all its pods are ready."""
+        return self.condition(Condition.READY).get("status") == "True"
+
+    @property
+    def reason(self) -> str:
+        """Why it is in its phase, in one word; empty until that is known."""
+        return str(self._why.get("reason", ""))
+
+    @property
+    def message(self) -> str:
+        """Why, and what to do."""
+        return str(self._why.get("message", ""))
+
+    @property
+    def seen(self) -> bool:
+        """Whether its status is about its current spec."""
+        generation = number(self.raw["metadata"].get("generation"))
+        ready = self.condition(Condition.READY)
+        return bool(ready) and number(ready.get("observedGeneration")) >= generation
+
+    @property
+    def replicas(self) -> Sequence[Replica]:
+        """Each pod that should exist or still does, by ordinal."""
+        found = map(_replica, self.status.get("replicaStatuses") or [])
+        return sorted(found, key=lambda replica: replica.ordinal)
+
+    @property
+    def homes(self) -> list[str]:
+        """The claims of its homes, by replica."""
+        return home_names(self.name, self.size)
+
+    def pods(self) -> list[str]:
+        """The names of the pods it has while it runs, by replica."""
+        return [f"{self.name}-{ordinal}" for ordinal in range(self.size)]
+
+    def condition(self, kind: str) -> dict[str, Any]:
+        """A condition of its status; empty if it is missing."""
+        return find(self.status, kind)
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        try:
+            return shape(self.spec)
+        except ValueError:
+            # The spec is a newer release's; the status still lists the pods.
+            return max(1, len(self.status.get("replicaStatuses") or [])), 1
+
+    @property
+    def _why(self) -> dict[str, Any]:
+        """The condition that explains its phase: the observer's, else that of the failed role."""
+        ready, applied = self.condition(Condition.READY), self.condition(Condition.APPLIED)
+        return applied if not ready and applied.get("status") == "False" else ready
+
+
+def _replica(said: dict[str, Any]) -> Replica:
+    return Replica(
+        ordinal=number(said.get("ordinal")),
+        pod=str(said.get("pod") or ""),
+        phase=known(Phase, said.get("phase") or Phase.PENDING),
+        restarts=number(said.get("restarts")),
+        **{key: str(said.get(key) or "") for key in ("reason", "message", "node", "ip")},
+    )
+
+
+class Servers(Collection):
     """The servers that a user may see.
 
     server = client.servers.create("lab", flavor="cpu-small", ttl="8h")
@@ -47,10 +186,6 @@ class Servers:
     client.servers.stop("lab")
     client.servers.delete("lab")
     """
-
-    def __init__(self, cluster: Cluster) -> None:
-        """Ask nothing yet."""
-        self._cluster = cluster
 
     def list(
         self, namespace: str | None = None, labels: Mapping[str, Any] | None = None
@@ -62,8 +197,8 @@ class Servers:
         """One server.
 
         Raises:
-            NotFoundError: There is none of that name.
-            UsageError: There can be none of that name.
+            NotFoundError: It does not exist.
+            UsageError: The name is invalid.
         """
         found = self.find(name)
         if found is None:
@@ -74,7 +209,7 @@ class Servers:
         return found
 
     def find(self, name: str) -> Server | None:
-        """One server, or None where there is none of that name."""
+        """One server, or None if it does not exist."""
         check_name(name)
         found = self._cluster.find(_KIND, name)
         return None if found is None else Server(found)
@@ -86,10 +221,7 @@ class Servers:
         *,
         name: str | None = None,
     ) -> Iterator[Change]:
-        """Servers as they are and as they change; never ends by itself.
-
-        What is there comes again whenever the connection is renewed.
-        """
+        """Servers now and as they change, all of them again after each reconnection; never ends."""
         while True:
             yield from self._cluster.watch(
                 _KIND, namespace, name=name, labels=labels, seconds=WINDOW
@@ -102,63 +234,65 @@ class Servers:
         *,
         names: Sequence[str] = (),
     ) -> Iterator[Snapshot[Server]]:
-        """All servers as they are now, again at each change; never ends by itself.
-
-        Args:
-            namespace: Else the user's; or devctl.kube.cluster.EVERYWHERE.
-            labels: What their labels have to be.
-            names: Only these; they have to be there.
+        """All servers, or those of some names, now and after each change; never ends by itself.
 
         Raises:
-            NotFoundError: One of the names is not there, or all have been deleted.
+            NotFoundError: One of the names does not exist, or all have been deleted.
+            DevctlError: The first list failed, or access was denied later.
         """
         for name in names:
             self.get(name)
-        only = names[0] if len(names) == 1 else None
-        wanted = set(names)
-
-        def meant(found: Server) -> bool:
-            return not wanted or found.name in wanted
-
-        def watched(seconds: float) -> Iterator[Change]:
-            found = self._cluster.watch(_KIND, namespace, name=only, labels=labels, seconds=seconds)
-            return (change for change in found if meant(Server(change.object)))
-
-        def listed() -> Iterator[Server]:
-            return filter(meant, self.list(namespace, labels))
-
-        for snapshot in live.snapshots(listed, watched, Server):
+        for snapshot in self._snapshots(namespace, labels, names):
             yield snapshot
-            if wanted and not snapshot.items:
+            if names and not snapshot.items:
                 raise NotFoundError(
-                    f"{', '.join(f'`{name}`' for name in names)} was deleted",
-                    "its files are kept: `devctl homes list`",
+                    f"{', '.join(f'`{name}`' for name in names)} was deleted", _KEPT
                 )
 
-    def manifest(self, name: str, **options: Unpack[CreateOptions]) -> Object:
-        """What `create` would create.
+    def _snapshots(
+        self, namespace: str | None, labels: Mapping[str, Any] | None, names: Sequence[str]
+    ) -> Iterator[Snapshot[Server]]:
+        last: Sequence[Server] | None = None
+        only = names[0] if len(names) == 1 else None
+        failures = 0
+        while True:
+            try:
+                listed = self.list(namespace, labels)
+                found = {each.uid: each for each in listed if not names or each.name in names}
+                if last is None or last != list(found.values()):
+                    last = list(found.values())
+                    yield Snapshot(last)
+                failures = 0
+                for change in self._cluster.watch(
+                    _KIND, namespace, name=only, labels=labels, seconds=_WINDOW
+                ):
+                    if _take(found, change, names):
+                        last = list(found.values())
+                        yield Snapshot(last)
+            except (DeniedError, NotFoundError, UsageError):
+                raise
+            except DevctlError as error:
+                if last is None:
+                    raise
+                failures += 1
+                yield Snapshot(last, f"{error.message}; trying again")
+                time.sleep(backoff(failures))
 
-        Raises:
-            UsageError: The options make no sense, or nobody says which image.
-        """
+    def manifest(self, name: str, **options: Unpack[CreateOptions]) -> Object:
+        """What `create` would create; raises UsageError for invalid options or no image."""
         manifest = server_manifest(name, options)
         return manifest | {"spec": completed(self._cluster, manifest["spec"])}
 
     def create(
         self, name: str, *, dry_run: bool = False, **options: Unpack[CreateOptions]
     ) -> Server:
-        """Create a server; it is not waited for.
-
-        Args:
-            name: Its name.
-            dry_run: Whether the API server is only to check it, by all its rules.
-            options: See devctl.client.manifest.CreateOptions.
+        """Create a server without waiting for it; on a `dry_run`, the API server only validates it.
 
         Raises:
-            UsageError: The options make no sense.
-            NotFoundError: There is no such flavor.
-            AlreadyExistsError: There is a server of that name.
-            DeniedError: Rights or a quota forbid it.
+            UsageError: The options are invalid.
+            NotFoundError: The flavor does not exist.
+            AlreadyExistsError: A server of that name exists.
+            DeniedError: Permissions or a quota forbid it.
         """
         manifest = self.manifest(name, **options)
         check_flavor(self._cluster, options.get("flavor"))
@@ -166,56 +300,43 @@ class Servers:
             return Server(self._cluster.create(_KIND, manifest, dry_run=dry_run))
         except AlreadyExistsError as error:
             raise AlreadyExistsError(
-                f"there is a server `{name}` already in namespace `{self._cluster.namespace}`",
+                f"server `{name}` already exists in namespace `{self._cluster.namespace}`",
                 f"look at it with `devctl describe {name}`, or choose another name",
             ) from error
 
     def stop(self, which: str | Server) -> Server:
-        """Stop a server: its pods go, its homes stay. One that is stopped stays so."""
+        """Stop a server: its pods are deleted, its homes are kept."""
         return self._change(which, {"stopped": True})
 
     def start(self, which: str | Server) -> Server:
-        """Start a server where it was left off. One that runs goes on."""
+        """Start a stopped server; one that runs is left alone."""
         return self._change(which, {"stopped": False})
 
     def extend(
         self, which: str | Server, *, ttl: int | str | None = None, idle: int | str | None = None
     ) -> Server:
-        """Keep a server for longer.
-
-        Args:
-            which: The server.
-            ttl: How long from now it is to stay.
-            idle: How long it may be idle before it is stopped.
+        """Keep a server for `ttl` from now on, or stop it only after being `idle` for longer.
 
         Raises:
-            UsageError: That is sooner than it would go, or no such duration.
+            UsageError: It would be kept for longer without this, or a duration is invalid.
         """
         if ttl is None and idle is None:
             raise UsageError("nothing to extend", "specify --ttl or --idle")
-        server = self.get(which) if isinstance(which, str) else which
-        lives = None if ttl is None else _lives(server, ttl, datetime.now(UTC))
+        server = self._known(which)
+        lifetime = None if ttl is None else _lifetime(server, ttl, datetime.now(UTC))
         if idle is not None:
             _length(idle)
-        return self._change(server, {"lifecycle": lifecycle_of(lives, idle)})
+        return self._change(server, {"lifecycle": lifecycle_of(lifetime, idle)})
 
     def restart(
         self,
         name: str,
         seconds: float | None = TIMEOUT,
-        progress: Callable[[Server], None] = _quiet,
+        progress: Callable[[Server], None] = lambda _server: None,
     ) -> Server:
-        """Stop a server, wait until its pods are gone, and start it; it is not waited for then.
+        """Stop a server, wait until its pods are gone, and start it, without waiting any longer.
 
-        Sessions and processes end. What has changed in its spec since it was started takes effect.
-
-        Args:
-            name: The server.
-            seconds: How long to wait for its pods at most; None for as long as it takes.
-            progress: Told of the server as it is and at each change.
-
-        Raises:
-            WaitTimeoutError: It has not stopped in time, and is not started.
+        Sessions and processes end; changes to its spec take effect. See wait_stopped.
         """
         server = self.get(name)
         if not server.stopped:
@@ -224,39 +345,28 @@ class Servers:
         return self.start(server)
 
     def update(self, which: str | Server, **options: Unpack[CreateOptions]) -> Server:
-        """Change a server's spec, as far as options say; see devctl.client.manifest.CreateOptions.
+        """Change some options of a server; raises UsageError if they are invalid.
 
-        What shapes its pods waits for the next start; its condition RestartRequired says so.
-
-        Raises:
-            UsageError: The options make no sense together, or the API server refuses them.
+        Changes to its pods wait for the next start; its condition RestartRequired says so.
         """
-        server = self.get(which) if isinstance(which, str) else which
+        server = self._known(which)
         return self._change(server, changed_spec(server, options))
 
     def edit(self, which: Server, change: Object, *, dry_run: bool = False) -> Server:
-        """Merge a change into a server's spec; None as a value takes a field away.
-
-        Raises:
-            UsageError: The API server refuses it.
-        """
+        """Merge a change into a server's spec; None removes a field; may raise UsageError."""
         return self._change(which, change, dry_run=dry_run)
 
     def wait_seen(self, name: str, seconds: float = _GLANCE) -> Server:
-        """A server once its status is about its spec as it is; as it is then where that lasts."""
+        """A server as soon as its status is about its current spec, or after some seconds."""
         server = self.get(name)
-        for server in waiting.follow(self._cluster, name, seconds):
+        for server in self._follow(name, seconds):
             if server.seen:
                 break
         return server
 
     def delete(self, which: str | Server) -> Server:
-        """Delete a server and keep its homes; the server as it was.
-
-        Args:
-            which: Its name; or the server itself, so that no new one of that name is deleted.
-        """
-        server = self.get(which) if isinstance(which, str) else which
+        """Delete a server and keep its homes; the server as it was."""
+        server = self._known(which)
         self._cluster.delete(_KIND, server.raw)
         return server
 
@@ -264,27 +374,19 @@ class Servers:
         self,
         name: str,
         seconds: float | None = TIMEOUT,
-        progress: Callable[[Server], None] = _quiet,
+        progress: Callable[[Server], None] = lambda _server: None,
     ) -> Server:
-        """Wait until all pods of a server can be used; see devctl.client.waiting.wait_ready.
-
-        Args:
-            name: The server.
-            seconds: How long at most; None for as long as it takes.
-            progress: Told of the server as it is and at each change.
-        """
-        check_name(name)
-        return waiting.wait_ready(self._cluster, name, seconds, progress)
+        """Wait until all pods of a server are ready; see devctl.client.waiting.wait_ready."""
+        return waiting.wait_ready(name, self._follow(name, seconds), seconds, progress)
 
     def wait_stopped(
         self,
         name: str,
         seconds: float | None = TIMEOUT,
-        progress: Callable[[Server], None] = _quiet,
+        progress: Callable[[Server], None] = lambda _server: None,
     ) -> Server:
-        """Wait until a server has no pods any more; see devctl.client.waiting.wait_stopped."""
-        check_name(name)
-        return waiting.wait_stopped(self._cluster, name, seconds, progress)
+        """Wait until all pods of a server are gone; see devctl.client.waiting.wait_stopped."""
+        return waiting.wait_stopped(name, self._follow(name, seconds), seconds, progress)
 
     def wait_gone(
         self,
@@ -293,49 +395,39 @@ class Servers:
         seconds: float | None = TIMEOUT,
         progress: Callable[[str], None] = lambda _text: None,
     ) -> None:
-        """Wait until a deleted server and its pods are gone.
+        """Wait until a deleted server and its pods are gone; see waiting.wait_gone."""
 
-        Args:
-            name: The server.
-            uid: Which one of that name.
-            seconds: How long at most; None for as long as it takes.
-            progress: Told what is still there.
+        def remains() -> str:
+            pods = len([*self._cluster.list(resources.Pod, labels={DEVSERVER: name})])
+            return f"{pods} of its pods still exist" if pods else ""
 
-        Raises:
-            WaitTimeoutError: They are still there.
-            AlreadyExistsError: There is a new server of that name.
-        """
-        until = None if seconds is None else time.monotonic() + seconds
-        while True:
-            server = self.find(name)
-            if server and server.uid != uid:
-                raise AlreadyExistsError(
-                    f"`{name}` was recreated meanwhile, and is left alone",
-                    "repeat the command if you mean the new one",
-                )
-            pods = self._pods(name)
-            if not server and not pods:
-                return
-            state = f"{len(pods)} of its pods still end" if pods else "it is still there"
-            progress(state)
-            if until is not None and time.monotonic() >= until:
-                raise WaitTimeoutError(
-                    f"`{name}` still ends after {seconds or 0:.0f} s: {state}",
-                    "deletion continues; its files are kept: `devctl homes list`",
-                )
-            time.sleep(_POLL)
+        waiting.wait_gone(name, uid, lambda: self.find(name), remains, seconds, _KEPT, progress)
+
+    def _follow(self, name: str, seconds: float | None) -> Iterator[Server]:
+        check_name(name)
+        return map(Server, waiting.follow(self._cluster, _KIND, name, seconds, _KEPT))
+
+    def _known(self, which: str | Server) -> Server:
+        return self.get(which) if isinstance(which, str) else which
 
     def _change(self, which: str | Server, spec: Object, *, dry_run: bool = False) -> Server:
-        server = self.get(which) if isinstance(which, str) else which
-        # The UID makes the API server refuse if it is another server of that name by now.
+        server = self._known(which)
+        # With the UID, the API server rejects a change to a new server of that name.
         change = {"metadata": {"uid": server.uid}, "spec": spec}
         return Server(
             self._cluster.patch(_KIND, server.name, change, server.namespace, dry_run=dry_run)
         )
 
-    def _pods(self, name: str) -> Sequence[str]:
-        found = self._cluster.list(resources.Pod, labels={DEVSERVER: name})
-        return [str(pod["metadata"]["name"]) for pod in found]
+
+def _take(found: dict[str, Server], change: Change, names: Sequence[str]) -> bool:
+    """Apply a change; whether it made a difference."""
+    server = Server(change.object)
+    if change.type == "DELETED":
+        return found.pop(server.uid, None) is not None
+    if found.get(server.uid) == server or (names and server.name not in names):
+        return False
+    found[server.uid] = server
+    return True
 
 
 def _length(value: int | str) -> timedelta:
@@ -345,19 +437,18 @@ def _length(value: int | str) -> timedelta:
         raise UsageError(str(error), "for example `90m`, `8h` or `1d12h`") from error
 
 
-def _lives(server: Server, ttl: int | str, now: datetime) -> int:
-    """The seconds from a server's creation until some time from now, and never sooner."""
-    goes = now + _length(ttl)
-    if server.expires_at and goes < server.expires_at:
+def _lifetime(server: Server, ttl: int | str, now: datetime) -> int:
+    """The seconds from a server's creation until `ttl` from now."""
+    end = now + _length(ttl)
+    if server.expires_at and end < server.expires_at:
         raise UsageError(
-            f"`{server.name}` stays until {server.expires_at:%Y-%m-%d %H:%M} UTC already",
+            f"`{server.name}` is already kept until {server.expires_at:%Y-%m-%d %H:%M} UTC",
             "name a longer time",
         )
-    lives = goes - server.created_at
-    if lives > _LONGEST:
+    if end - server.created_at > _LONGEST:
         last = server.created_at + _LONGEST
         raise UsageError(
-            f"a server becomes a year old at most, and `{server.name}` would be older",
+            f"a server is kept for a year at most, and `{server.name}` would be kept for longer",
             f"its last day is {last:%Y-%m-%d}: name a shorter time",
         )
-    return math.ceil(lives.total_seconds())
+    return math.ceil((end - server.created_at).total_seconds())

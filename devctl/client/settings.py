@@ -1,36 +1,201 @@
-"""What an administrator has set for all users of a cluster."""
+"""Settings: a person's own in a file here, and an administrator's for all users of a cluster."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import re
+import tempfile
+import time
+import tomllib
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from devctl.errors import DeniedError, NotFoundError, UsageError
-from devctl.kube import resources
+from devctl.api.durations import parse_duration
+from devctl.errors import DeniedError, HostError, NotFoundError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from devctl.kube.cluster import Cluster, Object
 
+_TRUE, _FALSE = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
+
+
+@dataclass(frozen=True)
+class Key:
+    """A setting of a person's; without `choices` it may have any value of its kind."""
+
+    help: str
+    choices: Sequence[str] = ()
+    kind: Literal["text", "truth", "duration"] = "text"
+
+    def read(self, value: object, where: str) -> Any:
+        """A value as commands take it; raises UsageError, which names `where` it is from."""
+        text = str(value)
+        if self.kind == "truth":
+            if text.lower() in _TRUE | _FALSE:
+                return text.lower() in _TRUE
+            raise UsageError(f"{where} is `{text}`", "use true or false")
+        if self.choices and text not in self.choices:
+            raise UsageError(f"{where} is `{text}`", f"use one of: {', '.join(self.choices)}")
+        if self.kind == "duration":
+            try:
+                parse_duration(text)
+            except (ValueError, OverflowError) as error:
+                raise UsageError(f"{where} is `{text}`: {error}", "write `90s` or `10m`") from error
+        elif not isinstance(value, str) or not text or not text.isprintable():
+            raise UsageError(f"{where} is not text: {value!r}", "write it in quotes, on one line")
+        return text
+
+
+KEYS: Mapping[str, Key] = {
+    "namespace": Key("Namespace, before the context's."),
+    "context": Key("Context of the kubeconfig, before its current one."),
+    "flavor": Key("Flavor of new servers."),
+    "image": Key("Image of new servers."),
+    "output": Key("Format of lists.", ("table", "wide", "json", "yaml", "name")),
+    "wait": Key("Whether commands wait.", kind="truth"),
+    "timeout": Key("How long they wait.", kind="duration"),
+    "color": Key("When to use colors.", ("auto", "always", "never")),
+}
+
+
+def path() -> Path:
+    """The person's file, which need not exist."""
+    folder = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(folder) / "devctl" / "config.toml"
+
+
+def variable(key: str) -> str:
+    """The environment variable that overrides the file.
+
+    >>> variable("flavor")
+    'DEVCTL_FLAVOR'
+    """
+    return f"DEVCTL_{key.upper()}"
+
+
+def check_key(key: str, where: str = "") -> Key:
+    """The setting of this name; raises UsageError, with the closest one, if it does not exist."""
+    if key in KEYS:
+        return KEYS[key]
+    close = get_close_matches(key, KEYS, n=1)
+    raise UsageError(
+        f"{where}there is no setting `{key}`",
+        f"did you mean `{close[0]}`?" if close else f"use one of: {', '.join(KEYS)}",
+    )
+
+
+def preferred(key: str) -> tuple[Any, str]:
+    """A setting and the variable or file with it, None and "" if unset; may raise UsageError."""
+    if said := os.environ.get(variable(key)):
+        return KEYS[key].read(said, f"${variable(key)}"), variable(key)
+    found = saved()
+    return (found[key], str(path())) if key in found else (None, "")
+
+
+def saved() -> Mapping[str, Any]:
+    """The settings in the file, if it exists; raises UsageError if it is invalid."""
+    file = path()
+    try:
+        file.stat()
+    except OSError:
+        return {}
+    found = _load()[1]
+    for key in found:
+        check_key(key, f"`{file}`: ")
+    return {key: KEYS[key].read(value, f"`{key}` in `{file}`") for key, value in found.items()}
+
+
+def save(key: str, text: str) -> None:
+    """Write a setting to the file, and keep everything else in it, including comments.
+
+    Raises:
+        UsageError: The setting does not exist, or the value is invalid.
+        HostError: The file cannot be written.
+    """
+    import tomlkit  # noqa: PLC0415 - only this and forget() need it
+
+    value = check_key(key).read(text, f"`{key}`")
+    document = tomlkit.parse(_load()[0])
+    document[key] = value
+    _write(tomlkit.dumps(document))
+
+
+def forget(key: str) -> None:
+    """Remove a setting, even an unknown one; raises NotFoundError if the file does not set it."""
+    import tomlkit  # noqa: PLC0415 - only this and save() need it
+
+    document = tomlkit.parse(_load()[0])
+    if key not in document:
+        check_key(key)
+        raise NotFoundError(f"`{key}` is not set in `{path()}`", "see `devctl config list`")
+    del document[key]
+    _write(tomlkit.dumps(document))
+
+
+def _load() -> tuple[str, dict[str, Any]]:
+    try:
+        text = path().read_text(encoding="utf-8")
+        return text, tomllib.loads(text)
+    except FileNotFoundError:
+        return "", {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"`{path()}` cannot be read: {error}", "correct it first") from error
+
+
+def _write(text: str) -> None:
+    try:
+        write_file(path(), text)
+    except OSError as error:
+        raise HostError(
+            f"cannot write `{path().resolve()}`: {error.strerror or error}",
+            "make it writable, or set XDG_CONFIG_HOME",
+        ) from error
+
+
+def write_file(file: Path, text: str) -> None:
+    """Replace a file atomically, or raise OSError and leave it unchanged; creates its folder.
+
+    Symbolic links and the mode are preserved: many people keep their configuration in a repository.
+    """
+    file = file.resolve()
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    mode = file.stat().st_mode & 0o777 if file.exists() else 0o600
+    handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    try:
+        with os.fdopen(handle, "wb") as temporary:
+            temporary.write(text.encode(errors="surrogateescape"))
+            temporary.flush()
+            os.fsync(temporary.fileno())
+        Path(name).chmod(mode)
+        Path(name).replace(file)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
 IMAGE = "DEVCTL_IMAGE"
-"""The environment's variable that names the image of servers that ask for none."""
+"""The environment variable with the default image of servers."""
 VERSION = "app.kubernetes.io/version"
-"""Its label that names the release."""
+"""The label with the installed release."""
 NAME = "devctl-settings"
-"""The ConfigMap that holds it."""
+"""The ConfigMap with the administrator's settings."""
 NAMESPACE = "devctl-system"
 
 
 def default_image(cluster: Cluster) -> str:
-    """The image of servers that ask for none; empty where the administrator has set none."""
+    """The cluster's default image of servers; empty if the administrator has set none."""
     return _settings(cluster).get("image", "")
 
 
 def image_of_servers(cluster: Cluster) -> str:
-    """The image of servers that ask for none: that of DEVCTL_IMAGE, else the cluster's.
-
-    Raises:
-        UsageError: Neither is set.
-    """
+    """The default image: DEVCTL_IMAGE, else the cluster's; raises UsageError if neither is set."""
     if image := os.environ.get(IMAGE) or default_image(cluster):
         return image
     raise UsageError(
@@ -40,48 +205,78 @@ def image_of_servers(cluster: Cluster) -> str:
     )
 
 
-def completed(cluster: Cluster, spec: Object, there: Object | None = None) -> Object:
-    """A server's spec with an image and an owner: those that it has, else whose they would be.
-
-    Args:
-        cluster: Where it is.
-        spec: As it is wanted.
-        there: As it is.
-
-    Raises:
-        UsageError: Nobody says which image.
-    """
-    there = there or {}
-    spec = dict(spec)
-    if "image" not in spec:
-        spec["image"] = there.get("image") or image_of_servers(cluster)
-    if "owner" not in spec:
-        spec["owner"] = there.get("owner") or cluster.whoami()
-    return spec
-
-
-def installed_version(cluster: Cluster) -> str:
-    """The release that is installed in the cluster; empty where it does not say."""
-    labels = _found(cluster).get("metadata", {}).get("labels") or {}
-    return str(labels.get(VERSION, ""))
-
-
 def loader_image(cluster: Cluster) -> str:
-    """The image of the pods that move files of jobs; empty where the administrator has set none.
-
-    That of servers has all that such a pod needs.
-    """
+    """The image of pods that transfer files of jobs: its own setting, else that of servers."""
     settings = _settings(cluster)
     return settings.get("loaderImage") or settings.get("image", "")
 
 
+def completed(cluster: Cluster, spec: Object, present: Object | None = None) -> Object:
+    """A spec with its own, present or default image and owner; raises UsageError without image."""
+    spec, present = dict(spec), present or {}
+    if "image" not in spec:
+        spec["image"] = present.get("image") or image_of_servers(cluster)
+    if "owner" not in spec:
+        spec["owner"] = present.get("owner") or cluster.whoami()
+    return spec
+
+
+def installed_version(cluster: Cluster) -> str:
+    """The release that is installed in the cluster; empty if that is unknown."""
+    labels = _config_map(cluster).get("metadata", {}).get("labels") or {}
+    return str(labels.get(VERSION, ""))
+
+
 def _settings(cluster: Cluster) -> dict[str, str]:
-    data = _found(cluster).get("data") or {}
+    data = _config_map(cluster).get("data") or {}
     return {str(name): str(value) for name, value in data.items()}
 
 
-def _found(cluster: Cluster) -> Object:
+def _config_map(cluster: Cluster) -> Object:
+    from devctl.kube import resources  # noqa: PLC0415 - `devctl config` needs no cluster
+
     try:
         return cluster.get(resources.ConfigMap, NAME, NAMESPACE)
     except (NotFoundError, DeniedError):
         return {}
+
+
+_DAY = 24 * 3600.0
+_RELEASE = re.compile(r"(\d{1,6})\.(\d{1,6})(?:[.+-].*)?", re.ASCII)
+
+
+def apart(here: str, there: str) -> bool:
+    """Whether two releases are more than a minor version apart; False if one is unreadable.
+
+    >>> apart("0.3.0", "0.2.9"), apart("0.3.0", "0.1.0"), apart("1.0.0", "0.9.0"), apart("x", "1.0")
+    (False, True, True, False)
+    """
+    one, other = _RELEASE.fullmatch(here), _RELEASE.fullmatch(there)
+    if not one or not other:
+        return False
+    return one[1] != other[1] or abs(int(one[2]) - int(other[2])) > 1
+
+
+def skew(cluster: Cluster) -> str:
+    """A warning if devctl here and in the cluster are too far apart; else empty."""
+    from devctl.client.doctor.checks import own_version  # noqa: PLC0415 - once a day
+
+    here, there = own_version(), installed_version(cluster)
+    if not apart(here, there):
+        return ""
+    return f"devctl here is {here}, in the cluster {there}: have the older one upgraded"
+
+
+def due(server: str) -> bool:
+    """Whether an API server was last checked for skew more than a day ago; marks it as checked."""
+    folder = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    file = Path(folder) / "devctl" / "skew" / sha256(server.encode()).hexdigest()[:16]
+    try:
+        if file.exists() and 0 <= time.time() - file.stat().st_mtime < _DAY:
+            return False
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    except OSError:
+        # Without a place to remember it, the warning would appear each time.
+        return False
+    return True

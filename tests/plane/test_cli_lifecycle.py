@@ -68,7 +68,7 @@ def test_more_time_counts_from_now(life: DevServer, place: UserPlace) -> None:
     assert asked + LONGER <= goes <= answered + LONGER + timedelta(seconds=1)
     lifecycle = life.get("devserver", life.name)[0]["spec"]["lifecycle"]
     assert (lifecycle["idleTimeout"], lifecycle["autoShutdown"]) == ("8h", True)
-    assert "stays until" in place.user.fails(2, "extend", life.name, "--ttl", "1h")
+    assert "already kept until" in place.user.fails(2, "extend", life.name, "--ttl", "1h")
 
 
 def test_delete_says_where_the_files_are_and_they_come_back(

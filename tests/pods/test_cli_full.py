@@ -142,8 +142,8 @@ def test_a_run_says_that_its_home_is_full(user: CommandLine, leave: Leave) -> No
     error, fix = user.fails(1, *line).splitlines()[-2:]
     said = failed.stderr.decode()
     assert failed.returncode not in {0, 130}, said
-    assert "rank 0: there is no room in its home: free space there, or raise spec" in said
-    assert re.search(r"run `.*` has failed: rank 0 ended with exit code", said), said
-    assert error.startswith("error: rank 0: the home is full: ")
+    assert "replica 0: there is no room in its home: free space there, or raise spec" in said
+    assert re.search(r"run `.*` has failed: replica 0 ended with exit code", said), said
+    assert error.startswith("error: replica 0: the home is full: ")
     assert "No space left on device" in error
     assert fix == "  fix: free space in it, or raise spec.persistentHomeSize"

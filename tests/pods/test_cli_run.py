@@ -153,7 +153,7 @@ def test_the_first_failure_is_shown_and_ends_all(
     assert result.returncode == 3, said
     last = said.partition("the last lines of replica 1, which failed first:")[2]
     assert "no such luck" in last
-    assert "rank 1 ended with exit code 3" in last
+    assert "replica 1 ended with exit code 3" in last
     wait_until(lambda: left(lab) == "", lambda: f"nothing goes on: {left(lab)}")
 
 
@@ -193,15 +193,15 @@ def test_a_pod_that_is_killed_is_told_first(
     running = command_line.start("run", "lab", "waits.py", cwd=project)
     assert running.stdout
     assert running.stderr
-    # Before rank 1 has begun, its pod's end is a run that could not be started.
+    # Before replica 1 has begun, its pod's end is a run that could not be started.
     begun = (line for line in running.stdout if line.endswith(b"waiting\n"))
     assert {next(begun), next(begun)} == {b"[0] waiting\n", b"[1] waiting\n"}
     killed = lab.kill(1)
-    told = next(line for line in running.stderr if line.startswith(b"rank "))
+    told = next(line for line in running.stderr if line.startswith(b"replica "))
     # The other one, which cannot go on alone, has not been ended before.
-    assert told.startswith(b"rank 1: pod `lab-1` ")
+    assert told.startswith(b"replica 1: pod `lab-1` ")
     errors = running.stderr.read()
     assert running.wait(timeout=60) == 1
-    assert b"error: rank 1: " in errors
+    assert b"error: replica 1: " in errors
     lab.wait_for_successor(1, killed)
     wait_until(lambda: left(lab) == "", "nothing goes on")

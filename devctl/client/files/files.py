@@ -11,9 +11,9 @@ from devctl.client.files import copy, remote, sync
 from devctl.client.files.record import Record, volume_of
 from devctl.client.files.sync import SyncOptions
 from devctl.client.files.transfer import expect
-from devctl.client.ranks import on_every
 from devctl.client.servers import Servers
 from devctl.client.streams.pods import running_pod
+from devctl.client.waiting import on_every
 from devctl.errors import ConnectionLostError, UsageError
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from devctl.client import atomic_write
 from devctl.client.files.local import file_digest
+from devctl.client.settings import write_file
 from devctl.errors import DeniedError, HostError, NotFoundError
 from devctl.kube import resources
 from devctl.kube.pod_streams import CONTAINER
@@ -73,7 +73,7 @@ class Record:
         """Keep it for the next sync; HostError if it cannot be written."""
         kept = {"version": _VERSION, "about": self.about, "files": self.files}
         try:
-            atomic_write.write(self.path, json.dumps(kept))
+            write_file(self.path, json.dumps(kept))
         except OSError as error:
             raise HostError(
                 f"cannot keep `{self.path}`: {error.strerror}",

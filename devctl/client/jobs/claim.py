@@ -13,7 +13,7 @@ from devctl.api import ephemeral_acceleration_job as words
 from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl.client.homes import mounts
 from devctl.client.jobs.job import Job
-from devctl.client.named import Named, moment
+from devctl.client.objects import Named, moment
 from devctl.errors import AlreadyExistsError, DevctlError, NotFoundError
 from devctl.kube import resources
 from devctl.kube.cluster import CONFLICT

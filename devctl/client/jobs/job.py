@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from devctl.api import ephemeral_acceleration_job as words
 from devctl.api.conditions import find
-from devctl.client.named import Named, known, moment, number
+from devctl.client.objects import Named, known, moment, number
 from devctl.errors import UsageError
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""Commands that go on in all ranks of a server without whoever started them."""
+"""Commands that run on all replicas of a server, whether or not anybody stays connected."""

@@ -1,4 +1,4 @@
-"""What is run: a script or a module of Python, or any other command, and the folder it runs in."""
+"""What is run: a Python script or module, or any other command, its folder and its environment."""
 
 from __future__ import annotations
 
@@ -14,11 +14,19 @@ from devctl.errors import NotFoundError, UsageError
 from devctl.text import readable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 TORCHRUN = ("/bin/sh", "/opt/devctl/torchrun-here")
 HOME = PurePosixPath("/home/dev")
 _LONGEST_NAME = 30
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""A variable's name."""
+_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@,+-")
+_LONGEST = 100_000
+"""Bytes of a variable; Linux allows 128 KiB."""
+_MOST = 1_000_000
+"""Bytes of all variables; they share their space with the command's arguments."""
 
 
 class Kind(StrEnum):
@@ -33,11 +41,10 @@ class Command(NamedTuple):
     """A command and the folder that it runs in.
 
     Attributes:
-        name: A script's path from the folder, a module's name, or a program.
-        folder: Its working directory on the server, below the home; or an absolute path.
-        local: The folder here that goes there first; None where it is there already.
-        kind: What it is.
-        imports: Folders below it where Python also looks for packages; empty for itself.
+        name: A script's path in the folder, a module's name, or a program.
+        folder: Its working directory on the server, absolute or relative to the home.
+        local: The local folder to send there first; None for nothing.
+        imports: Subfolders where Python also looks for packages; empty for the folder itself.
     """
 
     name: str
@@ -54,48 +61,35 @@ class Command(NamedTuple):
     def argv(
         self, arguments: Sequence[str], *, distributed: bool, restarts: int | None = None
     ) -> list[str]:
-        """The words that run it in its folder; torchrun does on every rank of several.
+        """The words that run it in its folder.
 
-        Args:
-            arguments: What it gets.
-            distributed: Whether ranks train together. Any other command than Python's or a script
-                is run once on each, as it is.
-            restarts: How often torchrun starts it again that fails; else never.
-
-        Raises:
-            UsageError: It is to be started again, but torchrun does not run it.
+        On each replica of a distributed training, torchrun runs a script or module, and restarts
+        it up to `restarts` times; without torchrun, `restarts` raises a UsageError.
         """
         if restarts is not None and (self.kind is Kind.COMMAND or not distributed):
-            why = "a command behind `--`" if distributed else "a server of one rank"
+            why = "a command behind `--`" if distributed else "a server of one replica"
             raise UsageError(
                 f"--max-restarts is torchrun's, which {why} is run without", "leave it out"
             )
         if self.kind is Kind.COMMAND:
             return [self.name, *arguments]
-        words = ["-m", self.name] if self.kind is Kind.MODULE else [self._path]
+        # A leading dash would make the name an option.
+        script = self.name if self.name.startswith("/") else f"./{self.name}"
+        words = ["-m", self.name] if self.kind is Kind.MODULE else [script]
         if distributed:
             again = [] if restarts is None else ["--max-restarts", str(restarts)]
             plain = [] if self.python else ["--no-python"]
             return [*TORCHRUN, *again, *plain, *words, *arguments]
-        # What it prints goes to a file, where Python would keep it back.
+        # Its output goes to a file, which Python would buffer.
         return [*(["python", "-u"] if self.python else []), *words, *arguments]
-
-    @property
-    def _path(self) -> str:
-        # A name that begins with a dash would be an option.
-        return self.name if self.name.startswith("/") else f"./{self.name}"
 
 
 def local_script(path: str, workdir: str | None = None) -> Command:
-    """A script of this machine; its project goes to the folder of the same name in the home.
-
-    Args:
-        path: The script.
-        workdir: The project's folder; else the script's git repository, else the script's folder.
+    """A script of this machine; its project is sent to the folder of the same name in the home.
 
     Raises:
-        NotFoundError: There is no such file.
-        UsageError: Its project cannot go along.
+        NotFoundError: The file does not exist.
+        UsageError: Its project cannot be sent.
     """
     file, shown = absolute(path), readable(path)
     if file.is_dir():
@@ -109,17 +103,13 @@ def local_script(path: str, workdir: str | None = None) -> Command:
     name = script_in(project, file)
     imports: tuple[str, ...] = ()
     if name.endswith(".py"):
-        # Of the script's own folder Python thinks itself.
+        # Python itself adds the script's own folder.
         imports = (*project.imports, *([""] if "/" in name else []))
     return Command(name, project.folder, project.root, Kind.SCRIPT, imports)
 
 
 def local_command(kind: Kind, word: str, workdir: str | None = None) -> Command:
-    """A module or another command; the project of the current folder goes along.
-
-    Raises:
-        UsageError: It cannot, or that names no module.
-    """
+    """A module or another command; sends the current folder's project, or raises UsageError."""
     _check(kind, word)
     project = find_project(Path.cwd(), workdir)
     imports = project.imports if kind is Kind.MODULE else ()
@@ -127,10 +117,10 @@ def local_command(kind: Kind, word: str, workdir: str | None = None) -> Command:
 
 
 def remote_script(path: str, workdir: str | None = None) -> Command:
-    """A script that is on the server; a path that is not absolute begins at the home.
+    """A script on the server; relative paths start at the home.
 
     Raises:
-        UsageError: That names no file.
+        UsageError: The path names no file.
 
     >>> remote_script("project/train.py")[:3]
     ('train.py', '/home/dev/project', None)
@@ -148,17 +138,13 @@ def remote_script(path: str, workdir: str | None = None) -> Command:
 
 
 def remote_command(kind: Kind, word: str, workdir: str | None = None) -> Command:
-    """A module or another command that is on the server; it runs in the home without a `workdir`.
-
-    Raises:
-        UsageError: That names no module, or no folder.
-    """
+    """A module or another command on the server, in `workdir`; may raise UsageError."""
     _check(kind, word)
     return Command(word, str(_remote(workdir or "")), None, kind)
 
 
 def new_name(command: str) -> str:
-    """A name for a run of a command, which no other run has.
+    """A unique name for a run of a command.
 
     >>> new_name("scripts/Train_digits.py")[:-4]
     'train-digits-'
@@ -176,7 +162,48 @@ def _check(kind: Kind, word: str) -> None:
 
 
 def _remote(path: str) -> PurePosixPath:
-    """A path on the server; one that is not absolute begins at the home."""
     if why := unshowable(path) or ("holds a NUL" if "\0" in path else ""):
         raise UsageError(f"the path `{readable(path)}` {why}", "rename it")
     return HOME / PurePosixPath("" if path == "~" else path.removeprefix("~/"))
+
+
+def encoded(variables: Mapping[str, str], imports: Sequence[str] = ()) -> list[bytes]:
+    r"""A line for each variable, as roles/devserver/files/run reads them.
+
+    `imports` are folders to put before the server's PYTHONPATH, relative to the run's folder.
+
+    Raises:
+        UsageError: A name or a value is invalid.
+
+    >>> encoded({"A": "b c\n"}, ["src"])
+    [b'+PYTHONPATH=src\n', b'A=b\\0040c\\0012\n']
+    """
+    for name, value in variables.items():
+        check_name(name)
+        if "\0" in value or len(_raw(value)) > _LONGEST:
+            why = "holds a NUL" if "\0" in value else f"has more than {_LONGEST:,} bytes"
+            raise UsageError(f"the value of `{name}` {why}", "put it into a file, and send that")
+    if sum(len(value) for value in variables.values()) > _MOST:
+        raise UsageError("the variables are too large", "put the largest into files")
+    # The pod puts each folder before the earlier ones.
+    paths = [("+PYTHONPATH", folder) for folder in reversed(imports)]
+    return [
+        name.encode() + b"=" + _escaped(value) + b"\n"
+        for name, value in [*paths, *variables.items()]
+    ]
+
+
+def check_name(name: str) -> None:
+    """Raise UsageError unless a variable can have this name."""
+    if not NAME.fullmatch(name):
+        raise UsageError(
+            f"`{readable(name)}` is not the name of a variable", "use letters, digits and `_`"
+        )
+
+
+def _raw(value: str) -> bytes:
+    return value.encode(errors="surrogateescape")
+
+
+def _escaped(value: str) -> bytes:
+    return b"".join(bytes([b]) if b in _PLAIN else b"\\0%03o" % b for b in _raw(value))

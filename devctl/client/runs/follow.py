@@ -1,38 +1,57 @@
-"""A run as it goes on, on all its ranks at once; connections that are lost are made again."""
+"""A run on all its replicas at once, until it ends; lost connections are reestablished."""
 
 from __future__ import annotations
 
 import queue
+import re
 import threading
 import time
-from typing import TYPE_CHECKING, Self
+from contextlib import AbstractContextManager, suppress
+from typing import TYPE_CHECKING
 
-from devctl.client.runs import watch
+from devctl.api.labels import DEVSERVER
 from devctl.client.runs.events import Ended, Lost, Noticed, Printed
-from devctl.client.runs.rank import RankReader
-from devctl.errors import DevctlError
+from devctl.client.streams.pods import fate
+from devctl.client.waiting import pod_changes
+from devctl.errors import ConnectionLostError, DeniedError, DevctlError, NotFoundError
+from devctl.kube import resources
+from devctl.kube.pod_streams import STDOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from types import TracebackType
 
-    from devctl.client.runs.events import Event
+    from devctl.client.runs.events import End, Event
     from devctl.client.runs.place import Place
+    from devctl.kube.cluster import Object
+    from devctl.kube.pod_streams import ExecStream
 
 GRACE = 10.0
-"""Seconds in which the others may end by themselves when a rank has failed."""
+"""Seconds that the other replicas get to end by themselves after one has failed."""
+PATIENCE = 120.0
+"""Seconds for which a lost connection is retried."""
+SILENCE = 30.0
+"""Seconds without data after which a connection is considered lost: a running replica sends some
+every ten."""
+LAST_WORDS = 3.0
+"""Seconds that the last output of a pod that is gone may take to arrive."""
 _TICK = 0.5
+_RETRY = 1.0
+_POLL = 0.25
 _WAITING = 256
-"""Pieces of output that wait to be taken; whoever prints more waits, too."""
+"""Size of the queue of events; writers wait while it is full."""
+_MOST_SAID = 64 * 1024
+_NO_ROOM = "there is no room in its home: free space there, or raise spec.persistentHomeSize"
+_GONE = "its processes are gone, and how they ended is unknown"
+_ENDED = re.compile(rb"^ended (\d{1,3}) (\d{1,12}\.\d\d?) (\d{1,12}\.\d\d?)$", re.MULTILINE)
+_LOST = re.compile(rb"^lost$", re.MULTILINE)
+_FULL = re.compile(rb"^full$", re.MULTILINE)
+_FROM = re.compile(rb"^from (\d{1,18})$", re.MULTILINE)
+_MORE = re.compile(rb"^more$", re.MULTILINE)
+_SIZE = re.compile(rb"^size (\d{1,18})$", re.MULTILINE)
 
 
-class Following:
-    """What a run prints and what becomes of it, until it has ended on all its ranks.
-
-    with Following(place, "train-1a2b", [0, 1]) as events:
-        for event in events:
-            ...
-    """
+class Following(AbstractContextManager["Following"]):
+    """The events of a run, until it has ended on all its replicas."""
 
     def __init__(
         self,
@@ -41,15 +60,10 @@ class Following:
         offsets: Mapping[int, int],
         end_others: Callable[[list[int]], object] | None = None,
     ) -> None:
-        """Begin to follow.
+        """Start to follow some replicas, each from a byte of its output on.
 
-        Args:
-            place: Where the run is.
-            run: Its name.
-            offsets: The ranks to follow, and from which byte of their output on.
-            end_others: Ends a run on some ranks; called when one has failed and they go on.
+        `end_others` ends the run on some of them after another one has failed.
         """
-        self._place = place
         self._end_others = end_others
         self._queue: queue.Queue[Event | DevctlError] = queue.Queue(_WAITING)
         self._over = threading.Event()
@@ -58,35 +72,21 @@ class Following:
         self._gone: dict[int, str] = {}
         self._failed_at: float | None = None
         self._readers = {
-            rank: RankReader(place, run, rank, offset, self._put, self._verdict)
-            for rank, offset in offsets.items()
+            replica: _Reader(place, run, replica, offset, self._put, self._verdict)
+            for replica, offset in offsets.items()
         }
         for reader in self._readers.values():
             threading.Thread(target=reader.run, daemon=True).start()
-        watcher = (place, self._leaves, self._is_gone, self._over.is_set)
-        threading.Thread(target=watch.watch_pods, args=watcher, daemon=True).start()
+        threading.Thread(target=self._watch_pods, args=(place,), daemon=True).start()
 
-    def __enter__(self) -> Self:
-        """Nothing more to do."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Follow no longer; the run itself goes on."""
+    def __exit__(self, *_: object) -> None:
+        """Stop following; the run itself continues."""
         self._over.set()
         for reader in self._readers.values():
             reader.close()
 
     def __iter__(self) -> Iterator[Event]:
-        """Everything that happens.
-
-        Raises:
-            DevctlError: It cannot be followed any longer.
-        """
+        """Everything that happens; raises DevctlError if the run cannot be followed any longer."""
         looked = time.monotonic()
         while self._open:
             if time.monotonic() - looked > _TICK:
@@ -99,17 +99,17 @@ class Following:
             if isinstance(event, DevctlError):
                 raise event
             if isinstance(event, Ended | Lost):
-                if event.rank not in self._open:
+                if event.replica not in self._open:
                     continue
-                self._open.discard(event.rank)
+                self._open.discard(event.replica)
                 if isinstance(event, Lost) or event.code:
                     self._failed_at = self._failed_at or time.monotonic()
-            elif isinstance(event, Printed) and event.rank not in self._open:
+            elif isinstance(event, Printed) and event.replica not in self._open:
                 continue
             yield event
 
     def _look_after(self) -> None:
-        """See that nobody is waited for in vain."""
+        """Give up silent connections, and end a run that has failed elsewhere."""
         for reader in self._readers.values():
             reader.wake()
         failed, end = self._failed_at, self._end_others
@@ -117,25 +117,207 @@ class Following:
             self._end_others = None
             threading.Thread(target=end, args=(sorted(self._open),), daemon=True).start()
 
-    def _leaves(self, rank: int, why: str) -> None:
-        if rank not in self._leaving:
-            self._leaving[rank] = why
-            self._put(Noticed(rank, why))
+    def _watch_pods(self, place: Place) -> None:
+        """Notice pods that are being stopped, or are gone."""
+        replicas = {str(pod["metadata"]["name"]): replica for replica, pod in place.pods.items()}
+        labels = {DEVSERVER: place.server}
+        for name, now in pod_changes(place.cluster, replicas, labels, self._over.is_set):
+            self._look(place.pods[replicas[name]], replicas[name], now)
 
-    def _is_gone(self, rank: int, why: str) -> None:
-        if rank not in self._gone and rank in self._readers:
-            self._gone[rank] = why
-            # What it has printed to the end may be on its way.
-            self._readers[rank].gone()
+    def _look(self, before: Object, replica: int, now: Object | None) -> None:
+        if why := fate(before, now):
+            if replica not in self._gone and replica in self._readers:
+                self._gone[replica] = why
+                self._readers[replica].gone()
+        elif now and "deletionTimestamp" in now["metadata"] and replica not in self._leaving:
+            self._leaving[replica] = f"pod `{now['metadata']['name']}` is being stopped"
+            self._put(Noticed(replica, self._leaving[replica]))
 
-    def _verdict(self, rank: int) -> str:
-        """What is known to have become of a rank's pod; empty where it is well."""
-        return self._gone.get(rank) or self._leaving.get(rank) or ""
+    def _verdict(self, replica: int) -> str:
+        """What is known to have become of a replica's pod; empty if it is well."""
+        return self._gone.get(replica) or self._leaving.get(replica) or ""
 
     def _put(self, event: Event | DevctlError) -> None:
         while not self._over.is_set():
-            try:
+            with suppress(queue.Full):
                 self._queue.put(event, timeout=_TICK)
-            except queue.Full:
+                return
+
+
+class _Reader:
+    """Reads what one replica prints, from a byte on; a negative one counts from the end."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - what, where and whom to tell
+        self,
+        place: Place,
+        run: str,
+        replica: int,
+        offset: int,
+        tell: Callable[[Event | DevctlError], None],
+        verdict: Callable[[int], str],
+    ) -> None:
+        self._place, self._run, self._replica = place, run, replica
+        self._offset = offset
+        self._tell, self._verdict = tell, verdict
+        self._stream: ExecStream | None = None
+        self._heard = time.monotonic()
+        self._gone_at: float | None = None
+        self._closed = threading.Event()
+        self._warned = False
+
+    def run(self) -> None:
+        """Read to the end, in a thread of its own."""
+        try:
+            self._run_on()
+        except DevctlError as error:
+            self._tell(error)
+        except Exception as error:  # noqa: BLE001 - the reader of events would wait forever
+            words = " ".join(f"{type(error).__name__}: {error}".split())
+            self._tell(DevctlError(words, f"{self._still_active()}; report this"))
+
+    def close(self) -> None:
+        """Stop reading, from any thread."""
+        self._closed.set()
+        self._hang_up()
+
+    def gone(self) -> None:
+        """The pod is gone: wait only a moment for the rest of its output."""
+        self._gone_at = time.monotonic()
+
+    def wake(self) -> None:
+        """Give up a connection that has been silent for too long, from any thread."""
+        now = time.monotonic()
+        silent = now - self._heard > SILENCE
+        if silent or (self._gone_at and now - self._gone_at > LAST_WORDS):
+            self._heard = now
+            self._hang_up()
+
+    def _hang_up(self) -> None:
+        stream = self._stream
+        if stream is not None:
+            with suppress(DevctlError, OSError):
+                stream.close()
+
+    def _run_on(self) -> None:
+        failing_since: float | None = None
+        while not self._closed.is_set():
+            before = self._offset
+            try:
+                end = self._read()
+            except DevctlError as error:
+                if why := self._why():
+                    self._tell(Lost(self._replica, why, time.monotonic()))
+                    return
+                if isinstance(error, NotFoundError):
+                    raise
+                if isinstance(error, DeniedError):
+                    # Credentials may expire before the run ends.
+                    fix = f"{error.fix}; {self._still_active()}"
+                    raise DeniedError(error.message, fix) from error
+                now = time.monotonic()
+                came = self._offset != before or failing_since is None
+                failing_since = now if came else failing_since
+                self._bear(error, now - (failing_since or now))
                 continue
-            return
+            failing_since = None
+            if end is not None:
+                self._finish(end)
+                return
+
+    def _bear(self, error: DevctlError, seconds: float) -> None:
+        """Wait a moment, unless the connection has been lost for too long."""
+        if seconds >= PATIENCE:
+            who = self._place.called(self._replica)
+            raise DevctlError(f"{who} cannot be reached: {error.message}", self._still_active())
+        if seconds >= _RETRY and not self._warned:
+            self._warned = True
+            self._tell(Noticed(self._replica, f"{error.message}; trying again"))
+        self._closed.wait(_RETRY)
+
+    def _read(self) -> End | None:
+        """Read one connection to its end; None if there is more to ask for.
+
+        Standard output and error do not arrive in order.
+        """
+        said, held, before = b"", b"", self._offset
+        self._heard = time.monotonic()
+        with self._place.open(self._replica, "follow", self._run, str(self._offset)) as stream:
+            self._stream = stream
+            if self._closed.is_set():
+                return None
+            end: End | None = None
+            for channel, data in stream.read():
+                if channel == STDOUT:
+                    held += data
+                elif len(said) < _MOST_SAID:
+                    said += data
+                    end = end or self._end(said)
+                if self._offset < 0 and (match := _FROM.search(said)):
+                    self._offset = int(match[1])
+                if held and self._offset >= 0:
+                    self._tell(Printed(self._replica, held))
+                    self._offset += len(held)
+                    held = b""
+                self._heard = time.monotonic()
+            code = stream.exit_code
+        if end is not None:
+            return self._whole(end, said, before)
+        if _MORE.search(said):
+            return None
+        if b"error: " in said:
+            raise self._place.failure(self._replica, code, said[said.index(b"error: ") :])
+        # It was ended together with its pod, or with the connection.
+        who = self._place.called(self._replica)
+        raise ConnectionLostError(f"{who} has hung up", self._still_active())
+
+    def _whole(self, end: End, said: bytes, before: int) -> End | None:
+        """The end, once all output has arrived: some may get lost when a program ends."""
+        if self._offset >= said_size(said):
+            if _FULL.search(said):
+                # What it printed about that did not fit either.
+                self._tell(Noticed(self._replica, _NO_ROOM))
+            return end
+        if self._offset == before:
+            raise ConnectionLostError("the end of the output is missing", self._still_active())
+        return None
+
+    def _end(self, said: bytes) -> End | None:
+        now = time.monotonic()
+        if match := _ENDED.search(said):
+            ago = max(0.0, float(match[3]) - float(match[2]))
+            return Ended(self._replica, int(match[1]), now - ago)
+        return Lost(self._replica, "", now) if _LOST.search(said) else None
+
+    def _finish(self, end: End) -> None:
+        if isinstance(end, Lost):
+            until = time.monotonic() + LAST_WORDS
+            # The kubelet reports a container's end a moment later.
+            while not (why := self._why()) and time.monotonic() < until:
+                self._closed.wait(_POLL)
+            end = Lost(self._replica, why or _GONE, end.at)
+        elif end.code and (why := self._verdict(self._replica)):
+            # It was ended together with its pod.
+            end = Lost(self._replica, why, end.at)
+        self._tell(end)
+
+    def _why(self) -> str:
+        """What has become of the pod; empty if it is well, or that is unknown."""
+        if found := self._verdict(self._replica):
+            return found
+        before = self._place.pods[self._replica]
+        meta = before["metadata"]
+        try:
+            now = self._place.cluster.find(resources.Pod, meta["name"], meta["namespace"])
+        except DevctlError:
+            return ""
+        return fate(before, now)
+
+    def _still_active(self) -> str:
+        again = f"`devctl attach {self._place.server} {self._run}` follows it again"
+        return f"the run may still be active: {again}"
+
+
+def said_size(said: bytes) -> int:
+    """The size that a replica reports for its output; 0 if it does not."""
+    match = _SIZE.search(said)
+    return int(match[1]) if match else 0

@@ -1,4 +1,4 @@
-"""Where a run is: the pods of a server that runs, and the program in them that looks after runs."""
+"""Where a run is: the running pods of a server, and the program in them that manages runs."""
 
 from __future__ import annotations
 
@@ -20,23 +20,21 @@ if TYPE_CHECKING:
     from devctl.kube.pod_streams import ExecStream
 
 PROGRAM = ("/bin/sh", "/opt/devctl/run")
-"""What looks after runs in every pod; roles/devserver/files/run says what it understands."""
+"""Manages runs in every pod; roles/devserver/files/run documents its commands."""
 _ERRORS = {2: UsageError, 3: NotFoundError, 75: BusyError}
-"""What its exit codes mean; all others are plain errors."""
+"""Errors by the program's exit code; the others are plain ones."""
 _MOST_ERRORS = 4096
 
 
 class Place(NamedTuple):
-    """The pods of a server, by rank, as they were when the place was found.
+    """The pods of a server, by replica, as they were when the place was found.
 
     Attributes:
-        cluster: Where the server is.
-        server: Its name.
-        distributed: Whether its ranks train together.
-        pods: Its pods.
-        processes: How many a training has in all. Several meet at one port, so that there is one
-            run at a time.
-        away: Ranks that are not there, and why.
+        distributed: Whether its replicas train together.
+        pods: Its running pods.
+        processes: How many processes a training has. Several use one port, so that only one run
+            at a time is possible.
+        away: The replicas that do not run, and why.
     """
 
     cluster: Cluster
@@ -47,43 +45,34 @@ class Place(NamedTuple):
     away: Mapping[int, DevctlError] = MappingProxyType({})
 
     @property
-    def ranks(self) -> Sequence[int]:
-        """All ranks that are there."""
+    def replicas(self) -> Sequence[int]:
+        """The replicas that run."""
         return sorted(self.pods)
 
     @property
     def size(self) -> int:
-        """How many ranks the server has, whether they are there or not."""
+        """The number of replicas, whether they run or not."""
         return len(self.pods) + len(self.away)
 
     def without(self, away: Mapping[int, DevctlError]) -> Place:
-        """The same without some ranks, and why."""
-        pods = {rank: pod for rank, pod in self.pods.items() if rank not in away}
+        """The same without some replicas."""
+        pods = {replica: pod for replica, pod in self.pods.items() if replica not in away}
         return self._replace(pods=pods, away={**self.away, **away})
 
-    def called(self, rank: int) -> str:
-        """How a person calls a rank: where there is one only, by its server."""
-        return f"rank {rank}" if self.size > 1 else f"server `{self.server}`"
+    def called(self, replica: int) -> str:
+        """A replica in a sentence; the only one is called by its server."""
+        return f"replica {replica}" if self.size > 1 else f"server `{self.server}`"
 
-    def open(self, rank: int, *words: str) -> ExecStream:
-        """Start the program in a rank; it goes on while its input is open."""
-        meta = self.pods[rank]["metadata"]
+    def open(self, replica: int, *words: str) -> ExecStream:
+        """Start the program in a replica; it runs while its input is open."""
+        meta = self.pods[replica]["metadata"]
         argv = [*PROGRAM, *words]
         return open_exec(self.cluster, meta["name"], argv, meta["namespace"], stdin=True)
 
-    def ask(self, rank: int, *words: str, send: bytes = b"") -> bytes:
-        """What the program prints that is asked for something short.
-
-        Args:
-            rank: Where.
-            words: What it is asked.
-            send: What it reads, all of which it takes before it does anything.
-
-        Raises:
-            DevctlError: What it says went wrong.
-        """
+    def ask(self, replica: int, *words: str, send: bytes = b"") -> bytes:
+        """What the program prints in response to a command and `send`; raises what it reports."""
         printed, said = bytearray(), bytearray()
-        with self.open(rank, *words) as stream:
+        with self.open(replica, *words) as stream:
             if send:
                 feed_bytes(stream, send)
             for channel, data in stream.read():
@@ -93,35 +82,30 @@ class Place(NamedTuple):
                     said += data
             code = stream.exit_code
         if code:
-            raise self.failure(rank, code, bytes(said))
+            raise self.failure(replica, code, bytes(said))
         return bytes(printed)
 
-    def failure(self, rank: int, code: int, said: bytes) -> DevctlError:
-        """The error that the program told of: what happened and what to do, a line each."""
+    def failure(self, replica: int, code: int, said: bytes) -> DevctlError:
+        """The error that the program reported: what happened and what to do, on a line each."""
         first, _, rest = said.decode(errors="replace").strip().partition("\n")
         kind = _ERRORS.get(code, DevctlError)
         if not first.startswith("error: "):
-            # The container's shell itself did not find it.
+            # The container's shell did not find the program.
             return DevctlError(
-                f"{self.called(rank)} cannot look after runs: {first or f'exit code {code}'}",
+                f"{self.called(replica)} cannot manage runs: {first or f'exit code {code}'}",
                 f"restart it with `devctl stop {self.server}` and `devctl start {self.server}`",
             )
         message = first.removeprefix("error: ")
         fix = rest.strip().removeprefix("fix: ")
-        return kind(f"{self.called(rank)}: {message}" if self.size > 1 else message, fix)
+        return kind(f"{self.called(replica)}: {message}" if self.size > 1 else message, fix)
 
 
 def find_place(cluster: Cluster, name: str, *, partly: bool = False) -> Place:
-    """The place of a server all of whose pods run.
-
-    Args:
-        cluster: Where the server is.
-        name: Its name.
-        partly: Whether some of its pods will do.
+    """The place of a server all of whose pods run; with `partly`, some are enough.
 
     Raises:
-        NotFoundError: There is no such server.
-        DevctlError: It does not run now; says why.
+        NotFoundError: The server does not exist.
+        DevctlError: It does not run; says why.
     """
     server = Servers(cluster).get(name)
     found = {
@@ -131,12 +115,12 @@ def find_place(cluster: Cluster, name: str, *, partly: bool = False) -> Place:
     }
     pods: dict[int, Object] = {}
     away: dict[int, DevctlError] = {}
-    for rank, pod in enumerate(server.pods()):
+    for replica, pod in enumerate(server.pods()):
         try:
-            # Whatever is missing is asked for by itself, so that it is said why it does not run.
-            pods[rank] = found.get(pod) or running_pod(cluster, name, rank)
+            # running_pod explains why a missing one does not run.
+            pods[replica] = found.get(pod) or running_pod(cluster, name, replica)
         except DevctlError as error:
-            away[rank] = error
+            away[replica] = error
     if away and not (pods and partly):
         raise away[min(away)]
     processes = server.size * server.processes

@@ -1,4 +1,4 @@
-"""The folder that goes along with a run: a git repository, the script's folder, or a chosen one."""
+"""The folder that is sent with a run: a git repository, the script's folder, or a chosen one."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _PACKAGED = ("pyproject.toml", "setup.py", "setup.cfg")
 
 
 class Project(NamedTuple):
-    """A folder here that goes to the folder of the same name in each home.
+    """A local folder that is sent to the folder of the same name in each home.
 
     Attributes:
-        root: The folder; links in its path stay as they are.
-        imports: Folders below it where Python also looks for packages.
+        root: The folder, with symbolic links in its path.
+        imports: Subfolders where Python also looks for packages.
     """
 
     root: Path
@@ -27,20 +27,16 @@ class Project(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The folder on the server, below the home."""
+        """The folder on the server, relative to the home."""
         return self.root.name
 
 
 def find_project(start: Path, workdir: str | None = None) -> Project:
-    """The project that a folder belongs to.
-
-    Args:
-        start: The folder.
-        workdir: The project's folder where it is neither the repository nor `start`.
+    """The project of a folder: `workdir`, else its git repository, else the folder itself.
 
     Raises:
-        NotFoundError: There is no such `workdir`.
-        UsageError: The folder cannot go to the server.
+        NotFoundError: The `workdir` does not exist.
+        UsageError: The folder cannot be sent to the server.
     """
     if workdir is None:
         root = _repository(start) or start
@@ -59,23 +55,18 @@ def find_project(start: Path, workdir: str | None = None) -> Project:
         raise UsageError(f"the name `{readable(root.name)}` {why}", "rename it")
     if root.name.startswith("."):
         raise UsageError(
-            f"the folder `{readable(root.name)}` would go over one of the home's own",
+            f"the folder `{readable(root.name)}` would overwrite one of the home's own",
             "rename it, or copy it and add --no-sync",
         )
     return Project(root, ("src",) if _has_sources(root) else ())
 
 
 def script_in(project: Project, file: Path) -> str:
-    """The path of a script below its project's root.
-
-    Raises:
-        UsageError: It is not in the project, or does not go along with it.
-    """
-    shown = readable(str(file))
+    """The path of a script in its project; raises UsageError if it is outside, or ignored there."""
     root, within = project.root.resolve(), file.parent.resolve() / file.name
     if not within.is_relative_to(root):
         raise UsageError(
-            f"`{shown}` is not in `{readable(str(project.root))}`",
+            f"`{readable(str(file))}` is not in `{readable(str(project.root))}`",
             "choose a --workdir that holds the script",
         )
     name = within.relative_to(root).as_posix()
@@ -90,15 +81,12 @@ def script_in(project: Project, file: Path) -> str:
 
 
 def absolute(path: str) -> Path:
-    """A path of this machine from its root; links stay as they are."""
-    return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 - links stay as they are
+    """A local path from the root, with symbolic links."""
+    return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 - keeps symbolic links
 
 
 def _repository(start: Path) -> Path | None:
-    """The git repository of a folder, by the path under which it was named where that leads there.
-
-    None also where it is somebody's whole home, as one for dotfiles is.
-    """
+    """The git repository of a folder, with symbolic links; None if it is someone's whole home."""
     top = top_level(start)
     if top is None:
         return None
@@ -107,13 +95,13 @@ def _repository(start: Path) -> Path | None:
 
 
 def _is_shared(folder: Path) -> bool:
-    """Whether a folder holds much that has nothing to do with a project."""
+    """Whether a folder holds much that is unrelated to a project."""
     shared = (Path(folder.anchor), Path.home(), Path("/tmp"))  # noqa: S108 - it is refused
     return folder in shared or folder.resolve() in {each.resolve() for each in shared}
 
 
 def _has_sources(root: Path) -> bool:
-    """Whether `src` holds packages, and is none itself; an editable install would look there."""
+    """Whether `src` holds packages without being one, as an editable install would assume."""
     sources = root / "src"
     if not sources.is_dir() or (sources / "__init__.py").exists():
         return False

@@ -1,4 +1,4 @@
-"""What a server's ranks have on record of its runs."""
+"""The records that a server's replicas keep of its runs."""
 
 from __future__ import annotations
 
@@ -17,19 +17,16 @@ _RUN = re.compile(r"[a-z0-9-]+")
 _FATES = frozenset({"running", "ended", "lost"})
 _NUMBER = re.compile(r"[0-9]{1,10}")
 _HEAD, _ABOUT = 3, 3
-"""Fields of a record that tell its run, and those that follow before its command."""
+"""Fields of a record that identify its run, and those between them and its command."""
 
 
 class Record(NamedTuple):
-    """A run on one rank.
+    """A run on one replica.
 
     Attributes:
-        run: Its name.
-        fate: What has become of it: `running`, `ended` or `lost`.
-        code: Its exit code, once it has ended.
-        started: When, in seconds since 1970 on the rank's own clock; 0 where nobody knows.
-        folder: Where.
-        argv: What.
+        fate: `running`, `ended` or `lost`.
+        code: Its exit code once it has ended.
+        started: Unix time on the replica's own clock; 0 if unknown.
     """
 
     run: str
@@ -42,13 +39,7 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True)
 class Run:
-    """A run on the ranks of a server that have it on record.
-
-    Attributes:
-        place: Where it is.
-        name: Its name.
-        records: What each rank has on record of it.
-    """
+    """A run, by the records of the replicas that have one."""
 
     place: Place
     name: str
@@ -56,7 +47,7 @@ class Run:
 
     @property
     def state(self) -> str:
-        """What it does: `Running`, `Succeeded`, `Failed` or `Lost`."""
+        """`Running`, `Succeeded`, `Failed` or `Lost`."""
         fates = {record.fate for record in self.records.values()}
         if "running" in fates:
             return "Running"
@@ -66,22 +57,20 @@ class Run:
 
     @property
     def code(self) -> int | None:
-        """The exit code of the first rank that has one other than 0; None while none is known."""
-        codes = [self.records[rank].code for rank in sorted(self.records)]
-        known = [code for code in codes if code is not None]
+        """The exit code of the first replica that failed, else 0; None while all are unknown."""
+        known = [record.code for record in self._ordered if record.code is not None]
         return next((code for code in known if code), 0 if known else None)
 
     @property
     def started_at(self) -> datetime:
-        """When its first rank was started."""
+        """When its first replica was started."""
         known = [record.started for record in self.records.values() if record.started]
         return datetime.fromtimestamp(min(known, default=0), UTC)
 
     @property
     def argv(self) -> tuple[str, ...]:
-        """The command; nothing where no record has it."""
-        known = (self.records[rank].argv for rank in sorted(self.records))
-        return next((argv for argv in known if argv), ())
+        """The command; empty if no record has it."""
+        return next((record.argv for record in self._ordered if record.argv), ())
 
     @property
     def raw(self) -> dict[str, object]:
@@ -93,18 +82,21 @@ class Run:
             "exitCode": self.code,
             "startedAt": f"{self.started_at:%Y-%m-%dT%H:%M:%SZ}",
             "command": list(self.argv),
-            "ranks": [
-                {"rank": rank, "state": record.fate, "exitCode": record.code}
-                for rank, record in sorted(self.records.items())
+            "replicas": [
+                {"replica": replica, "state": record.fate, "exitCode": record.code}
+                for replica, record in sorted(self.records.items())
             ],
         }
 
+    @property
+    def _ordered(self) -> list[Record]:
+        return [self.records[replica] for replica in sorted(self.records)]
+
 
 def parse(listed: bytes) -> list[Record]:
-    r"""The records that a rank lists: fields that each end with a NUL.
+    r"""The records that a replica lists: fields that each end with a NUL.
 
-    What cannot be read is left out, and where it is known of which run it is, that run has no
-    command: a torn record must not stand in the way of all others.
+    A torn record must not hide the others: it is skipped, or has no command if its run is known.
 
     >>> parse(b"a-1\0ended\0007\0001700000000\0/home/dev\0002\0python\0x.py\0")[0].argv
     ('python', 'x.py')
@@ -133,19 +125,10 @@ def parse(listed: bytes) -> list[Record]:
 
 
 def merged(place: Place, listed: Mapping[int, Sequence[Record]]) -> list[Run]:
-    """The runs of all ranks, the latest first."""
-    names = dict.fromkeys(record.run for records in listed.values() for record in records)
-    runs = [
-        Run(
-            place,
-            name,
-            {
-                rank: record
-                for rank, records in listed.items()
-                for record in records
-                if record.run == name
-            },
-        )
-        for name in names
-    ]
+    """The runs of all replicas, the latest first."""
+    found: dict[str, dict[int, Record]] = {}
+    for replica, records in listed.items():
+        for record in records:
+            found.setdefault(record.run, {})[replica] = record
+    runs = [Run(place, name, records) for name, records in found.items()]
     return sorted(runs, key=lambda run: run.started_at, reverse=True)

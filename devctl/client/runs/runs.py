@@ -1,4 +1,4 @@
-"""Runs: commands on all ranks of a server that go on without whoever started them."""
+"""Runs: commands on all replicas of a server that run whether or not anybody is connected."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from devctl.client.ranks import OnEvery, on_every
-from devctl.client.runs.command import new_name
-from devctl.client.runs.follow import Following
+from devctl.client.objects import Collection
+from devctl.client.runs.command import encoded, new_name
+from devctl.client.runs.follow import Following, said_size
 from devctl.client.runs.place import find_place
-from devctl.client.runs.rank import said_size
 from devctl.client.runs.record import Record, Run, merged, parse
-from devctl.client.runs.variables import encoded
+from devctl.client.waiting import OnEvery, on_every
 from devctl.errors import (
     BusyError,
     ConnectionLostError,
@@ -30,43 +29,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from devctl.client.runs.place import Place
-    from devctl.kube.cluster import Cluster
 
 _PATIENCE = 20.0
-"""Seconds for which is tried to end a run on a rank that does not answer."""
+"""Seconds to try to end a run on a replica that does not answer."""
 _RETRY = 0.5
 _MOST_SAID = 64 * 1024
 
 
-class Runs:
-    """The runs of a server.
-
-    place = client.runs.place("lab")
-    run = client.runs.start(place, ["python", "-u", "train.py"], folder="project")
-    with client.runs.follow(run) as events:
-        for event in events:
-            ...
-    """
-
-    def __init__(self, cluster: Cluster) -> None:
-        """Ask nothing yet."""
-        self._cluster = cluster
+class Runs(Collection):
+    """The runs of a server."""
 
     def place(self, server: str) -> Place:
-        """Where runs of a server can be started; all of it has to run.
+        """Where runs of a server can be started.
 
         Raises:
-            NotFoundError: There is no such server.
-            DevctlError: It does not run now.
+            NotFoundError: The server does not exist.
+            DevctlError: Not all of it runs.
         """
         return find_place(self._cluster, server)
 
     def check_free(self, place: Place) -> None:
-        """See that a run could start now; for whoever prepares one.
-
-        Raises:
-            BusyError: Another run goes on on ranks that train together.
-        """
+        """Raise BusyError if another run is active on replicas that train together."""
         if place.processes == 1:
             return
         for run in self.list(place):
@@ -87,19 +70,18 @@ class Runs:
         env: Mapping[str, str] | None = None,
         imports: Sequence[str] = (),
     ) -> Run:
-        """Start a command on all ranks of a server; on all, or on none.
+        """Start a command on all replicas of a server, or on none.
 
         Args:
             place: Where.
-            argv: The command and its arguments; no shell takes them apart.
-            folder: Where it runs; one that is not absolute is in the home.
-            name: What the run is called, of a-z, 0-9 and '-'; else something new.
-            env: Variables that it gets besides the server's own. They may be secrets: no record,
-                log or process's arguments have them.
-            imports: Folders below its own that go before what the server has as PYTHONPATH.
+            argv: The command and its arguments, without a shell.
+            folder: Its working directory, absolute or relative to the home.
+            name: Of a-z, 0-9 and '-'; by default a new one.
+            env: Additional variables. They may be secrets: no record, log or process list has them.
+            imports: Subfolders to put before the server's PYTHONPATH.
 
         Raises:
-            BusyError: Another run goes on on ranks that train together.
+            BusyError: Another run is active on replicas that train together.
             DevctlError: It could not be started.
         """
         if not argv:
@@ -111,9 +93,9 @@ class Runs:
         words = ["begin", str(len(lines))] if lines else ["start"]
         words += [name, folder, *argv]
 
-        def begin(rank: int) -> None:
+        def begin(replica: int) -> None:
             try:
-                place.ask(rank, *words, send=b"".join(lines))
+                place.ask(replica, *words, send=b"".join(lines))
             except UsageError as error:
                 if not lines:
                     raise
@@ -121,119 +103,96 @@ class Runs:
                 older = f"a server that an older release has started needs {restart} first"
                 raise UsageError(error.message, f"{error.fix}; {older}") from error
 
-        first, *others = place.ranks
-        # Whoever has the first rank has them all: of two at once each might have one otherwise.
-        for number, ranks in enumerate(([first], others)):
-            begun = OnEvery(ranks, begin)
+        first, *others = place.replicas
+        # The first replica decides: otherwise two simultaneous runs might get some of them each.
+        for number, replicas in enumerate(([first], others)):
+            begun = OnEvery(replicas, begin)
             try:
                 begun.results()
             except BaseException:
-                # Also where a person has pressed Ctrl-C: what is on its way arrives first.
+                # Even after Ctrl-C: requests that were sent still arrive.
                 begun.wait(_PATIENCE)
-                refused = {rank for rank, e in begun.failed.items() if not _unknown(e)}
-                there = [
-                    rank for rank in ([first] if number else []) + ranks if rank not in refused
-                ]
-                OnEvery(there, lambda rank: self._stop(place, name, rank)).wait(_PATIENCE)
+                refused = {replica for replica, e in begun.failed.items() if not _unknown(e)}
+                asked = ([first] if number else []) + replicas
+                left = [replica for replica in asked if replica not in refused]
+                OnEvery(left, lambda replica: self._stop(place, name, replica)).wait(_PATIENCE)
                 raise
         record = Record(name, "running", None, int(time.time()), folder, tuple(argv))
-        return Run(place, name, dict.fromkeys(place.ranks, record))
+        return Run(place, name, dict.fromkeys(place.replicas, record))
 
     def list(self, server: str | Place) -> Sequence[Run]:
-        """The runs that a server's ranks have on record, the latest first.
+        """The runs on record, the latest first.
 
-        Args:
-            server: Its name, where ranks that are not there do no harm; or a place, all of whose
-                ranks have to answer.
+        All replicas of a Place have to answer; of a server given by name, those that do not are
+        left out.
         """
         if not isinstance(server, str):
-            return merged(server, on_every(server.ranks, lambda rank: _recorded(server, rank)))
+            return merged(server, on_every(server.replicas, lambda k: _recorded(server, k)))
         place = find_place(self._cluster, server, partly=True)
-        asked = OnEvery(place.ranks, lambda rank: _recorded(place, rank))
+        asked = OnEvery(place.replicas, lambda replica: _recorded(place, replica))
         asked.wait()
-        away = {rank: e for rank, e in asked.failed.items() if isinstance(e, DevctlError)}
+        away = {k: e for k, e in asked.failed.items() if isinstance(e, DevctlError)}
         listed = asked.done if len(away) == len(asked.failed) and asked.done else asked.results()
         return merged(place.without(away), listed)
 
     def find(self, server: str, name: str | None = None, *, running: bool = False) -> Run:
-        """One run: that of a name, else the latest.
-
-        Args:
-            server: Whose.
-            name: Which.
-            running: Whether only one that goes on will do.
+        """A run by its name, else an active one, else (unless `running`) the latest.
 
         Raises:
             NotFoundError: There is none.
-            UsageError: Several go on, and none was named.
+            UsageError: `running`, without a name, and several are active.
         """
         found = self.list(server)
+        see = f"see its runs with `devctl logs {server} --list`"
         if name is not None:
             for run in found:
                 if run.name == name:
                     return run
-            place = found[0].place if found else None
-            there = " on the ranks that are there" if place and place.away else ""
-            raise NotFoundError(
-                f"server `{server}` has no run `{readable(name)}`{there}",
-                f"see its runs with `devctl logs {server} --list`",
-            )
-        going = [run for run in found if run.state == "Running"]
-        if running and len(going) > 1:
+            partly = " on the replicas that answer" if found and found[0].place.away else ""
+            raise NotFoundError(f"server `{server}` has no run `{readable(name)}`{partly}", see)
+        active = [run for run in found if run.state == "Running"]
+        if running and len(active) > 1:
             raise UsageError(
-                f"several runs are active on `{server}`: {', '.join(run.name for run in going)}",
+                f"several runs are active on `{server}`: {', '.join(run.name for run in active)}",
                 "name one of them",
             )
-        if chosen := going or ([] if running else found):
+        if chosen := active or ([] if running else found):
             return chosen[0]
+        if running:
+            raise NotFoundError(f"no run is active on server `{server}`", see)
         raise NotFoundError(
-            f"{'no run is active' if running else 'there has been no run'} on server `{server}`",
-            f"see its runs with `devctl logs {server} --list`"
-            if running
-            else f"start one with `devctl run {server} SCRIPT`",
+            f"there has been no run on server `{server}`",
+            f"start one with `devctl run {server} SCRIPT`",
         )
 
     def follow(
         self,
         run: Run,
-        ranks: Iterable[int] | None = None,
+        replicas: Iterable[int] | None = None,
         offsets: Mapping[int, int] | None = None,
         *,
         end_others: bool = False,
     ) -> Following:
-        """What a run prints and what becomes of it, until it has ended.
+        """The events of a run, on all or some of its replicas, until it has ended.
 
-        Args:
-            run: Which.
-            ranks: Only these of its ranks.
-            offsets: From which byte of a rank's output on; a negative one counts from the end; else
-                from the first.
-            end_others: Whether the others are ended when a rank has failed and they go on.
+        Output starts at a replica's offset, which counts from the end if it is negative. With
+        `end_others`, the run is ended on all replicas after one has failed.
         """
-        begin = {rank: (offsets or {}).get(rank, 0) for rank in ranks or sorted(run.records)}
+        begin = {k: (offsets or {}).get(k, 0) for k in replicas or sorted(run.records)}
 
         def end(left: Sequence[int]) -> None:
-            # Whoever cannot be reached is given up by who reads it.
+            # A replica that cannot be reached is given up by its reader.
             with suppress(DevctlError):
                 self.stop(run, left)
 
         return Following(run.place, run.name, begin, end if end_others else None)
 
-    def output(self, run: Run, rank: int, offset: int = 0) -> Iterator[bytes]:
-        """What a run has printed so far on one of its ranks, piece by piece.
-
-        Args:
-            run: Which.
-            rank: Which of its ranks.
-            offset: The byte to begin with.
-
-        Raises:
-            DevctlError: It cannot be had.
-        """
+    def output(self, run: Run, replica: int, offset: int = 0) -> Iterator[bytes]:
+        """What a replica has printed so far, from a byte on; raises DevctlError on failure."""
         size = None
         while size is None or offset < size:
             begun, said = offset, b""
-            with run.place.open(rank, "output", run.name, str(offset)) as stream:
+            with run.place.open(replica, "output", run.name, str(offset)) as stream:
                 for channel, data in stream.read():
                     if channel == STDOUT:
                         offset += len(data)
@@ -242,21 +201,21 @@ class Runs:
                         said = (said + data)[:_MOST_SAID]
                 code = stream.exit_code
             if code:
-                raise run.place.failure(rank, code, said)
-            # As much as there was at first: whoever prints on would never be done.
+                raise run.place.failure(replica, code, said)
+            # Only what there was at first: an active run would never be done.
             size = said_size(said) if size is None else size
-            # What was still on its way when the program ended does not always arrive.
+            # Data in transit when the program ends may get lost.
             if begun == offset < size:
                 raise ConnectionLostError(
-                    f"the end of what {run.place.called(rank)} has printed does not come",
+                    f"the end of the output of {run.place.called(replica)} is missing",
                     "repeat the command",
                 )
 
-    def tail(self, run: Run, rank: int, lines: int) -> int:
-        """The byte of a rank's output at which its last lines begin."""
-        # One more: where a line ends the next one begins, which may not be there yet.
+    def tail(self, run: Run, replica: int, lines: int) -> int:
+        """The byte of a replica's output at which its last lines start."""
+        # One more: the end of the last line is the start of another one, which may be empty.
         begins, at, whole = deque([0], maxlen=lines + 1), 0, True
-        for piece in self.output(run, rank):
+        for piece in self.output(run, replica):
             begins.extend(at + found.end() for found in re.finditer(b"\n", piece))
             at, whole = at + len(piece), piece.endswith(b"\n")
         begun = list(begins)
@@ -264,27 +223,24 @@ class Runs:
             return begun[0] if lines else at
         return begun[-lines] if 0 < lines <= len(begun) else (begun[0] if lines else at)
 
-    def stop(self, run: Run, ranks: Iterable[int] | None = None) -> None:
-        """End a run and all that it has started, on all its ranks; one that has ended stays so.
+    def stop(self, run: Run, replicas: Iterable[int] | None = None) -> None:
+        """End a run on its replicas; raises DevctlError where one does not answer or end."""
+        chosen = sorted(run.records) if replicas is None else list(replicas)
+        on_every(chosen, lambda replica: self._stop(run.place, run.name, replica))
 
-        Raises:
-            DevctlError: A rank could not be reached, or its processes do not end.
-        """
-        chosen = sorted(run.records) if ranks is None else list(ranks)
-        on_every(chosen, lambda rank: self._stop(run.place, run.name, rank))
-
-    def _stop(self, place: Place, name: str, rank: int) -> None:
+    def _stop(self, place: Place, name: str, replica: int) -> None:
         until = time.monotonic() + _PATIENCE
         while True:
             try:
-                place.ask(rank, "stop", name)
+                place.ask(replica, "stop", name)
             except NotFoundError:
-                # No pod, or no such run in it: there is nothing that could go on.
+                # Without the pod, or the run in it, nothing is active.
                 return
             except (ConnectionLostError, WaitTimeoutError) as error:
                 if time.monotonic() >= until:
                     raise DevctlError(
-                        f"{place.called(rank)} does not answer: run `{name}` may still be active",
+                        f"{place.called(replica)} does not answer: run `{name}` may still be"
+                        " active",
                         f"end it with `devctl stop-run {place.server} {name}`",
                     ) from error
                 time.sleep(_RETRY)
@@ -292,10 +248,10 @@ class Runs:
                 return
 
 
-def _recorded(place: Place, rank: int) -> list[Record]:
-    return parse(place.ask(rank, "list"))
+def _recorded(place: Place, replica: int) -> list[Record]:
+    return parse(place.ask(replica, "list"))
 
 
 def _unknown(error: Exception) -> bool:
-    """Whether it is not known if what was asked for has been done."""
+    """Whether a request may have succeeded all the same."""
     return isinstance(error, ConnectionLostError | WaitTimeoutError)

@@ -1,1 +1,1 @@
-"""SSH to a server that has no port open: the system's ssh over an exec stream."""
+"""SSH to servers without an open port: the system's ssh over an exec stream."""

@@ -1,4 +1,4 @@
-"""A replica of a server as ssh knows it: its names, its keys, and the way to it."""
+"""A replica of a server as ssh knows it: its names, its key, and how to reach it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unicodedata import category
 
-from devctl.client.manifest import check_name
-from devctl.client.ssh import paths
+from devctl.client.manifests import check_name
+from devctl.client.ssh import keys
 from devctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 _PATTERN = """Host *.devctl "!*'*\""""
 USER = "dev"
-"""Who people are in devctl's own image."""
+"""The user in devctl's own image."""
 _ALIVE = 15
-"""Seconds of silence after which ssh asks whether the other end is there. The kubelet ends a stream
-on which nothing moves for hours, and a node that is gone says nothing."""
+"""Seconds between ssh's keep-alive messages: the kubelet closes idle streams after some hours, and
+a dead node closes none."""
 _BACKSLASH = re.compile(r"(\\)")
 _CONTROLS = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
 _USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?", re.ASCII)
@@ -33,17 +33,14 @@ _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 
 @dataclass(frozen=True)
 class Destination:
-    """Where ssh goes.
+    """Where ssh connects to.
 
     Attributes:
-        name: The server.
-        replica: Which of its pods, from 0.
-        namespace: The server's.
         server: The address of the API server.
-        identity: The file of the person's key.
-        user: Who they are there.
-        place: How the cluster is named to `devctl ssh-proxy`: `kubeconfig`, `context`.
-        environment: What the proxy needs beyond.
+        identity: The file with the private key.
+        user: The user in the container.
+        place: The options `kubeconfig` and `context` of `devctl ssh-proxy`.
+        environment: The variables of `devctl ssh-proxy`.
     """
 
     name: str
@@ -56,16 +53,12 @@ class Destination:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """See that nothing in it could be taken for something else.
-
-        Raises:
-            UsageError: Something could.
-        """
+        """Raise UsageError if ssh or a shell could misinterpret any of it."""
         check_name(self.name)
         if self.replica < 0:
             raise UsageError(f"there is no replica {self.replica}", "replicas count from 0")
         if not _USER.fullmatch(self.user):
-            raise UsageError(f"`{self.user}` cannot be a user's name", "name who you are there")
+            raise UsageError(f"`{self.user}` cannot be a user's name", "name the user in the image")
         if not _NAMESPACE.fullmatch(self.namespace):
             raise UsageError(f"`{self.namespace}` cannot be a namespace", "name another with -n")
         for text in (*self.place.values(), *self.environment.values(), str(self.identity)):
@@ -74,29 +67,29 @@ class Destination:
 
     @property
     def host(self) -> str:
-        """What people type after `ssh`, once `devctl config-ssh` has told it."""
-        # A server may be called `lab-1`, and none `lab.1`.
+        """The host that people type after `ssh`, once `devctl config-ssh` was run."""
+        # No server can be called `lab.1`, but one can be `lab-1`.
         return f"{self.name}.{self.replica}.devctl" if self.replica else f"{self.name}.devctl"
 
     @property
     def alias(self) -> str:
-        """Under which name the replica's key is known: those of other clusters have others."""
+        """The name of the replica's key, which is unique across clusters."""
         return f"{self.host}.{self.suffix}"
 
     @property
     def suffix(self) -> str:
-        """What tells the hosts of a namespace and cluster from those of others."""
+        """Distinguishes the hosts of a namespace and cluster from others."""
         return f"{self.namespace}.{sha256(self.server.encode()).hexdigest()[:8]}"
 
     @property
     def known_hosts(self) -> Path:
-        """The file that holds this replica's key alone."""
-        return paths.folder() / "known_hosts" / self.alias
+        """The file that holds only this replica's key."""
+        return keys.folder() / "known_hosts" / self.alias
 
     def options(self) -> list[tuple[str, str]]:
-        """What ssh is told, as lines of its configuration."""
+        """The options of ssh, as in its configuration."""
         return [
-            # Connections that are shared are told apart by it.
+            # Shared connections are identified by it.
             ("HostName", self.alias),
             ("User", self.user),
             ("ProxyCommand", _shell_line(self.proxy())),
@@ -114,56 +107,48 @@ class Destination:
         ]
 
     def proxy(self) -> list[str]:
-        """What ssh connects through."""
-        return [*self._proxy(), self.host]
-
-    def _proxy(self) -> list[str]:
+        """The command that ssh connects through; the last word is the host."""
         env = [f"{name}={value}" for name, value in self.environment.items()]
         place = [word for key, value in self.place.items() for word in (f"--{key}", value)]
-        command = [*program(), "ssh-proxy", "--namespace", self.namespace, *place]
+        command = [*program(), "ssh-proxy", "--namespace", self.namespace, *place, self.host]
         return ["env", *env, *command] if env else command
 
     def command(self, argv: Sequence[str] = (), options: Sequence[str] = ()) -> list[str]:
-        """The words that start the system's ssh.
+        """The words that start the system's ssh, with further options of ssh.
 
-        Args:
-            argv: What runs there; else a shell. One word alone is a line for that shell, as with
-                ssh; of several each arrives as it is.
-            options: Further options of ssh.
+        Without `argv` it opens a shell. A single word is a line for the shell there, as with ssh;
+        several words are quoted, so that they arrive unchanged.
         """
         told = [word for name, value in self.options() for word in ("-o", f"{name}={value}")]
         line = [argv[0] if len(argv) == 1 else shlex.join(argv)] if argv else []
         return ["ssh", *told, *options, "--", self.host, *line]
 
     def config(self) -> str:
-        """A block of ssh's configuration for all servers of the namespace, there by now or not.
+        """A block of ssh's configuration for all present and future servers of the namespace.
 
-        What stands for the host is `%n` as it was typed, and `%h` with the suffix behind it.
+        ssh replaces `%n` by the host as it was typed, and `%h` by the host with the suffix.
         """
         known_hosts = str(self.known_hosts.parent).replace("%", "%%")
         varying = {
             "HostName": f"%h.{self.suffix}",
-            # A shell gets it. The pattern is for no host with a quote in its name, so that none
-            # can end the quoted word: a URL of a git submodule may name any host.
-            "ProxyCommand": f"{_shell_line(self._proxy())} '%n'",
+            # A shell runs it. The pattern excludes hosts with a quote in their names, so that none
+            # can end the quoted word: a git submodule's URL may name any host.
+            "ProxyCommand": f"{_shell_line(self.proxy()[:-1])} '%n'",
             "UserKnownHostsFile": quoted(f"{known_hosts}/%h"),
         }
         lines = [_PATTERN]
         for name, value in self.options():
-            # Without an alias the key is looked up by HostName, which is the same.
+            # Without an alias, the key is looked up by HostName, which has the same value.
             if name != "HostKeyAlias":
                 lines.append(f"  {name} {varying.get(name, value)}")
         return "\n".join(lines) + "\n"
 
 
 def parse_host(host: str) -> tuple[str, int]:
-    """The server and the replica that a host's name means.
+    """The server and the replica of a host name; raises UsageError for other hosts.
 
     >>> parse_host("lab.devctl"), parse_host("lab.1.devctl"), parse_host("lab")
     (('lab', 0), ('lab', 1), ('lab', 0))
-
-    Raises:
-        UsageError: It means none.
     """
     name, _, replica = host.lower().removesuffix(".devctl").partition(".")
     if replica and not (replica.isascii() and replica.isdecimal()):
@@ -175,26 +160,26 @@ def parse_host(host: str) -> tuple[str, int]:
 
 
 def program() -> list[str]:
-    """What starts devctl, from wherever and whoever starts it."""
+    """The words that start devctl, independently of the current folder and PATH."""
     script = Path(sys.executable).with_name("devctl")
     if os.access(script, os.X_OK):
         return [str(script)]
-    # -P: a folder called `devctl` where the person works is not this one.
+    # -P: ignore a folder called `devctl` in the current one.
     return [sys.executable, "-P", "-m", "devctl"]
 
 
 def _expanded(path: Path) -> str:
-    """A path where ssh replaces what starts with a `%`."""
+    """A path for options in which ssh expands `%`."""
     return quoted(str(path).replace("%", "%%"))
 
 
 def _shell_line(argv: Sequence[str]) -> str:
-    """A command as ssh hands it to a shell, once it has replaced what starts with a `%`."""
+    """A command for options in which ssh expands `%` and that it runs in a shell."""
     return " ".join(map(_word, argv)).replace("%", "%%")
 
 
 def _word(text: str) -> str:
-    r"""A word for a shell, and for ssh: that sees an escape in a backslash before a quote, always.
+    r"""A word for a shell that survives ssh, which takes any backslash before a quote as an escape.
 
     >>> print(_word("a b\\"))
     'a b'\\
@@ -204,7 +189,7 @@ def _word(text: str) -> str:
 
 
 def quoted(path: str) -> str:
-    r"""A path as ssh reads it from its configuration.
+    r"""A path in ssh's configuration.
 
     >>> print(quoted('/home/a "b"'))
     "/home/a \"b\""

@@ -1,4 +1,4 @@
-"""The person's own key, made once."""
+"""The person's own key, and the private folder for everything that ssh needs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from devctl.client.ssh import paths
+from devctl.client.settings import write_file
 from devctl.errors import HostError
 
 if TYPE_CHECKING:
@@ -18,59 +18,51 @@ if TYPE_CHECKING:
 
 _PUBLIC = re.compile(r"(ssh-ed25519) ([A-Za-z0-9+/]{60,200}={0,2})(?: [^\r\n]*)?\n?", re.ASCII)
 _NAME = "id_ed25519"
+_FOLDER = 0o700
 
 
 class KeyPair(NamedTuple):
-    """A key of the person's.
-
-    Attributes:
-        private: The file with its secret half.
-        public: Its public half, as one line.
-    """
+    """The file with a private key, and the public key as one line."""
 
     private: Path
     public: str
 
 
 def own_key() -> KeyPair:
-    """The key that opens servers: made the first time, for nothing but that.
-
-    Raises:
-        HostError: It cannot be made or read.
-    """
-    folder = paths.folder()
-    private = folder / _NAME
+    """The key for servers only, generated on first use; raises HostError if that is impossible."""
+    own = folder()
+    private = own / _NAME
     try:
         # Several sessions may be the first one.
-        with (folder / "lock").open("a") as lock:
+        with (own / "lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not private.exists():
-                _make(folder)
+                _make(own)
             private.chmod(0o600)
             return KeyPair(private, _public(private))
     except OSError as error:
-        raise paths.unwritable(private, error) from error
+        raise unwritable(private, error) from error
 
 
-def _make(folder: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix=".new.", dir=folder) as made:
+def _make(own: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix=".new.", dir=own) as made:
         comment = f"devctl@{socket.gethostname()}"
         _keygen(["-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(Path(made) / _NAME)])
         for name in (f"{_NAME}.pub", _NAME):
-            (Path(made) / name).replace(folder / name)
+            (Path(made) / name).replace(own / name)
 
 
 def _public(private: Path) -> str:
-    """The public half, from the secret one where its file is gone or of another key's kind."""
-    match = _PUBLIC.fullmatch(paths.read(private.with_suffix(".pub")))
+    """The public key, from the private one if its file is missing or damaged."""
+    match = _PUBLIC.fullmatch(read(private.with_suffix(".pub")))
     if match is None:
         text = _keygen(["-y", "-P", "", "-f", str(private)])
         match = _PUBLIC.fullmatch(text)
         if match is None:
             raise HostError(
-                f"`{private}` is not a key of devctl's", "move it away: a new one is made then"
+                f"`{private}` is not a key of devctl's", "move it away: a new one is generated then"
             )
-        paths.replace(private.with_suffix(".pub"), text)
+        replace(private.with_suffix(".pub"), text)
     return match[0].strip()
 
 
@@ -94,8 +86,58 @@ def _keygen(arguments: Sequence[str]) -> str:
 
 
 def no_client(program: str) -> HostError:
-    """What is said where the system has no ssh."""
+    """The error of a machine without OpenSSH."""
     return HostError(
         f"this machine has no `{program}`",
         "install OpenSSH's client, or use `devctl exec`, which needs none",
+    )
+
+
+def folder() -> Path:
+    """The folder `~/.ssh/devctl`, created if necessary; raises HostError if that is impossible."""
+    path = config_file().parent
+    try:
+        path.parent.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
+        path.mkdir(mode=_FOLDER, exist_ok=True)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    return path
+
+
+def config_file() -> Path:
+    """Devctl's own configuration of ssh."""
+    return Path.home() / ".ssh" / "devctl" / "config"
+
+
+def users_config() -> Path:
+    """The person's configuration of ssh, which includes it."""
+    return Path.home() / ".ssh" / "config"
+
+
+def replace(path: Path, text: str) -> None:
+    """Replace a file atomically; raises HostError if it cannot be written."""
+    try:
+        write_file(path, text)
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def read(path: Path) -> str:
+    """The contents of a file, if it exists; raises HostError if it cannot be read."""
+    try:
+        return path.read_bytes().decode(errors="surrogateescape")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise HostError(
+            f"`{path}` cannot be read: {error.strerror or error}",
+            "give yourself permission to read it",
+        ) from error
+
+
+def unwritable(path: Path, error: OSError) -> HostError:
+    """The error of a file that cannot be written."""
+    return HostError(
+        f"`{path}` cannot be written: {error.strerror or error}",
+        "free space there, or give yourself permission to write it",
     )

@@ -1,48 +1,45 @@
-"""What the system's ssh needs to reach a server."""
+"""The system's ssh: what it needs to reach a server, and how this process becomes it."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from devctl.client.ssh import keys
 from devctl.client.ssh.destination import USER, Destination
 from devctl.client.streams.pods import running_pod
+from devctl.errors import HostError
 from devctl.kube.kubeconfig import find_access
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from devctl.kube.cluster import Cluster
 
 
 IN_CLUSTER = "in-cluster"
-"""What a pod's own account is called; no kubeconfig has such an entry."""
+"""The context of a pod's own account, which is in no kubeconfig."""
 
 
 class Ssh:
-    """What the system's ssh needs to reach servers, which have no port open for it.
+    """What the system's ssh needs to reach servers, which have no open port for it.
 
         destination = client.ssh.destination("lab")
         subprocess.run(destination.command(["nvidia-smi"]))
         print(destination.config())  # for all servers of the namespace
 
-    The key pair is the person's own for all servers and lies in `~/.ssh/devctl`.
+    One key pair in `~/.ssh/devctl` is used for all servers.
     """
 
     def __init__(
         self, cluster: Cluster, kubeconfig: str | None = None, context: str | None = None
     ) -> None:
-        """Ask nothing yet.
-
-        Args:
-            cluster: Where the servers are.
-            kubeconfig: The file through which it was found, where one was named.
-            context: The entry of it, where one was named.
-        """
+        """Make no request yet; take the kubeconfig and context that the cluster was found with."""
         self._cluster = cluster
         self._place: dict[str, str] = {}
         self._environment: dict[str, str] = {}
-        # ssh may be started elsewhere, later, and from another folder.
+        # ssh may be started later, and from another folder.
         if kubeconfig:
             self._place["kubeconfig"] = str(Path(kubeconfig).expanduser().absolute())
         elif found := os.environ.get("KUBECONFIG"):
@@ -52,27 +49,18 @@ class Ssh:
             self._place["context"] = context
 
     def kept(self) -> Self:
-        """The same for what is kept in a file: it leads here whatever becomes current.
-
-        Raises:
-            DevctlError: There is no kubeconfig that leads to it.
-        """
+        """The same with a fixed context; raises DevctlError if no kubeconfig has the cluster."""
         found = find_access(self._place.get("kubeconfig"), self._place.get("context"))
         if found.server == self._cluster.server and found.context != IN_CLUSTER:
             self._place["context"] = found.context
         return self
 
     def destination(self, name: str, replica: int = 0, *, user: str = USER) -> Destination:
-        """A replica as ssh knows it; whether it is there is not asked.
-
-        Args:
-            name: The server.
-            replica: Which of its pods, from 0.
-            user: Who one is there: the name that its image has for user 1000.
+        """A replica as ssh knows it, whether it exists or not; `user` is the image's user 1000.
 
         Raises:
-            UsageError: There can be no such server.
-            HostError: This machine has no ssh, or its key cannot be kept.
+            UsageError: The name or the replica is invalid.
+            HostError: This machine has no ssh, or the key cannot be stored.
         """
         return Destination(
             name=name,
@@ -86,10 +74,22 @@ class Ssh:
         )
 
     def check(self, destination: Destination) -> None:
-        """See that a replica runs.
+        """Check that a replica runs.
 
         Raises:
-            NotFoundError: There is no such server or replica.
+            NotFoundError: The server or replica does not exist.
             DevctlError: It does not run.
         """
         running_pod(self._cluster, destination.name, destination.replica)
+
+
+def become(argv: Sequence[str]) -> NoReturn:
+    """Replace this process by a program; raises HostError if it cannot be run."""
+    try:
+        os.execvp(argv[0], list(argv))  # noqa: S606 - no shell is the point
+    except FileNotFoundError as error:
+        raise keys.no_client(argv[0]) from error
+    except OSError as error:
+        raise HostError(
+            f"`{argv[0]}` cannot be run: {error.strerror or error}", "see what it is on your PATH"
+        ) from error

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from devctl.api.devserver import Phase
 from devctl.api.labels import DEVSERVER
-from devctl.client.manifest import check_name
+from devctl.client.manifests import check_name
 from devctl.client.servers import Servers
 from devctl.errors import DevctlError, NotFoundError, UsageError
 from devctl.kube import resources
@@ -14,7 +14,7 @@ from devctl.kube.failures import one_line
 from devctl.kube.pod_streams import CONTAINER
 
 if TYPE_CHECKING:
-    from devctl.client.server import Server
+    from devctl.client.servers import Server
     from devctl.kube.cluster import Cluster, Object
 
 

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devctl.cli import confirm
-from devctl.client import applying
-from devctl.client.edited import difference, spec_of, text_of
+from devctl.client import manifests as applying
+from devctl.client.manifests import difference, spec_of, text_of
 from devctl.errors import UsageError
 from unit.client.objects import FLAVORS, NAMESPACE, SERVERS, flavor, server, settings
 
@@ -83,7 +83,7 @@ def test_a_person_is_asked_where_somebody_works(
 ) -> None:
     monkeypatch.setattr(confirm, "somebody_is_here", lambda: True)
     monkeypatch.setattr(
-        "devctl.client.activity.activity",
+        "devctl.client.monitor.activity",
         lambda _client, _server: ["run train-1", "2 SSH sessions"],
     )
     found = devctl(command, "lab", typed="n\n")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devctl.client import preferences
+from devctl.client import settings as preferences
 from devctl.errors import UsageError
 from unit.client.objects import FLAVORS, NAMESPACE, SERVERS, flavor, server
 

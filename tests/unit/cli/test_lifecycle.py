@@ -47,7 +47,7 @@ def ends(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
 
     # The module's own name for time: other threads sleep meanwhile, and these are no looks.
     clock = SimpleNamespace(sleep=sleep, monotonic=time.monotonic)
-    monkeypatch.setattr("devctl.client.servers.time", clock)
+    monkeypatch.setattr("devctl.client.waiting.time", clock)
 
 
 def test_stop_and_start(lab: FakeApi, devctl: Devctl) -> None:
@@ -99,7 +99,7 @@ def test_delete_that_waits(lab: FakeApi, devctl: Devctl, monkeypatch: pytest.Mon
     ends(lab, monkeypatch)
     found = devctl("delete", "lab", "--wait")
     assert found.code == 0
-    assert found.stderr.splitlines()[:2] == ["lab: asked to end", "lab: 2 of its pods still end"]
+    assert found.stderr.splitlines()[:2] == ["lab: asked to end", "lab: 2 of its pods still exist"]
 
 
 def test_delete_with_the_homes(
@@ -134,7 +134,7 @@ def test_homes_of_a_server_that_is_gone_can_be_deleted_by_its_name(
         ("start Lab", 2, "`Lab` cannot be a server's name"),
         ("extend lab", 2, "nothing to extend"),
         ("extend nobody --ttl 3d", 3, "there is no server `nobody`"),
-        ("extend lab --ttl 9999d", 2, "a year old at most"),
+        ("extend lab --ttl 9999d", 2, "for a year at most"),
         ("delete", 2, "missing argument 'NAME...'"),
         ("delete lab nobody", 3, "there is no server `nobody`"),
         ("delete lab --delete-home", 2, "there is no terminal to ask on"),

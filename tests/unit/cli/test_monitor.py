@@ -11,8 +11,7 @@ import pytest
 
 from devctl.cli.live import follow, polled
 from devctl.cli.monitor import picture
-from devctl.client.monitor import Monitor, Sample
-from devctl.client.usage import Gpu, Process, Usage
+from devctl.client.monitor import Gpu, Monitor, Process, Sample, Usage
 from devctl.errors import DevctlError, NotFoundError
 from unit.client.objects import FLAVORS, SERVERS, flavor, server
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from devctl.cli import replica_output
 from devctl.cli.replica_output import ReplicaOutput
-from devctl.client.runs.tail import Tail
+from devctl.client.runs.events import Ended, Outcome, Printed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,9 +110,13 @@ def test_ranks_have_colours_on_a_terminal(
 
 
 def test_the_last_lines_are_kept_and_no_more() -> None:
-    tail = Tail()
-    tail.add(b"x" * 100_000 + b"\n" + b"".join(b"%d\n" % number for number in range(30)))
-    assert tail.lines() == [b"%d" % number for number in range(10, 30)]
-    tail = Tail()
-    tail.add(b"exitcode  : 7 (pid: 5)\n\xff")
-    assert tail.lines() == [b"exitcode  : 7 (pid: 5)", b"\xff"]
+    def last(printed: bytes) -> list[bytes]:
+        place: Any = None
+        outcome = Outcome(place, "train-1a2b")
+        outcome.tell(Printed(0, printed))
+        outcome.tell(Ended(0, 1, 0.0))
+        return outcome.last_lines
+
+    numbers = b"".join(b"%d\n" % number for number in range(30))
+    assert last(b"x" * 100_000 + b"\n" + numbers) == [b"%d" % number for number in range(10, 30)]
+    assert last(b"exitcode  : 7 (pid: 5)\n\xff") == [b"exitcode  : 7 (pid: 5)", b"\xff"]

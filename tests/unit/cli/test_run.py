@@ -231,11 +231,11 @@ def test_the_exit_code_is_the_first_failures_with_its_last_lines(
     assert "[1] it broke\n" in found.stdout
     name = found.stderr.splitlines()[3].split()[0]
     assert found.stderr.splitlines()[4:] == [
-        "rank 1 ended with exit code 7",
+        "replica 1 ended with exit code 7",
         "the last lines of replica 1, which failed first:",
         "  begun",
         "  it broke",
-        f"error: run `{name}` has failed: rank 1 ended with exit code 7",
+        f"error: run `{name}` has failed: replica 1 ended with exit code 7",
         f"  fix: see all it printed with `devctl logs lab {name} --replica 1`",
     ]
     assert devctl("stop-run", "lab").code == 3
@@ -268,7 +268,7 @@ def test_ctrl_c_ends_all_ranks(lab: Ranks, project: Path, devctl: Devctl) -> Non
     assert found.stderr.splitlines()[-1].endswith(" was ended")
     assert "ending train-" in found.stderr
     fates = json.loads(devctl("logs", "--list", "lab", "-o", "json").stdout)["items"][0]
-    assert [rank["state"] for rank in fates["ranks"]] == ["ended", "ended"]
+    assert [each["state"] for each in fates["replicas"]] == ["ended", "ended"]
 
 
 def test_a_reader_that_leaves_is_told_that_it_goes_on(

@@ -33,9 +33,9 @@ def test_a_folder_that_is_no_project_is_refused(
         with pytest.raises((UsageError, NotFoundError)):
             command.local_script("/train.py")
         return
-    with pytest.raises(UsageError, match=r"project|over one of the home's own"):
+    with pytest.raises(UsageError, match=r"project|overwrite one of the home's own"):
         command.local_script(f"{folder}/train.py")
-    with pytest.raises(UsageError, match=r"project|over one of the home's own"):
+    with pytest.raises(UsageError, match=r"project|overwrite one of the home's own"):
         command.local_script(f"{folder}/train.py", workdir=folder)
 
 

@@ -15,7 +15,7 @@ from devctl.cli.progress import transferred
 from devctl.cli.results import print_items
 from devctl.cli.screen import LiveLine, coloured
 from devctl.cli.waiting import live_line, wanted
-from devctl.client.server import Server
+from devctl.client.servers import Server
 from unit.client.objects import server
 
 if TYPE_CHECKING:

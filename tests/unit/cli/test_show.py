@@ -13,7 +13,7 @@ from devctl.cli import list as listed
 from devctl.cli.describe import page
 from devctl.client.events import Event
 from devctl.client.flavors import Flavor
-from devctl.client.server import Server
+from devctl.client.servers import Server
 from unit.client.objects import (
     EVENTS,
     FLAVORS,

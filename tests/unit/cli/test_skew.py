@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from devctl.client import skew
-from unit.client.objects import SERVERS, server, settings
+from devctl.client import settings
+from unit.client import objects
+from unit.client.objects import SERVERS, server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +29,8 @@ WARNING = "warning: devctl here is 0.1.0, in the cluster 0.3.0: have the older o
 def newer(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> FakeApi:
     """A cluster with a release that is too new."""
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(skew, "own_version", lambda: "0.1.0")
-    installed = settings()
+    monkeypatch.setattr("devctl.client.doctor.checks.own_version", lambda: "0.1.0")
+    installed = objects.settings()
     installed["metadata"]["labels"] = {"app.kubernetes.io/version": "0.3.0"}
     api.add("configmaps", installed)
     api.add(SERVERS, server("lab"))
@@ -37,7 +38,7 @@ def newer(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> FakeApi:
 
 
 def test_examples() -> None:
-    assert doctest.testmod(skew).failed == 0
+    assert doctest.testmod(settings).failed == 0
 
 
 def test_a_person_is_warned_once_a_day(

@@ -17,7 +17,7 @@ from devctl.cli import code, port_forward
 from devctl.cli.doctor import lines
 from devctl.client import jupyter as client_jupyter
 from devctl.client.doctor.checks import Finding, State
-from devctl.client.ssh import paths, proxy
+from devctl.client.ssh import keys, proxy
 from devctl.client.streams import execute, port_forwards
 from devctl.errors import BusyError, DevctlError
 from unit.client.fake_streams import HOST_KEY, STDERR, STDOUT, FakeStream, there
@@ -164,7 +164,7 @@ def test_the_proxy_is_not_for_people(devctl: Devctl) -> None:
 
 def test_config_ssh_shows_writes_and_takes_away(api: FakeApi, devctl: Devctl) -> None:
     there(api, replicas=2)
-    own, mine = paths.config_file(), paths.users_config()
+    own, mine = keys.config_file(), keys.users_config()
     shown = devctl("config-ssh", "--diff")
     assert "+Host *.devctl" in shown.stdout
     assert not mine.exists()
@@ -212,9 +212,9 @@ def test_code_opens_what_ssh_knows(
     assert devctl("code", "lab", "src", "--editor", "cursor").code == 0
     # Who has agreed once is not asked again: not for a new server, and not after an upgrade.
     there(api, "new")
-    paths.config_file().write_text("Host lab.devctl\n")
+    keys.config_file().write_text("Host lab.devctl\n")
     assert devctl("code", "new").code == 0
-    assert "Host *.devctl" in paths.config_file().read_text()
+    assert "Host *.devctl" in keys.config_file().read_text()
     assert started == [
         ["cursor", "--folder-uri", address],
         ["code", "--folder-uri", "vscode-remote://ssh-remote+new.devctl/home/dev"],

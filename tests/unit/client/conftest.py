@@ -52,7 +52,7 @@ def client(api: FakeApi) -> Client:
 
 @pytest.fixture
 def lab(api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ranks]:
-    """A server of two ranks that are folders of this machine."""
+    """A server of two replicas that are folders of this machine."""
     made = ranks(api, tmp_path, monkeypatch)
     yield made
     made.end()

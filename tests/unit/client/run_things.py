@@ -1,4 +1,4 @@
-"""Servers whose ranks are folders of this machine, with the program that looks after runs."""
+"""Servers whose replicas are folders of this machine, with the program that looks after runs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from devctl.client.runs import command, follow, place, rank, runs, watch
-from devctl.client.runs.events import Printed
-from devctl.client.runs.outcome import Outcome
+from devctl.client.runs import command, follow, place, runs
+from devctl.client.runs.events import Outcome, Printed
 from devctl.errors import ConnectionLostError
 from devctl.kube.pod_streams import STDERR, STDOUT
 from unit.client.objects import PODS, SERVERS, Thing, pod, server
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from unit.client.fake_cluster import FakeApi
     from unit.devserver_files.conftest import Container
 
-# Prints a word with its rank, and does what a rank is told to.
+# Prints a word with its replica, and does what a replica is told to.
 EACH = 'echo "begun $NODE_RANK"; case $NODE_RANK in 0) {0} ;; *) {1} ;; esac'
 SLEEP = "exec sleep 60"
 
@@ -183,13 +182,12 @@ def running(name: str, uid: str | None = None, container: str = "c1") -> Thing:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits long."""
     for module, name, seconds in (
-        (rank, "_RETRY", 0.02),
-        (rank, "_POLL", 0.02),
-        (rank, "LAST_WORDS", 0.1),
+        (follow, "_RETRY", 0.02),
+        (follow, "_POLL", 0.02),
+        (follow, "LAST_WORDS", 0.1),
         (follow, "_TICK", 0.02),
         (follow, "GRACE", 0.3),
         (runs, "_RETRY", 0.02),
-        (watch, "_RETRY", 0.02),
     ):
         monkeypatch.setattr(module, name, seconds)
 
@@ -206,7 +204,7 @@ def ranks(api: FakeApi, root: Path, monkeypatch: pytest.MonkeyPatch, count: int 
 
 
 def start(runs: Runs, first: str = "exit 0", other: str | None = None) -> Run:
-    """A run whose first rank does this and whose others do that; else all the same."""
+    """A run whose first replica does this and whose others do that; else all the same."""
     line = EACH.format(first, first if other is None else other)
     return runs.start(runs.place("lab"), ["sh", "-c", line])
 
@@ -214,7 +212,7 @@ def start(runs: Runs, first: str = "exit 0", other: str | None = None) -> Run:
 def seen(
     run: Run, events: Following, meanwhile: Callable[[Event], object] = lambda _event: None
 ) -> tuple[dict[int, bytes], Outcome, list[Event]]:
-    """What each rank has printed, how the run has ended, and everything that was told."""
+    """What each replica has printed, how the run has ended, and everything that was told."""
     outcome, told = Outcome(run.place, run.name), []
     printed: dict[int, bytes] = {}
     with events:
@@ -222,6 +220,6 @@ def seen(
             told.append(event)
             outcome.tell(event)
             if isinstance(event, Printed):
-                printed[event.rank] = printed.get(event.rank, b"") + event.data
+                printed[event.replica] = printed.get(event.replica, b"") + event.data
             meanwhile(event)
     return printed, outcome, told

@@ -106,7 +106,7 @@ def test_what_kubectl_does_not_know_is_refused_before_anything_is_asked(template
     ("template", "why"),
     [
         ("{.spec.containers[5].name}", "index 5 of a list of 2"),
-        ("{[0]}", "brackets behind what is not a list"),
+        ("{[0]}", "brackets after something that is not a list"),
         ('{.spec.containers[?(@.ports<"x")].name}', "<"),
     ],
 )

@@ -142,5 +142,5 @@ def test_one_that_ends_by_itself_is_told(api: FakeApi, stream: FakeStream) -> No
 
 
 def test_a_folder_is_a_whole_path(api: FakeApi) -> None:
-    with pytest.raises(UsageError, match="is not a whole path"):
+    with pytest.raises(UsageError, match="is not an absolute path"):
         jupyter(api.cluster(), "lab", folder="src").__enter__()

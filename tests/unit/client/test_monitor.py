@@ -1,17 +1,36 @@
-"""What the replicas of a server use: looked at together, compared with the look before."""
+"""What the replicas of a server use, from the kernel's numbers, and who is active on it."""
 
 from __future__ import annotations
 
+import doctest
 import json
+import os
+import subprocess
+import threading
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from devctl.client.monitor import Monitor, judge
+from devctl.client import monitor as module
+from devctl.client.monitor import (
+    COMMAND,
+    Gpu,
+    Monitor,
+    Process,
+    Usage,
+    activity,
+    judge,
+    parse_usage,
+)
+from devctl.client.servers import Server
+from devctl.client.streams import execute
 from devctl.client.streams.execute import Executed
-from devctl.client.usage import COMMAND, Process, Usage
 from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
 from unit.client.objects import SERVERS, server
 
@@ -19,6 +38,87 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from unit.client.fake_cluster import FakeApi
+
+SCRIPT = Path(__file__).parents[3] / "roles" / "devserver" / "files" / "usage"
+
+V2 = """\
+page 4096
+==> /proc/uptime <==
+1000.50 4000.00
+
+==> /proc/meminfo <==
+MemTotal:        8388608 kB
+MemFree:         1048576 kB
+
+==> /sys/fs/cgroup/cpu.stat <==
+usage_usec 2500000
+user_usec 2000000
+
+==> /sys/fs/cgroup/cpu.max <==
+150000 100000
+
+==> /sys/fs/cgroup/memory.current <==
+3145728
+
+==> /sys/fs/cgroup/memory.max <==
+1073741824
+
+==> /sys/fs/cgroup/memory.stat <==
+anon 1048576
+inactive_file 1048576
+
+==> /proc/1/stat <==
+1 (sleep) S 0 1 1 0 -1 4194560 1 0 0 0 10 20 0 0 20 0 1 0 5 2834432 256 18446744073709551615
+
+==> /proc/42/stat <==
+42 (py (th) 1) R 1 1 1 0 -1 4194560 1 0 0 0 1000 500 0 0 20 0 1 0 5 2834432 512 184467440737
+
+==> /proc/50/stat <==
+50 (sh) S 0 1 1 0 -1 4194560 1 0 0 0 1 1 0 0 20 0 1 0 5 2834432 10 184467440737
+
+==> /proc/51/stat <==
+51 (head) R 50 1 1 0 -1 4194560 1 0 0 0 1 1 0 0 20 0 1 0 5 2834432 10 184467440737
+
+==> /proc/1/cmdline <==
+sleep infinity
+==> /proc/42/cmdline <==
+python train.py ==> self <==
+==> self <==
+50
+==> cpus <==
+4
+==> df <==
+Filesystem     1024-blocks   Used Available Capacity Mounted on
+/dev/a disk        1048576 262144    786432      25% /home/dev
+==> gpus <==
+0, 35, 1024, 16384, NVIDIA A100, 40GB
+1, [N/A], [Not Supported], 16384, NVIDIA A100
+trouble
+"""
+V1 = """\
+==> /sys/fs/cgroup/cpuacct/cpuacct.usage <==
+2500000000
+
+==> /sys/fs/cgroup/cpu/cpu.cfs_quota_us <==
+-1
+
+==> /sys/fs/cgroup/cpu/cpu.cfs_period_us <==
+100000
+
+==> /sys/fs/cgroup/memory/memory.usage_in_bytes <==
+3145728
+
+==> /sys/fs/cgroup/memory/memory.limit_in_bytes <==
+9223372036854771712
+
+==> /sys/fs/cgroup/memory/memory.stat <==
+total_inactive_file 1048576
+
+==> /proc/meminfo <==
+MemTotal:        8388608 kB
+==> cpus <==
+4
+"""
 
 
 @dataclass
@@ -88,7 +188,7 @@ def test_a_replica_that_cannot_be_looked_at_hides_no_other(
     found = next(monitor.watch("lab"))
     assert [sample.problem.partition(":")[0] for sample in found] == [
         "replica 0 does not run",
-        "its image has no shell, or it was started before devctl could look into it",
+        "its image has no shell, or an older release of devctl started it",
         "",
     ]
     assert found[0].document() == {
@@ -148,3 +248,163 @@ def test_a_container_that_was_started_anew_is_not_less_than_idle() -> None:
     )
     assert (sample.cpu, sample.busy) == (0.0, {1: 0.0})
     assert judge(0, "lab-0", usage(1, 1), usage(10, 99)).cpu is None
+
+
+def test_examples() -> None:
+    assert doctest.testmod(module).failed == 0
+
+
+def test_numbers_of_cgroup_version_2() -> None:
+    found = parse_usage(V2.encode())
+    assert (found.at, found.cpu_seconds, found.cpus) == (1000.5, 2.5, 1.5)
+    assert (found.memory, found.memory_size) == (2 << 20, 1 << 30)
+    assert (found.home, found.home_size) == (256 << 20, 1 << 30)
+
+
+def test_numbers_of_cgroup_version_1() -> None:
+    found = parse_usage(V1.encode())
+    assert (found.cpu_seconds, found.cpus) == (2.5, 4.0)
+    assert (found.memory, found.memory_size) == (2 << 20, 8 << 30)
+    assert (found.at, found.home) == (None, None)
+
+
+def test_without_a_limit_all_of_the_machine_may_be_used() -> None:
+    text = V2.replace("150000 100000", "max 100000").replace("1073741824", "max")
+    found = parse_usage(text.encode())
+    assert (found.cpus, found.memory_size) == (4.0, 8 << 30)
+
+
+def test_gpus() -> None:
+    assert parse_usage(V2.encode()).gpus == [
+        Gpu(0, "NVIDIA A100, 40GB", 35, 1 << 30, 16 << 30),
+        Gpu(1, "NVIDIA A100", None, None, 16 << 30),
+    ]
+
+
+def test_processes_without_those_of_the_script() -> None:
+    assert parse_usage(V2.encode()).processes == [
+        Process(1, "sleep infinity", 0.3, 1 << 20),
+        Process(42, "python train.py ==> self <==", 15.0, 2 << 20),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "memory"),
+    [
+        ("65536", 512 << 16),
+        ("16384", 512 << 14),
+        ("KernelPageSize:       64 kB", 512 << 16),
+        ("", None),
+        ("4095", None),
+        ("0", None),
+        ("99999999999999999", None),
+        ("KernelPageSize: x kB", None),
+    ],
+)
+def test_a_page_is_as_large_as_the_machine_says(said: str, memory: int | None) -> None:
+    text = V2.replace("page 4096", f"page {said}")
+    assert parse_usage(text.encode()).processes[1].memory == memory
+
+
+@pytest.mark.parametrize("getconf", ["echo 65536", "exit 127"])
+def test_a_machine_is_asked_how_large_a_page_is(getconf: str, tmp_path: Path) -> None:
+    (tmp_path / "getconf").write_text(f"#!/bin/sh\n{getconf}\n")
+    (tmp_path / "getconf").chmod(0o755)
+    script = COMMAND[-1].replace("/opt/devctl/usage", "/dev/null")
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    said = subprocess.run(["sh", "-c", script], env=env, capture_output=True, check=True).stdout
+    page = 65536 if "echo" in getconf else os.sysconf("SC_PAGE_SIZE")
+    assert module._page(said.decode()) == page  # noqa: SLF001 - what follows is the other script's
+
+
+def test_the_shell_above_a_command_is_not_shown() -> None:
+    shell = ("/bin/sh", "-c", execute.SCRIPT, "devctl", "0123", "no", "sh", "/opt/devctl/usage")
+    line = " ".join(shell)[:200]
+    stat = "49 (sh) S 0 1 1 0 -1 4 1 0 0 0 1 1 0 0 20 0 1 0 5 2834432 10 1"
+    more = f"==> /proc/49/stat <==\n{stat}\n==> /proc/49/cmdline <==\n{line}\n"
+    text = V2.replace("==> self <==\n50", f"{more}==> self <==\n50")
+    assert [process.pid for process in parse_usage(text.encode()).processes] == [1, 42]
+
+
+def test_a_process_fakes_no_numbers() -> None:
+    fake = "==> /proc/66/cmdline <==\n==> /proc/uptime <==\n1.0 1.0\n==> cpus <==\n99\n"
+    found = parse_usage(V2.replace("==> self <==\n50", f"{fake}==> self <==\n50").encode())
+    assert found.at == 1000.5
+
+
+@pytest.mark.parametrize("said", [b"", b"\xff\xfe", b"==> df <==\nx\n", b"==> /proc/1/stat <==\n1"])
+def test_what_is_no_number_is_nothing(said: bytes) -> None:
+    assert parse_usage(said) == Usage(gpus=[], processes=[])
+
+
+@given(st.binary(max_size=200), st.integers(min_value=0, max_value=len(V2)))
+def test_whatever_a_pod_prints(noise: bytes, where: int) -> None:
+    text = V2.encode()
+    parse_usage(text[:where] + noise + text[where:])
+    parse_usage(text[:where])
+
+
+def test_the_script_prints_what_is_read() -> None:
+    argv = [word.replace("/opt/devctl/usage", str(SCRIPT)) for word in COMMAND]
+    said = subprocess.run(argv, capture_output=True, check=True).stdout
+    found = parse_usage(said)
+    assert found.at
+    assert found.cpus
+    assert found.memory_size
+    assert found.processes
+    page = os.sysconf("SC_PAGE_SIZE")
+    own = int(Path("/proc/self/statm").read_text().split()[1]) * page
+    memory = next(each.memory for each in found.processes if each.pid == os.getpid())
+    assert memory == pytest.approx(own, rel=0.5)
+    assert not [each for each in found.processes if str(SCRIPT) in each.command]
+
+
+COMMANDS = ["sshd-session: dev [priv]", "/usr/sbin/sshd -i", "tmux: server", "python train.py"]
+
+
+def client(runs: Any, samples: Any) -> Any:
+    """A client of which these two parts are asked."""
+    return SimpleNamespace(runs=SimpleNamespace(list=runs), monitor=SimpleNamespace(watch=samples))
+
+
+def runs(_server: str) -> list[Any]:
+    return [
+        SimpleNamespace(name="train-1", state="Running"),
+        SimpleNamespace(name="train-0", state="Failed"),
+    ]
+
+
+def samples(_server: str) -> Any:
+    used = SimpleNamespace(processes=[SimpleNamespace(command=command) for command in COMMANDS])
+    return iter([[SimpleNamespace(usage=used), SimpleNamespace(usage=None)]])
+
+
+def refuses(_server: str) -> Any:
+    raise DevctlError("no pod answers")
+
+
+def hangs(_server: str) -> Any:
+    threading.Event().wait()
+
+
+LAB = Server(server("lab"))
+
+
+@pytest.mark.parametrize(
+    ("listed", "looked", "found"),
+    [
+        (runs, samples, ["run train-1", "2 SSH sessions", "1 tmux session"]),
+        (refuses, samples, ["2 SSH sessions", "1 tmux session"]),
+        (runs, refuses, ["run train-1"]),
+        (runs, hangs, ["run train-1"]),
+        (hangs, samples, []),
+    ],
+)
+def test_runs_and_sessions_are_named_as_far_as_they_are_known(
+    listed: Any, looked: Any, found: list[str]
+) -> None:
+    assert activity(client(listed, looked), LAB, 0.5) == found
+
+
+def test_a_server_that_is_not_ready_is_not_asked() -> None:
+    assert activity(client(hangs, hangs), Server(server("lab", "Failed"))) == []

@@ -1,4 +1,4 @@
-"""Runs on servers whose ranks are folders of this machine, with the program of every pod."""
+"""Runs on servers whose replicas are folders of this machine, with the program of every pod."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from devctl.client.runs import command, record, variables
-from devctl.client.runs import rank as rank_module
+from devctl.client.runs import command, follow, record
 from devctl.client.runs.events import Ended, Event, Lost, Noticed, Printed
 from devctl.errors import (
     BusyError,
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from unit.client.fake_cluster import FakeApi
 
 
-@pytest.mark.parametrize("module", [command, record, variables])
+@pytest.mark.parametrize("module", [command, record])
 def test_examples(module: Any) -> None:
     assert doctest.testmod(module).failed == 0
 
@@ -94,13 +93,13 @@ def test_the_end_of_an_output_is_asked_for_until_it_has_come(lab: Ranks, runs: R
 def test_an_output_whose_end_never_comes_is_an_error(
     lab: Ranks, runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rank_module, "PATIENCE", 0.1)
+    monkeypatch.setattr(follow, "PATIENCE", 0.1)
     run = start(runs, "seq 1000")
     eventually(lambda: runs.find("lab", run.name).state == "Succeeded")
     lab.arrives = lambda _printed: b""
-    with pytest.raises(ConnectionLostError, match="the end of what rank 0 has printed"):
+    with pytest.raises(ConnectionLostError, match="the end of the output of replica 0 is missing"):
         list(runs.output(run, 0))
-    with pytest.raises(DevctlError, match="the end of the output does not come"):
+    with pytest.raises(DevctlError, match="the end of the output is missing"):
         seen(run, runs.follow(run))
 
 
@@ -112,9 +111,9 @@ def test_the_first_failure_counts_and_the_others_are_ended(lab: Ranks, runs: Run
     assert (outcome.exit_code, outcome.last_lines) == (7, [b"begun 1", b"broken"])
     error = outcome.error()
     assert error
-    assert error.message == f"run `{run.name}` has failed: rank 1 ended with exit code 7"
+    assert error.message == f"run `{run.name}` has failed: replica 1 ended with exit code 7"
     assert f"devctl logs lab {run.name} --replica 1" in error.fix
-    ends = {event.rank: event.code for event in told if isinstance(event, Ended)}
+    ends = {event.replica: event.code for event in told if isinstance(event, Ended)}
     assert ends == {0: 143, 1: 7}
     assert lab.calls[-1][1] in {"stop", "follow"}
 
@@ -127,7 +126,7 @@ def test_a_failure_in_a_full_home_is_told_with_why(lab: Ranks, runs: Runs) -> No
     noted.write_text(f"{code} {when} full\n")
     _, outcome, told = seen(run, runs.follow(run))
     [why] = [event for event in told if isinstance(event, Noticed)]
-    assert why.rank == 1
+    assert why.replica == 1
     assert why.text.startswith("there is no room in its home: free space")
     assert outcome.exit_code == 7
 
@@ -157,7 +156,7 @@ def test_a_pod_that_is_killed_is_told_and_why(api: FakeApi, lab: Ranks, runs: Ru
     run = start(runs, SLEEP)
 
     def kill(event: Event) -> None:
-        if isinstance(event, Printed) and event.rank == 1:
+        if isinstance(event, Printed) and event.replica == 1:
             lab.broken.add("lab-1")
             lab.streams[-1].close()
             gone = dict(api.things)
@@ -171,9 +170,9 @@ def test_a_pod_that_is_killed_is_told_and_why(api: FakeApi, lab: Ranks, runs: Ru
     assert [event.why for event in told if isinstance(event, Lost)] == ["pod `lab-1` was deleted"]
     error = outcome.error()
     assert error
-    assert (error.exit_code, error.message) == (1, "rank 1: pod `lab-1` was deleted")
+    assert (error.exit_code, error.message) == (1, "replica 1: pod `lab-1` was deleted")
     # The other one was ended, not left alone.
-    assert {e.rank: e.code for e in told if isinstance(e, Ended)} == {0: 143}
+    assert {e.replica: e.code for e in told if isinstance(e, Ended)} == {0: 143}
 
 
 def test_a_pod_that_is_stopped_is_told_at_once(api: FakeApi, lab: Ranks, runs: Runs) -> None:
@@ -181,7 +180,7 @@ def test_a_pod_that_is_stopped_is_told_at_once(api: FakeApi, lab: Ranks, runs: R
     told_first: list[Event] = []
 
     def stop(event: Event) -> None:
-        if isinstance(event, Printed) and event.rank == 1:
+        if isinstance(event, Printed) and event.replica == 1:
             leaving = running("lab-1")
             leaving["metadata"]["deletionTimestamp"] = "2026-01-02T12:00:00Z"
             api.add(PODS, leaving)
@@ -210,7 +209,7 @@ def test_a_container_that_started_anew_is_told_with_its_reason(
     supervisor = lab.home(1) / f".devctl/runs/{run.name}/supervisor"
 
     def restart(event: Event) -> None:
-        if isinstance(event, Printed) and event.rank == 1:
+        if isinstance(event, Printed) and event.replica == 1:
             api.add(PODS, anew)
             os.kill(int(supervisor.read_text().split()[0]), signal.SIGKILL)
 
@@ -223,7 +222,7 @@ def test_a_container_that_started_anew_is_told_with_its_reason(
 def test_a_rank_that_cannot_be_reached_is_tried_again_and_then_given_up(
     lab: Ranks, runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rank_module, "PATIENCE", 0.2)
+    monkeypatch.setattr(follow, "PATIENCE", 0.2)
     run = start(runs, SLEEP)
 
     def unplug(event: Event) -> None:
@@ -231,7 +230,7 @@ def test_a_rank_that_cannot_be_reached_is_tried_again_and_then_given_up(
             lab.broken.add("lab-1")
             lab.cut()
 
-    with pytest.raises(DevctlError, match="rank 1 cannot be reached") as raised:
+    with pytest.raises(DevctlError, match="replica 1 cannot be reached") as raised:
         seen(run, runs.follow(run), unplug)
     assert f"devctl attach lab {run.name}" in raised.value.fix
 
@@ -258,7 +257,7 @@ def test_who_is_let_in_no_more_hears_that_the_run_goes_on(
 def test_a_silent_connection_is_given_up(
     lab: Ranks, runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rank_module, "SILENCE", 0.2)
+    monkeypatch.setattr(follow, "SILENCE", 0.2)
     run = start(runs, "sleep 1")
     printed, outcome, _ = seen(run, runs.follow(run))
     assert printed == {0: b"begun 0\n", 1: b"begun 1\n"}
@@ -268,7 +267,7 @@ def test_a_silent_connection_is_given_up(
 
 def test_nothing_starts_where_not_all_can(lab: Ranks, runs: Runs) -> None:
     (lab.home(1) / ".devctl").write_text("a file")
-    with pytest.raises(DevctlError, match="rank 1: cannot write in"):
+    with pytest.raises(DevctlError, match="replica 1: cannot write in"):
         start(runs, SLEEP)
     (lab.home(1) / ".devctl").unlink()
     assert {found.state for found in runs.list("lab")} == {"Failed"}
@@ -288,7 +287,7 @@ def test_a_lost_connection_while_starting_leaves_nothing(
 
 def test_one_run_at_a_time_where_ranks_meet(lab: Ranks, runs: Runs) -> None:
     first = start(runs, SLEEP)
-    with pytest.raises(BusyError, match=f"rank 0: run `{first.name}` is active here"):
+    with pytest.raises(BusyError, match=f"replica 0: run `{first.name}` is active here"):
         start(runs, SLEEP)
     assert [found.name for found in runs.list("lab")] == [first.name]
     assert first.state == "Running"
@@ -365,7 +364,7 @@ def test_a_run_is_found_by_name_or_is_the_latest(lab: Ranks, runs: Runs) -> None
     assert runs.find("lab").name == run.name
     with pytest.raises(NotFoundError, match="has no run `other`"):
         runs.find("lab", "other")
-    assert runs.find("lab").raw["ranks"]
+    assert runs.find("lab").raw["replicas"]
     assert lab.count == 2
 
 
@@ -409,10 +408,10 @@ def test_survivors_are_read_and_ended_where_a_rank_is_away(
     assert (found.name, [*found.records], found.state) == (run.name, [0], "Running")
     assert "replica 1 of server `lab` does not run" in found.place.away[1].message
     assert b"".join(runs.output(found, 0)) == b"begun 0\n"
-    assert found.place.called(0) == "rank 0"
+    assert found.place.called(0) == "replica 0"
     runs.stop(found)
     assert runs.find("lab", run.name).code == 143
-    with pytest.raises(NotFoundError, match="no run `other` on the ranks that are there"):
+    with pytest.raises(NotFoundError, match="no run `other` on the replicas that answer"):
         runs.find("lab", "other")
     with pytest.raises(DevctlError, match="replica 1 of server `lab` does not run"):
         runs.place("lab")
@@ -481,7 +480,7 @@ def test_a_server_that_does_not_run_is_told(
 def test_a_pod_without_the_program_is_told(lab: Ranks, runs: Runs) -> None:
     lab.containers["lab-0"].root.joinpath("sh").unlink()
     lab.containers["lab-0"].root.joinpath("sh").symlink_to("/bin/false")
-    with pytest.raises(DevctlError, match="cannot look after runs") as raised:
+    with pytest.raises(DevctlError, match="cannot manage runs") as raised:
         runs.list(runs.place("lab"))
     assert "devctl stop lab" in raised.value.fix
 

@@ -1,7 +1,8 @@
-"""Servers: made, stopped, started, kept for longer and deleted."""
+"""Servers: what is known of one; created, stopped, started, kept for longer and deleted."""
 
 from __future__ import annotations
 
+import doctest
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -9,9 +10,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from devctl.client import servers as module
-from devctl.client.server import Server
-from devctl.client.servers import Servers
+from devctl.api.devserver import Phase
+from devctl.client import objects, waiting
+from devctl.client.servers import Server, Servers
 from devctl.errors import (
     AlreadyExistsError,
     DeniedError,
@@ -21,7 +22,18 @@ from devctl.errors import (
     WaitTimeoutError,
 )
 from devctl.kube.cluster import EVERYWHERE
-from unit.client.objects import FLAVORS, NAMESPACE, PODS, SERVERS, flavor, pod, server, settings
+from unit.client.objects import (
+    FLAVORS,
+    NAMESPACE,
+    NOW,
+    PODS,
+    SERVERS,
+    ago,
+    flavor,
+    pod,
+    server,
+    settings,
+)
 
 if TYPE_CHECKING:
     from unit.client.fake_cluster import FakeApi
@@ -31,7 +43,7 @@ KEY = (SERVERS, NAMESPACE, "lab")
 
 @pytest.fixture
 def servers(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> Servers:
-    monkeypatch.setattr(module, "_POLL", 0.01)
+    monkeypatch.setattr(waiting, "_POLL", 0.01)
     api.add("configmaps", settings(image="servers:1"))
     api.add(FLAVORS, flavor("cpu-small", default=True), flavor("gpu-large"))
     return Servers(api.cluster())
@@ -64,7 +76,7 @@ def test_a_dry_run_makes_nothing(api: FakeApi, servers: Servers) -> None:
 
 def test_a_name_is_taken_once(servers: Servers) -> None:
     servers.create("lab")
-    with pytest.raises(AlreadyExistsError, match="there is a server `lab` already") as raised:
+    with pytest.raises(AlreadyExistsError, match="server `lab` already exists") as raised:
         servers.create("lab")
     assert "choose another name" in raised.value.fix
 
@@ -183,8 +195,8 @@ def test_it_stays_no_shorter_than_asked(
     ("ttl", "idle", "said"),
     [
         (None, None, "nothing to extend"),
-        ("30m", None, "stays until"),
-        ("366d", None, "a year old at most"),
+        ("30m", None, "already kept until"),
+        ("366d", None, "for a year at most"),
         ("soon", None, "is not a duration"),
         (None, "soon", "is not a duration"),
     ],
@@ -205,12 +217,72 @@ def test_one_that_is_deleted_is_gone_with_its_pods(api: FakeApi, servers: Server
     api.add(PODS, pod("lab-0"))
     gone = servers.delete("lab")
     seen: list[str] = []
-    with pytest.raises(WaitTimeoutError, match="1 of its pods still end") as raised:
+    with pytest.raises(WaitTimeoutError, match="1 of its pods still exist") as raised:
         servers.wait_gone("lab", gone.uid, 0.05, seen.append)
     assert "files are kept" in raised.value.fix
-    assert seen[0] == "1 of its pods still end"
+    assert seen[0] == "1 of its pods still exist"
     api.drop(PODS, "lab-0")
     servers.wait_gone("lab", gone.uid, 1)
     api.add(SERVERS, server())
     with pytest.raises(AlreadyExistsError, match="recreated"):
         servers.wait_gone("lab", gone.uid, None)
+
+
+def test_examples() -> None:
+    assert doctest.testmod(objects).failed == 0
+
+
+def test_what_the_spec_says() -> None:
+    found = Server(server("lab", replicas=3, spec={"lifecycle": {"timeToLive": "8h"}}))
+    assert (found.name, found.namespace, found.owner) == ("lab", "dev-alice", "alice@company.com")
+    assert (found.flavor, found.image, found.mode) == ("cpu-small", "torch:1", "distributed")
+    assert (found.size, found.processes, found.ssh, found.stopped) == (3, 1, True, False)
+    assert found.pods() == ["lab-0", "lab-1", "lab-2"]
+    assert found.homes == ["home-lab-0", "home-lab-1", "home-lab-2"]
+    assert found.lifecycle == {"timeToLive": "8h"}
+    assert found.created_at == NOW - timedelta(hours=2)
+
+
+def test_what_the_status_says() -> None:
+    found = Server(server("lab", replicas=2, startedAt=ago(hours=1), expiresAt=ago(hours=-3)))
+    assert found.phase is Phase.RUNNING
+    assert found.ready
+    assert found.seen
+    assert found.ready_replicas == 2
+    assert found.started_at == NOW - timedelta(hours=1)
+    assert found.expires_at == NOW + timedelta(hours=3)
+    assert [(r.ordinal, r.pod, r.node, r.phase) for r in found.replicas] == [
+        (0, "lab-0", "node-0", Phase.RUNNING),
+        (1, "lab-1", "node-1", Phase.RUNNING),
+    ]
+
+
+def test_one_that_nobody_has_looked_at() -> None:
+    found = Server(server("lab", ""))
+    assert (found.phase, found.reason, found.message) == (Phase.PENDING, "", "")
+    assert not found.ready
+    assert not found.seen
+    assert not found.going
+    assert (found.replicas, found.ready_replicas) == ([], 0)
+    assert (found.started_at, found.expires_at) == (None, None)
+
+
+def test_what_its_role_could_not_do_is_said_until_the_observer_looks() -> None:
+    failed = {"type": "Applied", "status": "False", "reason": "Conflict", "message": "not yours"}
+    found = Server(server("lab", "", spec={}) | {"status": {"conditions": [failed]}})
+    assert (found.reason, found.message) == ("Conflict", "not yours")
+    raw = server("lab", "Pending", reason="Unschedulable", message="no node")
+    raw["status"]["conditions"].append(failed)
+    assert Server(raw).reason == "Unschedulable"
+
+
+def test_a_status_of_before_a_change_is_told_apart() -> None:
+    raw = server()
+    raw["metadata"]["generation"] = 2
+    assert not Server(raw).seen
+
+
+def test_what_a_dry_run_answers_was_made_now() -> None:
+    raw = server()
+    del raw["metadata"]["creationTimestamp"]
+    assert datetime.now(UTC) - Server(raw).created_at < timedelta(minutes=1)

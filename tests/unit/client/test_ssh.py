@@ -16,9 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from devctl.client.ssh import config, destination, keys, paths, session
+from devctl.client.ssh import config, destination, keys
 from devctl.client.ssh.destination import Destination, parse_host, program
-from devctl.client.ssh.ssh import Ssh
+from devctl.client.ssh.ssh import Ssh, become
 from devctl.errors import HostError, UsageError
 from unit.client.fake_cluster import SERVER
 from unit.client.objects import NAMESPACE
@@ -264,7 +264,7 @@ def test_a_machine_without_ssh_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path
         keys.own_key()
     assert "devctl exec" in raised.value.fix
     with pytest.raises(HostError, match="no `ssh`"):
-        session.become(["ssh", "lab"])
+        become(["ssh", "lab"])
 
 
 def test_a_home_that_cannot_be_written_is_told(home: Path) -> None:
@@ -276,7 +276,7 @@ def test_a_home_that_cannot_be_written_is_told(home: Path) -> None:
 def test_this_process_becomes_ssh(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
     monkeypatch.setattr("os.execvp", lambda *words: seen.append(words))
-    session.become(("ssh", "lab"))
+    become(("ssh", "lab"))
     assert seen == [("ssh", ["ssh", "lab"])]
 
 
@@ -349,7 +349,7 @@ def test_a_file_that_cannot_be_replaced_stays_as_it_was(
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(HostError, match="No space left on device"):
-        paths.replace(file, "after")
+        keys.replace(file, "after")
     assert file.read_text() == "before"
     assert [each.name for each in home.iterdir()] == ["file"]
 
@@ -360,7 +360,7 @@ def test_a_home_with_a_space_in_its_name(
     monkeypatch.setenv("HOME", str(tmp_path / 'my "own" home'))
     chosen = Ssh(api.cluster()).destination("lab")
     config.carry_out(config.additions(chosen))
-    found = understood("-F", str(paths.users_config()), "lab.devctl")
+    found = understood("-F", str(keys.users_config()), "lab.devctl")
     assert found["user"] == "dev"
     assert "known_hosts" in found["userknownhostsfile"]
     assert base64.b64encode(chosen.known_hosts.name.encode())

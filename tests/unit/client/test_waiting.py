@@ -14,7 +14,7 @@ from unit.client.objects import NAMESPACE, SERVERS, Thing, server
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from devctl.client.server import Server
+    from devctl.client.servers import Server
     from unit.client.fake_cluster import FakeApi
 
 KEY = (SERVERS, NAMESPACE, "lab")
@@ -55,7 +55,7 @@ def test_one_that_is_not_ready_in_time_says_why(api: FakeApi, servers: Servers) 
     assert raised.value.message.endswith("(Pending): Unschedulable: no GPU is free")
     assert "devctl describe lab" in raised.value.fix
     api.add(SERVERS, server("lab", ""))
-    with pytest.raises(WaitTimeoutError, match="nobody has looked at it yet"):
+    with pytest.raises(WaitTimeoutError, match="the operator has not looked at it yet"):
         servers.wait_ready("lab", 0.05)
     with pytest.raises(WaitTimeoutError):
         servers.wait_ready("lab", 0)

@@ -1,4 +1,4 @@
-"""Variables of a run, on every rank."""
+"""Variables of a run, on every replica."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from devctl.client.runs.variables import encoded
+from devctl.client.runs.command import encoded
 from devctl.errors import UsageError
 from unit.client.run_things import seen
 

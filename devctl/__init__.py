@@ -1,19 +1,20 @@
-"""Self-service PyTorch dev servers and GPU jobs on Kubernetes."""
+"""Self-service PyTorch dev servers and GPU jobs on Kubernetes.
+
+The SDK is here, flat: `from devctl import Client, DevctlError`.
+"""
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from devctl.client.client import Client
-
-__all__ = ["Client"]
+    from devctl.sdk import *  # noqa: F403
 
 
 def __getattr__(name: str) -> Any:
     """Import the SDK when it is asked for: `devctl --help` must not wait for it."""
-    if name == "Client":
-        from devctl.client.client import Client  # noqa: PLC0415
-
-        return Client
-    raise AttributeError(name)
+    sdk = importlib.import_module("devctl.sdk")
+    if name not in sdk.__all__:
+        raise AttributeError(f"module `devctl` has no attribute `{name}`")
+    return getattr(sdk, name)

@@ -77,33 +77,27 @@ def run(
       devctl run --detach lab -m package.train --epochs 3
       devctl run --secret WANDB_API_KEY lab -- make train
     """
-    from devctl.client.runs.command import new_name  # noqa: PLC0415 - heavy
+    from devctl.client.files.sync import SyncOptions  # noqa: PLC0415 - heavy
 
     if output and not detach:
         raise UsageError("-o needs --detach", "add --detach, or leave out -o")
     command, arguments = chosen(words, module, workdir, remote=no_sync)
     env = variables(given, env_file, secret)
-    place = client.runs.place(name)
-    argv = command.argv(arguments, distributed=place.distributed, restarts=max_restarts)
-    # First, or files would change under an active training.
-    client.runs.check_free(place)
-    if command.local:
-        from devctl.client.files.sync import SyncOptions  # noqa: PLC0415 - heavy
-
-        options = SyncOptions(secrets=include_secrets, large=large, overwrite=overwrite)
+    sent: list[Synced] = []
+    try:
         with transferred() as moved:
-            done = client.files.push(
-                name, command.local, command.folder, options=options, moved=moved
+            started = client.runs.launch(
+                name,
+                command,
+                arguments,
+                env=env,
+                max_restarts=max_restarts,
+                options=SyncOptions(secrets=include_secrets, large=large, overwrite=overwrite),
+                moved=moved,
+                sent=sent.extend,
             )
-        _say_sent(done)
-    started = client.runs.start(
-        place,
-        argv,
-        command.folder,
-        name=new_name(command.name),
-        env=env,
-        imports=command.imports,
-    )
+    finally:
+        _say_sent(sent)
     try:
         if detach and output is None:
             click.echo(started.name)  # the bare name, for scripts
@@ -114,7 +108,7 @@ def run(
             results.add(started, "started")
             results.print()
             return 0
-        click.echo(f"{started.name} runs{on_replicas(place)}; Ctrl-C ends it", err=True)
+        click.echo(f"{started.name} runs{on_replicas(started.place)}; Ctrl-C ends it", err=True)
     except KeyboardInterrupt:
         end(client, started)
         raise

@@ -141,6 +141,7 @@ class AsyncRuns(_Part):
 
     place = _Awaited(Runs.place)
     check_free = _Awaited(Runs.check_free)
+    launch = _Awaited(Runs.launch)
     start = _Awaited(Runs.start)
     list = _Awaited(Runs.list)
     find = _Awaited(Runs.find)
@@ -219,7 +220,7 @@ class AsyncJobs(_Part):
         self.cleanup = AsyncCleanup(sync.cleanup)
 
 
-class AsyncClient:
+class AsyncClient(_Part):
     """`Client` for asyncio: what returns a value is awaited, iterators are asynchronous.
 
         async with AsyncClient(namespace="dev-alice") as client:
@@ -231,6 +232,11 @@ class AsyncClient:
     Callbacks such as `progress` are called in other threads. A cancelled call is no longer
     awaited, but its request may still be carried out.
     """
+
+    whoami = _Awaited(Client.whoami)
+    doctor = _Iterated(Client.doctor)
+    apply = _Awaited(Client.apply)
+    jupyter = _Entered(Client.jupyter)
 
     def __init__(
         self,
@@ -245,12 +251,13 @@ class AsyncClient:
         Raises:
             DevctlError: No cluster can be found that way.
         """
-        self.sync = sync = Client(
+        sync = Client(
             kubeconfig=kubeconfig,
             context=context,
             namespace=namespace,
             request_timeout=request_timeout,
         )
+        super().__init__(sync)
         self.servers = AsyncServers(sync.servers)
         self.homes = AsyncHomes(sync.homes)
         self.flavors = AsyncFlavors(sync.flavors)
@@ -266,7 +273,8 @@ class AsyncClient:
     @property
     def namespace(self) -> str:
         """The namespace of everything that is named without one."""
-        return self.sync.namespace
+        namespace: str = self.sync.namespace
+        return namespace
 
     async def __aenter__(self) -> Self:
         """Nothing is asked yet."""

@@ -6,14 +6,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
     from types import TracebackType
     from typing import Self
 
+    from devctl.client.doctor.checks import Finding
     from devctl.client.events import Events
     from devctl.client.files.files import Files
     from devctl.client.flavors import Flavors
     from devctl.client.homes import Homes
     from devctl.client.jobs.jobs import Jobs
+    from devctl.client.jupyter import Jupyter
+    from devctl.client.manifests import Applied
     from devctl.client.monitor import Monitor
     from devctl.client.runs.runs import Runs
     from devctl.client.servers import Servers
@@ -177,3 +183,52 @@ class Client:
         from devctl.client.jobs.jobs import Jobs  # noqa: PLC0415
 
         return Jobs(self.cluster)
+
+    def whoami(self) -> str:
+        """The user's name, as the API server knows it."""
+        return self.cluster.whoami()
+
+    def doctor(self) -> Iterator[Finding]:
+        """Check connection, permissions and the operator; each finding as soon as it is known."""
+        from devctl.client.doctor.doctor import examine  # noqa: PLC0415
+
+        return examine(lambda: self.cluster)
+
+    def apply(
+        self, files: Iterable[str | Path], *, force: bool = False, dry_run: bool = False
+    ) -> Sequence[Applied]:
+        """Create or change servers, flavors and jobs as files or folders describe them.
+
+        Args:
+            files: YAML or JSON files, or folders of such.
+            force: Take over fields that others manage.
+            dry_run: Have the API server check everything, and change nothing.
+
+        Raises:
+            UsageError: A file is invalid; nothing was changed.
+            FieldConflictError: Others manage some of the fields.
+            DevctlError: The API server refused an object; those before it are applied.
+        """
+        from devctl.client import manifests  # noqa: PLC0415
+
+        read = manifests.read([str(file) for file in files])
+        return [manifests.apply(self.cluster, m, force=force, dry_run=dry_run) for m in read]
+
+    def jupyter(
+        self, server: str, folder: str = "/home/dev", *, replica: int = 0, port: int = 0
+    ) -> AbstractContextManager[Jupyter]:
+        """Jupyter in a server, for as long as a `with` block lasts: `client.jupyter("lab")`.
+
+        Args:
+            server: Its name.
+            folder: An absolute path in the server.
+            replica: Which pod.
+            port: The port on this machine; 0 for any free one.
+
+        Raises:
+            DevctlError: It cannot be started.
+            WaitTimeoutError: It does not answer in time.
+        """
+        from devctl.client.jupyter import jupyter  # noqa: PLC0415
+
+        return jupyter(self.cluster, server, replica=replica, folder=folder, local=port)

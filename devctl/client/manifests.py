@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -193,7 +194,7 @@ class Applied(Named):
     did: str = ""
 
 
-def read(names: Sequence[str], stdin: TextIO) -> list[Manifest]:
+def read(names: Sequence[str], stdin: TextIO | None = None) -> list[Manifest]:
     """The manifests in files, in a folder's YAML and JSON files, or on `stdin` for the name `-`.
 
     Raises:
@@ -202,7 +203,7 @@ def read(names: Sequence[str], stdin: TextIO) -> list[Manifest]:
     found: list[Manifest] = []
     for name in names:
         if name == STDIN:
-            found += _parsed(stdin.read(), "standard input")
+            found += _parsed((stdin or sys.stdin).read(), "standard input")
             continue
         path = Path(name)
         files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES) if path.is_dir() else []

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from devctl.client.objects import Collection
-from devctl.client.runs.command import encoded, new_name
+from devctl.client.runs.command import encoded, local_script, new_name
 from devctl.client.runs.follow import Following, said_size
 from devctl.client.runs.place import find_place
 from devctl.client.runs.record import Record, Run, merged, parse
@@ -26,8 +26,11 @@ from devctl.kube.pod_streams import STDOUT
 from devctl.text import readable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from devctl.client.files.sync import Synced, SyncOptions
+    from devctl.client.files.transfer import Progress
+    from devctl.client.runs.command import Command
     from devctl.client.runs.place import Place
 
 _PATIENCE = 20.0
@@ -119,6 +122,58 @@ class Runs(Collection):
                 raise
         record = Record(name, "running", None, int(time.time()), folder, tuple(argv))
         return Run(place, name, dict.fromkeys(place.replicas, record))
+
+    def launch(  # noqa: PLR0913 - each is a choice of the caller
+        self,
+        server: str,
+        command: str | Command,
+        arguments: Sequence[str] = (),
+        *,
+        name: str = "",
+        env: Mapping[str, str] | None = None,
+        max_restarts: int | None = None,
+        options: SyncOptions | None = None,
+        moved: Progress | None = None,
+        sent: Callable[[Sequence[Synced]], object] = lambda _sent: None,
+    ) -> Run:
+        """Send a project to a server and run a command of it on every replica, like `devctl run`.
+
+        Args:
+            server: Its name.
+            command: The path of a script on this machine; or a module, another program or something
+                on the server: see devctl.client.runs.command.
+            arguments: Its arguments.
+            name: The run's name, of a-z, 0-9 and '-'; by default a new one.
+            env: Additional variables, which may be secrets.
+            max_restarts: As torchrun's.
+            options: What is sent and what may be replaced.
+            moved: Is called with the number of bytes that were just sent.
+            sent: Is called with what was sent, before the command starts.
+
+        Raises:
+            BusyError: Another run is active on replicas that train together; nothing was sent.
+            DevctlError: The project could not be sent, or the command not be started.
+        """
+        if isinstance(command, str):
+            command = local_script(command)
+        place = self.place(server)
+        distributed = place.distributed
+        argv = command.argv(arguments, distributed=distributed, restarts=max_restarts)
+        # First, or files would change under an active training.
+        self.check_free(place)
+        if command.local:
+            from devctl.client.files.files import Files  # noqa: PLC0415 - sends for some only
+
+            files = Files(self._cluster)
+            sent(files.push(server, command.local, command.folder, options=options, moved=moved))
+        return self.start(
+            place,
+            argv,
+            command.folder,
+            name=name or new_name(command.name),
+            env=env,
+            imports=command.imports,
+        )
 
     def list(self, server: str | Place) -> Sequence[Run]:
         """The runs on record, the latest first.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import devctl
+from devctl import sdk
 from devctl.client.client import Client
 from devctl.client.servers import Servers
 from devctl.kube.cluster import Cluster
@@ -54,10 +55,11 @@ def test_it_connects_as_it_is_told(
     assert isinstance(found.servers, Servers)
 
 
-def test_the_package_has_the_client_and_nothing_else() -> None:
-    assert devctl.Client is Client
-    with pytest.raises(AttributeError):
-        _ = devctl.Server
+def test_the_package_has_the_sdk_flat() -> None:
+    for name in sdk.__all__:
+        assert getattr(devctl, name) is getattr(sdk, name)
+    with pytest.raises(AttributeError, match="`devctl` has no attribute `Nothing`"):
+        _ = devctl.Nothing
 
 
 def test_importing_the_package_imports_no_library() -> None:

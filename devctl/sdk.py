@@ -1,0 +1,60 @@
+"""The names of the SDK, which `devctl` exports."""
+
+from __future__ import annotations
+
+from devctl.client.async_client import AsyncClient
+from devctl.client.client import Client
+from devctl.client.events import Event
+from devctl.client.files.sync import SyncOptions
+from devctl.client.flavors import Flavor
+from devctl.client.homes import Home
+from devctl.client.jobs.job import Job
+from devctl.client.runs.command import local_command, local_script, remote_command, remote_script
+from devctl.client.runs.events import Ended, Lost, Noticed, Printed
+from devctl.client.runs.record import Run
+from devctl.client.servers import Replica, Server
+from devctl.errors import (
+    AlreadyExistsError,
+    BusyError,
+    ConnectionLostError,
+    DeniedError,
+    DevctlError,
+    FieldConflictError,
+    HostError,
+    NotFoundError,
+    UsageError,
+    WaitTimeoutError,
+)
+from devctl.kube.cluster import EVERYWHERE
+
+__all__ = [
+    "EVERYWHERE",
+    "AlreadyExistsError",
+    "AsyncClient",
+    "BusyError",
+    "Client",
+    "ConnectionLostError",
+    "DeniedError",
+    "DevctlError",
+    "Ended",
+    "Event",
+    "FieldConflictError",
+    "Flavor",
+    "Home",
+    "HostError",
+    "Job",
+    "Lost",
+    "NotFoundError",
+    "Noticed",
+    "Printed",
+    "Replica",
+    "Run",
+    "Server",
+    "SyncOptions",
+    "UsageError",
+    "WaitTimeoutError",
+    "local_command",
+    "local_script",
+    "remote_command",
+    "remote_script",
+]

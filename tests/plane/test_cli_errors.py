@@ -55,7 +55,7 @@ LINES = (
         "change what it names, and repeat the command"),
     Row("create box --flavor {ns} --distributed", 2,
         "the number of pods is missing",
-        "name it with --replicas, or all processes with --world-size"),
+        "name it with --replicas, or the number of all processes with --world-size"),
     Row("create box --ttl soon", 2,
         "invalid value for '--ttl': `soon` is not a duration: write seconds, or `90m`, `1d12h`",
         "see `devctl create --help`"),

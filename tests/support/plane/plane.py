@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING
 
 import yaml
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from support.plane.pki import Pki
 
 SYSTEM = "devctl-system"
+_SCHEMAS_SECONDS = 6.0
 JOB_API = "gpu.yourdomain.io/v1alpha1"
 
 
@@ -46,6 +48,7 @@ class Plane:
         self.kwok = Process(self._kwok(), folder / "kwok.log")
         self._observer: ObserverProcess | None = None
         self._operator: OperatorProcess | None = None
+        self._installed = False
 
     def start(self) -> None:
         """Start a Kubernetes with nodes and all of config/, but neither operator nor observer."""
@@ -64,6 +67,10 @@ class Plane:
         self._super_admin(*apply, "-f", "-", input=everything)
         operator = content.pod(OPERATOR_POD, SYSTEM, "devctl-operator")
         self._super_admin(*apply, "-f", "-", input=json.dumps(operator))
+        if self._installed:
+            # Jobs are taken by the old schemas until the API server reads the new ones.
+            time.sleep(_SCHEMAS_SECONDS)
+        self._installed = True
         wait_until(lambda: succeeds(self._try_job), "the API server takes jobs")
 
     def release(self, checkout: Path) -> tuple[OperatorProcess, ObserverProcess]:
@@ -138,9 +145,9 @@ class Plane:
         return file
 
     def _try_job(self) -> None:
-        """Have a job looked at: for 5 s after its kind is new the API server can answer 503.
+        """Have a job admitted: while its kind is new or changing the API server can answer 503.
 
-        So often it reads schemas for mutating policies (k8s.io/apiserver, type converters).
+        It reads the schemas for mutating policies every 5 s (k8s.io/apiserver, type converters).
         """
         job = {
             "apiVersion": JOB_API,

@@ -17,10 +17,19 @@ project = "devctl"
 version = release = version_of("devctl")
 html_title = f"devctl {release}"
 
-extensions = ["myst_parser", "sphinx_copybutton"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+]
 exclude_patterns = ["_build"]
 myst_heading_anchors = 4
 nitpicky = True
+# Types of Python's and of modules that the reference leaves out.
+nitpick_ignore_regex = [("py:.*", ".*")]
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 
 html_theme = "furo"
 html_static_path: list[str] = []

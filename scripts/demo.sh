@@ -52,8 +52,8 @@ cat <<END
 Two nodes have trained a model, and a job has read a ${digit%.png} with it. Next:
   source .venv/bin/activate
   export KUBECONFIG=$KUBECONFIG DEVCTL_NAMESPACE=dev-alice
-  devctl ssh demo              # a shell on the first rank
-  devctl monitor demo          # resource usage of both ranks
+  devctl ssh demo              # a shell on the first replica
+  devctl monitor demo          # resource usage of both replicas
   devctl delete demo           # its files are kept: devctl homes list
   make down
 END

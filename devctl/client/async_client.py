@@ -223,6 +223,8 @@ class AsyncJobs(_Part):
 class AsyncClient(_Part):
     """`Client` for asyncio: what returns a value is awaited, iterators are asynchronous.
 
+    ::
+
         async with AsyncClient(namespace="dev-alice") as client:
             create = client.servers.create
             await asyncio.gather(*(create(name, flavor="cpu-small") for name in ("a", "b")))

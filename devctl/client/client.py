@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 class Client:
     """Everything that `devctl` and `egpu` can do in one cluster, as one user.
 
+    ::
+
         with Client(namespace="dev-alice") as client:
             client.servers.create("lab", flavor="cpu-small")
             client.servers.wait_ready("lab")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING
 
-from reference import rst
+from reference import rst, sdk
 from reference.commands import pages
 from reference.fields import kinds
 
@@ -49,6 +49,7 @@ def _site(repository: Path) -> dict[str, str]:
     fields = sorted(name for name in found if name.startswith("fields/"))
     found["fields"] = rst.title("Fields") + _toctree(fields)
     found["pictures"] = _pictures(repository)
+    found["sdk"] = sdk.page()
     return found
 
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+from subprocess import PIPE
 from typing import TYPE_CHECKING
 
 import pytest
 from support.servers import wait_until
 
-from devctl import Client
-from devctl.errors import AlreadyExistsError, DeniedError, NotFoundError, UsageError
+from devctl import AlreadyExistsError, Client, DeniedError, NotFoundError, UsageError
+from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
     from support.user_place import UserPlace
+
+
+EXAMPLES = REPOSITORY / "examples/sdk"
 
 
 def test_a_server_from_its_making_to_its_end(place: UserPlace) -> None:
@@ -47,3 +54,21 @@ def test_a_server_from_its_making_to_its_end(place: UserPlace) -> None:
     (home,) = client.homes.list(server="sdk")
     assert (home.name, home.size, list(home.pods)) == ("home-sdk-0", "10Mi", [])
     client.homes.delete(home)
+
+
+def test_the_examples_tell_of_servers(place: UserPlace) -> None:
+    command = [sys.executable, "-u", f"{EXAMPLES}/watch.py", "120"]
+    report = [sys.executable, f"{EXAMPLES}/report.py"]
+    environment = place.user.variables
+    with subprocess.Popen(command, stdout=PIPE, env=environment, text=True) as watch:
+        assert watch.stdout is not None
+        lines = iter(watch.stdout.readline, "")
+        try:
+            place.user.must("create", "seen", *place.options, "--image", "none:1", "--stopped")
+            assert next(line for line in lines if "-> Stopped" in line).startswith("seen: ")
+            said = subprocess.check_output(report, env=environment, text=True)
+            assert re.search(rf"{place.owner} +{place.name} +Stopped +1\n", said)
+            place.user.must("delete", "seen", "--yes")
+            assert next(line for line in lines if "-> -" in line).startswith("seen: ")
+        finally:
+            watch.kill()

@@ -73,6 +73,11 @@ class Run:
         return next((record.argv for record in self._ordered if record.argv), ())
 
     @property
+    def folder(self) -> str:
+        """Its working directory, absolute or relative to the home; empty if no record has it."""
+        return next((record.folder for record in self._ordered if record.folder), "")
+
+    @property
     def raw(self) -> dict[str, object]:
         """It as a document."""
         return {

@@ -1,0 +1,55 @@
+"""The page of the SDK, from its docstrings."""
+
+from __future__ import annotations
+
+import inspect
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from reference import rst
+
+from devctl import sdk
+from devctl.client import async_client
+from devctl.client.client import Client
+from devctl.client.jobs.jobs import Jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_CALLED = ("Execute", "Forward")
+"""Parts that are called themselves."""
+
+
+def page() -> str:
+    """All classes, functions and errors that `devctl` exports, and the parts of a client."""
+    parts = [rst.title("Python")]
+    parts += _section("Client", [Client, sdk.AsyncClient])
+    parts += _section("Parts of a client", [*_parts(Client), *_parts(Jobs)])
+    named = [getattr(sdk, name) for name in sdk.__all__]
+    shown = [
+        each for each in named if inspect.isclass(each) and each not in {Client, sdk.AsyncClient}
+    ]
+    parts += _section("Objects", [each for each in shown if not issubclass(each, Exception)])
+    functions = [each for each in named if inspect.isfunction(each)]
+    parts += _section("Commands for runs", functions)
+    parts += _section("Errors", [each for each in shown if issubclass(each, Exception)])
+    return "\n".join(parts)
+
+
+def _parts(owner: type) -> list[type]:
+    """The classes of an object's parts, which the module of AsyncClient imports."""
+    found = (each.func for each in vars(owner).values() if isinstance(each, cached_property))
+    return [get_type_hints(each, vars(async_client))["return"] for each in found]
+
+
+def _section(title: str, things: Sequence[Any]) -> list[str]:
+    return [title, "-" * len(title), "", *map(_entry, things)]
+
+
+def _entry(thing: Any) -> str:
+    kind = "autofunction" if inspect.isfunction(thing) else "autoclass"
+    name = f"{thing.__module__}.{thing.__qualname__}"
+    members = "" if inspect.isfunction(thing) else "   :members:\n"
+    if name.rpartition(".")[2] in _CALLED:
+        members += "   :special-members: __call__\n"
+    return f".. {kind}:: {name}\n{members}"

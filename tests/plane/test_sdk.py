@@ -17,16 +17,22 @@ from devctl.local.paths import REPOSITORY
 if TYPE_CHECKING:
     from support.user_place import UserPlace
 
+    from devctl.client.manifests import CreateOptions
+
 
 EXAMPLES = REPOSITORY / "examples/sdk"
+
+
+def small(place: UserPlace) -> CreateOptions:
+    """The options of a server that needs next to nothing."""
+    return {"image": "none:1", "home_size": "10Mi", "flavor": place.name, "stopped": True}
 
 
 def test_a_server_from_its_making_to_its_end(place: UserPlace) -> None:
     client = Client(kubeconfig=str(place.user.kubeconfig))
     assert client.namespace == place.name
     servers = client.servers
-    small = {"flavor": place.name, "image": "none:1", "home_size": "10Mi"}
-    made = servers.create("sdk", **small, stopped=True)  # type: ignore[arg-type]
+    made = servers.create("sdk", **small(place))
     assert (made.owner, made.stopped, made.size) == (place.owner, True, 1)
     assert servers.wait_stopped("sdk", 60).phase == "Stopped"
     assert servers.get("sdk").uid == made.uid
@@ -39,7 +45,7 @@ def test_a_server_from_its_making_to_its_end(place: UserPlace) -> None:
     wait_until(lambda: any(found.about == "devserver/sdk" for found in events("sdk")), "its events")
 
     with pytest.raises(AlreadyExistsError):
-        servers.create("sdk", **small)  # type: ignore[arg-type]
+        servers.create("sdk", **small(place))
     with pytest.raises(NotFoundError, match="there is no flavor `none`"):
         servers.create("other", flavor="none", image="none:1", dry_run=True)
     with pytest.raises(UsageError, match="cannot be a server's name"):
@@ -60,15 +66,16 @@ def test_the_examples_tell_of_servers(place: UserPlace) -> None:
     command = [sys.executable, "-u", f"{EXAMPLES}/watch.py", "120"]
     report = [sys.executable, f"{EXAMPLES}/report.py"]
     environment = place.user.variables
+    client = Client(kubeconfig=str(place.user.kubeconfig))
     with subprocess.Popen(command, stdout=PIPE, env=environment, text=True) as watch:
         assert watch.stdout is not None
         lines = iter(watch.stdout.readline, "")
         try:
-            place.user.must("create", "seen", *place.options, "--image", "none:1", "--stopped")
+            client.servers.create("seen", **small(place))
             assert next(line for line in lines if "-> Stopped" in line).startswith("seen: ")
             said = subprocess.check_output(report, env=environment, text=True)
             assert re.search(rf"{place.owner} +{place.name} +Stopped +1\n", said)
-            place.user.must("delete", "seen", "--yes")
+            client.servers.delete("seen")
             assert next(line for line in lines if "-> -" in line).startswith("seen: ")
         finally:
             watch.kill()

@@ -67,6 +67,7 @@ class Plane:
         self._super_admin(*apply, "-f", "-", input=everything)
         operator = content.pod(OPERATOR_POD, SYSTEM, "devctl-operator")
         self._super_admin(*apply, "-f", "-", input=json.dumps(operator))
+        wait_until(self._has_aggregated, "users have their rights")
         if self._installed:
             # Jobs are taken by the old schemas until the API server reads the new ones.
             time.sleep(_SCHEMAS_SECONDS)
@@ -143,6 +144,19 @@ class Plane:
         file = self.folder / f"{namespace}-{name}.conf"
         file.write_text(json.dumps(config))
         return file
+
+    def _has_aggregated(self) -> bool:
+        """Whether each aggregated role has the rules of those that it is made of."""
+        roles = json.loads(self.kubectl("get", "clusterroles", "-o", "json"))["items"]
+        for role in roles:
+            for selector in (role.get("aggregationRule") or {}).get("clusterRoleSelectors", []):
+                wanted = selector["matchLabels"].items()
+                for part in roles:
+                    if wanted <= (part["metadata"].get("labels") or {}).items() and any(
+                        rule not in (role["rules"] or []) for rule in part["rules"] or []
+                    ):
+                        return False
+        return True
 
     def _try_job(self) -> None:
         """Have a job admitted: while its kind is new or changing the API server can answer 503.

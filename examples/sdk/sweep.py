@@ -1,4 +1,4 @@
-"""Run a job for each learning rate, all at once, and print how each ended.
+"""Run a job for each learning rate, all at once, print how each ended, and delete them.
 
 usage: sweep.py IMAGE RATE...
 """
@@ -27,6 +27,7 @@ async def main(image: str, *rates: str) -> None:
         done = await asyncio.gather(*(train(client, image, rate) for rate in rates))
         for job in done:
             print(job.name, job.phase, job.reason)
+            await client.jobs.delete(job)  # its volume, with all that it wrote, is kept
 
 
 if __name__ == "__main__":

@@ -3,8 +3,14 @@
 # usage: install.sh VENV
 set -eu
 
-venv=$1
+venv=${1%/}
 python=${PYTHON:-python3}
+
+# venv refuses a link, too, but only after the stamp behind it has been removed.
+if [ -L "$venv" ]; then
+  echo "error: $venv is a symbolic link; remove it to create an environment here, or choose another VENV" >&2
+  exit 1
+fi
 
 if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
   echo "error: Python 3.11 or newer is needed, found: $("$python" --version 2>&1 || echo none)" >&2

@@ -34,9 +34,10 @@ description:
     objects of the prune kinds that are no longer rendered. Where the owner is in no namespace, each
     manifest says where it belongs.
   - An object that is not the owner's is never touched; the run then fails before its first write.
-  - PersistentVolumeClaims get no owner reference and are never deleted. Manifests annotated
-    devops.yourcompany.com/create-only=true are made if absent and never changed; those annotated
-    devops.yourcompany.com/shared=true are of no owner and stay.
+  - PersistentVolumeClaims get no owner reference, are never pruned, and are deleted only if
+    `finalize` names their kind. Manifests annotated devops.yourcompany.com/create-only=true are
+    made if absent and never changed; those annotated devops.yourcompany.com/shared=true are of no
+    owner and stay.
   - A failure has a `reason` (Conflict, Invalid, Forbidden, QuotaExceeded, Terminating, Unavailable,
     TemplateError), and `retryable` says whether the same run may succeed later.
 options:

@@ -126,7 +126,7 @@ class Job:
         self.wait_gone("pod", self.pod)
 
     def end(self, scenario: str = "succeed") -> None:
-        """Have a program that waits end so, on a plane, where there is none."""
+        """End its pod, which runs on a plane, where it has no program: `succeed` or `fail`."""
         note = {"metadata": {"annotations": {scenarios.END: scenario}}}
         self.kubectl.api.patch("pod", self.pod, note, self.namespace)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from support.plane import scenarios
 from support.servers import wait_until
 
 if TYPE_CHECKING:
@@ -78,6 +79,11 @@ class One:
             return now is not None and now["metadata"]["uid"] != before["metadata"]["uid"]
 
         wait_until(again, f"{kind} {self.namespace}/{name} is made again")
+
+    def end(self, pod: str, scenario: str = "succeed") -> None:
+        """End a pod that runs on a plane, where it has no program: `succeed` or `fail`."""
+        note = {"metadata": {"annotations": {scenarios.END: scenario}}}
+        self.api.patch("pod", pod, note, self.namespace)
 
     def delete(self) -> None:
         """Delete it, and wait until it is gone."""

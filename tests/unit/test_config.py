@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import preload
 import pytest
 import yaml
+from support.audit import granted
 from support.plane.parts import image_settings
 
 from devctl.api.labels import GROUP
@@ -86,6 +87,16 @@ def test_the_rights_on_a_kind_are_in_its_own_file(name: str) -> None:
         if group in rule.get("apiGroups", []) and plural in rule["resources"]
     }
     assert about == {name}
+
+
+@pytest.mark.parametrize("name", RIGHTS)
+def test_no_kind_grants_the_observer_what_it_may_do_for_all_kinds(name: str) -> None:
+    for_all = granted(documents("observer", "role.yaml")[0])
+    assert for_all
+    roles = [d for d in documents("rbac", name) if d["kind"] == "ClusterRole"]
+    for role in roles:
+        if role["metadata"]["name"].startswith("devctl-observer-"):
+            assert not granted(role) & for_all
 
 
 def test_no_label_gives_an_account_rights() -> None:

@@ -14,10 +14,10 @@ from devctl_observer.control.process import Clock, Process
 from devctl_observer.control.role_controller import GRACE
 from devctl_observer.control.standard import Child, Seen, Standard, StandardFamily
 from devctl_observer.judging.conditions import condition, merge
-from devctl_observer.judging.model import Base, Item
+from devctl_observer.judging.model import Base, Item, meta_of
 from devctl_observer.watching.children import Children
 from devctl_observer.watching.store import Key
-from lightkube.resources.core_v1 import ConfigMap
+from lightkube.resources.core_v1 import ConfigMap, PersistentVolumeClaim, Pod
 
 from devctl.api.kinds import Kind
 from unit.observer.objects import NOW, warning
@@ -123,6 +123,27 @@ def test_a_status_is_derived_from_what_carries_the_label(place: Place) -> None:
     assert place.said() == ("True", "Ready", "['another', 'widget-one']")
     place.look()
     assert [said.reason for said in place.told] == ["Lost", "Ready"]
+
+
+def test_children_of_one_kind_are_found_by_their_class(place: Place) -> None:
+    item = place.family.store.get(place.key)
+    assert item is not None
+    pod, claim = Pod(), PersistentVolumeClaim()
+    seen = Seen(item, children=[claim, pod])
+    assert (seen.of(Pod), seen.of(PersistentVolumeClaim)) == ([pod], [claim])
+    assert seen.of(ConfigMap) == []
+
+
+def test_a_child_that_is_being_deleted_is_not_lost_and_says_so(place: Place) -> None:
+    child = place.child()
+    child.metadata.deletionTimestamp = NOW
+    place.add(child)
+    item = place.family.store.get(place.key)
+    assert item is not None
+    seen = place.family.controller.observe(place.key, item)
+    assert seen.lost == []
+    (found,) = seen.of(ConfigMap)
+    assert meta_of(found.metadata).deletion_timestamp == NOW
 
 
 def test_what_is_lost_is_made_again_after_a_while_and_told_once(place: Place) -> None:

@@ -8,7 +8,7 @@ import pytest
 from apply.errors import ApplyError
 from apply.finalize import finalize
 from apply.manifests import Key, Kind
-from apply.ownership import Owner, stamp
+from apply.ownership import Owner, is_prunable, stamp
 from apply.report import Report
 from apply.server.client import Cluster
 from apply.server.retry import Retry
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 OWNER = Owner(Key(Kind("devops.yourcompany.com/v1", "CachePlan"), "ada", "team"), "u1")
 CONFIG = Kind("v1", "ConfigMap")
+CLAIM = Kind("v1", "PersistentVolumeClaim")
 
 
 def note(namespace: str, uid: str = "u1", **metadata: Any) -> dict[str, Any]:
@@ -61,6 +62,19 @@ def test_what_is_going_already_is_waited_for_by_name() -> None:
     assert raised.value.reason is Reason.TERMINATING
     assert "ConfigMap n0/note, ConfigMap n1/note, ConfigMap n2/note" in str(raised.value)
     assert not [request for request in api.requests if request.startswith("DELETE")]
+
+
+def test_a_claim_goes_only_where_its_kind_is_finalized() -> None:
+    manifest = {"apiVersion": "v1", "kind": CLAIM.kind, "metadata": {"name": "a"}}
+    kept = stamp(manifest, OWNER, {"app": "x"})["metadata"]
+    assert "ownerReferences" not in kept
+    assert OWNER_UID not in kept["labels"]
+    claim = stamp(manifest, OWNER, {"app": "x"}, {CLAIM})
+    assert not is_prunable(claim, OWNER, {"app": "x"})
+    api = FakeApi()
+    api.put("/api/v1/namespaces/team/persistentvolumeclaims/a", claim)
+    assert run(api) == []
+    assert run(api, [CLAIM]) == ["a"]
 
 
 def test_a_kind_that_is_not_served_any_more_holds_nothing_up() -> None:

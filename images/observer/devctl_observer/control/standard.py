@@ -25,6 +25,7 @@ from devctl_observer.watching.children import Owner
 from devctl_observer.watching.store import Key, Store
 
 T = TypeVar("T", bound=Item)
+C = TypeVar("C")
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,15 @@ class Seen(Generic[T]):
 
     item: T
     lost: Sequence[str] = ()
-    """What its role makes for the present spec and is not there, as people name it."""
+    """What its role makes and is not there, as people name it; what is being deleted still is."""
     children: Sequence[Any] = ()
     """What carries its label, of all kinds that are watched."""
     warnings: Sequence[Event] = ()
     """Those about its children."""
+
+    def of(self, resource: type[C]) -> list[C]:
+        """Its children of one kind, given by lightkube's class."""
+        return [child for child in self.children if isinstance(child, resource)]
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,8 @@ def meta_of(metadata: ObjectMeta | None) -> Meta:
         uid=found.uid or "",
         namespace=found.namespace or "",
         resource_version=found.resourceVersion or "",
+        creation_timestamp=found.creationTimestamp,
+        deletion_timestamp=found.deletionTimestamp,
     )
 
 

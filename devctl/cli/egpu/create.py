@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from devctl.cli.egpu.options import command, loader_image, patience, seconds, whole_seconds
-from devctl.cli.egpu.screen import moving, see_it_end, state
+from devctl.cli.egpu.screen import moving, see_it_end
 from devctl.cli.options import connected, dry_run_option, result_output, waits
 from devctl.cli.results import Results
-from devctl.cli.waiting import live_line, wanted
+from devctl.cli.waiting import live_line, state, wanted
 from devctl.errors import DevctlError, UsageError
 
 if TYPE_CHECKING:

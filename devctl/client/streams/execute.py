@@ -115,12 +115,8 @@ class Execute(Collection):
         """
         if source is not None and terminal:
             pod, place = self._pod(name, argv, replica)
-            with (
-                open_exec(self._cluster, pod, list(argv), place, stdin=True, tty=True) as stream,
-                stdio.raw(source, stream.resize),
-            ):
-                stdio.feed(stream, source)
-                return stdio.drain(stream, output, errors)
+            stream = open_exec(self._cluster, pod, list(argv), place, stdin=True, tty=True)
+            return stdio.drain_terminal(stream, source, output, errors)
         with self._open(name, argv, replica, reads=source is not None) as whole:
             if source is not None:
                 stdio.feed(whole, source)

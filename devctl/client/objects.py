@@ -103,17 +103,13 @@ class Named:
     """The desired state."""
     status = Field(mapping, "status")
     """The observed state; empty until a controller has reported it."""
-    _meta = Field(mapping, "metadata")
+    going = Field(bool, "metadata", "deletionTimestamp")
+    """Whether it is being deleted."""
 
     @property
     def created_at(self) -> datetime:
         """When it was created; now for the result of a dry run."""
-        return moment(self._meta.get("creationTimestamp")) or datetime.now(UTC)
-
-    @property
-    def going(self) -> bool:
-        """Whether it is being deleted."""
-        return "deletionTimestamp" in self._meta
+        return moment(self.raw["metadata"].get("creationTimestamp")) or datetime.now(UTC)
 
     def condition(self, kind: str) -> dict[str, Any]:
         """A condition of its status; empty if it is missing."""

@@ -80,6 +80,10 @@ class Server(Explained):
     """One pod (`standalone`), or several that train together (`distributed`)."""
     stopped = Field(bool, "spec", "stopped")
     """Whether it should be stopped."""
+    ssh = Field(lambda value: value is None or bool(value), "spec", "enableSSH")
+    """Whether it accepts SSH sessions."""
+    phase = Field(lambda value: known(Phase, value or Phase.PENDING), "status", "phase")
+    """A plain string if only a newer release knows it."""
     lifecycle = Field(mapping, "spec", "lifecycle")
     """When it is stopped or deleted automatically."""
     ready_replicas = Field(number, "status", "readyReplicas")
@@ -98,16 +102,6 @@ class Server(Explained):
     def processes(self) -> int:
         """The number of processes that a training has in each pod."""
         return self._shape[1]
-
-    @property
-    def ssh(self) -> bool:
-        """Whether it accepts SSH sessions."""
-        return bool(self.spec.get("enableSSH", True))
-
-    @property
-    def phase(self) -> Phase | str:
-        """Its phase; a plain string if only a newer release knows it."""
-        return known(Phase, self.status.get("phase") or Phase.PENDING)
 
     @property
     def ready(self) -> bool:

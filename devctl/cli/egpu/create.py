@@ -117,12 +117,11 @@ def chosen(*, words: str | None, **asked: Any) -> Options:
 
 
 def _choose(folder: Path, *, secrets: bool, large: bool) -> Selection:
-    from devctl.client.files.names import named  # noqa: PLC0415 - heavy
+    from devctl.cli.progress import tell_of_secrets  # noqa: PLC0415 - heavy
     from devctl.client.jobs.files import choose  # noqa: PLC0415 - heavy
 
     found = choose(folder, secrets=secrets, large=large)
-    if found.secrets:
-        click.echo(f"left out, as they look like secrets: {named(found.secrets)}", err=True)
+    tell_of_secrets(found.secrets, hint=False)
     return found
 
 

@@ -34,12 +34,9 @@ class Claim(Volume):
 
     job = Field(text, "metadata", "labels", words.JOB)
     """The job that it was created for."""
+    bound = Field(lambda value: value == "Bound", "status", "phase")
+    """Whether it is bound to a volume."""
     _notes = Field(mapping, "metadata", "annotations")
-
-    @property
-    def bound(self) -> bool:
-        """Whether it is bound to a volume."""
-        return self.phase == "Bound"
 
     @property
     def is_of_a_job(self) -> bool:

@@ -21,6 +21,10 @@ DEFAULT_INPUT = "/artifacts/input.jpg"
 class Job(Explained):
     """A job at one moment."""
 
+    phase = Field(lambda value: known(words.Phase, value or words.Phase.PENDING), "status", "phase")
+    """A plain string if only a newer release knows it."""
+    gpus = Field(lambda value: 1 if value is None else number(value), "spec", "resources", "gpu")
+    """How many GPUs it requests."""
     suspended = Field(bool, "spec", "suspend")
     """Whether it waits to be resumed."""
     input_path = Field(lambda value: text(value) or DEFAULT_INPUT, "spec", "input", "path")
@@ -33,11 +37,6 @@ class Job(Explained):
         """Whether the status is about the current spec."""
         seen, wanted = self.status.get("observedGeneration"), self.raw["metadata"].get("generation")
         return bool(self.status) and number(seen) >= number(wanted)
-
-    @property
-    def phase(self) -> words.Phase | str:
-        """The phase; plain text if only a newer release knows it."""
-        return known(words.Phase, self.status.get("phase") or words.Phase.PENDING)
 
     @property
     def _why(self) -> dict[str, Any]:
@@ -60,11 +59,6 @@ class Job(Explained):
     def claim(self) -> str:
         """The name of its volume's claim."""
         return words.claim_name(self.name)
-
-    @property
-    def gpus(self) -> int:
-        """How many GPUs it requests."""
-        return number((self.spec.get("resources") or {}).get("gpu", 1))
 
     def moment(self, name: str) -> datetime | None:
         """A time in its status, such as `artifactsExpireAt`."""

@@ -10,7 +10,6 @@ from urllib.parse import quote
 import click
 
 from devctl.cli.options import command, connected, replica_option, server_name, user_option
-from devctl.cli.ssh import ssh_of
 from devctl.errors import DevctlError, HostError, UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def code(
       devctl code my-dev
       devctl code my-dev src --editor cursor
     """
-    ssh = ssh_of(client).kept()
+    ssh = client.ssh.kept()
     destination = ssh.destination(name, replica, user=user)
     address = uri(destination.host, folder)
     if only_print:

@@ -123,10 +123,6 @@ def _kind(item: CompletionItem[str]) -> str:
     return "part" if item.type == "plain" and item.value.endswith((":", "/", "=")) else item.type
 
 
-def _quoted(value: str) -> str:
-    return shlex.quote(value) if value else ""
-
-
 def _ended(typed: str) -> bool:
     """Whether the cursor stands after a blank that ends a word."""
     return typed[-1:].isspace() and split_arg_string(typed + "x")[-1] == "x"

@@ -108,7 +108,6 @@ def _facts(server: Server, now: datetime | None) -> Iterator[tuple[str, str]]:
 
 
 def _warnings(server: Server) -> Iterator[tuple[str, str]]:
-
     for kind in (Condition.APPLIED, Condition.RESTART_REQUIRED, Condition.FLAVOR_OUTDATED):
         found = server.condition(kind)
         bad = "False" if kind is Condition.APPLIED else "True"
@@ -135,7 +134,6 @@ def _homes(server: Server) -> str:
 
 
 def _length(value: int | str) -> str:
-
     try:
         return span(parse_duration(value))
     except (ValueError, OverflowError):

@@ -116,7 +116,6 @@ def run(
 
 
 def _say_sent(done: Sequence[Synced]) -> None:
-
     for each in done:
         changed = [change.path for change in each.changes]
         click.echo(each.summary() + (f" ({named(changed)})" if changed else ""), err=True)

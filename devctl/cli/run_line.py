@@ -167,7 +167,6 @@ def parse(text: str, path: str = ".env") -> dict[str, str]:
 
 
 def _read(path: str) -> str:
-
     try:
         return Path(path).expanduser().read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli import names
 from devctl.cli.confirm import somebody_is_here, yes_option
 from devctl.cli.options import connected, replica_option, server_name, user_option
 from devctl.errors import DevctlError, UsageError
@@ -16,7 +15,6 @@ from devctl.errors import DevctlError, UsageError
 if TYPE_CHECKING:
     from devctl.client.client import Client
     from devctl.client.ssh.config import Change
-    from devctl.client.ssh.ssh import Ssh
 
 
 @click.command()
@@ -53,10 +51,9 @@ def ssh(
     """
     from devctl.client.ssh.ssh import become  # noqa: PLC0415 - heavy
 
-    known = ssh_of(client)
-    destination = known.destination(name, replica, user=user)
+    destination = client.ssh.destination(name, replica, user=user)
     # Problems are reported here, with an exit code of their own, rather than by ssh.
-    known.check(destination)
+    client.ssh.check(destination)
     options = [word for each in forwards for word in ("-L", each)]
     options += ["-t"] * terminal + ["-N"] * idle
     become(destination.command(argv, options))
@@ -86,7 +83,7 @@ def config_ssh(client: Client, user: str, *, diff: bool, remove: bool, yes: bool
     if remove:
         changes = config.removals()
     else:
-        changes = config.additions(ssh_of(client).kept().destination("any", user=user))
+        changes = config.additions(client.ssh.kept().destination("any", user=user))
     if not changes:
         click.echo("nothing to change", err=True)
     elif diff:
@@ -130,7 +127,7 @@ def ssh_proxy(client: Client, host: str, replica: str | None) -> int:
     # Ctrl-C is for ssh, which ends this with itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        destination = ssh_of(client).destination(*parse_host(host))
+        destination = client.ssh.destination(*parse_host(host))
         return connect(
             client.cluster,
             destination,
@@ -145,11 +142,3 @@ def ssh_proxy(client: Client, host: str, replica: str | None) -> int:
         text = "".join(f"\r\n{line}" for line in error.lines())
         write(2, f"{text}\r\n".encode())
         return error.exit_code
-
-
-def ssh_of(client: Client) -> Ssh:
-    """What ssh needs, for the cluster of the command line."""
-    from devctl.client.ssh.ssh import Ssh  # noqa: PLC0415 - heavy
-
-    named = names.connection(click.get_current_context())
-    return Ssh(client.cluster, named["kubeconfig"], named["context"])

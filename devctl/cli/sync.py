@@ -134,7 +134,6 @@ def show(done: Sequence[Synced], *, quiet: bool = False) -> None:
 
 
 def _changed(done: Sequence[Synced]) -> list[str]:
-
     return list(dict.fromkeys(named([name]) for each in done for name in each.changed))
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from devctl.cli.results import Results
     from devctl.client.client import Client
+    from devctl.client.jobs.job import Job
     from devctl.client.servers import Server
 
 _TICK = 1.0
@@ -29,12 +30,12 @@ def wanted(*, wait: bool | None) -> bool:
     return is_terminal(sys.stdout) if wait is None else wait
 
 
-def state(server: Server) -> str:
-    """What a server does and why, in one line."""
-    if server.reason in {"", server.phase} and not server.message:
-        return f"{server.name}: {server.phase}"
-    why = f": {server.message}" if server.message else ""
-    return f"{server.name}: {server.phase} ({server.reason}){why}"
+def state(found: Server | Job) -> str:
+    """The phase of a server or a job and the reason, in one line."""
+    if not found.reason or (found.reason == found.phase and not found.message):
+        return f"{found.name}: {found.phase}"
+    why = f": {found.message}" if found.message else ""
+    return f"{found.name}: {found.phase} ({found.reason}){why}"
 
 
 def showing(line: LiveLine) -> Callable[[Server], None]:

@@ -22,25 +22,12 @@ _ENDED = {"Succeeded", "Failed"}
 
 
 @dataclass(frozen=True)
-class Home(Named):
-    """A home at one moment; `pods` are those that use it."""
-
-    pods: Sequence[str] = ()
+class Volume(Named):
+    """The claim of a volume at one moment."""
 
     storage_class = Field(text, "spec", "storageClassName")
     phase = Field(lambda value: text(value) or "Pending", "status", "phase")
     """`Bound`, `Pending` or `Lost`."""
-
-    @property
-    def server(self) -> str:
-        """The server that it was created for, which may have been deleted."""
-        return self.labels.get(DEVSERVER, "")
-
-    @property
-    def replica(self) -> int:
-        """The replica of the server that it belongs to."""
-        last = self.name.rpartition("-")[2]
-        return int(last) if last.isdecimal() else 0
 
     @property
     def size(self) -> str:
@@ -48,6 +35,22 @@ class Home(Named):
         capacity = self.status.get("capacity") or {}
         wanted = (self.spec.get("resources") or {}).get("requests") or {}
         return str(capacity.get("storage") or wanted.get("storage") or "")
+
+
+@dataclass(frozen=True)
+class Home(Volume):
+    """A home at one moment; `pods` are those that use it."""
+
+    pods: Sequence[str] = ()
+
+    server = Field(text, "metadata", "labels", DEVSERVER)
+    """The server that it was created for, which may have been deleted."""
+
+    @property
+    def replica(self) -> int:
+        """The replica of the server that it belongs to."""
+        last = self.name.rpartition("-")[2]
+        return int(last) if last.isdecimal() else 0
 
     @property
     def is_home(self) -> bool:

@@ -7,10 +7,15 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+from devctl.api.conditions import find
+from devctl.errors import NotFoundError
+from devctl.kube.cluster import WINDOW
 
-    from devctl.kube.cluster import Cluster, Object
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from devctl.kube.cluster import Change, Cluster, Object
+    from devctl.kube.resources import Kind
 
 Value = TypeVar("Value")
 Word = TypeVar("Word", bound=StrEnum)
@@ -32,7 +37,7 @@ class Field(Generic[Value]):
 
 
 class Collection:
-    """The objects of a kind in a cluster."""
+    """What a part of the client works on: one cluster."""
 
     def __init__(self, cluster: Cluster) -> None:
         """Make no request yet."""
@@ -91,43 +96,101 @@ class Named:
     name = Field(text, "metadata", "name")
     namespace = Field(text, "metadata", "namespace")
     """Empty for cluster-scoped objects."""
-
-    @property
-    def uid(self) -> str:
-        """Distinguishes it from every other object that ever had its name."""
-        return text(self._meta.get("uid"))
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """Its labels."""
-        return mapping(self._meta.get("labels"))
+    uid = Field(text, "metadata", "uid")
+    """Distinguishes it from every other object that ever had its name."""
+    labels = Field(mapping, "metadata", "labels")
+    spec = Field(mapping, "spec")
+    """The desired state."""
+    status = Field(mapping, "status")
+    """The observed state; empty until a controller has reported it."""
+    going = Field(bool, "metadata", "deletionTimestamp")
+    """Whether it is being deleted."""
 
     @property
     def created_at(self) -> datetime:
         """When it was created; now for the result of a dry run."""
-        return moment(self._meta.get("creationTimestamp")) or datetime.now(UTC)
+        return moment(self.raw["metadata"].get("creationTimestamp")) or datetime.now(UTC)
+
+    def condition(self, kind: str) -> dict[str, Any]:
+        """A condition of its status; empty if it is missing."""
+        return find(self.status, kind)
+
+
+@dataclass(frozen=True)
+class Explained(Named):
+    """An object with an owner and a phase, and the reason for that phase."""
+
+    owner = Field(text, "spec", "owner")
+    """Empty for what was created before there were owners."""
 
     @property
-    def going(self) -> bool:
-        """Whether it is being deleted."""
-        return "deletionTimestamp" in self._meta
+    def reason(self) -> str:
+        """Why it is in its phase, in one word; empty until that is known."""
+        return str(self._why.get("reason", ""))
 
     @property
-    def spec(self) -> dict[str, Any]:
-        """The desired state."""
-        return mapping(self.raw.get("spec"))
+    def message(self) -> str:
+        """Why, and what to do."""
+        return str(self._why.get("message", ""))
 
     @property
-    def status(self) -> dict[str, Any]:
-        """The observed state; empty until a controller has reported it."""
-        return mapping(self.raw.get("status"))
-
-    @property
-    def _meta(self) -> dict[str, Any]:
-        return mapping(self.raw["metadata"])
+    def _why(self) -> dict[str, Any]:
+        """What has the reason and the message."""
+        return self.status
 
 
 Item = TypeVar("Item", bound=Named)
+
+
+class NamedCollection(Collection, Generic[Item]):
+    """Objects that people look up by name, such as servers."""
+
+    _kind: Kind
+    _item: type[Item]
+    _noun: str
+    _see: str
+    """The fix for a name that does not exist."""
+
+    def list(
+        self, namespace: str | None = None, labels: Mapping[str, Any] | None = None
+    ) -> Iterator[Item]:
+        """All in a namespace, or in devctl.kube.cluster.EVERYWHERE, fetched page by page."""
+        return map(self._item, self._cluster.list(self._kind, namespace, labels))
+
+    def get(self, name: str) -> Item:
+        """The one of a name.
+
+        Raises:
+            NotFoundError: It does not exist.
+            UsageError: The name is invalid.
+        """
+        found = self.find(name)
+        if found is None:
+            where = f"in namespace `{self._cluster.namespace}`"
+            raise NotFoundError(f"there is no {self._noun} `{name}` {where}", self._see)
+        return found
+
+    def find(self, name: str) -> Item | None:
+        """The same, or None if it does not exist."""
+        self._check_name(name)
+        found = self._cluster.find(self._kind, name)
+        return None if found is None else self._item(found)
+
+    def watch(
+        self,
+        namespace: str | None = None,
+        labels: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+    ) -> Iterator[Change]:
+        """All now and as they change, all of them again after each reconnection; never ends."""
+        while True:
+            yield from self._cluster.watch(
+                self._kind, namespace, name=name, labels=labels, seconds=WINDOW
+            )
+
+    def _check_name(self, name: str) -> None:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

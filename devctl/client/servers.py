@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from devctl.api.conditions import find
 from devctl.api.devserver import Condition, Phase, home_names
 from devctl.api.durations import parse_duration
 from devctl.api.labels import DEVSERVER
@@ -17,9 +16,9 @@ from devctl.client import waiting
 from devctl.client.flavors import check_flavor
 from devctl.client.manifests import changed_spec, check_name, lifecycle_of, server_manifest
 from devctl.client.objects import (
-    Collection,
+    Explained,
     Field,
-    Named,
+    NamedCollection,
     Snapshot,
     known,
     mapping,
@@ -36,7 +35,6 @@ from devctl.errors import (
     UsageError,
 )
 from devctl.kube import resources
-from devctl.kube.cluster import WINDOW
 from devctl.kube.patience import backoff
 
 if TYPE_CHECKING:
@@ -72,10 +70,9 @@ class Replica:
 
 
 @dataclass(frozen=True)
-class Server(Named):
+class Server(Explained):
     """A server at one moment."""
 
-    owner = Field(text, "spec", "owner")
     flavor = Field(text, "spec", "flavor")
     """The flavor it asks for; empty for the default one."""
     image = Field(text, "spec", "image")
@@ -83,6 +80,10 @@ class Server(Named):
     """One pod (`standalone`), or several that train together (`distributed`)."""
     stopped = Field(bool, "spec", "stopped")
     """Whether it should be stopped."""
+    ssh = Field(lambda value: value is None or bool(value), "spec", "enableSSH")
+    """Whether it accepts SSH sessions."""
+    phase = Field(lambda value: known(Phase, value or Phase.PENDING), "status", "phase")
+    """A plain string if only a newer release knows it."""
     lifecycle = Field(mapping, "spec", "lifecycle")
     """When it is stopped or deleted automatically."""
     ready_replicas = Field(number, "status", "readyReplicas")
@@ -103,29 +104,9 @@ class Server(Named):
         return self._shape[1]
 
     @property
-    def ssh(self) -> bool:
-        """Whether it accepts SSH sessions."""
-        return bool(self.spec.get("enableSSH", True))
-
-    @property
-    def phase(self) -> Phase | str:
-        """Its phase; a plain string if only a newer release knows it."""
-        return known(Phase, self.status.get("phase") or Phase.PENDING)
-
-    @property
     def ready(self) -> bool:
         """Whether all its pods are ready."""
         return self.condition(Condition.READY).get("status") == "True"
-
-    @property
-    def reason(self) -> str:
-        """Why it is in its phase, in one word; empty until that is known."""
-        return str(self._why.get("reason", ""))
-
-    @property
-    def message(self) -> str:
-        """Why, and what to do."""
-        return str(self._why.get("message", ""))
 
     @property
     def seen(self) -> bool:
@@ -148,10 +129,6 @@ class Server(Named):
     def pods(self) -> list[str]:
         """The names of the pods it has while it runs, by replica."""
         return [f"{self.name}-{ordinal}" for ordinal in range(self.size)]
-
-    def condition(self, kind: str) -> dict[str, Any]:
-        """A condition of its status; empty if it is missing."""
-        return find(self.status, kind)
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -178,7 +155,7 @@ def _replica(said: dict[str, Any]) -> Replica:
     )
 
 
-class Servers(Collection):
+class Servers(NamedCollection[Server]):
     """The servers that a user may see.
 
     server = client.servers.create("lab", flavor="cpu-small", ttl="8h")
@@ -187,45 +164,9 @@ class Servers(Collection):
     client.servers.delete("lab")
     """
 
-    def list(
-        self, namespace: str | None = None, labels: Mapping[str, Any] | None = None
-    ) -> Iterator[Server]:
-        """All servers of a namespace, or of devctl.kube.cluster.EVERYWHERE, page by page."""
-        return map(Server, self._cluster.list(_KIND, namespace, labels))
-
-    def get(self, name: str) -> Server:
-        """One server.
-
-        Raises:
-            NotFoundError: It does not exist.
-            UsageError: The name is invalid.
-        """
-        found = self.find(name)
-        if found is None:
-            raise NotFoundError(
-                f"there is no server `{name}` in namespace `{self._cluster.namespace}`",
-                "see what there is with `devctl list`, everywhere with -A",
-            )
-        return found
-
-    def find(self, name: str) -> Server | None:
-        """One server, or None if it does not exist."""
-        check_name(name)
-        found = self._cluster.find(_KIND, name)
-        return None if found is None else Server(found)
-
-    def watch(
-        self,
-        namespace: str | None = None,
-        labels: Mapping[str, Any] | None = None,
-        *,
-        name: str | None = None,
-    ) -> Iterator[Change]:
-        """Servers now and as they change, all of them again after each reconnection; never ends."""
-        while True:
-            yield from self._cluster.watch(
-                _KIND, namespace, name=name, labels=labels, seconds=WINDOW
-            )
+    _kind, _item = _KIND, Server
+    _noun, _see = "server", "see what there is with `devctl list`, everywhere with -A"
+    _check_name = staticmethod(check_name)
 
     def snapshots(
         self,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from devctl.cli.egpu.options import command, loader_image, patience, seconds, whole_seconds
-from devctl.cli.egpu.screen import moving, see_it_end, state
+from devctl.cli.egpu.screen import moving, see_it_end
 from devctl.cli.options import connected, dry_run_option, result_output, waits
 from devctl.cli.results import Results
-from devctl.cli.waiting import live_line, wanted
+from devctl.cli.waiting import live_line, state, wanted
 from devctl.errors import DevctlError, UsageError
 
 if TYPE_CHECKING:
@@ -117,12 +117,11 @@ def chosen(*, words: str | None, **asked: Any) -> Options:
 
 
 def _choose(folder: Path, *, secrets: bool, large: bool) -> Selection:
-    from devctl.client.files.names import named  # noqa: PLC0415 - heavy
+    from devctl.cli.progress import tell_of_secrets  # noqa: PLC0415 - heavy
     from devctl.client.jobs.files import choose  # noqa: PLC0415 - heavy
 
     found = choose(folder, secrets=secrets, large=large)
-    if found.secrets:
-        click.echo(f"left out, as they look like secrets: {named(found.secrets)}", err=True)
+    tell_of_secrets(found.secrets, hint=False)
     return found
 
 

@@ -61,6 +61,4 @@ def _shell(client: Client, place: VolumePlace) -> int:
         client.cluster, pod, ["sh"], namespace, container=place.container, stdin=True, tty=True
     )
     source, output = sys.stdin.fileno(), sys.stdout.fileno()
-    with stream, stdio.raw(source, stream.resize):
-        stdio.feed(stream, source)
-        return stdio.drain(stream, output, lambda data: stdio.write(2, data))
+    return stdio.drain_terminal(stream, source, output, lambda data: stdio.write(2, data))

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.egpu.options import command, job_name, loader_image, size
-from devctl.cli.egpu.screen import moving, state
+from devctl.cli.egpu.screen import moving
 from devctl.cli.formats import FORMATS
 from devctl.cli.options import connected, duration, output, seconds
 from devctl.cli.progress import tell_of_git, tell_of_trouble
 from devctl.cli.results import print_items
 from devctl.cli.tables import Column
 from devctl.cli.times import age
-from devctl.cli.waiting import live_line
+from devctl.cli.waiting import live_line, state
 from devctl.errors import NotFoundError, UsageError
 from devctl.text import readable
 

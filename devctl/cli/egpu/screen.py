@@ -12,7 +12,7 @@ from devctl.cli.egpu.options import command
 from devctl.cli.progress import transferred
 from devctl.cli.screen import LiveLine
 from devctl.cli.times import until
-from devctl.cli.waiting import live_line
+from devctl.cli.waiting import live_line, state
 from devctl.errors import DevctlError
 from devctl.text import one_line
 
@@ -23,14 +23,6 @@ if TYPE_CHECKING:
     from devctl.client.jobs.helper_pod import PodOptions
     from devctl.client.jobs.job import Job
     from devctl.client.jobs.pod_startup import Trouble
-
-
-def state(job: Job) -> str:
-    """The phase of a job and the reason, in one line."""
-    if not job.reason:
-        return f"{job.name}: {job.phase}"
-    why = f": {job.message}" if job.message else ""
-    return f"{job.name}: {job.phase} ({job.reason}){why}"
 
 
 def see_it_end(client: Client, name: str, seconds: float | None, first: str) -> None:

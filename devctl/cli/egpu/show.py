@@ -10,10 +10,11 @@ import click
 from devctl.cli.describe import event_rows, fact
 from devctl.cli.egpu.options import command, job_name
 from devctl.cli.formats import FORMATS
-from devctl.cli.listing import AGE, NAMESPACE, labels, ordered, selector, sort_by
+from devctl.cli.listing import AGE, labels, ordered, scope, selector, sort_by
 from devctl.cli.options import all_namespaces, connected, output
 from devctl.cli.results import print_document, print_items
-from devctl.cli.screen import coloured, columns
+from devctl.cli.screen import coloured
+from devctl.cli.screen import columns as terminal_columns
 from devctl.cli.tables import Column, table
 from devctl.cli.times import age, left, span, until
 from devctl.errors import DeniedError
@@ -57,14 +58,11 @@ def list_(
       egpu list
       egpu list -A -o wide
     """
-    from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415 - heavy
-
-    shown = [NAMESPACE, *COLUMNS] if all_namespaces else COLUMNS
-    jobs = client.jobs.list(EVERYWHERE if all_namespaces else None, labels(selector))
+    where, columns = scope(COLUMNS, all_namespaces=all_namespaces)
     print_items(
-        ordered(jobs, sort_by, shown),
+        ordered(client.jobs.list(where, labels(selector)), sort_by, columns),
         output,
-        shown,
+        columns,
         "ephemeralaccelerationjob",
         empty=f"no jobs in namespace `{client.namespace}`; create one with `egpu create JOB`",
     )
@@ -90,7 +88,7 @@ def get(client: Client, name: str, output: str) -> None:
         events: Sequence[Event] = client.jobs.events(name)[-_EVENTS:]
     except DeniedError:
         events = ()
-    for line in page(job, events, width=columns(sys.stdout)):
+    for line in page(job, events, width=terminal_columns(sys.stdout)):
         click.echo(line)
 
 

@@ -9,7 +9,7 @@ import click
 from devctl.cli.egpu.options import job_name, patience, seconds
 from devctl.cli.egpu.screen import see_it_end
 from devctl.cli.options import connected
-from devctl.cli.replica_output import ReplicaOutput as RankOutput
+from devctl.cli.replica_output import ReplicaOutput
 
 if TYPE_CHECKING:
     from devctl.client.client import Client
@@ -45,7 +45,7 @@ def logs(client: Client, name: str, tail: int | None, *, follow: bool) -> None:
       egpu logs my-job
       egpu logs my-job -f
     """
-    output = RankOutput([0])
+    output = ReplicaOutput([0])
     for piece in client.jobs.logs(name, follow=follow, tail=tail):
         output.add(0, piece)
     output.end(0)

@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 import stat
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.api.devserver import NAME
@@ -21,10 +21,10 @@ from devctl.errors import DevctlError, NotFoundError, UsageError
 from devctl.text import readable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from devctl.client.files.remote import Place
+    from devctl.client.files.remote import Place, Spot
     from devctl.client.files.transfer import Progress
 
 _REPLICA = re.compile(r"(.*)\.(\d{1,4})", re.ASCII)
@@ -165,7 +165,10 @@ def download(
         target = local / own if local.is_dir() and own else local
         if os.path.lexists(target) and not target.is_dir():
             raise UsageError(f"`{readable(str(target))}` is not a folder", "choose another one")
-        return _download_folder(place, target, progress, overwrite=overwrite)
+        names, problems = remote.find(place)
+        fix = "move it away, choose another folder, or replace it with --overwrite"
+        done = fetch_folder(place, names, target, progress, overwrite=overwrite, fix=fix)
+        return replace(done, left_out=problems + done.left_out)
     target = local / own if local.is_dir() else local
     if target.is_dir():
         raise UsageError(f"`{readable(str(target))}` is a folder", "choose a file")
@@ -191,10 +194,19 @@ def _download_file(place: Place, name: str, target: Path, progress: Progress | N
     return Copied(readable(str(target)), 1, size, changed=said)
 
 
-def _download_folder(
-    place: Place, target: Path, progress: Progress | None, *, overwrite: bool
+def fetch_folder(  # noqa: PLR0913 - each is a choice of the caller
+    place: Spot,
+    names: Iterable[str],
+    target: Path,
+    progress: Progress | None,
+    *,
+    overwrite: bool = False,
+    fix: str = "move it away, or choose another folder",
 ) -> Copied:
-    names, problems = remote.find(place)
+    """Fetch files, links and empty folders of those names; all of them arrive, or none.
+
+    `fix` is for files here that differ and may not be replaced.
+    """
     offer = offered(names, target)
     found = remote.look(place, offer.names)
     filled = {posixpath.dirname(name) for name in found}
@@ -213,8 +225,8 @@ def _download_folder(
             top,
             unpacking,
             may_replace=lambda _name, _there: overwrite,
-            fix="move it away, choose another folder, or replace it with --overwrite",
+            fix=fix,
         )
     count = len(unpacking.files) + len(folders)
-    left_out = problems + offer.left_out + unpacking.left_out
+    left_out = offer.left_out + unpacking.left_out
     return Copied(readable(str(target)), count, size, [], left_out, said, offer.git)

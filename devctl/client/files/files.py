@@ -11,6 +11,7 @@ from devctl.client.files import copy, remote, sync
 from devctl.client.files.record import Record, volume_of
 from devctl.client.files.sync import SyncOptions
 from devctl.client.files.transfer import expect
+from devctl.client.objects import Collection
 from devctl.client.servers import Servers
 from devctl.client.streams.pods import running_pod
 from devctl.client.waiting import on_every
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from devctl.client.files.remote import Place
     from devctl.client.files.sync import Synced
     from devctl.client.files.transfer import Progress
-    from devctl.kube.cluster import Cluster
 
 _HERE, _THERE = 1.0, 3.0
 """Seconds between two looks at a folder here, and at one of a server."""
@@ -33,17 +33,13 @@ _AGAIN = 5.0
 """Seconds until a lost connection is tried again."""
 
 
-class Files:
+class Files(Collection):
     """Files of servers; what comes from one is checked before it is kept here.
 
     client.files.push("lab", Path("project"))
     client.files.pull("lab", Path("results"), "project/results")
     client.files.copy("lab:model.pt", "model.pt")
     """
-
-    def __init__(self, cluster: Cluster) -> None:
-        """Ask nothing yet."""
-        self._cluster = cluster
 
     def place(self, name: str, path: str, replica: int = 0, *, volume: bool = False) -> Place:
         """A path in a replica, with its volume if asked for; DevctlError unless it runs."""

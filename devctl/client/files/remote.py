@@ -198,13 +198,14 @@ def send(  # noqa: PLR0913 - each is a choice of the caller
     lists: Mapping[str, Iterable[str]] | None = None,
     *,
     rename: Callable[[str], str] = str,
+    digests: dict[str, str] | None = None,
     progress: Progress | None = None,
 ) -> tuple[list[Entry], list[Entry]]:
     """Send files below a root, and those that change meanwhile a few times more.
 
-    Lists of names for the script go along once; `rename` gives a path's name there. Returns what
-    has arrived, and what kept changing; what has gone meanwhile is in neither. DevctlError, and no
-    change, if the pod cannot take them.
+    Lists of names for the script go along once; `rename` and `digests` are those of archive.pack.
+    Returns what has arrived, and what kept changing; what has gone meanwhile is in neither.
+    DevctlError, and no change, if the pod cannot take them.
     """
     arrived: list[Entry] = []
     waiting, waiting_lists = list(entries), lists or {}
@@ -218,7 +219,8 @@ def send(  # noqa: PLR0913 - each is a choice of the caller
                 if progress:
                     progress(len(data))
 
-            changed.extend(pack(counted, root, waiting, waiting_lists, rename))  # noqa: B023
+            packed = pack(counted, root, waiting, waiting_lists, rename, digests=digests)  # noqa: B023
+            changed.extend(packed)  # noqa: B023
 
         receive(place, feed)
         arrived += [found for found in waiting if found.path not in changed]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from devctl.api import ephemeral_acceleration_job as words
 from devctl.api.labels import MANAGED_BY, MANAGER
-from devctl.client.homes import mounts
+from devctl.client.homes import Volume, mounts
 from devctl.client.jobs.job import Job
-from devctl.client.objects import Named, moment
+from devctl.client.objects import Collection, Field, mapping, moment, text
 from devctl.errors import AlreadyExistsError, DevctlError, NotFoundError
 from devctl.kube import resources
 from devctl.kube.cluster import CONFLICT
@@ -29,24 +29,14 @@ _SECONDS = re.compile(r"\d{1,8}", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Claim(Named):
-    """A claim at one moment."""
+class Claim(Volume):
+    """The claim of a job's volume at one moment."""
 
-    @property
-    def job(self) -> str:
-        """The job that it was created for."""
-        return self.labels.get(words.JOB, "")
-
-    @property
-    def size(self) -> str:
-        """The volume's capacity; before it is bound, the requested one."""
-        capacity = (self.raw.get("status") or {}).get("capacity") or {}
-        return str(capacity.get("storage") or self.raw["spec"]["resources"]["requests"]["storage"])
-
-    @property
-    def bound(self) -> bool:
-        """Whether it is bound to a volume."""
-        return (self.raw.get("status") or {}).get("phase") == "Bound"
+    job = Field(text, "metadata", "labels", words.JOB)
+    """The job that it was created for."""
+    bound = Field(lambda value: value == "Bound", "status", "phase")
+    """Whether it is bound to a volume."""
+    _notes = Field(mapping, "metadata", "annotations")
 
     @property
     def is_of_a_job(self) -> bool:
@@ -73,10 +63,6 @@ class Claim(Named):
         if since is None or not _SECONDS.fullmatch(seconds):
             return None
         return since.astimezone(UTC) + timedelta(seconds=int(seconds))
-
-    @property
-    def _notes(self) -> dict[str, str]:
-        return dict(self._meta.get("annotations") or {})
 
 
 def find_claim(cluster: Cluster, job: str) -> Claim:
@@ -149,12 +135,8 @@ def judge(claim: Claim, job: Job | None, pods: Sequence[str], now: datetime) -> 
     return Judged(claim, Why.IN_USE if pods else Why.DUE, until, tuple(pods))
 
 
-class Cleanup:
+class Cleanup(Collection):
     """Deletes expired volumes without waiting for the observer."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        """Ask nothing yet."""
-        self._cluster = cluster
 
     def look(self, namespace: str | None = None) -> list[Judged]:
         """The decision about each volume of a job in a namespace, or EVERYWHERE."""

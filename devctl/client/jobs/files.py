@@ -15,17 +15,15 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from devctl.client.files import remote as files_remote
-from devctl.client.files.archive import pack
-from devctl.client.files.copy import Copied
+from devctl.client.files.copy import Copied, fetch_folder
 from devctl.client.files.ignore import listed
-from devctl.client.files.incoming import Unpacking, incoming, put_folder, room
-from devctl.client.files.local import entry, select
-from devctl.client.files.names import named, offered
+from devctl.client.files.local import select
+from devctl.client.files.names import named
 from devctl.client.files.remote import MEMBERS
-from devctl.client.files.transfer import Expecting, expect
 from devctl.client.jobs.copy_url import copy_url, target_path
 from devctl.client.jobs.fetch import Limits, look_up
 from devctl.client.jobs.helper_pod import DEBUG, LOADER, helper
+from devctl.client.objects import Collection
 from devctl.errors import DevctlError, UsageError
 
 if TYPE_CHECKING:
@@ -35,16 +33,12 @@ if TYPE_CHECKING:
 
     from devctl.client.files.local import Entry, Selection
     from devctl.client.files.remote import Spot
-    from devctl.client.files.transfer import Send
     from devctl.client.jobs.copy_url import Fetched
     from devctl.client.jobs.helper_pod import PodOptions, VolumePlace
-    from devctl.kube.cluster import Cluster
 
     Progress = Callable[[int], None]
     """Takes the number of bytes just moved."""
 
-_ROUNDS = 2
-"""How often a file that changes while it is being read is tried."""
 _DIGEST = re.compile(rb"\\?([0-9a-f]{64})  ")
 
 # Arguments: volume. Input: names of folders. Prints those that are links out of it, and two NULs.
@@ -116,22 +110,25 @@ def upload(place: Spot, selection: Selection, progress: Progress | None = None) 
         DevctlError: The pod could not take them, they did not arrive intact, or a link left by an
             earlier job would have led them out of the volume.
     """
-    root, waiting = selection.root, selection.entries
-    if astray := _astray(place, waiting):
+    entries = selection.entries
+    if astray := _astray(place, entries):
         raise DevctlError(
             f"`{place}`: a link there leads out of the volume: {named(astray)}; nothing was sent",
             "remove it there with `egpu debug`, or rename your folder",
         )
-    for _ in range(_ROUNDS):
-        changed = _send(place, root, waiting, progress)
-        waiting = [entry(root, path) for path in changed if os.path.lexists(root / path)]
-        if not waiting:
-            size = sum(found.size for found in selection.entries)
-            return Copied(str(place), len(selection.entries), size)
-    raise DevctlError(
-        f"{named(changed)} changed while it was being read, and was not sent",
-        "wait until it is no longer written to, or list it in `.devctlignore`",
+    digests: dict[str, str] = {}
+    arrived, changed = files_remote.send(
+        place, selection.root, entries, digests=digests, progress=progress
     )
+    files = [found.path for found in arrived if stat.S_ISREG(found.mode)]
+    _verify(place, {name: digests.get(name, "") for name in files})
+    if changed:
+        raise DevctlError(
+            f"{named([found.path for found in changed])} changed while it was being read, and was"
+            " not sent",
+            "wait until it is no longer written to, or list it in `.devctlignore`",
+        )
+    return Copied(str(place), len(entries), sum(found.size for found in entries))
 
 
 def _astray(place: Spot, entries: Iterable[Entry]) -> list[str]:
@@ -140,28 +137,6 @@ def _astray(place: Spot, entries: Iterable[Entry]) -> list[str]:
     folders |= {found.path for found in entries if stat.S_ISDIR(found.mode)}
     names = sorted(folders - {"."})
     return _names(files_remote.answer(place, ASTRAY, names)) if names else []
-
-
-def _send(
-    place: Spot, root: Path, entries: Sequence[Entry], progress: Progress | None
-) -> list[str]:
-    """Send files once and verify them; returns those that changed meanwhile and were skipped."""
-    digests: dict[str, str] = {}
-    changed: list[str] = []
-    expect(progress, (found.size for found in entries), packed=True)
-
-    def feed(send: Send) -> None:
-        def counted(data: bytes) -> None:
-            send(data)
-            if progress:
-                progress(len(data))
-
-        changed.extend(pack(counted, root, entries, {}, digests=digests))
-
-    files_remote.receive(place, feed)
-    files = [found.path for found in entries if stat.S_ISREG(found.mode)]
-    _verify(place, {name: digests.get(name, "") for name in files if name not in changed})
-    return changed
 
 
 def _verify(place: Spot, wanted: Mapping[str, str]) -> None:
@@ -232,21 +207,7 @@ def download(place: Spot, into: Path, progress: Progress | None = None) -> Copie
     """
     if into.exists() and not into.is_dir():
         raise UsageError(f"`{into}` is not a folder", "name a folder, existing or new")
-    offer = offered(_stored_names(place), into)
-    wanted = offer.names
-    into.mkdir(parents=True, exist_ok=True)
-    target = into.resolve()
-    changed: list[str] = []
-    with incoming(target) as arrived:
-        unpacking = Unpacking(arrived, room(target), frozenset(wanted), progress)
-        if wanted:
-            if isinstance(progress, Expecting):
-                expect(progress, (f.size for f in files_remote.look(place, wanted).values()))
-            changed = files_remote.fetch(place, wanted, unpacking.take)
-        size = sum((arrived / found).lstat().st_size for found in unpacking.files)
-        put_folder(arrived, target, unpacking)
-    left_out = offer.left_out + unpacking.left_out
-    return Copied(str(into), len(unpacking.files), size, [], left_out, changed, offer.git)
+    return fetch_folder(place, _stored_names(place), into, progress)
 
 
 def _stored_names(place: Spot) -> list[str]:
@@ -261,16 +222,12 @@ def _names(said: bytes) -> list[str]:
     return [os.fsdecode(name).removeprefix("./") for name in said.split(b"\0") if name]
 
 
-class JobFiles:
+class JobFiles(Collection):
     """The files on the volumes of jobs.
 
     Each method creates a short-lived pod that mounts the volume, with the user's own permissions:
     the job's pod may be gone, or not exist yet. `moved` takes the number of bytes just moved.
     """
-
-    def __init__(self, cluster: Cluster) -> None:
-        """Ask nothing yet."""
-        self._cluster = cluster
 
     def upload(
         self,

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from devctl.api import ephemeral_acceleration_job as words
-from devctl.api.conditions import find
-from devctl.client.objects import Named, known, moment, number
+from devctl.client.objects import Explained, Field, known, moment, number, text
 from devctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,18 +18,19 @@ DEFAULT_INPUT = "/artifacts/input.jpg"
 
 
 @dataclass(frozen=True)
-class Job(Named):
+class Job(Explained):
     """A job at one moment."""
 
-    @property
-    def spec(self) -> dict[str, Any]:
-        """The desired state."""
-        return dict(self.raw.get("spec") or {})
-
-    @property
-    def status(self) -> dict[str, Any]:
-        """The observed state; empty until the observer has seen the job."""
-        return dict(self.raw.get("status") or {})
+    phase = Field(lambda value: known(words.Phase, value or words.Phase.PENDING), "status", "phase")
+    """A plain string if only a newer release knows it."""
+    gpus = Field(lambda value: 1 if value is None else number(value), "spec", "resources", "gpu")
+    """How many GPUs it requests."""
+    suspended = Field(bool, "spec", "suspend")
+    """Whether it waits to be resumed."""
+    input_path = Field(lambda value: text(value) or DEFAULT_INPUT, "spec", "input", "path")
+    """The file that it reads."""
+    artifact_path = Field(text, "status", "artifactPath")
+    """The file that holds its result; empty until there is one."""
 
     @property
     def current(self) -> bool:
@@ -39,23 +39,8 @@ class Job(Named):
         return bool(self.status) and number(seen) >= number(wanted)
 
     @property
-    def phase(self) -> words.Phase | str:
-        """The phase; plain text if only a newer release knows it."""
-        return known(words.Phase, self.status.get("phase") or words.Phase.PENDING)
-
-    @property
-    def reason(self) -> str:
-        """Why it is in its phase, as one word; what its role could not do comes first."""
-        return str(self._explanation.get("reason", ""))
-
-    @property
-    def message(self) -> str:
-        """Why it is in its phase and what to do about it, as a sentence."""
-        return str(self._explanation.get("message", ""))
-
-    @property
-    def _explanation(self) -> dict[str, Any]:
-        """What has the reason and message: a role that failed, else the status."""
+    def _why(self) -> dict[str, Any]:
+        """A role that failed, else the status."""
         applied = self.condition(words.Condition.APPLIED)
         failed = applied.get("status") == "False" and not self.finished
         return applied if failed else self.status
@@ -71,42 +56,13 @@ class Job(Named):
         return bool(self.status.get("startedAt")) or self.finished
 
     @property
-    def owner(self) -> str:
-        """The user it belongs to; empty for a job created before jobs had owners."""
-        return str(self.spec.get("owner", ""))
-
-    @property
-    def suspended(self) -> bool:
-        """Whether it waits to be resumed."""
-        return bool(self.spec.get("suspend", False))
-
-    @property
     def claim(self) -> str:
         """The name of its volume's claim."""
         return words.claim_name(self.name)
 
-    @property
-    def gpus(self) -> int:
-        """How many GPUs it requests."""
-        return number((self.spec.get("resources") or {}).get("gpu", 1))
-
-    @property
-    def input_path(self) -> str:
-        """The file that it reads."""
-        return str((self.spec.get("input") or {}).get("path") or DEFAULT_INPUT)
-
-    @property
-    def artifact_path(self) -> str:
-        """The file that holds its result; empty until there is one."""
-        return str(self.status.get("artifactPath", ""))
-
     def moment(self, name: str) -> datetime | None:
         """A time in its status, such as `artifactsExpireAt`."""
         return moment(self.status.get(name))
-
-    def condition(self, kind: str) -> dict[str, Any]:
-        """A condition in its status; empty if it is not set."""
-        return find(self.status, kind)
 
 
 class Options(TypedDict, total=False):

@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from devctl.api.ephemeral_acceleration_job import Condition, claim_name, pod_name
 from devctl.client.events import Event
 from devctl.client.jobs.claim import Claim, Cleanup, find_claim, users
 from devctl.client.jobs.files import JobFiles
 from devctl.client.jobs.job import Job, Options, check_name, job_manifest
-from devctl.client.waiting import changes
+from devctl.client.objects import NamedCollection
+from devctl.client.waiting import follow, wait_gone
 from devctl.errors import (
     AlreadyExistsError,
     BusyError,
@@ -21,25 +22,22 @@ from devctl.errors import (
     WaitTimeoutError,
 )
 from devctl.kube import resources
-from devctl.kube.cluster import WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Unpack
 
-    from devctl.kube.cluster import Change, Cluster, Object
+    from devctl.kube.cluster import Object
 
 TIMEOUT = 300.0
 """Default seconds to wait for a volume, or for a deleted job to be gone."""
 _POLL = 0.5
 _PATIENCE = 10.0
 """Seconds that a job's role may keep failing: some failures are transient."""
-_WINDOW = 30.0
-"""Seconds until a silent watch is restarted, so that a lost connection is noticed."""
 _KIND = resources.EphemeralAccelerationJob
 
 
-class Jobs:
+class Jobs(NamedCollection[Job]):
     """The jobs that a user may see.
 
     job = client.jobs.create("my-job", input_path="/artifacts/image.jpg", suspend=True)
@@ -49,9 +47,9 @@ class Jobs:
     client.jobs.wait("my-job")
     """
 
-    def __init__(self, cluster: Cluster) -> None:
-        """Ask nothing yet."""
-        self._cluster = cluster
+    _kind, _item = _KIND, Job
+    _noun, _see = "job", "list your jobs with `egpu list`, those of all namespaces with -A"
+    _check_name = staticmethod(check_name)
 
     @cached_property
     def files(self) -> JobFiles:
@@ -62,38 +60,6 @@ class Jobs:
     def cleanup(self) -> Cleanup:
         """Deletes expired volumes."""
         return Cleanup(self._cluster)
-
-    def list(
-        self, namespace: str | None = None, labels: dict[str, Any] | None = None
-    ) -> Iterator[Job]:
-        """All jobs in a namespace, or devctl.kube.cluster.EVERYWHERE, fetched page by page."""
-        return map(Job, self._cluster.list(_KIND, namespace, labels))
-
-    def get(self, name: str) -> Job:
-        """One job.
-
-        Raises:
-            NotFoundError: It does not exist.
-            UsageError: No job can have this name.
-        """
-        found = self.find(name)
-        if found is None:
-            raise NotFoundError(
-                f"there is no job `{name}` in namespace `{self._cluster.namespace}`",
-                "list your jobs with `egpu list`, those of all namespaces with -A",
-            )
-        return found
-
-    def find(self, name: str) -> Job | None:
-        """One job, or None if it does not exist."""
-        check_name(name)
-        found = self._cluster.find(_KIND, name)
-        return None if found is None else Job(found)
-
-    def watch(self, namespace: str | None = None) -> Iterator[Change]:
-        """All existing jobs, then every change; never ends by itself."""
-        while True:
-            yield from self._cluster.watch(_KIND, namespace, seconds=WINDOW)
 
     def manifest(self, name: str, **options: Unpack[Options]) -> Object:
         """What `create` would create."""
@@ -148,20 +114,15 @@ class Jobs:
         return self._changes(name, seconds)
 
     def _changes(self, name: str, seconds: float | None) -> Iterator[Job]:
-        until = None if seconds is None else time.monotonic() + seconds
         gone = f"its volume is kept until it expires: `egpu artifacts {name}`"
         last: Job | None = None
-        while until is None or time.monotonic() < until:
-            window = _WINDOW if until is None else min(_WINDOW, until - time.monotonic())
-            for job in map(Job, changes(self._cluster, _KIND, name, window, gone)):
-                if last and job.uid != last.uid:
-                    raise NotFoundError(f"`{name}` was recreated while it was waited for", gone)
-                last = job
-                yield job
-                if job.finished:
-                    return
-                if until is not None and time.monotonic() >= until:
-                    break
+        for job in map(Job, follow(self._cluster, _KIND, name, seconds, gone)):
+            if last and job.uid != last.uid:
+                raise NotFoundError(f"`{name}` was recreated while it was waited for", gone)
+            last = job
+            yield job
+            if job.finished:
+                return
         state = ""
         if last:
             why = f"{last.reason}: {last.message}" if last.reason else "not observed yet"
@@ -254,29 +215,15 @@ class Jobs:
         self._cluster.delete(_KIND, job.raw)
         return job
 
-    def wait_gone(self, name: str, uid: str, seconds: float = TIMEOUT) -> None:
-        """Wait until a deleted job and its pod are gone.
+    def wait_gone(self, name: str, uid: str, seconds: float | None = TIMEOUT) -> None:
+        """Wait until a deleted job and its pod are gone; see waiting.wait_gone."""
 
-        Raises:
-            WaitTimeoutError: They still exist.
-            AlreadyExistsError: The job was recreated.
-        """
-        until = time.monotonic() + seconds
-        while True:
-            job = self.find(name)
-            if job and job.uid != uid:
-                raise AlreadyExistsError(
-                    f"`{name}` was recreated meanwhile, and its volume is left alone",
-                    "repeat the command if you mean the new one",
-                )
-            if not job and self._cluster.find(resources.Pod, pod_name(name)) is None:
-                return
-            if time.monotonic() >= until:
-                raise WaitTimeoutError(
-                    f"`{name}` is still shutting down after {seconds:.0f} s; its volume is kept",
-                    f"repeat `egpu delete {name} --delete-pvc` in a minute",
-                )
-            time.sleep(_POLL)
+        def remains() -> str:
+            there = self._cluster.find(resources.Pod, pod_name(name))
+            return "its pod still exists" if there else ""
+
+        kept = f"its volume is kept: repeat `egpu delete {name} --delete-pvc` in a minute"
+        wait_gone(name, uid, lambda: self.find(name), remains, seconds, kept)
 
     def claim(self, name: str) -> Claim:
         """The claim of a job's volume; raises as devctl.client.jobs.claim.find_claim does."""

@@ -187,10 +187,11 @@ def encoded(variables: Mapping[str, str], imports: Sequence[str] = ()) -> list[b
         raise UsageError("the variables are too large", "put the largest into files")
     # The pod puts each folder before the earlier ones.
     paths = [("+PYTHONPATH", folder) for folder in reversed(imports)]
-    return [
-        name.encode() + b"=" + _escaped(value) + b"\n"
-        for name, value in [*paths, *variables.items()]
-    ]
+    lines = []
+    for name, value in [*paths, *variables.items()]:
+        escaped = (bytes([b]) if b in _PLAIN else b"\\0%03o" % b for b in _raw(value))
+        lines.append(name.encode() + b"=" + b"".join(escaped) + b"\n")
+    return lines
 
 
 def check_name(name: str) -> None:
@@ -203,7 +204,3 @@ def check_name(name: str) -> None:
 
 def _raw(value: str) -> bytes:
     return value.encode(errors="surrogateescape")
-
-
-def _escaped(value: str) -> bytes:
-    return b"".join(bytes([b]) if b in _PLAIN else b"\\0%03o" % b for b in _raw(value))

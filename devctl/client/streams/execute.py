@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from devctl.client.objects import Collection
 from devctl.client.streams import stdio
 from devctl.client.streams.pods import running_pod
 from devctl.errors import ConnectionLostError, UsageError
@@ -68,16 +69,12 @@ class Executed:
         return self.errors.decode(errors="replace")
 
 
-class Execute:
+class Execute(Collection):
     """Runs commands in servers; no shell splits their arguments.
 
     client.execute("lab", ["nproc"]).stdout
     client.execute("lab", ["sh", "-c", "echo $RANK"], replica=1).stdout
     """
-
-    def __init__(self, cluster: Cluster) -> None:
-        """Ask nothing yet."""
-        self._cluster = cluster
 
     def __call__(
         self, name: str, argv: Sequence[str], *, replica: int = 0, feed: bytes | None = None
@@ -118,12 +115,8 @@ class Execute:
         """
         if source is not None and terminal:
             pod, place = self._pod(name, argv, replica)
-            with (
-                open_exec(self._cluster, pod, list(argv), place, stdin=True, tty=True) as stream,
-                stdio.raw(source, stream.resize),
-            ):
-                stdio.feed(stream, source)
-                return stdio.drain(stream, output, errors)
+            stream = open_exec(self._cluster, pod, list(argv), place, stdin=True, tty=True)
+            return stdio.drain_terminal(stream, source, output, errors)
         with self._open(name, argv, replica, reads=source is not None) as whole:
             if source is not None:
                 stdio.feed(whole, source)

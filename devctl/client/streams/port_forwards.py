@@ -8,6 +8,7 @@ import time
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING
 
+from devctl.client.objects import Collection
 from devctl.client.streams.pods import running_pod
 from devctl.errors import BusyError, DevctlError, HostError, UsageError
 from devctl.kube.pod_streams import open_port_forward
@@ -15,7 +16,6 @@ from devctl.kube.pod_streams import open_port_forward
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from devctl.kube.cluster import Cluster
     from devctl.kube.pod_streams import PortStream
 
 ADDRESS = "127.0.0.1"
@@ -26,17 +26,13 @@ _LINGER = 30.0
 gone looks the same as one that has merely sent everything."""
 
 
-class Forward:
+class Forward(Collection):
     """Brings ports of servers to this machine.
 
     with client.forward("lab", 8888) as port:
         print(f"http://127.0.0.1:{port.local}")
         port.wait()
     """
-
-    def __init__(self, cluster: Cluster) -> None:
-        """Ask nothing yet."""
-        self._cluster = cluster
 
     def __call__(
         self,

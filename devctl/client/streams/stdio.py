@@ -78,6 +78,15 @@ def drain(stream: Command, output: int, errors: Callable[[bytes], object]) -> in
     return stream.exit_code
 
 
+def drain_terminal(
+    stream: ExecStream, source: int, output: int, errors: Callable[[bytes], object]
+) -> int:
+    """Connect a command's terminal with this process's until it ends; its exit code."""
+    with stream, raw(source, stream.resize):
+        feed(stream, source)
+        return drain(stream, output, errors)
+
+
 def write(target: int, data: bytes) -> None:
     """Write all data, even if another program has made the descriptor non-blocking."""
     rest = memoryview(data)

@@ -299,8 +299,9 @@ def test_a_deleted_job_is_gone_with_its_pod(api: FakeApi, jobs: Jobs) -> None:
     gone = jobs.delete("my-job")
     jobs.wait_gone("my-job", gone.uid, 1)
     api.add(PODS, user("ephemeralaccelerationjob-my-job"))
-    with pytest.raises(WaitTimeoutError, match="its volume is kept"):
+    with pytest.raises(WaitTimeoutError, match="its pod still exists") as raised:
         jobs.wait_gone("my-job", gone.uid, 0.05)
+    assert "its volume is kept" in raised.value.fix
     api.add(JOBS, job())
     with pytest.raises(AlreadyExistsError, match="recreated"):
         jobs.wait_gone("my-job", "another", 1)

@@ -135,7 +135,7 @@ def test_a_file_that_was_never_sent_is_noticed(
     here: Path, there: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (here / "a").write_text("a")
-    monkeypatch.setattr(jobs_files, "pack", lambda *_, **__: [])
+    monkeypatch.setattr(files_remote, "pack", lambda *_, **__: [])
     monkeypatch.setattr(files_remote, "receive", lambda _place, feed: feed(bytes))
     (there / "a").write_text("older")
     with pytest.raises(DevctlError, match="did not arrive"):

@@ -49,7 +49,9 @@ def _section(title: str, things: Sequence[Any]) -> list[str]:
 def _entry(thing: Any) -> str:
     kind = "autofunction" if inspect.isfunction(thing) else "autoclass"
     name = f"{thing.__module__}.{thing.__qualname__}"
-    members = "" if inspect.isfunction(thing) else "   :members:\n"
+    members = (
+        "" if inspect.isfunction(thing) else "   :members:\n   :inherited-members: Exception\n"
+    )
     if name.rpartition(".")[2] in _CALLED:
         members += "   :special-members: __call__\n"
     return f".. {kind}:: {name}\n{members}"

@@ -136,7 +136,7 @@ def _access(entries: _Entries, name: str, namespace: str | None, paths: list[Pat
     if not cluster.get("server"):
         raise UsageError(f"context `{name}` in {where} names no cluster with an address", fix)
     server = str(cluster["server"]).rstrip("/")
-    if not _is_address(server):
+    if not is_address(server, ("http", "https")):
         raise UsageError(
             f"`{server}` is not an address of an API server", f"fix `server` in {where}"
         )
@@ -156,10 +156,11 @@ def _access(entries: _Entries, name: str, namespace: str | None, paths: list[Pat
     )
 
 
-def _is_address(server: str) -> bool:
+def is_address(url: str, schemes: tuple[str, ...]) -> bool:
+    """Whether a URL has one of the schemes, a host, and a valid port."""
     try:
-        parts = urlsplit(server)
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        parts = urlsplit(url)
+        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
 

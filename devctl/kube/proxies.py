@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from devctl.errors import UsageError
+from devctl.kube.kubeconfig import is_address
 
 if TYPE_CHECKING:
     from devctl.kube.kubeconfig import Access
@@ -28,9 +29,10 @@ def find_proxy(access: Access) -> str | None:
     if named := str(access.cluster.get("proxy-url") or ""):
         return _checked(named, "`proxy-url` in the kubeconfig")
     server = urlsplit(access.server)
+    port = 443 if server.scheme == "https" else 80
     for name in (f"{server.scheme}_proxy", "all_proxy"):
         if found := _variable(name):
-            if _goes_direct(server.hostname or "", server.port or _port(server.scheme)):
+            if _goes_direct(server.hostname or "", server.port or port):
                 return None
             return _checked(found if "://" in found else f"http://{found}", f"`{name.upper()}`")
     return None
@@ -51,12 +53,7 @@ def _variable(name: str) -> str:
 
 
 def _checked(proxy: str, where: str) -> str:
-    try:
-        parts = urlsplit(proxy)
-        good = parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        good = False
-    if not good:
+    if not is_address(proxy, _SCHEMES):
         raise UsageError(
             f"{where} is not the address of a proxy",
             f"write it as SCHEME://HOST:PORT, with {', '.join(_SCHEMES[:-1])} or {_SCHEMES[-1]}",
@@ -87,23 +84,13 @@ def _names(
     if address is not None:
         with suppress(ValueError):  # an address with a port
             return address in ipaddress.ip_network(entry, strict=False)
-    parts = _split(entry)
-    if parts is None or parts[1] not in {None, port}:
+    try:
+        parts = urlsplit(f"//{entry}")
+        name, only_port = (parts.hostname or "").removeprefix("*"), parts.port
+    except ValueError:
         return False
-    name = parts[0].removeprefix("*")
+    if only_port not in {None, port}:
+        return False
     if address is not None:
         return name == str(address)
     return host.endswith(name) if name.startswith(".") else f".{host}".endswith(f".{name}")
-
-
-def _split(entry: str) -> tuple[str, int | None] | None:
-    try:
-        parts = urlsplit(f"//{entry}")
-        found = parts.hostname or "", parts.port
-    except ValueError:
-        return None
-    return found
-
-
-def _port(scheme: str) -> int:
-    return 443 if scheme == "https" else 80

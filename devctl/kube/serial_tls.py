@@ -26,7 +26,8 @@ class TlsInTls:
     def __init__(self, inner: ssl.SSLObject, outer: ssl.SSLSocket) -> None:
         """Take over both after their handshakes; see `remember_memory`."""
         self._inner, self._outer = inner, outer
-        self._incoming, self._outgoing = _memory(inner)
+        memory: tuple[ssl.MemoryBIO, ssl.MemoryBIO] = inner.devctl_memory  # type: ignore[attr-defined]
+        self._incoming, self._outgoing = memory
         self._encrypted = b""
         self._taken = 0
 
@@ -70,11 +71,6 @@ def remember_memory(context: ssl.SSLContext) -> None:
         return made
 
     context.wrap_bio = wrap_bio  # type: ignore[method-assign]
-
-
-def _memory(inner: ssl.SSLObject) -> tuple[ssl.MemoryBIO, ssl.MemoryBIO]:
-    found: tuple[ssl.MemoryBIO, ssl.MemoryBIO] = inner.devctl_memory  # type: ignore[attr-defined]
-    return found
 
 
 class SerialTls:

@@ -1,4 +1,4 @@
-"""The local cluster: a real Kubernetes on one Linux machine, under one state folder.
+"""The local cluster: a real Kubernetes on one Linux machine, in one state folder.
 
-`steps` lists what the playbooks call; everything else is what the steps are made of.
+Playbooks call `steps`; the other modules implement them.
 """

@@ -1,4 +1,4 @@
-"""Debian packages: the ones the host needs, and a Debian root from the host's own sources."""
+"""Debian packages: those that the host needs, and a Debian root from the host's sources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from devctl.local.commands import capture, run_logged
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-# Program that we call, or file that a compiler reads -> the Debian package that brings it.
+# A program that we call, or a file that a compiler reads, and its Debian package.
 HOST_PROGRAMS: Mapping[str, str] = {
     "/usr/include/seccomp.h": "libseccomp-dev",
     "/usr/include/stdlib.h": "libc6-dev",
@@ -28,7 +28,7 @@ HOST_PROGRAMS: Mapping[str, str] = {
 }
 _TARGET_FORMAT = "$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)"
 
-# Without the option a mirror that cannot be reached is only a warning, and the next step fails.
+# Without the option, an unreachable mirror is only a warning, and the next step fails.
 _UPDATE = ("apt-get", "update", "-o", "APT::Update::Error-Mode=any")
 
 
@@ -45,10 +45,7 @@ class Source(NamedTuple):
 
 
 def parse_targets(output: str, codename: str) -> list[Source]:
-    """The host's own Debian sources in what `apt-get indextargets` prints.
-
-    Sources of other distributions and vendors carry other suites and are left out.
-    """
+    """The host's Debian sources in the output of `apt-get indextargets`, without other vendors'."""
     sources = []
     for line in output.splitlines():
         uri, release, component, origin = line.split("|")
@@ -66,8 +63,8 @@ def host_sources() -> tuple[str, list[Source]]:
     """The host's codename and its Debian sources.
 
     Raises:
-        HostError: No apt here, or it knows no source of the host's own release.
-        StepError: apt could not be asked.
+        HostError: There is no apt, or it has no source for the host's release.
+        StepError: apt failed.
     """
     release = _os_release()
     codename = release.get("VERSION_CODENAME", "")
@@ -76,12 +73,13 @@ def host_sources() -> tuple[str, list[Source]]:
             f"this is {release.get('PRETTY_NAME', 'an unknown system')}, not a Debian with apt",
             "use a Debian 12 machine or newer",
         )
+    what = "read apt's sources"
     command = ["apt-get", "indextargets", "--format", _TARGET_FORMAT, "Created-By: Packages"]
-    sources = parse_targets(capture(command, what="read apt's sources"), codename)
+    sources = parse_targets(capture(command, what=what), codename)
     if not sources:
-        # apt lists no source whose index was never fetched, as on a machine made from an image.
-        capture(_UPDATE, what="read apt's sources")
-        sources = parse_targets(capture(command, what="read apt's sources"), codename)
+        # apt does not list sources whose index was never fetched, as on a new machine.
+        capture(_UPDATE, what=what)
+        sources = parse_targets(capture(command, what=what), codename)
     if not sources:
         raise HostError(
             f"apt has no source for `{codename}`", "add the release's own line to its sources"
@@ -90,14 +88,14 @@ def host_sources() -> tuple[str, list[Source]]:
 
 
 def install_missing(log: Path, programs: Mapping[str, str] = HOST_PROGRAMS) -> list[str]:
-    """Install the packages whose programs or files the host lacks; returns their names.
+    """Install the packages whose programs or files are missing; returns their names.
 
     Args:
-        log: Where apt's words go.
-        programs: Each program, or absolute path of a file, and the package that brings it.
+        log: Gets apt's output.
+        programs: The package for each program or absolute path of a file.
 
     Raises:
-        StepError: apt could not install them.
+        StepError: apt failed.
     """
     missing = sorted({package for name, package in programs.items() if not _is_here(name)})
     if missing:
@@ -110,11 +108,7 @@ def install_missing(log: Path, programs: Mapping[str, str] = HOST_PROGRAMS) -> l
 
 
 def make_root(target: Path, suite: str, include: Sequence[str], log: Path) -> None:
-    """A minimal Debian as a tar file, from the host's mirrors, signatures checked by apt.
-
-    Raises:
-        StepError: It could not be made.
-    """
+    """Create a tar file of a minimal Debian from the host's mirrors; apt checks signatures."""
     codename, sources = host_sources()
     run_logged(
         [

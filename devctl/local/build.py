@@ -1,4 +1,4 @@
-"""Building everything that is missing: programs compile while images download."""
+"""Building everything that is missing: programs are compiled while images download."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.local import buildah, checksums
-from devctl.local.go import ensure_go
 from devctl.local.images import Image, load_images
 from devctl.local.lock import hold
-from devctl.local.programs import ProgramGroup, build_group, load_groups
+from devctl.local.programs import ProgramGroup, build_group, ensure_go, load_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
-    from devctl.local.go import GoToolchain
     from devctl.local.paths import CachePaths
+    from devctl.local.programs import GoToolchain
 
-# Compiling uses both cores, so groups go one after the other, and those first that an image
-# with slow further steps waits for. Images mostly wait for downloads.
+# Compiling uses all cores, so groups are compiled one at a time, starting with those for images
+# that take long to build. Building images is mostly waiting for downloads.
 _COMPILE_ORDER = ("ansible-operator", "containerd", "runc", "kubernetes")
 _IMAGE_WORKERS = 2
 
@@ -36,21 +35,21 @@ class Artifacts(NamedTuple):
     images: Mapping[str, Image]
     node_root: Path
     built: frozenset[str]
-    """What was not there: `programs/<group>` and `image/<name>`."""
+    """What was missing: `programs/<group>` and `image/<name>`."""
 
 
 def ensure_built(
     cache: CachePaths, report: Callable[[str], None], also: Collection[str] = ()
 ) -> Artifacts:
-    """Build what is missing and return where everything lies.
+    """Build what is missing and return where everything is.
 
     Args:
-        cache: Where it is kept.
-        report: Told what was built.
-        also: Names of images that `up` does without and that are wanted now.
+        cache: Where it is stored.
+        report: Called with progress messages.
+        also: Names of images to build that `up` does not need.
 
     Raises:
-        StepError: Something failed to build; what was finished before stays cached.
+        StepError: A build failed; finished ones stay cached.
         HostError: A cached file is corrupt.
     """
     with hold(cache.lock, "the cache of programs and images", report):
@@ -69,11 +68,7 @@ def ensure_built(
 def ensure_programs(
     cache: CachePaths, report: Callable[[str], None], names: Collection[str]
 ) -> dict[str, Path]:
-    """Build some groups of programs and no image; where each group lies.
-
-    Raises:
-        StepError: Something failed to build.
-    """
+    """Build some groups of programs, without images; returns each group's folder."""
     with hold(cache.lock, "the cache of programs and images", report):
         go = ensure_go(cache)
         groups = load_groups(go.version)
@@ -81,7 +76,7 @@ def ensure_programs(
 
 
 def with_bases(names: Iterable[str], images: Mapping[str, Image]) -> dict[str, Image]:
-    """The images of these names and what they are built on, bases first."""
+    """The named images and those that they are built on, bases first."""
     wanted = set(names)
     for image in reversed(list(images.values())):
         if image.name in wanted and image.base:
@@ -90,7 +85,7 @@ def with_bases(names: Iterable[str], images: Mapping[str, Image]) -> dict[str, I
 
 
 def describe(cache: CachePaths) -> tuple[dict[str, ProgramGroup], dict[str, Image]]:
-    """What this checkout's programs and images are, built or not."""
+    """The programs and images of this checkout, built or not."""
     groups = load_groups(ensure_go(cache).version)
     return groups, load_images(groups)
 
@@ -98,10 +93,10 @@ def describe(cache: CachePaths) -> tuple[dict[str, ProgramGroup], dict[str, Imag
 def plan(
     groups: Mapping[str, ProgramGroup], images: Mapping[str, Image], cache: CachePaths
 ) -> dict[str, set[str]]:
-    """What must be built, and what each of these jobs needs first.
+    """The jobs that are necessary, and for each of them the jobs to do before it.
 
-    Jobs are named ``programs/<group>`` and ``image/<name>``. An image whose archive is there is
-    not built again, except as the base of one that is, if buildah's store has lost its layers.
+    Jobs are named ``programs/<group>`` and ``image/<name>``. An image with an archive is rebuilt
+    only as the base of another, if buildah's store has lost its layers.
     """
     jobs = {f"programs/{g.name}" for g in groups.values() if not g.folder(cache).is_dir()}
     jobs |= {
@@ -125,7 +120,7 @@ def plan(
 
 @dataclass(frozen=True)
 class _Builder:
-    """Runs planned jobs, each as soon as what it needs is there."""
+    """Runs planned jobs, each as soon as those before it are done."""
 
     go: GoToolchain
     groups: Mapping[str, ProgramGroup]
@@ -135,7 +130,7 @@ class _Builder:
     failed: Event = field(default_factory=Event)
 
     def run(self, needs: Mapping[str, set[str]]) -> None:
-        """Do every job; the first failure stops what has not begun and comes out."""
+        """Do every job; the first failure cancels jobs that have not begun, and is raised."""
         sorter = TopologicalSorter(needs)
         sorter.prepare()
         running: dict[Future[None], str] = {}
@@ -158,7 +153,7 @@ class _Builder:
                 raise
 
     def _do(self, job: Callable[[str], None], name: str) -> None:
-        # A pool's thread takes its next job before anybody can cancel it.
+        # A pool's thread may take its next job before it is cancelled.
         if self.failed.is_set():
             return
         try:
@@ -184,10 +179,6 @@ def _priority(job: str) -> int:
 
 
 def verify_cached(artifacts: Artifacts, cache: CachePaths) -> None:
-    """Compare every cached program with its recorded checksum.
-
-    Raises:
-        HostError: One is corrupt; names it.
-    """
+    """Raise HostError if a cached program differs from its recorded checksum."""
     for group in artifacts.groups.values():
         checksums.verify(group.folder(cache))

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from devctl.local.programs import ProgramGroup
 
 # How this host reaches its registries: a company's certificate authority, pip's index and proxy.
-# Builds see them; images do not keep them.
+# They are mounted into builds, and not part of images.
 _CLIENT_SETTINGS = (Path("/etc/ssl/certs/ca-certificates.crt"), Path("/etc/pip.conf"))
 
 
 def buildah(cache: CachePaths) -> list[str | Path]:
-    """The command with our own store in front of whatever it is to do."""
+    """The command and the options that select our own store."""
     return [
         *("buildah", "--storage-driver", "overlay"),
         *("--root", cache.buildah / "root", "--runroot", cache.buildah / "run"),
@@ -37,7 +37,7 @@ def build_image(
 ) -> None:
     """Build an image and, if pods use it, store it as an archive with its checksum.
 
-    The archive's folder appears under its final name only when it is complete.
+    The archive's folder gets its final name only when it is complete.
 
     Raises:
         StepError: The build failed; names the log.
@@ -64,14 +64,12 @@ def build_image(
             what=f"build image `{image.name}`",
             env={**os.environ, "BUILDAH_FORMAT": "docker"},
         )
-    if not image.pods:  # what is built on it, or unpacked from it, takes it from the store
+    if not image.pods:  # it is used from buildah's store only
         partial.rmdir()
         return
     run_logged(
         [
-            *buildah(cache),
-            "push",
-            image.reference,
+            *(*buildah(cache), "push", image.reference),
             f"docker-archive:{partial}/image.tar:{image.reference}",
         ],
         log,
@@ -83,11 +81,7 @@ def build_image(
 
 
 def unpack(image: Image, cache: CachePaths) -> Path:
-    """The image's root file system as a folder, made once.
-
-    Raises:
-        StepError: It could not be unpacked.
-    """
+    """The folder with the image's root file system, unpacked on first use."""
     target = cache.node_roots / image.key
     if target.is_dir():
         return target
@@ -109,24 +103,19 @@ def unpack(image: Image, cache: CachePaths) -> Path:
 
 
 def has_layers(image: Image, cache: CachePaths) -> bool:
-    """Whether buildah's store still has the image, so that others can be built on it."""
-    names = capture(
-        [*buildah(cache), "images", "--format", "{{.Name}}:{{.Tag}}"], what="list buildah's images"
-    )
-    return image.reference in names.split()
+    """Whether buildah's store has the image, so that others can be built on it."""
+    return image.reference in _stored(cache)
+
+
+def _stored(cache: CachePaths) -> list[str]:
+    command = [*buildah(cache), "images", "--format", "{{.Name}}:{{.Tag}}"]
+    return capture(command, what="list buildah's images").split()
 
 
 def forget_others(images: Mapping[str, Image], cache: CachePaths) -> None:
-    """Drop images and archives that no current image.json describes, and dangling layers.
-
-    Raises:
-        StepError: buildah failed.
-    """
+    """Remove images and archives that no current image.json describes, and dangling layers."""
     current = {image.reference for image in images.values()}
-    listed = capture(
-        [*buildah(cache), "images", "--format", "{{.Name}}:{{.Tag}}"], what="list buildah's images"
-    )
-    for reference in listed.split():
+    for reference in _stored(cache):
         if reference.startswith(f"{REGISTRY}/") and reference not in current:
             what = f"remove image `{reference}`"
             run_logged([*buildah(cache), "rmi", reference], cache.logs / "images.log", what=what)
@@ -137,13 +126,9 @@ def forget_others(images: Mapping[str, Image], cache: CachePaths) -> None:
 
 
 def _stage(
-    image: Image,
-    groups: Mapping[str, ProgramGroup],
-    cache: CachePaths,
-    context: Path,
-    log: Path,
+    image: Image, groups: Mapping[str, ProgramGroup], cache: CachePaths, context: Path, log: Path
 ) -> None:
-    """Lay out the build context: repository paths, programs, a Debian root."""
+    """Fill the build context: files of the repository, programs, a Debian root."""
     for entry in image.context:
         source, target = REPOSITORY / entry, context / entry
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -158,6 +143,5 @@ def _stage(
         for name in names:
             shutil.copy2(folder / name, context / "bin" / name)
     if image.bootstrap:
-        apt.make_root(
-            context / "base.tar", image.bootstrap["suite"], image.bootstrap["include"], log
-        )
+        suite, include = image.bootstrap["suite"], image.bootstrap["include"]
+        apt.make_root(context / "base.tar", suite, include, log)

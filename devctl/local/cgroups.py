@@ -1,6 +1,6 @@
-"""Control groups: a folder of its own for each node, on cgroup v1 and v2.
+"""Control groups: one per node, on cgroup v1 and v2.
 
-Everything that a node runs, its containers included, stays below the node's group. That is how
+Everything that a node runs, including its containers, stays below the node's group. That is how
 `down` finds all of it: containers and their shims outlive containerd on purpose.
 """
 
@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from devctl.errors import HostError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ROOT = Path("/sys/fs/cgroup")
 PARENT = "devctl"
@@ -37,8 +38,8 @@ def hierarchies(root: Path = ROOT) -> list[Path]:
     """
     if is_v2(root):
         return [root]
-    # A v1 host may also carry a v2 hierarchy without controllers (`unified`): runc makes groups
-    # there too. Symbolic links (`cpu` -> `cpu,cpuacct`) are the same hierarchy again.
+    # A v1 host may also have a v2 hierarchy without controllers (`unified`), in which runc creates
+    # groups too. Symbolic links (`cpu` -> `cpu,cpuacct`) are the same hierarchy again.
     found = sorted(
         p
         for p in root.iterdir()
@@ -55,7 +56,7 @@ def path_of(cluster: str, node: str = "") -> str:
 
 
 def create(group: str, root: Path = ROOT) -> None:
-    """Make a group in every hierarchy, with the controllers of its parent."""
+    """Create a group in every hierarchy, with its parent's controllers."""
     for hierarchy in hierarchies(root):
         folder = hierarchy
         for part in group.strip("/").split("/"):
@@ -78,39 +79,46 @@ def process_files(group: str, root: Path = ROOT) -> list[Path]:
 
 
 def processes(group: str, root: Path = ROOT) -> set[int]:
-    """The pids of everything in a group and below it; empty where there is none."""
+    """The pids of all processes in a group and below it."""
     pids: set[int] = set()
     for folder in _folders(group, root):
-        try:
+        with suppress(OSError):
             pids.update(int(pid) for pid in (folder / "cgroup.procs").read_text().split())
-        except (FileNotFoundError, OSError):
-            continue
     return pids
 
 
 def kill(group: str, seconds: float = 20.0, root: Path = ROOT) -> None:
-    """End every process of a group and wait until they are gone.
+    """Kill every process of a group; raises HostError if some survive for `seconds`."""
+    kill_all(
+        lambda: processes(group, root),
+        seconds,
+        lambda pids: HostError(
+            f"{len(pids)} processes of `{group}` do not end (first pid {min(pids)})",
+            "see what blocks them: they may be waiting for a disk",
+        ),
+    )
+
+
+def kill_all(
+    find: Callable[[], set[int]], seconds: float, stuck: Callable[[set[int]], HostError]
+) -> None:
+    """Kill the processes that `find` returns until it finds none.
 
     Raises:
-        HostError: Some are still there after `seconds`.
+        HostError: `stuck`'s, if some are still alive after `seconds`.
     """
     deadline = time.monotonic() + seconds
-    while pids := processes(group, root):
+    while pids := find():
         if time.monotonic() > deadline:
-            raise HostError(
-                f"{len(pids)} processes of `{group}` do not end (first pid {min(pids)})",
-                "see what holds them: they may wait for a disk",
-            )
+            raise stuck(pids)
         for pid in pids:
-            try:
+            with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
         time.sleep(0.05)
 
 
 def remove(group: str, root: Path = ROOT) -> None:
-    """Remove a group with everything below it, and the shared parent when it is empty.
+    """Remove a group and everything below it, and the shared parent if it is empty.
 
     Raises:
         HostError: A group stays busy.
@@ -131,7 +139,8 @@ def remove(group: str, root: Path = ROOT) -> None:
                     ) from error
                 time.sleep(0.02)
     for hierarchy in hierarchies(root):
-        _remove_if_empty(hierarchy / PARENT)
+        with suppress(OSError):  # other clusters use it
+            (hierarchy / PARENT).rmdir()
 
 
 def _folders(group: str, root: Path) -> Iterator[Path]:
@@ -139,10 +148,3 @@ def _folders(group: str, root: Path) -> Iterator[Path]:
     for hierarchy in hierarchies(root):
         for folder, _, _ in os.walk(hierarchy / group.strip("/"), topdown=False):
             yield Path(folder)
-
-
-def _remove_if_empty(folder: Path) -> None:
-    try:
-        folder.rmdir()
-    except OSError:
-        return

@@ -27,7 +27,7 @@ def write_sums(folder: Path) -> None:
 
 
 def read_sums(folder: Path) -> dict[str, str]:
-    """File name to recorded checksum; empty where nothing was recorded."""
+    """The recorded checksums, by file name."""
     try:
         lines = (folder / SUMS).read_text().splitlines()
     except FileNotFoundError:
@@ -36,17 +36,12 @@ def read_sums(folder: Path) -> dict[str, str]:
 
 
 def verify(folder: Path, names: Iterable[str] | None = None) -> None:
-    """Compare files with what was recorded when they were built.
-
-    Args:
-        folder: The cached folder.
-        names: Only these files; None means all.
+    """Compare files of a cached folder, by default all, with their recorded checksums.
 
     Raises:
-        HostError: A file is missing or differs; names it and says what to remove.
+        HostError: A file is missing or differs.
     """
-    if not folder.is_dir():
-        # What it is built from names it.
+    if not folder.is_dir():  # its name has a hash of its sources
         raise HostError(
             f"cached folder `{folder}` does not exist: its sources changed meanwhile",
             "run the command again, which builds it",

@@ -1,4 +1,4 @@
-"""A local cluster as a whole: create, bring up, take down, forget."""
+"""The lifecycle of a local cluster: create, start, stop, delete."""
 
 from __future__ import annotations
 
@@ -9,12 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from devctl.errors import HostError, NotFoundError, ReportedError, UsageError
-from devctl.local import apt, leftovers, network, playbook, preflight, supervisor
-from devctl.local.inventory import inventory
+from devctl.local import apt, machine, network, playbook, supervisor
 from devctl.local.lock import hold
 from devctl.local.paths import ClusterPaths, cache_paths, cluster_names, cluster_paths, state_folder
-from devctl.local.ranges import Claim, Ranges, WantedRanges, check_ranges, choose_ranges
-from devctl.local.settings import ClusterSettings, check_name, check_node_count, load_settings
+from devctl.local.settings import (
+    Claim,
+    ClusterSettings,
+    Ranges,
+    WantedRanges,
+    check_name,
+    check_node_count,
+    check_ranges,
+    choose_ranges,
+    load_settings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,21 +37,21 @@ def resolve(
     wanted: WantedRanges,
     claims: Iterable[Claim],
 ) -> ClusterSettings:
-    """What the cluster is to be: what is stored, what is asked for, and free ranges for the rest.
+    """The settings: stored ones, requested ones, and free ranges for the rest.
 
     Args:
-        stored: The settings of a cluster that exists.
-        name: Its name.
-        node_count: The number of nodes asked for.
-        wanted: The node, pod and service range asked for.
+        stored: The settings of an existing cluster.
+        name: The cluster's name.
+        node_count: The requested number of nodes.
+        wanted: The requested ranges.
         claims: The ranges that the host and other clusters use.
 
     Raises:
-        UsageError: Something asked for differs from what an existing cluster was made with.
+        UsageError: The request contradicts the settings of an existing cluster.
         HostError: A range is in use.
     """
     if stored is not None:
-        have = (stored.node_range, stored.pod_range, stored.service_range)
+        have = stored.ranges
         if any(new is not None and new != old for new, old in zip(wanted, have, strict=True)):
             raise UsageError(
                 f"cluster `{name}` exists with other address ranges",
@@ -54,11 +62,8 @@ def resolve(
                 f"cluster `{name}` has {stored.node_count} nodes; nodes cannot be taken away",
                 f"forget the cluster with `devctl local reset --name {name}`",
             )
-        check_ranges(Ranges(stored.node_range, stored.pod_range, stored.service_range), claims)
-        count = node_count or stored.node_count
-        return ClusterSettings(
-            name, count, stored.node_range, stored.pod_range, stored.service_range
-        )
+        check_ranges(have, claims)
+        return ClusterSettings(name, node_count or stored.node_count, *have)
     claims = list(claims)
     given = [Claim(network, "an option") for network in wanted if network is not None]
     free = choose_ranges([*claims, *given]) if None in wanted else Ranges(*(w for w in wanted if w))
@@ -69,7 +74,7 @@ def resolve(
 
 
 def up(name: str, node_count: int | None, wanted: WantedRanges) -> ClusterSettings:
-    """Bring a cluster up, or heal it.
+    """Create, start or repair a cluster.
 
     Raises:
         UsageError: The name, the number of nodes or the ranges are not possible.
@@ -80,7 +85,7 @@ def up(name: str, node_count: int | None, wanted: WantedRanges) -> ClusterSettin
     check_name(name)
     if node_count is not None:
         check_node_count(node_count)
-    preflight.check_caller()
+    machine.check_caller()
     paths, cache = cluster_paths(name), cache_paths()
     apt.host_sources()
     with ExitStack() as changing:
@@ -90,7 +95,7 @@ def up(name: str, node_count: int | None, wanted: WantedRanges) -> ClusterSettin
             settings = resolve(stored, name, node_count, wanted, _claims_of_others(stored))
             if supervisor.running_pid(paths) is None:
                 cached = any(cache.programs.glob("kubernetes-*"))
-                preflight.check_host(settings.node_count, cached=cached)
+                machine.check_host(settings.node_count, cached=cached)
             changing.enter_context(_changing(settings, paths))
             paths.settings.write_text(json.dumps(settings.to_json(), indent=2))
         _run("local-up.yml", settings, paths)
@@ -98,21 +103,21 @@ def up(name: str, node_count: int | None, wanted: WantedRanges) -> ClusterSettin
 
 
 def down(name: str) -> None:
-    """Take a cluster down; what it stored stays.
+    """Stop a cluster; its data is kept.
 
     Raises:
         NotFoundError: There is no such cluster.
         BusyError: Another command is changing it.
         StepError: Something could not be removed.
     """
-    preflight.check_caller()
+    machine.check_caller()
     settings, paths = existing(name)
     with _changing(settings, paths):
         _run("local-down.yml", settings, paths)
 
 
 def reset(name: str) -> None:
-    """Take a cluster down and delete everything that it stored.
+    """Stop a cluster and delete its data.
 
     Raises:
         NotFoundError: There is no such cluster.
@@ -126,7 +131,7 @@ def reset(name: str) -> None:
 
 
 def existing(name: str) -> tuple[ClusterSettings, ClusterPaths]:
-    """A cluster that was created.
+    """The settings and paths of a cluster that was created.
 
     Raises:
         NotFoundError: There is no such cluster.
@@ -145,28 +150,28 @@ def existing(name: str) -> tuple[ClusterSettings, ClusterPaths]:
 
 @contextmanager
 def _changing(settings: ClusterSettings, paths: ClusterPaths) -> Iterator[None]:
-    """Be the only one who changes the cluster, with nothing of an earlier run still at work."""
+    """Hold the cluster's lock, with no processes of earlier runs."""
     check_owner(settings.name, network.owner(settings), network.mark(paths))
     with hold(paths.lock, f"cluster `{settings.name}`"):
-        leftovers.end(settings.name)
+        playbook.end_leftovers(settings.name)
         try:
             yield
         finally:
-            leftovers.end(settings.name)
+            playbook.end_leftovers(settings.name)
 
 
 def check_owner(name: str, owner: str, mark: str) -> None:
-    """Refuse what would be done to another state folder's cluster of the same name.
+    """Refuse to change another state folder's cluster of the same name.
 
     Args:
-        name: The cluster's name, of which everything on the host has its own.
-        owner: Whose network is there: a cluster's folder, or nothing.
+        name: The cluster's name.
+        owner: The folder of the cluster that has a network of this name, or empty.
         mark: Our cluster's folder.
 
     Raises:
-        HostError: Somebody else's cluster of this name is up.
+        HostError: Another cluster of this name is up.
     """
-    # Of one whose folder was deleted, only leftovers are there.
+    # If the other cluster's folder was deleted, only remains of it are left to clean up.
     if owner in {"", mark} or not ClusterPaths(Path(owner)).run.is_dir():
         return
     folder = Path(owner).parents[1]
@@ -178,13 +183,13 @@ def check_owner(name: str, owner: str, mark: str) -> None:
 
 
 def _run(name: str, settings: ClusterSettings, paths: ClusterPaths) -> None:
-    variables = inventory(settings, paths, cache_paths())
+    variables = playbook.inventory(settings, paths, cache_paths())
     if playbook.run(name, variables, paths.root, run_of=settings.name):
         raise ReportedError(f"{name} failed")
 
 
 def _claims_of_others(own: ClusterSettings | None) -> list[Claim]:
-    """What the host uses, less what this cluster put there, and what other clusters keep."""
+    """The ranges in use by the host, except by this cluster, and by other clusters."""
     claims = network.read_claims() if shutil.which("ip") else []
     if own is not None:
         claims = [c for c in claims if f"`{own.bridge}" not in c.holder]
@@ -192,7 +197,5 @@ def _claims_of_others(own: ClusterSettings | None) -> list[Claim]:
         other = load_settings(cluster_paths(name).settings)
         if other is not None and (own is None or other.name != own.name):
             holder = f"the local cluster `{name}`"
-            claims += [
-                Claim(r, holder) for r in (other.node_range, other.pod_range, other.service_range)
-            ]
+            claims += [Claim(each, holder) for each in other.ranges]
     return claims

@@ -1,9 +1,9 @@
-"""Running other programs: argv only, output to a log, the last lines in the error."""
+"""Running other programs, with their output in a log and its last line in errors."""
 
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from devctl.errors import StepError
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-# What an apt, pip or Go client says when a registry cannot be reached.
+# What apt, pip and Go print if a registry cannot be reached.
 _NO_NETWORK = (
     "Temporary failure resolving",
     "Could not resolve",
@@ -36,10 +36,10 @@ def run_logged(
 
     Args:
         argv: The program and its arguments.
-        log: The file that gets its output.
-        what: What it is for, in the words of the error: "build the programs".
-        env: The whole environment; None means ours.
-        cwd: The folder to run in.
+        log: The file for its output.
+        what: Its purpose, for errors, such as "build the programs".
+        env: The whole environment; None for this process's.
+        cwd: The folder to run it in.
 
     Raises:
         StepError: It is missing or failed; names the log and quotes its last line.
@@ -65,14 +65,22 @@ def run_logged(
         raise StepError(*explain(what, result.returncode, _tail(log, start), log))
 
 
-def capture(argv: Sequence[str | Path], *, what: str, input_text: str | None = None) -> str:
-    """Run a program and return what it prints.
+def capture(
+    argv: Sequence[str | Path],
+    *,
+    what: str,
+    input_text: str | None = None,
+    stdin: IO[bytes] | None = None,
+) -> str:
+    """Run a program and return what it prints; `input_text` or `stdin` is its input.
 
     Raises:
         StepError: It is missing or failed; quotes its last line.
     """
     try:
-        result = subprocess.run(argv, input=input_text, capture_output=True, text=True, check=False)
+        result = subprocess.run(
+            argv, input=input_text, stdin=stdin, capture_output=True, text=True, check=False
+        )
     except FileNotFoundError as error:
         raise StepError(f"cannot {what}: no program `{argv[0]}`", "install it") from error
     if result.returncode:
@@ -81,7 +89,7 @@ def capture(argv: Sequence[str | Path], *, what: str, input_text: str | None = N
 
 
 def explain(what: str, code: int, output: str, log: Path | None) -> tuple[str, str]:
-    """One line of what went wrong and one of what to do, from a failed program's output."""
+    """The error and what to do, from the output of a program that failed."""
     where = f"; log: {log}" if log else ""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     for line in lines:

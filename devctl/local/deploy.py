@@ -1,8 +1,8 @@
 """`make deploy`: install the operator into a cluster.
 
-Into KUBECONFIG's cluster where that is set, with the images DEVCTL_OPERATOR_IMAGE and
+Into KUBECONFIG's cluster if that is set, with the images DEVCTL_OPERATOR_IMAGE and
 DEVCTL_OBSERVER_IMAGE and the overlay DEVCTL_OVERLAY of config/ (`default`); otherwise into the
-local cluster, healed first, so that its nodes have the images of this checkout.
+local cluster, repaired first, so that its nodes have the images of this checkout.
 """
 
 from __future__ import annotations
@@ -18,27 +18,26 @@ import click
 from devctl.errors import DevctlError, ReportedError, StepError, UsageError
 from devctl.local import build, cluster, playbook
 from devctl.local.paths import cache_paths, cluster_paths, state_folder
-from devctl.local.ranges import WantedRanges
+from devctl.local.settings import WantedRanges
 from devctl.local.status import find_kubectl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-
 EVERYWHERE = ("operator", "observer")
 """Images that run in any cluster; each has a workload `devctl-<name>`."""
 
 PARTS = (*EVERYWHERE, "fake-gpu-plugin")
-"""Those that run in the local cluster."""
+"""Images that run in the local cluster."""
 
 
 class Target(NamedTuple):
-    """Where the operator goes, and which one."""
+    """A cluster, and the operator to install in it."""
 
     kubectl: Path
     kubeconfig: Path
     images: dict[str, str]
-    """For each workload, by name, its image."""
+    """The image of each workload."""
     overlay: str
 
     def variables(self) -> dict[str, Any]:
@@ -48,11 +47,7 @@ class Target(NamedTuple):
 
 
 def foreign_target(environment: Mapping[str, str], kubectl: Path | None) -> Target:
-    """The cluster that KUBECONFIG names.
-
-    Raises:
-        UsageError: Something is missing to reach it.
-    """
+    """The cluster that KUBECONFIG names; raises UsageError if the environment is incomplete."""
     images = {}
     for part in EVERYWHERE:
         variable = f"DEVCTL_{part.upper()}_IMAGE"
@@ -71,11 +66,7 @@ def foreign_target(environment: Mapping[str, str], kubectl: Path | None) -> Targ
 
 
 def local_target(name: str) -> Target:
-    """The local cluster, up and with this checkout's images.
-
-    Raises:
-        DevctlError: It cannot be brought up.
-    """
+    """The local cluster, running and with this checkout's images."""
     cluster.up(name, None, WantedRanges())
     kubectl = find_kubectl(cache_paths())
     if kubectl is None:
@@ -86,7 +77,7 @@ def local_target(name: str) -> Target:
 
 
 def main() -> None:
-    """Deploy and say what to type next."""
+    """Deploy, and print the next command."""
     try:
         if os.environ.get("KUBECONFIG"):
             kubectl = shutil.which("kubectl")

@@ -1,4 +1,4 @@
-"""What the local cluster's images are made of, read from images/*/image.json.
+"""The local cluster's images and their inputs, read from images/*/image.json.
 
 An image.json holds:
 
@@ -7,12 +7,12 @@ An image.json holds:
 - ``context``: paths of this repository that the Containerfile copies, at the same relative path.
 - ``programs``: program group to program names; each is staged as ``bin/<program>``.
 - ``args``: further build arguments.
-- ``version``: a fixed tag, where kubeadm or people's manifests name one; otherwise the tag is the
+- ``version``: a fixed tag, if kubeadm or users' manifests name one; otherwise the tag is the
   content's hash.
 - ``bootstrap``: suite and packages of a Debian root, staged as ``base.tar``.
-- ``aliases``: further full references under which the nodes have it.
-- ``pods``: false where no pod uses it; it gets no archive and is not imported into the nodes then.
-- ``up``: false where `devctl local up` does without it; `devctl local load NAME` brings it.
+- ``aliases``: further full references that the nodes know it by.
+- ``pods``: false if no pod uses it: then it has no archive and is not imported into nodes.
+- ``up``: false if `devctl local up` does not need it; `devctl local load NAME` loads it.
 - ``variants``: several images from one Containerfile; each entry overrides the keys above.
 """
 
@@ -48,13 +48,13 @@ class Image:
     version: str | None = None
     bootstrap: Mapping[str, Any] | None = None
     aliases: tuple[str, ...] = ()
-    """Further names; they say nothing about its content."""
+    """Further names, which are not part of its digest."""
     pods: bool = True
-    """Whether pods use it, so that every node gets it."""
+    """Whether pods use it, and nodes get it."""
     up: bool = True
-    """Whether every cluster has it, or those only into which it is loaded."""
+    """Whether every cluster has it, or only those that it was loaded into."""
     digest: str = ""
-    """Hash of all inputs, the base's and the programs' included."""
+    """Hash of all inputs, including the base's and the programs'."""
 
     @property
     def reference(self) -> str:
@@ -63,11 +63,11 @@ class Image:
 
     @property
     def key(self) -> str:
-        """A name for files that changes with the content."""
+        """A file name that changes with the content."""
         return f"{self.name}-{self.digest}"
 
     def archive_folder(self, cache: CachePaths) -> Path:
-        """Where the image lies as an archive, with its checksum."""
+        """The folder of the image's archive and its checksum."""
         return cache.images / self.key
 
     def archive(self, cache: CachePaths) -> Path:
@@ -78,17 +78,16 @@ class Image:
 def load_images(
     groups: Mapping[str, ProgramGroup], repository: Path = REPOSITORY
 ) -> dict[str, Image]:
-    """Every image under images/, by name, bases before what is built on them.
+    """Every image under images/, by name, bases first.
 
     Raises:
-        DevctlError: A base that no image.json names, or bases in a circle.
+        DevctlError: A base is unknown, or bases form a cycle.
     """
-    waiting = [
-        Image(**{**common, **variant, "folder": manifest.parent})
-        for manifest in sorted(repository.glob("images/*/image.json"))
-        for common, variants in [_split(json.loads(manifest.read_text()))]
-        for variant in variants
-    ]
+    waiting: list[Image] = []
+    for manifest in sorted(repository.glob("images/*/image.json")):
+        common = json.loads(manifest.read_text())
+        variants = common.pop("variants", [{}])
+        waiting += (Image(**{**common, **each, "folder": manifest.parent}) for each in variants)
     images: dict[str, Image] = {}
     while waiting:
         ready = [image for image in waiting if image.base is None or image.base in images]
@@ -105,7 +104,7 @@ def load_images(
 def content_digest(
     image: Image, base_digest: str, groups: Mapping[str, ProgramGroup], repository: Path
 ) -> str:
-    """Hash of everything that goes into an image: twelve hex digits."""
+    """Hash of an image's inputs: twelve hex digits."""
     digest = hashlib.sha256()
     digest.update((image.folder / "Containerfile").read_bytes())
     programs = {group: [groups[group].digest, *names] for group, names in image.programs.items()}
@@ -119,7 +118,7 @@ def content_digest(
 
 
 def context_files(image: Image, repository: Path) -> Iterator[Path]:
-    """The files that an image copies from the repository, sorted; Python's caches are left out."""
+    """The files that an image copies from the repository, sorted, without Python's caches."""
     for entry in image.context:
         path = repository / entry
         if path.is_file():
@@ -128,8 +127,3 @@ def context_files(image: Image, repository: Path) -> Iterator[Path]:
             yield from sorted(
                 p for p in path.rglob("*") if p.is_file() and "__pycache__" not in p.parts
             )
-
-
-def _split(manifest: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    variants = manifest.pop("variants", [{}])
-    return manifest, variants

@@ -1,4 +1,4 @@
-"""Adding a local cluster to a person's kubeconfig, and taking it out again."""
+"""Adding a local cluster to the user's kubeconfig, and removing it again."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from devctl.errors import DevctlError
 if TYPE_CHECKING:
     from pathlib import Path
 
+_FIX = "fix it, or leave out --merge-kubeconfig"
 _SECTIONS = {"clusters": "cluster", "users": "user", "contexts": "context"}
 
 
 def renamed(config: dict[str, Any], name: str) -> dict[str, Any]:
-    """A kubeconfig of one cluster with all its entries under one name.
+    """A kubeconfig of one cluster, with all its entries renamed.
 
-    kubeadm calls every cluster's user `kubernetes-admin`: two of them would overwrite each other.
+    kubeadm names every cluster's user `kubernetes-admin`: they would overwrite each other.
     """
     entries = {section: dict(config[section][0][kind]) for section, kind in _SECTIONS.items()}
     entries["contexts"] = {**entries["contexts"], "cluster": name, "user": name}
@@ -28,14 +29,14 @@ def renamed(config: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def without(config: dict[str, Any], name: str) -> dict[str, Any]:
-    """A kubeconfig less everything called `name`."""
+    """A kubeconfig without the entries called `name`."""
     rest = {s: [e for e in config.get(s) or [] if e.get("name") != name] for s in _SECTIONS}
     current = "" if config.get("current-context") == name else config.get("current-context", "")
     return {**config, **rest, "current-context": current}
 
 
 def merged(config: dict[str, Any], own: dict[str, Any], name: str) -> dict[str, Any]:
-    """A kubeconfig with the cluster added, or replaced, and made the current one."""
+    """A kubeconfig with the cluster added or replaced, and as the current one."""
     base = {"apiVersion": "v1", "kind": "Config", "preferences": {}, **without(config, name)}
     added = renamed(own, name)
     return {
@@ -49,17 +50,17 @@ def merge(source: Path, target: Path, name: str) -> None:
     """Add the cluster of `source` to the kubeconfig `target`, atomically.
 
     Raises:
-        DevctlError: `target` is there but is not a kubeconfig; it stays as it is.
+        DevctlError: `target` is not a kubeconfig, and was not changed.
     """
     own = yaml.safe_load(source.read_text())
     _write(target, merged(_read(target), own, name))
 
 
 def unmerge(target: Path, name: str) -> bool:
-    """Take the cluster out of the kubeconfig `target`; returns whether it was there.
+    """Remove the cluster from the kubeconfig `target`; returns whether it was in it.
 
     Raises:
-        DevctlError: `target` is there but is not a kubeconfig; it stays as it is.
+        DevctlError: `target` is not a kubeconfig, and was not changed.
     """
     config = _read(target)
     if not any(entry.get("name") == name for entry in config.get("contexts") or []):
@@ -74,13 +75,9 @@ def _read(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, yaml.YAMLError) as error:
-        raise DevctlError(
-            f"`{path}` cannot be read: {error}", "fix it, or leave out --merge-kubeconfig"
-        ) from error
+        raise DevctlError(f"`{path}` cannot be read: {error}", _FIX) from error
     if config is not None and not isinstance(config, dict):
-        raise DevctlError(
-            f"`{path}` is not a kubeconfig", "fix it, or leave out --merge-kubeconfig"
-        )
+        raise DevctlError(f"`{path}` is not a kubeconfig", _FIX)
     return config or {}
 
 

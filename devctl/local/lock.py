@@ -1,4 +1,4 @@
-"""One change at a time: a lock that knows its holder's pid and dies with it."""
+"""A lock file that contains its holder's pid and is released when the holder dies."""
 
 from __future__ import annotations
 
@@ -17,19 +17,16 @@ if TYPE_CHECKING:
 
 @contextmanager
 def hold(path: Path, what: str, on_wait: Callable[[str], None] | None = None) -> Iterator[None]:
-    """Hold `path` exclusively for the duration of the block.
-
-    The kernel drops the lock with the process, so a killed holder never blocks anybody.
+    """Hold an exclusive lock on `path` for the duration of the block.
 
     Args:
-        path: The lock file; made where it is missing and never removed, since removing a lock
-            file that somebody waits for would let two in.
+        path: The lock file. It is never removed: a process that waits for a removed file and one
+            that creates a new file would both get the lock.
         what: What is being changed, for the message.
-        on_wait: Called once with a message if the lock is taken; then this waits. None refuses
-            at once instead.
+        on_wait: Called once with a message before waiting for a held lock; None does not wait.
 
     Raises:
-        BusyError: The lock is taken and `on_wait` is None.
+        BusyError: The lock is held and `on_wait` is None.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -52,7 +49,7 @@ def hold(path: Path, what: str, on_wait: Callable[[str], None] | None = None) ->
 
 
 def _read_pid(descriptor: int) -> str:
-    """The holder's pid; it is written just after locking, so an empty file gets a moment."""
+    """The holder's pid, which is written shortly after locking."""
     for _ in range(20):
         pid = os.pread(descriptor, 32, 0).decode().strip()
         if pid:

@@ -1,7 +1,7 @@
-"""A node's namespaces: a mount namespace with a root of its own, and a network namespace.
+"""A node's namespaces: a mount namespace with its own root, and a network namespace.
 
-Both are kept by handles, files under the cluster's run folder, so that they outlive any process
-and the supervisor can be restarted without touching the pods.
+Handles in the cluster's run folder keep both alive, so that the supervisor can be restarted without
+affecting pods.
 """
 
 from __future__ import annotations
@@ -26,39 +26,33 @@ def mount_points(mountinfo: str) -> list[str]:
 
 
 def current_mounts() -> list[str]:
-    """What is mounted in this process's view."""
+    """The mount points that this process sees."""
     return mount_points(Path("/proc/self/mountinfo").read_text())
 
 
 def exist(node: NodePaths) -> bool:
-    """Whether the node's namespaces are there, whatever runs in them."""
+    """Whether the node's namespaces exist."""
     return {str(node.mount_namespace), str(node.network_namespace)} <= set(current_mounts())
 
 
 def enter(node: NodePaths) -> list[str]:
-    """The command line that runs what follows it inside the node."""
+    """The command line that runs another one, appended to it, in the node."""
     return ["nsenter", f"--mount={node.mount_namespace}", f"--net={node.network_namespace}", "--"]
 
 
 def create(cluster: ClusterPaths, node: Node, image_root: Path, programs: Path) -> bool:
-    """Make a node's folders and namespaces; returns whether anything had to be made.
+    """Create a node's folders and namespaces; returns whether they were missing.
 
     Raises:
-        StepError: A mount failed; nothing is kept of the namespaces then.
+        StepError: A mount failed; the namespaces were removed again.
     """
     paths = cluster.node(node.name)
     if exist(paths):
         return False
     remove(paths)
-    for folder in (
-        paths.var / "lib",
-        paths.var / "log",
-        paths.var / "tmp",
-        paths.volumes,
-        paths.run,
-    ):
+    folders = [paths.var / name for name in ("lib", "log", "tmp")]
+    for folder in (*folders, paths.volumes, paths.run, cluster.shared_volumes):
         folder.mkdir(parents=True, exist_ok=True)
-    cluster.shared_volumes.mkdir(parents=True, exist_ok=True)
     (paths.var / "tmp").chmod(0o1777)
     if not (paths.var / "run").is_symlink():
         (paths.var / "run").symlink_to("/run")
@@ -69,7 +63,7 @@ def create(cluster: ClusterPaths, node: Node, image_root: Path, programs: Path) 
         partial.rename(paths.etc)
     log = cluster.logs / "namespaces.log"
     what = f"make the namespaces of node `{node.name}`"
-    # A handle cannot be kept on a mount that propagates: / does where systemd runs.
+    # A handle needs a mount that does not propagate; with systemd, / does.
     run_logged(["mount", "--bind", paths.run, paths.run], log, what=what)
     try:
         run_logged(["mount", "--make-private", paths.run], log, what=what)
@@ -78,20 +72,10 @@ def create(cluster: ClusterPaths, node: Node, image_root: Path, programs: Path) 
         paths.network_namespace.touch()
         run_logged(
             [
-                *(
-                    "unshare",
-                    f"--mount={paths.mount_namespace}",
-                    f"--net={paths.network_namespace}",
-                ),
-                *("--propagation", "private", "sh", _SCRIPT),
-                *(
-                    image_root,
-                    paths.root,
-                    paths.run,
-                    programs,
-                    paths.volumes,
-                    cluster.shared_volumes,
-                ),
+                *("unshare", "--propagation", "private"),
+                *(f"--mount={paths.mount_namespace}", f"--net={paths.network_namespace}"),
+                *("sh", _SCRIPT, image_root, paths.root, paths.run),
+                *(programs, paths.volumes, cluster.shared_volumes),
             ],
             log,
             what=what,
@@ -103,11 +87,7 @@ def create(cluster: ClusterPaths, node: Node, image_root: Path, programs: Path) 
 
 
 def remove(node: NodePaths) -> None:
-    """Let a node's namespaces go; they vanish with the last process in them.
-
-    Raises:
-        StepError: A handle cannot be unmounted.
-    """
+    """Remove the handles of a node's namespaces, which then end with their last process."""
     below = f"{node.run}/"
     points = [p for p in current_mounts() if p == str(node.run) or p.startswith(below)]
     for point in reversed(points):

@@ -1,7 +1,6 @@
-"""The cluster's network on the host: a bridge, a cable per node, and a way out.
+"""The cluster's network on the host: a bridge, a veth pair per node, and an nftables table.
 
-The host's own share is one interface pair per node, one bridge and one nftables table, all named
-after the cluster. Everything else (pod bridges, service rules) is inside the nodes.
+All are named after the cluster. Pod bridges and service rules are inside the nodes.
 """
 
 from __future__ import annotations
@@ -9,22 +8,26 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, Any
 
 from devctl.local.commands import capture
 from devctl.local.namespaces import enter
-from devctl.local.ranges import Claim, host_claims
+from devctl.local.settings import Claim
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from devctl.local.paths import ClusterPaths
     from devctl.local.settings import ClusterSettings, Node
 
-# The node's end of its cable.
+# The node's end of its veth pair.
 NODE_INTERFACE = "eth0"
-# The kernel keeps so much of an interface's alias.
+# The most that the kernel stores of an interface's alias.
 _ALIAS = 255
+_DEFAULT_ROUTES = ("default", "0.0.0.0/1", "128.0.0.0/1")
+_UNUSED_TYPES = {"broadcast", "local", "multicast"}
 
 
 def read_claims() -> list[Claim]:
@@ -39,6 +42,33 @@ def read_claims() -> list[Claim]:
     return host_claims(addresses, json.loads(routes or "[]"))
 
 
+def host_claims(
+    addresses: Iterable[Mapping[str, Any]], routes: Iterable[Mapping[str, Any]]
+) -> list[Claim]:
+    """The address ranges that this host uses.
+
+    Args:
+        addresses: What `ip -json -4 address` prints.
+        routes: What `ip -json -4 route show table all` prints.
+    """
+    claims = [
+        Claim(
+            IPv4Network((info["local"], info["prefixlen"]), strict=False),
+            f"interface `{link['ifname']}`",
+        )
+        for link in addresses
+        for info in link.get("addr_info", [])
+        if info.get("family") == "inet"
+    ]
+    for route in routes:
+        destination = route.get("dst", "default")
+        if destination in _DEFAULT_ROUTES or route.get("type") in _UNUSED_TYPES:
+            continue
+        holder = f"a route through `{route['dev']}`" if "dev" in route else "a route"
+        claims.append(Claim(IPv4Network(destination, strict=False), holder))
+    return claims
+
+
 def interfaces() -> dict[str, dict[str, Any]]:
     """The host's interfaces, by name."""
     links = json.loads(capture(["ip", "-json", "link"], what="read the host's interfaces"))
@@ -46,26 +76,21 @@ def interfaces() -> dict[str, dict[str, Any]]:
 
 
 def mark(paths: ClusterPaths) -> str:
-    """What the bridge says of whose it is: the cluster's folder, or the end of it."""
+    """The bridge's alias, which tells whose it is: the cluster's folder, or the end of it."""
     return str(paths.root)[-_ALIAS:]
 
 
 def owner(settings: ClusterSettings) -> str:
-    """What the bridge of a cluster of this name says; empty if none is there, or none tells."""
+    """The alias of the bridge of a cluster of this name; empty if there is none."""
     if not shutil.which("ip"):
         return ""
     return str(interfaces().get(settings.bridge, {}).get("ifalias", ""))
 
 
 def connect(settings: ClusterSettings, paths: ClusterPaths, image_root: Path) -> bool:
-    """Plug every node into the bridge; returns whether anything had to be made.
-
-    Raises:
-        StepError: An interface could not be made.
-    """
+    """Connect every node to the bridge; returns whether anything was missing."""
     present = interfaces()
     ip = ["ip", "-batch", "-"]
-    bridge_commands = []
     if settings.bridge not in present:
         prefix = settings.node_range.prefixlen
         bridge_commands = [
@@ -74,11 +99,11 @@ def connect(settings: ClusterSettings, paths: ClusterPaths, image_root: Path) ->
             f"link set {settings.bridge} up",
         ]
         capture(ip, what="make the bridge", input_text="\n".join(bridge_commands))
-    # Names on the host are made of the cluster's: one in another state folder has the same.
+    # A cluster of the same name in another state folder has a bridge of the same name.
     if present.get(settings.bridge, {}).get("ifalias") != mark(paths):
         alias = ["ip", "link", "set", settings.bridge, "alias", mark(paths)]
         capture(alias, what="say whose the bridge is")
-    # Plugging a cable in is the last step: one without its master is what a killed `up` left.
+    # The master is set last: an interface without one is from a killed `up`.
     new = [n for n in settings.nodes if "master" not in present.get(n.interface, {})]
     for node in new:
         what = f"set up the network of node `{node.name}`"
@@ -93,12 +118,14 @@ def connect(settings: ClusterSettings, paths: ClusterPaths, image_root: Path) ->
         capture([*enter(paths.node(node.name)), *ip], what=what, input_text=inside)
         plug = f"link set {node.interface} master {settings.bridge} up"
         capture(ip, what=what, input_text=plug)
-    masquerade(settings, image_root)
-    return bool(bridge_commands or new)
+    # The host's nft may be too old for tables that other programs wrote; the node image's is not.
+    nft: list[str | Path] = ["chroot", image_root, "nft", "--file", "-"]
+    capture(nft, what="install the cluster's nftables table", input_text=masquerade_rules(settings))
+    return bool(settings.bridge not in present or new)
 
 
 def inside_commands(settings: ClusterSettings, node: Node) -> list[str]:
-    """What `ip` does inside a node: its address, the way out, a route to the others' pods."""
+    """What `ip` does in a node: its address, the default route, routes to other nodes' pods."""
     others = [other for other in settings.nodes if other != node]
     return [
         "link set lo up",
@@ -110,7 +137,7 @@ def inside_commands(settings: ClusterSettings, node: Node) -> list[str]:
 
 
 def masquerade_rules(settings: ClusterSettings) -> str:
-    """An nftables script that lets nodes reach what the host reaches, idempotent."""
+    """An idempotent nftables script that lets nodes reach what the host reaches."""
     table = f"ip {settings.bridge}"
     return f"""
 add table {table}
@@ -124,31 +151,15 @@ table {table} {{
 """
 
 
-def masquerade(settings: ClusterSettings, image_root: Path) -> None:
-    """Install the way out.
-
-    The nft of the node image is used: the host's may be too old for tables that others wrote.
-
-    Raises:
-        StepError: nft refused.
-    """
-    nft: list[str | Path] = ["chroot", image_root, "nft", "--file", "-"]
-    capture(nft, what="install the cluster's nftables table", input_text=masquerade_rules(settings))
-
-
 def disconnect(settings: ClusterSettings, image_root: Path | None) -> None:
-    """Remove everything that `connect` made; missing pieces are fine.
-
-    Raises:
-        StepError: An interface stays.
-    """
+    """Remove everything that `connect` made, as far as it exists."""
     present = interfaces()
-    # A node's end goes with the host's end, also when the namespace lingers.
+    # The node's end disappears with the host's, even if the namespace still exists.
     for name in [*(n for n in present if n.startswith(f"{settings.bridge}n")), settings.bridge]:
         if name in present:
             capture(["ip", "link", "delete", name], what=f"remove interface `{name}`")
     if image_root:
-        # There may be no table: a half-way `up` is taken down the same way.
+        # The table may be missing: `up` may have failed halfway.
         subprocess.run(
             ["chroot", image_root, "nft", "delete", "table", "ip", settings.bridge],
             capture_output=True,

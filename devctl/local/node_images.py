@@ -1,4 +1,4 @@
-"""Bringing images into the nodes' containerd."""
+"""Importing images into the nodes' containerd."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from devctl.errors import NotFoundError, StepError
 from devctl.local import checksums
-from devctl.local.commands import explain
+from devctl.local.commands import capture
 from devctl.local.namespaces import enter
 
 if TYPE_CHECKING:
@@ -24,16 +24,9 @@ if TYPE_CHECKING:
 def import_missing(
     node: NodePaths, images: Iterable[Image], ctr: str, cache: CachePaths
 ) -> list[str]:
-    """Import the images that the node does not have in their current content.
+    """Import images that the node lacks or has with other content; returns their references.
 
-    Args:
-        node: The node.
-        images: The wanted images.
-        ctr: The path of containerd's client inside the node.
-        cache: Where the archives lie.
-
-    Returns:
-        The references that were imported.
+    `ctr` is the path of containerd's client in the node.
 
     Raises:
         HostError: An archive is corrupt.
@@ -52,45 +45,24 @@ def import_missing(
 
 
 def tag_image(node: NodePaths, reference: str, alias: str, ctr: str) -> None:
-    """Give an image that a node has another name, which may have been another's.
-
-    Raises:
-        StepError: containerd refused it.
-    """
+    """Give a node's image another name, even if another image has it."""
     command = [ctr, "--namespace", "k8s.io", "images", "tag", "--force", reference, alias]
-    result = subprocess.run([*enter(node), *command], capture_output=True, text=True, check=False)
-    if result.returncode:
-        what = f"name `{reference}` `{alias}` in a node"
-        raise StepError(*explain(what, result.returncode, result.stderr, None))
+    capture([*enter(node), *command], what=f"name `{reference}` `{alias}` in a node")
 
 
 def import_archive(node: NodePaths, archive: Path, ctr: str) -> None:
     """Import one docker or OCI archive.
 
-    `--local` sends containerd the layers that it lacks; its transfer service has all of them sent.
-
-    Raises:
-        StepError: containerd refused it.
+    With `--local`, only layers that containerd lacks are sent to it, and not all of them.
     """
+    command = [ctr, "--namespace", "k8s.io", "images", "import", "--local", "-"]
     with archive.open("rb") as source:
-        result = subprocess.run(
-            [*enter(node), ctr, "--namespace", "k8s.io", "images", "import", "--local", "-"],
-            stdin=source,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if result.returncode:
         what = f"import `{archive.name}` into a node"
-        raise StepError(*explain(what, result.returncode, result.stderr, None))
+        capture([*enter(node), *command], what=what, stdin=source)
 
 
 def wait_for_containerd(node: NodePaths, ctr: str, seconds: float = 30.0) -> None:
-    """Wait until the node's containerd answers.
-
-    Raises:
-        StepError: It does not.
-    """
+    """Wait until the node's containerd answers; raises StepError after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
         answer = subprocess.run([*enter(node), ctr, "version"], capture_output=True, check=False)
@@ -110,7 +82,7 @@ def _recorded(node: NodePaths) -> dict[str, str]:
 
 
 def export_image(reference: str, target: Path) -> None:
-    """Write an image of the host's docker, podman or buildah store to an archive.
+    """Write an image of docker, podman or buildah to an archive.
 
     Raises:
         NotFoundError: None of them has it.

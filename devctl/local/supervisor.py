@@ -18,6 +18,8 @@ from devctl.local.commands import run_logged
 if TYPE_CHECKING:
     from devctl.local.paths import ClusterPaths
 
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 
 class ProcessState(NamedTuple):
     """One supervised process."""
@@ -36,7 +38,7 @@ def running_pid(paths: ClusterPaths) -> int | None:
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
     except (OSError, ValueError):
         return None
-    # The pid may have gone to somebody else since.
+    # The pid may have been reused.
     return pid if str(paths.supervisor_config).encode() in command.split(b"\0") else None
 
 
@@ -48,7 +50,7 @@ def _connect(paths: ClusterPaths) -> Any:
 
 
 def processes(paths: ClusterPaths) -> list[ProcessState]:
-    """Every supervised process; empty where the supervisor does not run."""
+    """Every supervised process; empty if the supervisor is not running."""
     if running_pid(paths) is None:
         return []
     try:
@@ -68,10 +70,7 @@ def processes(paths: ClusterPaths) -> list[ProcessState]:
 
 
 def start(paths: ClusterPaths) -> bool:
-    """Start the supervisor, or let a running one take in its changed file.
-
-    Returns:
-        Whether anything had to be started.
+    """Start the supervisor, or have it apply a changed file; returns whether anything changed.
 
     Raises:
         StepError: It does not answer.
@@ -82,19 +81,13 @@ def start(paths: ClusterPaths) -> bool:
         leftover.unlink(missing_ok=True)
     run_logged(
         [
-            sys.executable,
-            "-m",
-            "supervisor.supervisord",
-            "--configuration",
-            paths.supervisor_config,
+            *(sys.executable, "-m", "supervisor.supervisord"),
+            *("--configuration", paths.supervisor_config),
         ],
         paths.logs / "supervisor-start.log",
         what="start the supervisor",
-        # Its children get what their own files say, and nothing of the caller's shell.
-        env={
-            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-            "HOME": "/root",
-        },
+        # Processes must not inherit the caller's environment.
+        env={"PATH": SYSTEM_PATH, "HOME": "/root"},
         cwd=Path("/"),
     )
     deadline = time.monotonic() + 20
@@ -106,7 +99,7 @@ def start(paths: ClusterPaths) -> bool:
 
 
 def _update(paths: ClusterPaths) -> bool:
-    """Take in added, changed and removed programs; start what has given up."""
+    """Apply changes to the programs, and start those that have stopped."""
     api = _connect(paths)
     try:
         added, changed, removed = api.reloadConfig()[0]
@@ -125,10 +118,10 @@ def _update(paths: ClusterPaths) -> bool:
 
 
 def stop(paths: ClusterPaths, seconds: float = 30.0) -> None:
-    """End the supervisor and everything that it runs.
+    """Stop the supervisor and its processes.
 
     Raises:
-        StepError: It is still there after `seconds`.
+        StepError: It was still running after `seconds`, and was killed.
     """
     pid = running_pid(paths)
     if pid is None:

@@ -21,7 +21,7 @@ from support.processes import kill_everything, pids_of
 from support.servers import wait_until
 from support.tiers.prepare import CLUSTER
 
-from devctl.local import cgroups, leftovers
+from devctl.local import cgroups, playbook
 from devctl.local.cluster import existing
 from devctl.local.namespaces import enter
 from devctl.local.paths import REPOSITORY, cluster_paths
@@ -41,7 +41,7 @@ Differences = dict[str, object]
 
 def runs(*words: str) -> bool:
     """Whether a playbook of the cluster's has started a program with these words, which runs."""
-    for pid in leftovers.find(NAME):
+    for pid in playbook.leftovers(NAME):
         try:
             line = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
         except OSError:

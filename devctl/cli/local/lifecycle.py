@@ -16,7 +16,7 @@ from devctl.local.cluster import existing
 from devctl.local.cluster import reset as forget
 from devctl.local.cluster import up as bring_up
 from devctl.local.paths import cluster_paths
-from devctl.local.ranges import WantedRanges
+from devctl.local.settings import WantedRanges
 
 
 class NetworkType(click.ParamType[IPv4Network]):

@@ -9,7 +9,7 @@ import click
 
 from devctl.cli.local.group import name_option
 from devctl.errors import HostError
-from devctl.local import build, preflight, steps, supervisor
+from devctl.local import build, machine, steps, supervisor
 from devctl.local.cluster import existing
 from devctl.local.node_images import export_image, import_archive, import_missing
 from devctl.local.paths import cache_paths
@@ -27,7 +27,7 @@ def load(image: str, name: str) -> None:
       devctl local load my-image.tar
       devctl local load company/pytorch-dev:1.4
     """
-    preflight.check_caller()
+    machine.check_caller()
     settings, paths = existing(name)
     if supervisor.running_pid(paths) is None:
         raise HostError(f"cluster `{name}` is not up", "start it with `devctl local up`")

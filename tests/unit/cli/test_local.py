@@ -11,8 +11,7 @@ from click.testing import CliRunner
 from devctl.cli.main import cli
 from devctl.errors import NotFoundError
 from devctl.local.paths import cluster_paths
-from devctl.local.ranges import WantedRanges, block_ranges
-from devctl.local.settings import ClusterSettings
+from devctl.local.settings import ClusterSettings, WantedRanges, block_ranges
 from devctl.local.status import ClusterStatus
 
 if TYPE_CHECKING:
@@ -240,7 +239,7 @@ def test_a_log_that_is_none_of_the_clusters_is_not_shown(log: str) -> None:
 
 @pytest.mark.usefixtures("created")
 def test_load_needs_a_cluster_that_is_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("devctl.local.preflight.check_caller", lambda: None)
+    monkeypatch.setattr("devctl.local.machine.check_caller", lambda: None)
     (tmp_path / "image.tar").touch()
     result = devctl("load", "--name", NAME, str(tmp_path / "image.tar"))
     assert str(result.exception) == f"cluster `{NAME}` is not up"

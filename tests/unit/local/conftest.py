@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from devctl.local.paths import CachePaths, ClusterPaths, cache_paths, cluster_paths
-from devctl.local.ranges import block_ranges
-from devctl.local.settings import ClusterSettings
+from devctl.local.settings import ClusterSettings, block_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,9 +9,8 @@ import pytest
 from devctl.errors import HostError, StepError
 from devctl.local import build, buildah, checksums
 from devctl.local.build import Artifacts, ensure_built, plan, verify_cached
-from devctl.local.go import GoToolchain
 from devctl.local.images import Image
-from devctl.local.programs import ProgramGroup
+from devctl.local.programs import GoToolchain, ProgramGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -16,11 +16,10 @@ from devctl.errors import (
     ReportedError,
     UsageError,
 )
-from devctl.local import apt, cgroups, cluster, leftovers, network, playbook, preflight, supervisor
+from devctl.local import apt, cgroups, cluster, machine, network, playbook, supervisor
 from devctl.local.lock import hold
 from devctl.local.paths import cluster_paths, state_folder
-from devctl.local.ranges import Claim, WantedRanges, block_ranges
-from devctl.local.settings import ClusterSettings, load_settings
+from devctl.local.settings import Claim, ClusterSettings, WantedRanges, block_ranges, load_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,15 +101,15 @@ class Host:
         self.ended: list[str] = []
         self.exit_code = 0
         self.owner = ""
-        monkeypatch.setattr(preflight, "check_caller", lambda: None)
-        monkeypatch.setattr(preflight, "check_host", lambda _nodes, *, cached: cached)
+        monkeypatch.setattr(machine, "check_caller", lambda: None)
+        monkeypatch.setattr(machine, "check_host", lambda _nodes, *, cached: cached)
         monkeypatch.setattr(apt, "host_sources", lambda: ("bookworm", []))
         monkeypatch.setattr(cgroups, "process_files", lambda _group: [])
         monkeypatch.setattr(shutil, "which", lambda name: f"/sbin/{name}")
         monkeypatch.setattr(network, "read_claims", lambda: self.claims)
         monkeypatch.setattr(network, "owner", lambda _settings: self.owner)
         monkeypatch.setattr(supervisor, "running_pid", lambda _paths: None)
-        monkeypatch.setattr(leftovers, "end", self.ended.append)
+        monkeypatch.setattr(playbook, "end_leftovers", self.ended.append)
         monkeypatch.setattr(playbook, "run", self.run)
 
     def let_another_have(self, name: str, folder: Path) -> Path:
@@ -172,7 +171,7 @@ def test_a_request_that_makes_no_sense_leaves_no_trace(
     assert host.runs == []
 
 
-@pytest.mark.parametrize(("module", "check"), [(preflight, "check_host"), (apt, "host_sources")])
+@pytest.mark.parametrize(("module", "check"), [(machine, "check_host"), (apt, "host_sources")])
 def test_a_host_that_cannot_carry_it_keeps_no_trace(
     host: Host, monkeypatch: pytest.MonkeyPatch, module: object, check: str
 ) -> None:

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from devctl.local import go
-from devctl.local.go import GoToolchain, ensure_go, find_go, parse_version
-from devctl.local.programs import TOOLS
+from devctl.local import programs
+from devctl.local.programs import TOOLS, GoToolchain, ensure_go, find_go, parse_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -84,7 +83,7 @@ def test_an_old_host_go_makes_us_install_the_pinned_one_once(
         program.write_text(script("go version go1.26.6 linux/amd64"))
         program.chmod(0o755)
 
-    monkeypatch.setattr(go, "run_logged", install)
+    monkeypatch.setattr(programs, "run_logged", install)
     first, second = ensure_go(cache), ensure_go(cache)
     assert first == second
     assert first.version == "go1.26.6"

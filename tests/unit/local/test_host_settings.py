@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from devctl.local.host_settings import apply, restore
+from devctl.local.machine import raise_settings, restore_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,38 +38,38 @@ def values(proc_sys: Path) -> dict[str, str]:
 
 
 def test_only_what_is_too_low_is_raised(saved: Path, proc_sys: Path) -> None:
-    assert apply(saved, proc_sys)
+    assert raise_settings(saved, proc_sys)
     assert values(proc_sys) == RAISED
 
 
 def test_a_second_time_changes_nothing(saved: Path, proc_sys: Path) -> None:
-    apply(saved, proc_sys)
+    raise_settings(saved, proc_sys)
     written = saved.read_text()
-    assert not apply(saved, proc_sys)
+    assert not raise_settings(saved, proc_sys)
     assert (values(proc_sys), saved.read_text()) == (RAISED, written)
 
 
 def test_restore_puts_back_the_first_state_and_what_the_kubelet_changed(
     saved: Path, proc_sys: Path
 ) -> None:
-    apply(saved, proc_sys)
+    raise_settings(saved, proc_sys)
     (proc_sys / "vm/overcommit_memory").write_text("1\n")
     (proc_sys / "kernel/panic").write_text("10\n")
     # A second cluster comes up: what it finds is not what the host had.
-    apply(saved, proc_sys)
-    restore(saved, proc_sys)
+    raise_settings(saved, proc_sys)
+    restore_settings(saved, proc_sys)
     assert values(proc_sys) == BEFORE
     assert not saved.exists()
 
 
 def test_restore_without_anything_saved_touches_nothing(saved: Path, proc_sys: Path) -> None:
     (proc_sys / "kernel/panic").write_text("10\n")
-    restore(saved, proc_sys)
+    restore_settings(saved, proc_sys)
     assert values(proc_sys) == {**BEFORE, "kernel/panic": "10"}
 
 
 def test_a_setting_that_this_kernel_lacks_is_left_out(saved: Path, proc_sys: Path) -> None:
     (proc_sys / "fs/inotify/max_user_instances").unlink()
-    assert apply(saved, proc_sys)
-    restore(saved, proc_sys)
+    assert raise_settings(saved, proc_sys)
+    restore_settings(saved, proc_sys)
     assert not (proc_sys / "fs/inotify/max_user_instances").exists()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from devctl.local import cgroups
-from devctl.local.inventory import cluster_vars, inventory, node_vars
 from devctl.local.namespaces import enter
+from devctl.local.playbook import cluster_vars, inventory, node_vars
 
 if TYPE_CHECKING:
     from devctl.local.paths import CachePaths, ClusterPaths

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from devctl.local import leftovers, playbook
+from devctl.local import playbook
 from devctl.local.paths import REPOSITORY, state_folder
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def test_what_a_run_starts_for_a_cluster_is_marked(
     start: Callable[..., Started], cluster_name: str
 ) -> None:
     environment = start(run_of=cluster_name).environment
-    assert environment.get(leftovers.VARIABLE, "") == cluster_name
+    assert environment.get(playbook.RUN_VARIABLE, "") == cluster_name
 
 
 def test_a_run_is_told_its_playbook_inventory_and_variables(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from devctl.errors import HostError
-from devctl.local.preflight import Needs, check_caller, check_room, needs, parse_meminfo
+from devctl.local.machine import Needs, check_caller, check_room, needs, parse_meminfo
 
 GIB = 1024**3
 WANTED = Needs(memory=6 * GIB, disk=18 * GIB)

@@ -8,9 +8,9 @@ import pytest
 
 from devctl.errors import StepError
 from devctl.local import checksums, programs
-from devctl.local.go import GoToolchain
 from devctl.local.programs import (
     TOOLS,
+    GoToolchain,
     ProgramGroup,
     build_environment,
     build_group,

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devctl.errors import DevctlError, UsageError
-from devctl.local.ranges import POOL, block_ranges
 from devctl.local.settings import (
     MAX_NODES,
     NAME_PATTERN,
+    POOL,
     ClusterSettings,
+    block_ranges,
     check_name,
     check_node_count,
     load_settings,

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pytest_socket import disable_socket, enable_socket
+from support.sockets import socket_disabled  # noqa: F401 - pytest looks for it here
 
 from devctl.client import async_client
 from devctl.client.async_client import AsyncClient, _Awaited, _Entered, _Iterated, _Part
@@ -21,15 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from unit.client.fake_cluster import FakeApi
-
-
-@pytest.fixture
-def socket_disabled() -> Iterator[None]:
-    """An event loop wakes itself through a pair of Unix sockets; all others stay forbidden."""
-    enable_socket()
-    disable_socket(allow_unix_socket=True)
-    yield
-    enable_socket()
 
 
 @pytest.fixture

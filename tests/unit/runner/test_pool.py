@@ -11,22 +11,13 @@ from devctl_runner.daemon.job import Job
 from devctl_runner.daemon.pool import Pool
 from devctl_runner.runs.request import Inputs, Run
 from devctl_runner.runs.serve import DONE
-from pytest_socket import disable_socket, enable_socket
+from support.sockets import socket_disabled  # noqa: F401 - pytest looks for it here
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 Ended = list[tuple[Job, int]]
-
-
-@pytest.fixture
-def socket_disabled() -> Iterator[None]:
-    """Channels are pairs of Unix sockets; all others stay forbidden."""
-    enable_socket()  # or the guard would only be put on top of a stricter one
-    disable_socket(allow_unix_socket=True)
-    yield
-    enable_socket()
 
 
 @pytest.fixture

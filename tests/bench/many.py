@@ -132,13 +132,13 @@ def await_applied(plane: Plane, wanted: set[str]) -> None:
     print(f"{len(wanted)} servers are not answered")
 
 
-def batch(plane: Plane, first: int, *, stopped: bool) -> float:
+def batch(plane: Plane, first: int, *, stopped: bool, count: int = BATCH) -> float:
     """Make so many servers at once; how many a second, from `kubectl apply` to the last child."""
-    made = [server(plane, f"server-{first + number}") for number in range(BATCH)]
+    made = [server(plane, f"server-{first + number}") for number in range(count)]
     began = time.monotonic()
     apply(plane, *(each.manifest(stopped=stopped) for each in made))
     await_applied(plane, {each.name for each in made})
-    return BATCH / (time.monotonic() - began)
+    return count / (time.monotonic() - began)
 
 
 def make(plane: Plane, firsts: range, *, stopped: bool) -> None:

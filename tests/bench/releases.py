@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench import cpu, memory
-from bench.many import BATCH, FLAVOR, NAMESPACE, a_plane, apply, await_applied, server
+from bench.many import BATCH, FLAVOR, NAMESPACE, a_plane, apply, batch
 from support.plane.plane import SYSTEM
 from support.plane.release import EARLIER, check_out
 from support.rights import leases
@@ -30,28 +30,25 @@ from devctl.local.paths import REPOSITORY
 if TYPE_CHECKING:
     from support.plane.plane import Plane
 
+WARM_UP = 10
+"""Servers that a release answers before it is measured."""
 
-def turn(plane: Plane, checkout: Path, prefix: str) -> float:
+
+def turn(plane: Plane, checkout: Path, title: str) -> float:
     """Have a release answer so many stopped servers; how many a second."""
     plane.install(checkout)
     operator, observer = plane.release(checkout)
     observer.start(lambda: observer.identity in leases(plane.kubectl, SYSTEM))
     operator.start()
     try:
-        warm = [server(plane, f"{prefix}-warm-{number}") for number in range(10)]
-        made = [server(plane, f"{prefix}-{number}") for number in range(BATCH)]
-        apply(plane, *(each.manifest(stopped=True) for each in warm))
-        await_applied(plane, {each.name for each in warm})
+        batch(plane, BATCH, stopped=True, count=WARM_UP)
         time.sleep(5)
         spent = cpu.seconds(memory.below(os.getpid()))
-        began = time.monotonic()
-        apply(plane, *(each.manifest(stopped=True) for each in made))
-        await_applied(plane, {each.name for each in made})
-        rate = BATCH / (time.monotonic() - began)
-        print(f"{prefix}: {rate:.2f} a second")
+        rate = batch(plane, 0, stopped=True)
+        print(f"{title}: {rate:.2f} a second")
         print(" ", cpu.report(spent, cpu.seconds(memory.below(os.getpid())), BATCH), flush=True)
-        for each in (*warm, *made):
-            plane.kubectl.api.delete("devserver", each.name, NAMESPACE)
+        for made in plane.kubectl.api.list("devserver", NAMESPACE):
+            plane.kubectl.api.delete("devserver", made["metadata"]["name"], NAMESPACE)
         time.sleep(10)
     finally:
         operator.stop()

@@ -148,15 +148,14 @@ class Plane:
     def _has_aggregated(self) -> bool:
         """Whether each aggregated role has the rules of those that it is made of."""
         roles = json.loads(self.kubectl("get", "clusterroles", "-o", "json"))["items"]
-        for role in roles:
-            for selector in (role.get("aggregationRule") or {}).get("clusterRoleSelectors", []):
-                wanted = selector["matchLabels"].items()
-                for part in roles:
-                    if wanted <= (part["metadata"].get("labels") or {}).items() and any(
-                        rule not in (role["rules"] or []) for rule in part["rules"] or []
-                    ):
-                        return False
-        return True
+        return all(
+            rule in (role["rules"] or [])
+            for role in roles
+            for selector in (role.get("aggregationRule") or {}).get("clusterRoleSelectors", [])
+            for part in roles
+            if selector["matchLabels"].items() <= (part["metadata"].get("labels") or {}).items()
+            for rule in part["rules"] or []
+        )
 
     def _try_job(self) -> None:
         """Have a job admitted: while its kind is new or changing the API server can answer 503.

@@ -96,7 +96,6 @@ def jupyter(
       devctl jupyter my-dev --keep
     """
     from devctl.client.jupyter import HOME  # noqa: PLC0415 - heavy
-    from devctl.client.jupyter import jupyter as start  # noqa: PLC0415
     from devctl.client.streams.port_forwards import is_free  # noqa: PLC0415
 
     # Only a port that was asked for must be free; else any will do.
@@ -104,9 +103,7 @@ def jupyter(
     path = posixpath.normpath(posixpath.join(HOME, folder))
     with ExitStack() as stack:
         with live_line(name, "Jupyter starts", "Jupyter was not waited for") as line:
-            started = start(
-                client.cluster, name, replica=replica, folder=path, local=local, keep=keep
-            )
+            started = client.jupyter(name, path, replica=replica, port=local, keep=keep)
             found = stack.enter_context(started)
             line.clear()
         click.echo(found.url)

@@ -309,10 +309,9 @@ def _begin(work: Callable[[], T]) -> Future[T]:
 
 async def _items(begin: Callable[[], Future[Iterable[T]]]) -> AsyncIterator[T]:
     """The items of an iterator, which is closed when its reader stops."""
-    source = await asyncio.wrap_future(begin())
+    step: Future[Any] = begin()
+    source = await asyncio.wrap_future(step)
     iterator: Iterator[T] = iter(source)
-    step: Future[T] = Future()
-    step.set_result(_END)
     try:
         while True:
             step = _begin(lambda: next(iterator, _END))

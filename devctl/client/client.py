@@ -217,7 +217,13 @@ class Client:
         return [manifests.apply(self.cluster, m, force=force, dry_run=dry_run) for m in read]
 
     def jupyter(
-        self, server: str, folder: str = "/home/dev", *, replica: int = 0, port: int = 0
+        self,
+        server: str,
+        folder: str = "/home/dev",
+        *,
+        replica: int = 0,
+        port: int = 0,
+        keep: bool = False,
     ) -> AbstractContextManager[Jupyter]:
         """Jupyter in a server, for as long as a `with` block lasts: `client.jupyter("lab")`.
 
@@ -226,6 +232,7 @@ class Client:
             folder: An absolute path in the server.
             replica: Which pod.
             port: The port on this machine; 0 for any free one.
+            keep: Leave it running after the block.
 
         Raises:
             DevctlError: It cannot be started.
@@ -233,4 +240,4 @@ class Client:
         """
         from devctl.client.jupyter import jupyter  # noqa: PLC0415
 
-        return jupyter(self.cluster, server, replica=replica, folder=folder, local=port)
+        return jupyter(self.cluster, server, replica=replica, folder=folder, local=port, keep=keep)

@@ -27,17 +27,15 @@ from devctl.client.objects import Collection
 from devctl.errors import DevctlError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import Unpack
 
     from devctl.client.files.local import Entry, Selection
     from devctl.client.files.remote import Spot
+    from devctl.client.files.transfer import Progress
     from devctl.client.jobs.copy_url import Fetched
     from devctl.client.jobs.helper_pod import PodOptions, VolumePlace
-
-    Progress = Callable[[int], None]
-    """Takes the number of bytes just moved."""
 
 _DIGEST = re.compile(rb"\\?([0-9a-f]{64})  ")
 

@@ -1,4 +1,4 @@
-"""What is counted for Prometheus. A kind that counts more has it in its own package."""
+"""Prometheus metrics of all kinds; a kind's own metrics are in its package."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, disable_created
 disable_created_metrics()  # type: ignore[no-untyped-call]
 REGISTRY = CollectorRegistry()
 COMMON: dict[str, Any] = {"namespace": "devctl", "subsystem": "observer", "registry": REGISTRY}
-"""What all of them are made with."""
+"""Arguments of every metric."""
 
 LEADER = Gauge("leader", "1 if this process may write, 0 if it waits for the lease.", **COMMON)
 PODS = Gauge("pods", "Pods of ours.", **COMMON)

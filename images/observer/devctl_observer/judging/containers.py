@@ -1,4 +1,4 @@
-"""Why a container does not run, in words that its owner can act on."""
+"""Why a container does not run, and what its owner can do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from devctl.api.image_pulls import PULL_FAILURES, pull_error
 from devctl_observer.judging.model import Verdict
 
 CRASHES = 3
-"""After so many restarts a container that is not ready counts as crashing while it runs, too."""
+"""Restarts after which a container that is not ready counts as crashing even while it runs."""
 
 _MISSING = re.compile(r"not found|does not exist|name unknown|manifest unknown", re.IGNORECASE)
 _DENIED = re.compile(r"unauthorized|denied|authentication|authorization|forbidden", re.IGNORECASE)
@@ -21,11 +21,11 @@ _ADVICE = {
     "StartFailed": "check the image's command and user",
     "CrashLoop": "read its last words with `kubectl logs --previous`",
 }
-"""What to do about each way in which `describe_exit` says that a container ended."""
+"""What to do about each reason that `describe_exit` returns."""
 
 
 def judge_container(status: ContainerStatus) -> Verdict | None:
-    """What is wrong with a container, or None where it is on its way or runs."""
+    """What is wrong with a container; None if it is starting or running normally."""
     waiting = status.state.waiting if status.state else None
     if waiting and waiting.reason in PULL_FAILURES:
         return _pull_failed(status.image, waiting.reason, waiting.message or "")
@@ -57,7 +57,7 @@ administrator for access"
 
 
 def _crash(status: ContainerStatus) -> Verdict | None:
-    """The crash that a container comes from, unless it runs again and has not crashed often."""
+    """A container's last crash, unless it runs again and has not crashed often."""
     state, last = status.state, status.lastState
     now = state.terminated if state else None
     ended = now or (last.terminated if last else None)
@@ -69,13 +69,13 @@ def _crash(status: ContainerStatus) -> Verdict | None:
     reason, said = describe_exit(ended)
     restarts = f"restarted {status.restartCount} times" if status.restartCount else "not restarted"
     message = f"container `{status.name}` {said} ({restarts}); {_ADVICE[reason]}"
-    # One exit may be chance, and Kubernetes starts the container again: not a failure yet.
+    # A single exit may be an accident, and Kubernetes restarts the container: no failure yet.
     phase = Phase.FAILED if waits or status.restartCount >= CRASHES else Phase.STARTING
     return Verdict(phase, reason, message)
 
 
 def describe_exit(ended: ContainerStateTerminated) -> tuple[str, str]:
-    """A reason and half a sentence for how a container ended."""
+    """A reason, and the predicate of a sentence, for how a container ended."""
     if ended.reason == "OOMKilled":
         return "OutOfMemory", "used more memory than its limit and was killed"
     if ended.reason == "StartError":

@@ -1,4 +1,4 @@
-"""Why a pod that should be there could not be made, or could not be set up on its node."""
+"""Why a missing pod could not be created, or a pod could not be set up on its node."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_ANSWER = "no detail given"
 
 
 def judge_refusal(warnings: Iterable[Event]) -> Verdict | None:
-    """What the StatefulSet's last failure to make a pod means."""
+    """What the StatefulSet's last failure to create a pod means."""
     event = latest(e for e in warnings if e.reason == "FailedCreate")
     if event is None:
         return None
@@ -42,7 +42,7 @@ def judge_refusal(warnings: Iterable[Event]) -> Verdict | None:
 
 
 def judge_mount(warnings: Iterable[Event]) -> Verdict | None:
-    """Why a pod that has a node is not set up there."""
+    """Why a scheduled pod cannot be set up on its node."""
     reasons = {"FailedMount", "FailedAttachVolume", "FailedMapVolume"}
     event = latest(e for e in warnings if e.reason in reasons)
     if event is not None:
@@ -56,16 +56,16 @@ def judge_mount(warnings: Iterable[Event]) -> Verdict | None:
 
 
 def since(warnings: Iterable[Event], moment: datetime | None) -> tuple[Event, ...]:
-    """Warnings that are not from before a moment: what was ready since has left them behind."""
+    """Warnings no older than a moment; those from before the last readiness are obsolete."""
     return tuple(w for w in warnings if moment is None or when(w) + _CLOCKS_APART >= moment)
 
 
 def latest(events: Iterable[Event]) -> Event | None:
-    """The event that was seen last."""
+    """The event with the latest timestamp."""
     return max(events, key=when, default=None)
 
 
 def when(event: Event) -> datetime:
-    """When an event was last seen; events of both API generations."""
+    """When an event was last seen, for events of both APIs."""
     seen = event.series.lastObservedTime if event.series else None
     return seen or event.lastTimestamp or event.eventTime or event.firstTimestamp or _NEVER

@@ -1,4 +1,4 @@
-"""Why the scheduler has no node for a pod."""
+"""Why the scheduler finds no node for a pod."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from devctl_observer.judging.model import Verdict
 
 _INSUFFICIENT = re.compile(r"Insufficient ([A-Za-z0-9./_-]*[A-Za-z0-9])")
 _ABSENT = re.compile(r'persistentvolumeclaim "([^"]*)" not found')
-# What comes after it is what preemption and devices would give: a user can do nothing about that.
+# The rest is about preemption and devices, which users cannot influence.
 _BEYOND = re.compile(r" (?:no new claims to deallocate|preemption:)")
 _BACK = "it starts when one does again: ask an administrator"
 
 
 class Words(NamedTuple):
-    """What differs between the kinds of ours that a pod is for."""
+    """The words that differ between our kinds."""
 
     volume: str
-    """Where its files are."""
+    """The volume with its files."""
     less: str
-    """How its owner asks for less."""
+    """How its owner can request less."""
     other: str
-    """What no node fits, and what its owner can do about that."""
+    """What no node fits, and what its owner can do."""
 
 
 SERVER_WORDS = Words(
@@ -68,8 +68,8 @@ def judge_scheduling(condition: PodCondition, words: Words) -> Verdict:
 
 
 def _of_nodes(detail: str, words: Words) -> tuple[str, str]:
-    """The reason and what it means; of several that are told, the one that weighs most."""
-    # A volume that is there already binds its pod: to its node, or to its zone.
+    """The reason and its meaning; of several, the most severe one."""
+    # An existing volume ties its pod to the volume's node or zone.
     if _HOME.search(detail):
         meaning = f"no node that {words.volume} can be reached from takes pods now; {_BACK}"
     elif _VOLUMES.search(detail):

@@ -1,4 +1,4 @@
-"""The family of DevServerFlavors, and how often what is free is counted."""
+"""The family of DevServerFlavors, and how often free capacity is recomputed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _PLACED_PODS = Gauge("placed_pods", "Pods of anybody that take room on nodes.", 
 
 
 class Flavors(Family[Flavor]):
-    """Whom a change concerns among flavors."""
+    """The family of DevServerFlavors."""
 
     controller: FlavorController
 
     def __init__(self, process: Process) -> None:
-        """Know nothing yet."""
+        """Start without any state."""
         self.use = NodeUse()
         self.placed: Store[Asked] = Store()
         super().__init__(FlavorController(self.use, process), workers=1)
@@ -38,11 +38,11 @@ class Flavors(Family[Flavor]):
 
     @property
     def others(self) -> Sequence[Followed]:
-        """Whatever takes room on nodes."""
+        """All pods that occupy resources on nodes."""
         return [Followed(PlacedPod, self.placed, asked, self._placed, selectors=PLACED)]
 
     def changed(self, old: Flavor | None, new: Flavor | None) -> None:
-        """Look at a flavor, and at the others where it is about which of them is the default."""
+        """Reconcile a changed flavor, and all others if the change concerns the default."""
         flavor = new or old
         if flavor is None:
             return
@@ -63,22 +63,22 @@ class Flavors(Family[Flavor]):
 
 
 def _version(flavor: Flavor) -> tuple[str, int]:
-    """What moves with a flavor's spec, and with nothing else."""
+    """A value that changes only with the flavor's spec."""
     return flavor.metadata.uid, flavor.metadata.generation
 
 
 @dataclass
 class Pace:
-    """Does something soon after the first wish, and again only after a while, whoever wishes it."""
+    """Limits how often an action runs, however often it is requested."""
 
     action: Callable[[], None]
     seconds: float
-    """From one time to the next."""
+    """Minimum seconds between two runs."""
     _not_before: float = 0.0
     _waits: bool = False
 
     def wish(self) -> None:
-        """Have it done: at once after a quiet time, else when it is time."""
+        """Request a run: now if the last one is long enough ago, else as soon as that is so."""
         if not self._waits:
             self._waits = True
             loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Why a job has not ended: what it waits for, or that it runs."""
+"""The state of a job that has not ended: what it waits for, or that it runs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from devctl_observer.kinds.jobs.observed import Observed
 
 _STAYS = "its volume stays for its time"
 _CREATING = {"SandboxFailed", "NotReady", "CrashLoop", "OutOfMemory"}
-"""What is said of a pod that is still being set up."""
+"""Reasons of a pod that is still being set up."""
 
 
 def judge_waiting(seen: Observed) -> Outcome:
-    """What a job does that has not ended."""
+    """The state of a job that has not ended."""
     job, pod = seen.job, seen.pod
     if job.going:
         message = f"the job is being deleted; {_STAYS}"
@@ -48,7 +48,7 @@ def judge_waiting(seen: Observed) -> Outcome:
 
 
 def _pending(reason: str, message: str) -> Outcome:
-    """It has not started."""
+    """The outcome of a job that has not started."""
     return Outcome(Phase.PENDING, reason, message)
 
 
@@ -79,6 +79,6 @@ def _running(pod: Pod, seen: Observed, started: datetime | None) -> Outcome:
 
 
 def _lost(pod: Pod, seen: Observed) -> str:
-    """The node of a pod, if it has one that does not answer."""
+    """The node of a pod, if it is not ready."""
     node = node_of(pod)
     return "" if node in seen.nodes else node

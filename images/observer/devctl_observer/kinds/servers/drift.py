@@ -1,4 +1,4 @@
-"""Whether a server runs on what its spec and its flavor say by now."""
+"""Whether a running server matches its current spec and flavor."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from devctl_observer.kinds.servers.model import Server
 
 
 class Recorded(NamedTuple):
-    """The flavor that something was made from."""
+    """The flavor that something was created from."""
 
     flavor: str
     generation: int
 
 
 def recorded(annotations: Mapping[str, str]) -> Recorded | None:
-    """The flavor that a pod says it was made from."""
+    """The flavor that a pod was created from, by its annotations."""
     name, generation = annotations.get(FLAVOR, ""), annotations.get(FLAVOR_GENERATION, "")
-    # Longer numbers are no generation, and Python refuses to read the longest.
+    # A longer number is not a generation, and Python refuses to parse very long ones.
     if not (name and generation.isascii() and generation.isdecimal() and len(generation) < 20):  # noqa: PLR2004 - digits of 64 bits
         return None
     return Recorded(name, int(generation))
@@ -34,13 +34,13 @@ def recorded(annotations: Mapping[str, str]) -> Recorded | None:
 def drift_condition(
     running: Iterable[Recorded | None], made: MadeFrom | None, flavor: Flavor | str, restart: str
 ) -> dict[str, Any]:
-    """The FlavorOutdated condition.
+    """The condition FlavorOutdated.
 
     Args:
-        running: What each running pod says it was made from.
-        made: The record of it, which has the flavor's whole spec.
-        flavor: What the server asks for, or why there is none.
-        restart: What to do about a flavor that is outdated.
+        running: The flavor that each running pod was created from.
+        made: The record with the whole spec of that flavor.
+        flavor: The desired flavor, or why there is none.
+        restart: What to do about an outdated flavor.
     """
     kind = Condition.FLAVOR_OUTDATED
     made_from = list(running)
@@ -63,20 +63,20 @@ def drift_condition(
 
 
 def _has_changed(entry: Recorded, made: MadeFrom | None, flavor: Flavor) -> bool:
-    """Whether pods would be made otherwise now; a change of what is the default changes none."""
+    """Whether the flavor would give different pods now; its `default` does not count."""
     if made is not None and (made.flavor, made.generation) == entry:
         return not gives_the_same(made.flavor_spec, flavor.pod_spec)
     return entry.generation != flavor.metadata.generation
 
 
 def advice(server: Server, obstacle: str) -> str:
-    """What to do about whatever has changed.
+    """What to do about a change.
 
     Args:
-        server: Whose owner is told.
-        obstacle: Why it could not start as it is now; empty where it could.
+        server: The server to restart.
+        obstacle: Why it could not start now; empty if it could.
     """
-    # Advice that would end a running server for good is worse than none.
+    # Advice that leaves a running server stopped is worse than none.
     if obstacle:
         return f"do not stop it yet, it could not start: {obstacle}"
     name = server.metadata.name
@@ -86,14 +86,14 @@ def advice(server: Server, obstacle: str) -> str:
 def restart_condition(
     server: Server, made: MadeFrom | None, then: str, *, running: bool, revised: bool
 ) -> dict[str, Any]:
-    """The RestartRequired condition.
+    """The condition RestartRequired.
 
     Args:
-        server: What is wanted.
-        made: What the pods are made from; None where that is not known.
+        server: The desired state.
+        made: What the pods were created from; None if unknown.
         then: What to do about a change.
-        running: Whether it has pods that are to stay.
-        revised: Whether some of these are of an earlier revision of its StatefulSet.
+        running: Whether it has pods that the role does not replace.
+        revised: Whether some of these have an earlier revision of its StatefulSet.
     """
     kind = Condition.RESTART_REQUIRED
     if not running:
@@ -114,7 +114,7 @@ def restart_condition(
 
 
 def _listed(names: list[str]) -> str:
-    """As people list things.
+    """Join names for a sentence.
 
     >>> _listed(["spec.image", "spec.mode", "spec.flavor"])
     'spec.image, spec.mode and spec.flavor'

@@ -81,4 +81,4 @@ def main() -> None:
     try:
         asyncio.run(until_signal())
     except asyncio.CancelledError:
-        log.info("ended by a signal")
+        log.info("terminated by a signal")

@@ -66,7 +66,7 @@ class Observer:
                     await reflector.synced.wait()
             self._filled = True
             sizes = {family.controller.word: len(family.store) for family in self.families}
-            log.info("caches filled: %s, %d pods", sizes, len(self.children.pods))
+            log.info("caches synced: %s, %d pods", sizes, len(self.children.pods))
             tasks.create_task(self._clock.run())
             for family in self.families:
                 for queue, workers in family.queues:
@@ -76,7 +76,7 @@ class Observer:
     def problems(self) -> list[str]:
         """Why statuses may be wrong or cannot be written; empty if there are no problems."""
         found = [reflector.problem for reflector in self._reflectors]
-        found += [*self._api.refused.values(), "" if self._filled else "caches are not filled yet"]
+        found += [*self._api.refused.values(), "" if self._filled else "caches are not synced yet"]
         return [problem for problem in found if problem]
 
     def child(self, old: Any, new: Any) -> None:
@@ -103,7 +103,7 @@ class Observer:
     def _look_in(self, namespace: str) -> None:
         """Reconcile everything in a namespace."""
         for family in self.families:
-            for key in family.store.keys():  # noqa: SIM118 - a Store is no dict
+            for key in family.store.keys():  # noqa: SIM118 - a Store is not a dict
                 if key.namespace == namespace:
                     family.queue.add(key)
 

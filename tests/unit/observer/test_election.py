@@ -101,7 +101,7 @@ def test_one_that_waits_knows_whether_anybody_works() -> None:
 
     async def play() -> None:
         first, second = candidate_of("first"), candidate_of("second")
-        assert second.problem == "nobody holds lease `l`"
+        assert second.problem == "no process holds lease `l`"
         await first.win()
         assert first.problem == ""
         await for_turns(second.win(), 20)

@@ -19,7 +19,7 @@ from devctl.api.labels import FLAVOR, FLAVOR_GENERATION, MADE_FROM
 from devctl.api.made_from import read_record
 from unit.observer.objects import NOW, ago, container, distributed, flavor, made_from, pod, server
 
-RUN = "to use it, stop and start the server: `devctl stop my-dev && devctl start my-dev`"
+RUN = "to apply the change, run `devctl restart my-dev`"
 
 
 def seen(of: Any, record: dict[str, str], *pods: Any, **more: Any) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def test_another_flavor_is_told_of_in_the_same_words_and_by_one_event() -> None:
         *(
             "True",
             "OtherFlavor",
-            f"the server runs on flavor `cpu-small` and asks for `gpu`; {RUN}",
+            f"the server runs on flavor `cpu-small` instead of `gpu`; {RUN}",
         ),
     )
     assert [t.reason for t in transitions(before, found)] == ["RestartRequired"]
@@ -160,9 +160,8 @@ def test_another_flavor_is_told_of_in_the_same_words_and_by_one_event() -> None:
 def test_nobody_is_told_to_stop_what_could_not_start_again() -> None:
     missing = seen(server(flavor="gone"), made_from(), pod(ready=True))
     assert said(missing)[:2] == ("True", "SpecChanged")
-    assert (
-        "do not stop it yet, it could not start: flavor `gone` does not exist" in said(missing)[2]
-    )
+    told = "do not restart it yet, it could not start: flavor `gone` does not exist"
+    assert told in said(missing)[2]
     conflict = {
         "type": "Applied",
         "status": "False",
@@ -174,7 +173,7 @@ def test_nobody_is_told_to_stop_what_could_not_start_again() -> None:
         changed = server({"conditions": [conflict]}, {"generation": generation}, flavor="gpu")
         found = seen(changed, made_from(), pod(ready=True))
         for kind in ("RestartRequired", "FlavorOutdated"):
-            assert ("devctl stop" in said(found, kind)[2]) is advised
+            assert ("devctl restart" in said(found, kind)[2]) is advised
             assert ("could not start: a foreign Service" in said(found, kind)[2]) is not advised
 
 

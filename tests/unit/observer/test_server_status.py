@@ -97,7 +97,7 @@ def test_of_several_troubles_the_gravest_is_told() -> None:
         pod(2, containerStatuses=[crash]),
     )
     assert ready(found)[:3] == ("Failed", "False", "CrashLoop")
-    assert "replica 2: container `main` ended with exit code 1" in ready(found)[3]
+    assert "replica 2: container `main` exited with code 1" in ready(found)[3]
 
 
 def test_before_there_is_anything() -> None:
@@ -127,7 +127,7 @@ def test_the_roles_failure_is_passed_on_for_the_present_generation_only() -> Non
     running = ready(status(failed, pod(ready=True)))
     assert running[:3] == ("Running", "True", "Ready")
     assert running[3] == (
-        "the server is ready; but its spec as it is now is not applied (Conflict): "
+        "the server is ready; but its current spec is not applied (Conflict): "
         "a foreign Service `my-dev` is in the way"
     )
 
@@ -159,7 +159,7 @@ def test_what_passes_by_itself_is_no_failure(reason: str, phase: str) -> None:
         ),
         (unscheduled(BUSY), "True", "Unschedulable", "wait until others stop"),
         (pod(ready=True), "False", "Ready", "the server is ready"),
-        (pod(), "False", "Creating", "its container is being made"),
+        (pod(), "False", "Creating", "its container is starting"),
     ],
 )
 def test_what_fits_no_node_says_so_before_all_that_follows_from_it(

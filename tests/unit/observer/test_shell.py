@@ -270,10 +270,10 @@ def test_the_kubelet_is_answered() -> None:
 
 
 def test_what_cannot_work_is_alive_and_not_ready() -> None:
-    problems = ["Pod: pods is forbidden", "nobody holds lease `x`"]
+    problems = ["Pod: pods is forbidden", "no process holds lease `x`"]
     said = respond([b"GET", b"/readyz"], problems)
     assert said.startswith(b"HTTP/1.1 503 ")
-    assert said.endswith(b"\r\n\r\nPod: pods is forbidden\nnobody holds lease `x`\n")
+    assert said.endswith(b"\r\n\r\nPod: pods is forbidden\nno process holds lease `x`\n")
     assert respond([b"GET", b"/healthz"], problems).startswith(b"HTTP/1.1 200 OK")
 
 

@@ -185,7 +185,7 @@ class ClusterApi:
 
     def _check(self) -> None:
         if not self._leads():
-            raise LeadershipLostError("the lease was not renewed in time: nothing is written")
+            raise LeadershipLostError("the lease was not renewed in time: refusing to write")
 
 
 @contextmanager

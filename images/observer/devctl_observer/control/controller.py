@@ -41,7 +41,7 @@ class Controller(ABC, Generic[T]):
         self.gone: dict[Key, str] = {}
         """The UID of the child that each object lost last."""
         for counted in (LOOKS, STATUS_WRITES):
-            counted.labels(kind=self.word)  # there from the start, with 0
+            counted.labels(kind=self.word)  # exported as 0 from the start
 
     async def look(self, key: Key) -> float | None:
         """Reconcile an object; returns the seconds until it is due again, None for never."""

@@ -60,11 +60,11 @@ class Election:
     def problem(self) -> str:
         """Why no process leads, as far as this one has seen; empty if one does."""
         alive = self._changed and self._clock() - self._seen[1] <= DURATION
-        return "" if self.leads() or alive else f"nobody holds lease `{self._name}`"
+        return "" if self.leads() or alive else f"no process holds lease `{self._name}`"
 
     async def win(self) -> None:
         """Wait until the lease is ours."""
-        while not await self._try(heir=True):  # noqa: ASYNC110 - a lease tells nobody that it is free
+        while not await self._try(heir=True):  # noqa: ASYNC110 - there is no notification of a free lease
             await asyncio.sleep(PAUSE)
         log.info("leading as %s", self._identity)
 
@@ -88,7 +88,7 @@ class Election:
                 lease.spec.leaseDurationSeconds = 1
                 await self._client.replace(lease)
         except httpx2.HTTPError as error:
-            log.info("the lease was not released: %s", error)
+            log.info("could not release the lease: %s", error)
 
     async def _try(self, *, heir: bool = False) -> bool:
         """Acquire or renew the lease, or inherit our pod's; returns whether it is ours."""

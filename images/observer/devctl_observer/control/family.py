@@ -78,6 +78,6 @@ class Family(Generic[T]):
         """Handle a change of a node."""
 
     def look_again(self) -> None:
-        """Look at everything: time itself has changed."""
-        for key in self.store.keys():  # noqa: SIM118 - a Store is no dict; it iterates objects
+        """Reconcile everything after a step of the clock."""
+        for key in self.store.keys():  # noqa: SIM118 - a Store is not a dict; it iterates objects
             self.queue.add(key)

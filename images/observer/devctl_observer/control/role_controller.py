@@ -91,7 +91,7 @@ class RoleController(Controller[T]):
         if cause and value != item.wake:
             self._keep(key, await self._api.wake(self.kind, item.metadata, value))
             WAKES.labels(kind=self.word).inc()
-            log.info("%s/%s: its role is run again: %s", *key, cause[0])
+            log.info("%s/%s: running its role again: %s", *key, cause[0])
         return GRACE if unsure else wait
 
 

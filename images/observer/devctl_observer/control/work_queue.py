@@ -74,10 +74,10 @@ class WorkQueue:
     async def _work(self, key: Key) -> None:
         try:
             seconds = await self.handle(key)
-        except Exception as error:  # noqa: BLE001 - one object's trouble must not stop the others
+        except Exception as error:  # noqa: BLE001 - one object's failure must not stop the others
             failures = self._failures[key] = self._failures.get(key, 0) + 1
             pause = min(_LAST_RETRY, _FIRST_RETRY * 2.0 ** min(failures - 1, 10))
-            log.warning("%s/%s: %r; again in %.1f s", *key, error, pause)
+            log.warning("%s/%s: %r; retrying in %.1f s", *key, error, pause)
             self.add_later(key, pause)
             return
         self._failures.pop(key, None)

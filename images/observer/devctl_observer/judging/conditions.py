@@ -17,8 +17,8 @@ MESSAGE_LIMIT = 4096
 TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
 
 
-def word(status: bool) -> str:  # noqa: FBT001 - that is what it is about
-    """How a condition says yes and no."""
+def word(status: bool) -> str:  # noqa: FBT001 - the value to convert
+    """The status of a condition: True or False."""
     return TRUE if status else FALSE
 
 

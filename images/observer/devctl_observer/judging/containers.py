@@ -19,7 +19,7 @@ _DENIED = re.compile(r"unauthorized|denied|authentication|authorization|forbidde
 _ADVICE = {
     "OutOfMemory": "choose a flavor with more memory",
     "StartFailed": "check the image's command and user",
-    "CrashLoop": "read its last words with `kubectl logs --previous`",
+    "CrashLoop": "see its last output with `kubectl logs --previous`",
 }
 """What to do about each reason that `describe_exit` returns."""
 
@@ -32,10 +32,10 @@ def judge_container(status: ContainerStatus) -> Verdict | None:
     if crash := _crash(status):
         return crash
     if waiting and waiting.reason == "CreateContainerConfigError":
-        message = f"the container's settings are incomplete: {waiting.message or 'no detail given'}"
+        message = f"the container is misconfigured: {waiting.message or 'no details given'}"
         return Verdict(Phase.FAILED, "ConfigError", message)
     if waiting and waiting.reason in {"CreateContainerError", "RunContainerError"}:
-        detail = waiting.message or "no detail given"
+        detail = waiting.message or "no details given"
         message = f"the container cannot be started: {detail}; check the image's command and user"
         return Verdict(Phase.FAILED, "StartFailed", message)
     return None
@@ -44,14 +44,14 @@ def judge_container(status: ContainerStatus) -> Verdict | None:
 def _pull_failed(image: str, reason: str, detail: str) -> Verdict:
     detail = pull_error(detail)
     if reason == "InvalidImageName":
-        advice = "the name is not valid: correct spec.image"
+        advice = "the name is invalid: correct spec.image"
     elif _DENIED.search(detail):
-        advice = "it does not exist or the cluster may not pull it: correct spec.image, or ask an \
+        advice = "it does not exist, or the cluster may not pull it: correct spec.image, or ask an \
 administrator for access"
     elif _MISSING.search(detail):
         advice = "it does not exist: correct spec.image"
     else:
-        advice = "check spec.image and that its registry can be reached"
+        advice = "check spec.image, and that its registry can be reached"
     message = f"image `{image}` cannot be pulled; {advice}"
     return Verdict(Phase.FAILED, "ImagePullFailed", f"{message} ({detail})" if detail else message)
 
@@ -77,14 +77,14 @@ def _crash(status: ContainerStatus) -> Verdict | None:
 def describe_exit(ended: ContainerStateTerminated) -> tuple[str, str]:
     """A reason, and the predicate of a sentence, for how a container ended."""
     if ended.reason == "OOMKilled":
-        return "OutOfMemory", "used more memory than its limit and was killed"
+        return "OutOfMemory", "exceeded its memory limit and was killed"
     if ended.reason == "StartError":
-        return "StartFailed", f"cannot be started: {ended.message or 'no detail given'}"
+        return "StartFailed", f"cannot be started: {ended.message or 'no details given'}"
     number = ended.signal or ended.exitCode - 128
     if number > 0:
         try:
             name = signal.Signals(number).name
         except ValueError:
             name = f"signal {number}"
-        return "CrashLoop", f"was ended by {name} (exit code {ended.exitCode})"
-    return "CrashLoop", f"ended with exit code {ended.exitCode}"
+        return "CrashLoop", f"was terminated by {name} (exit code {ended.exitCode})"
+    return "CrashLoop", f"exited with code {ended.exitCode}"

@@ -31,16 +31,16 @@ class Surroundings:
 def judge_pod(pod: Pod, around: Surroundings) -> Verdict:
     """The state of a pod, and why it does not run."""
     if ends_at(pod):
-        return Verdict(Phase.STOPPING, "Terminating", "its pod is being ended")
+        return Verdict(Phase.STOPPING, "Terminating", "its pod is terminating")
     if (node := node_of(pod)) in around.lost_nodes:
-        message = f"node `{node}` does not answer; it starts elsewhere when the node is removed"
+        message = f"node `{node}` is not ready; the pod starts elsewhere once the node is removed"
         return Verdict(Phase.PENDING, "NodeLost", message)
     if (ready := pod_condition(pod, "Ready")) and ready.status == "True":
         return Verdict(Phase.RUNNING, "Ready", "")
     if pod.status and pod.status.phase in {"Failed", "Succeeded"}:
-        detail = pod.status.message or f"its pod ended as {pod.status.phase}"
+        detail = pod.status.message or f"its pod ended with phase {pod.status.phase}"
         reason = pod.status.reason or "PodEnded"
-        return Verdict(Phase.STARTING, reason, f"{detail}; a new one is about to be made")
+        return Verdict(Phase.STARTING, reason, f"{detail}; a new pod is about to be created")
     return judge_start(pod, around, SERVER_WORDS)
 
 
@@ -56,13 +56,13 @@ def _unscheduled(
     pod: Pod, condition: PodCondition | None, around: Surroundings, words: Words
 ) -> Verdict:
     if around.absent:
-        what = f"the PersistentVolumeClaim `{around.absent}` of spec.sharedVolumeClaimName"
-        message = f"{what} does not exist: make it, or name one that does"
+        what = f"the PersistentVolumeClaim `{around.absent}` in spec.sharedVolumeClaimName"
+        message = f"{what} does not exist: create it, or name an existing one"
         return Verdict(Phase.PENDING, "VolumeNotFound", message)
     if claims := judge_claims(pod, around):
         return claims
     if condition is None:
-        return Verdict(Phase.PENDING, "Scheduling", "waits for the scheduler")
+        return Verdict(Phase.PENDING, "Scheduling", "waiting for the scheduler")
     verdict = judge_scheduling(condition, words)
     waiting = waiting_claims(pod, around)
     if verdict.reason == "VolumePending" and waiting:
@@ -77,10 +77,10 @@ def _starting(pod: Pod, around: Surroundings) -> Verdict:
     if verdicts:
         return min(verdicts, key=lambda verdict: verdict.phase is not Phase.FAILED)
     if any(c.state and c.state.running and not c.ready for c in containers):
-        return Verdict(Phase.STARTING, "NotReady", "its container runs and is not ready yet")
+        return Verdict(Phase.STARTING, "NotReady", "its container is running but not ready yet")
     name = pod.metadata.name if pod.metadata else None
     about = [e for e in around.warnings if e.involvedObject.name == name]
-    creating = Verdict(Phase.STARTING, "Creating", "its container is being made")
+    creating = Verdict(Phase.STARTING, "Creating", "its container is starting")
     return judge_mount(about) or creating
 
 
@@ -137,11 +137,11 @@ def judge_claims(pod: Pod, around: Surroundings) -> Verdict | None:
         if claim is None or claim.status is None:
             continue
         if claim.status.phase == "Lost":
-            message = f"the volume of claim `{name}` is gone; ask an administrator to restore it"
+            message = f"the volume of claim `{name}` is lost; ask an administrator to restore it"
             return Verdict(Phase.FAILED, "VolumeLost", message)
         if claim.status.phase == "Pending" and (event := said.get(name)):
             message = (
-                f"claim `{name}` gets no volume; ask an administrator to look at its storage class "
+                f"claim `{name}` has no volume; ask an administrator to check its storage class "
                 f"({event.message})"
             )
             return Verdict(Phase.PENDING, "VolumePending", message)

@@ -18,7 +18,7 @@ _QUOTA = re.compile(
     r"used: (?P<used>.+?), limited: (?P<limited>.+)"
 )
 _CLOCKS_APART = timedelta(minutes=1)
-_NO_ANSWER = "no detail given"
+_NO_ANSWER = "no details given"
 
 
 def judge_refusal(warnings: Iterable[Event]) -> Verdict | None:
@@ -35,9 +35,9 @@ def judge_refusal(warnings: Iterable[Event]) -> Verdict | None:
         )
         return Verdict(Phase.PENDING, Reason.QUOTA_EXCEEDED, message)
     if "exceeded quota" in detail or "failed quota" in detail:
-        message = f"a quota of the namespace forbids it; ask an administrator ({detail})"
+        message = f"a quota in the namespace forbids it; ask an administrator ({detail})"
         return Verdict(Phase.PENDING, Reason.QUOTA_EXCEEDED, message)
-    message = f"the cluster refuses to make its pod; ask an administrator ({detail})"
+    message = f"the cluster refuses to create its pod; ask an administrator ({detail})"
     return Verdict(Phase.FAILED, "PodRefused", message)
 
 
@@ -50,7 +50,7 @@ def judge_mount(warnings: Iterable[Event]) -> Verdict | None:
         return Verdict(Phase.STARTING, "MountFailed", message)
     event = latest(e for e in warnings if e.reason == "FailedCreatePodSandBox")
     if event is not None:
-        message = f"its node cannot set the pod up yet: {event.message or _NO_ANSWER}"
+        message = f"its node cannot set up the pod yet: {event.message or _NO_ANSWER}"
         return Verdict(Phase.STARTING, "SandboxFailed", message)
     return None
 

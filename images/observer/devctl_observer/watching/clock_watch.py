@@ -41,5 +41,5 @@ class ClockWatch:
         apart = self.wall() - self.steady()
         step, self._apart = apart - self._apart, apart
         if abs(step) >= _STEP:
-            log.info("the clock was set by %.1f s: every deadline is looked at again", step)
+            log.info("the clock was set by %.1f s: checking all deadlines again", step)
             self.stepped()

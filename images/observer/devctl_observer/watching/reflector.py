@@ -66,11 +66,11 @@ class Reflector:
             except (httpx2.HTTPError, httpx2.StreamError, msgspec.MsgspecError) as error:
                 # An outage must not end the process, because its caches would be lost.
                 wait = min(_LONGEST_PAUSE, 0.2 * 2 ** min(self._failures, 10))
-                pause = wait * random.uniform(0.5, 1)  # noqa: S311 - spreads load, protects nothing
+                pause = wait * random.uniform(0.5, 1)  # noqa: S311 - jitter, not cryptography
                 self._failures += 1
                 self._error = str(error) or repr(error)
                 level = logging.INFO if self._failures < _TROUBLE else logging.WARNING
-                log.log(level, "%s: %r; again in %.1f s", self._kind.__name__, error, pause)
+                log.log(level, "%s: %r; retrying in %.1f s", self._kind.__name__, error, pause)
                 await asyncio.sleep(pause)
 
     async def _list(self) -> str:
@@ -100,9 +100,9 @@ class Reflector:
         version = int(obj.metadata.resourceVersion or 0)
         try:
             old, new = self._store.get(key), self._followed.convert(obj)
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with it
-            # One object that no schema should let pass must not hide all others.
-            log.warning("%s %s/%s is not understood: %r", self._kind.__name__, *key, error)
+        except Exception as error:  # noqa: BLE001 - objects can be malformed in any way
+            # One malformed object, which the schema should have rejected, must not hide all others.
+            log.warning("cannot parse %s %s/%s: %r", self._kind.__name__, *key, error)
             self._drop(key)
             return key
         if self._store.put(key, version, new) and old != new:

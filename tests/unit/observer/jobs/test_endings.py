@@ -82,7 +82,7 @@ def failed(**changes: Any) -> Pod:
             failed(reason="OutOfcpu", message="not enough cpu", containerStatuses=[]),
             *("PodRejected", "(not enough cpu)", None),
         ),
-        (failed(containerStatuses=[]), "PodRejected", "(no detail given)", None),
+        (failed(containerStatuses=[]), "PodRejected", "(no details given)", None),
         (
             failed(**ended(137, "", "ContainerStatusUnknown", startedAt=None, finishedAt=None)),
             *("PodRejected", "no detail", None),
@@ -174,7 +174,7 @@ def test_a_node_that_died_before_it_said_anything_ends_the_job_too() -> None:
     assert job_status(seen, clocks(5, -1))["phase"] == "Pending"
     found = job_status(seen, clocks(3, 0))
     assert (found["phase"], found["reason"]) == ("Failed", "NodeLost")
-    assert "node `node-a` went away before it said" in found["message"]
+    assert "node `node-a` was lost before it reported" in found["message"]
     assert found["finishedAt"] == at(3)
     assert "startedAt" not in found
     # Nor does a cache tell that for certain.

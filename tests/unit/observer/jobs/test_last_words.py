@@ -63,7 +63,7 @@ def test_own_words_hold_what_a_status_takes(reason: str, message: str) -> None:
     ("said", "expected"),
     [
         ({"reason": "WeightsMissing", "message": "no weights"}, ("WeightsMissing", "no weights")),
-        ({"reason": "WeightsMissing", "message": ""}, ("WeightsMissing", "no detail given")),
+        ({"reason": "WeightsMissing", "message": ""}, ("WeightsMissing", "no details given")),
         ({"reason": "weightsMissing", "message": "m"}, None),
         ({"reason": "Weights Missing", "message": "m"}, None),
         ({"reason": "Größe", "message": "m"}, None),

@@ -24,7 +24,7 @@ from devctl_observer.watching.store import Key
 log = logging.getLogger(__name__)
 
 _MARGIN = 1.0
-_REMOVED = Counter("claims_deleted", "Volumes of jobs that were deleted in their time.", **COMMON)
+_REMOVED = Counter("claims_deleted", "Expired job volumes deleted.", **COMMON)
 
 
 class ClaimController(Controller[PersistentVolumeClaim]):
@@ -87,8 +87,8 @@ class ClaimController(Controller[PersistentVolumeClaim]):
         try:
             applied = await self._api.apply_status(CLAIM, meta_of(claim.metadata), status)
         except httpx2.HTTPError as error:
-            # Nobody loses anything by it, so it must not keep a claim from going in time.
-            log.warning("%s/%s: its condition Bound was not written: %r", *key, error)
+            # This is harmless, so it must not delay the deletion of the claim.
+            log.warning("%s/%s: could not write its condition Bound: %r", *key, error)
             return claim
         return self._keep(key, applied)
 
@@ -107,5 +107,5 @@ async def remove(api: ClusterApi, claim: PersistentVolumeClaim) -> tuple[bool, l
     if users or not await api.delete(CLAIM, meta):
         return False, users
     _REMOVED.inc()
-    log.info("%s/%s: deleted, its time is over", meta.namespace, meta.name)
+    log.info("%s/%s: deleted because it has expired", meta.namespace, meta.name)
     return True, []

@@ -19,8 +19,8 @@ from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key, Store
 
 _COUNTED = 5.0
-"""Seconds between two counts of what is free while pods come and go: each may write all flavors."""
-_PLACED_PODS = Gauge("placed_pods", "Pods of anybody that take room on nodes.", **COMMON)
+"""Seconds between recomputations of free capacity: each may write the status of all flavors."""
+_PLACED_PODS = Gauge("placed_pods", "All pods that occupy resources on nodes.", **COMMON)
 
 
 class Flavors(Family[Flavor]):
@@ -53,8 +53,8 @@ class Flavors(Family[Flavor]):
         else:
             self.queue.add(Key("", flavor.metadata.name))
 
-    def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:  # noqa: ARG002 - any change may decide
-        """Look at every flavor."""
+    def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:  # noqa: ARG002 - any change may matter
+        """Reconcile every flavor."""
         self.look_again()
 
     def _placed(self, old: Asked | None, new: Asked | None) -> None:

@@ -84,21 +84,22 @@ def next_look(seen: Observed, now: datetime) -> timedelta | None:
     return wait + _MARGIN if wait > timedelta(0) else timedelta(0)
 
 
-_NOT_TRUSTED = "it is not known for certain when the job ended, so nothing is deleted: an \
-administrator should check the clocks"
+_NOT_TRUSTED = "it is uncertain when the job ended, so nothing is deleted: ask an administrator to \
+check the clocks"
 
 
 def pod_condition(job: Job, at: Times | None, clocks: Clocks) -> dict[str, Any]:
     """The condition PodExpired; it becomes True only if both clocks agree, and remains so."""
     kind = Condition.POD_EXPIRED
-    expired = "its time to stay is over: the operator removes the pod"
+    expired = "spec.ttlSecondsAfterFinished has passed: the operator removes the pod"
     if pod_expired(job):
         return condition(kind, TRUE, "Expired", expired)
     if at is None or not at.trusted(clocks):
         return condition(kind, UNKNOWN, "ClockNotTrusted", _NOT_TRUSTED)
     if clocks.theirs is not None and at.due(at.pod, clocks):
         return condition(kind, TRUE, "Expired", expired)
-    message = f"the pod stays until {to_text(at.pod)}; spec.ttlSecondsAfterFinished moves that"
+    field = "spec.ttlSecondsAfterFinished"
+    message = f"the pod is kept until {to_text(at.pod)}; to change that, set {field}"
     return condition(kind, FALSE, "Kept", message)
 
 
@@ -120,10 +121,10 @@ def artifacts_condition(
         return condition(kind, UNKNOWN, "ClockNotTrusted", _NOT_TRUSTED)
     if users and at.due(at.artifacts, clocks):
         names = listed([f"`{name}`" for name in users], 5)
-        message = f"its time is over, but pod {names} uses it: it goes when they have ended"
+        message = f"the volume has expired; it is deleted once these pods have ended: {names}"
         return condition(kind, FALSE, "InUse", message)
-    move = "spec.pvcTTLSecondsAfterFinished moves that"
-    message = f"the volume stays until {to_text(at.artifacts)}; {move}"
+    field = "spec.pvcTTLSecondsAfterFinished"
+    message = f"the volume is kept until {to_text(at.artifacts)}; to change that, set {field}"
     return condition(kind, FALSE, "Kept", message)
 
 
@@ -135,5 +136,5 @@ def _without_claim(job: Job, *, over: bool) -> dict[str, Any]:
         # Reported once: a lost volume does not expire later.
         over = before.get("reason") != "VolumeGone"
     if over:
-        return condition(kind, TRUE, "Expired", f"its time is over: volume `{name}` was deleted")
-    return condition(kind, TRUE, "VolumeGone", f"volume `{name}` was deleted before its time")
+        return condition(kind, TRUE, "Expired", f"volume `{name}` expired and was deleted")
+    return condition(kind, TRUE, "VolumeGone", f"volume `{name}` was deleted before it expired")

@@ -21,10 +21,11 @@ from devctl_observer.kinds.jobs.model import Outcome
 from devctl_observer.kinds.jobs.observed import Observed
 
 COMPLETED = "Job completed successfully"
-DELETED = "its pod was deleted while its program ran; to run it again, make a job of another name"
-LOST = "node `{}`, on which its program ran, went away; to run it again, make a job of another name"
-NEVER_HEARD = "node `{}` went away before it said whether the program has started; to run it, make \
-a job of another name"
+_AGAIN = "create a job with another name"
+DELETED = f"its pod was deleted while its program ran; to run it again, {_AGAIN}"
+LOST = f"node `{{}}` was lost while the program ran; to run it again, {_AGAIN}"
+NEVER_HEARD = f"node `{{}}` was lost before it reported whether the program started; to run it, \
+{_AGAIN}"
 _NODE_GONE = {"DeletionByTaintManager", "DeletionByPodGC"}
 _START_FAILED = {"StartError", "ContainerCannotRun"}
 _UNKNOWN = "ContainerStatusUnknown"
@@ -122,18 +123,17 @@ def _cluster_did(
     detail = shown((pod.status.message if pod.status else None) or "", LONGEST // 2)
     disrupted = _disruption(pod, ended)
     unknown = ended is not None and ended.reason == _UNKNOWN
-    advice = "make a job of another name"
     if said == "DeadlineExceeded":
         return said, "it took longer than spec.activeDeadlineSeconds allows and was stopped"
     if disrupted in _NODE_GONE or said in _NODE_ENDED:
         return "NodeLost", LOST.format(node_of(pod))
     if said == "Evicted" or disrupted:
         why = detail or disrupted or said
-        return "Evicted", f"the cluster needed its place ({why}); {advice} that asks for enough"
+        return "Evicted", f"its pod was evicted ({why}); {_AGAIN} that requests enough resources"
     if ran and _was_deleted(pod, ended) and not (ended and ended.reason == "OOMKilled"):
         return "PodDeleted", DELETED
     if ended is None or unknown:
-        return _never_said(pod, detail or said or "no detail given", ran=ran)
+        return _never_said(pod, detail or said or "no details given", ran=ran)
     return None
 
 
@@ -141,15 +141,15 @@ def _never_said(pod: Pod, why: str, *, ran: bool) -> tuple[str, str]:
     """The end of a pod whose node cannot say how its program ended."""
     if ran:
         return "NodeLost", LOST.format(node_of(pod))
-    return "PodRejected", f"its node refused the pod ({why}); make a job of another name"
+    return "PodRejected", f"its node rejected the pod ({why}); {_AGAIN}"
 
 
 def _program_did(ended: ContainerStateTerminated | None) -> tuple[str, str]:
     """Why a program failed, in its own words if it left any."""
     text = (ended.message if ended else None) or ""
     if ended and ended.reason == "OOMKilled":
-        advice = "ask for more in spec.resources.memory, in a job of another name"
-        return "OutOfMemory", f"it used more memory than it may and was killed; {advice}"
+        advice = f"{_AGAIN} and more spec.resources.memory"
+        return "OutOfMemory", f"it exceeded its memory limit and was killed; {advice}"
     if ended and ended.reason in _START_FAILED:
         advice = "check the image and spec.command"
         detail = shown(text, LONGEST // 2)

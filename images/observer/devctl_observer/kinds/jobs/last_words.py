@@ -29,7 +29,7 @@ def own_words(text: str | None) -> Words | None:
         return None
     if not _REASON.fullmatch(said.reason):
         return None
-    return Words(said.reason, shown(said.message) or "no detail given")
+    return Words(said.reason, shown(said.message) or "no details given")
 
 
 def shown(text: str, limit: int = LONGEST) -> str:

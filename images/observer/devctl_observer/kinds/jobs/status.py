@@ -94,8 +94,8 @@ def _not_yet(end: Outcome, *, started: bool) -> Outcome:
     return Outcome(
         Phase.RUNNING if started or end.started else Phase.PENDING,
         "Ending",
-        "the job has ended; that is recorded as soon as the clocks of the observer and of the API "
-        "server agree: if that lasts, ask an administrator to set them",
+        "the job has ended, which is recorded once the clocks of the observer and the API server "
+        "agree; if this persists, ask an administrator to check them",
         started=end.started,
     )
 

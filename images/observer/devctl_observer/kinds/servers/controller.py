@@ -86,8 +86,8 @@ async def expire(api: ClusterApi, server: Server, now: datetime) -> bool:
     meta = found.metadata
     if not is_due(found, now, fresh.clock) or not await api.delete(SERVER, meta):
         return False
-    log.info("%s/%s: deleted, its timeToLive is over", meta.namespace, meta.name)
-    message = f"the server was deleted at {to_text(now)}: its timeToLive is over; its files stay"
+    log.info("%s/%s: deleted because its timeToLive has passed", meta.namespace, meta.name)
+    message = f"deleted at {to_text(now)} because its timeToLive has passed; its files are kept"
     said = Transition("Normal", "Expired", message)
     await api.tell(SERVER, meta, meta.resource_version, said)
     return True

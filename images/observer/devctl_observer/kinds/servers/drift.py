@@ -48,18 +48,18 @@ def drift_condition(
         return condition(kind, UNKNOWN, "FlavorNotFound", flavor)
     name = flavor.metadata.name
     if not made_from:
-        return condition(kind, FALSE, "NotRunning", f"the next start uses flavor `{name}` as it is")
+        return condition(kind, FALSE, "NotRunning", f"the next start uses flavor `{name}`")
     if None in made_from:
-        message = "the pods do not say what flavor they were made from"
+        message = "the pods do not record which flavor they were created from"
         return condition(kind, UNKNOWN, "NotRecorded", message)
     for entry in made_from:
         if entry is not None and entry.flavor != name:
-            message = f"the server runs on flavor `{entry.flavor}` and asks for `{name}`; {restart}"
+            message = f"the server runs on flavor `{entry.flavor}` instead of `{name}`; {restart}"
             return condition(kind, TRUE, "OtherFlavor", message)
         if entry is not None and _has_changed(entry, made, flavor):
             message = f"flavor `{name}` has changed since the server started; {restart}"
             return condition(kind, TRUE, "FlavorChanged", message)
-    return condition(kind, FALSE, "UpToDate", f"the server runs on flavor `{name}` as it is")
+    return condition(kind, FALSE, "UpToDate", f"the server runs on the current flavor `{name}`")
 
 
 def _has_changed(entry: Recorded, made: MadeFrom | None, flavor: Flavor) -> bool:
@@ -78,9 +78,8 @@ def advice(server: Server, obstacle: str) -> str:
     """
     # Advice that leaves a running server stopped is worse than none.
     if obstacle:
-        return f"do not stop it yet, it could not start: {obstacle}"
-    name = server.metadata.name
-    return f"to use it, stop and start the server: `devctl stop {name} && devctl start {name}`"
+        return f"do not restart it yet, it could not start: {obstacle}"
+    return f"to apply the change, run `devctl restart {server.metadata.name}`"
 
 
 def restart_condition(
@@ -97,17 +96,17 @@ def restart_condition(
     """
     kind = Condition.RESTART_REQUIRED
     if not running:
-        return condition(kind, FALSE, "NotRunning", "the next start uses the spec as it is")
+        return condition(kind, FALSE, "NotRunning", "the next start uses the current spec")
     if made is None:
-        message = "it is not recorded what the pods were made from; the next start uses the spec"
+        message = "the pods have no record of their spec; the next start uses the current one"
         return condition(kind, UNKNOWN, "NotRecorded", message)
     changed = changes(server.pod_spec, made.spec)
     if not changed and revised:
-        # A release of ours has changed what it makes from the same spec.
-        message = f"devctl makes servers in another way since this one started; {then}"
+        # A new release of devctl renders the same spec differently.
+        message = f"a newer devctl builds servers differently; {then}"
         return condition(kind, TRUE, "TemplateChanged", message)
     if not changed:
-        return condition(kind, FALSE, "UpToDate", "the server runs on its spec as it is")
+        return condition(kind, FALSE, "UpToDate", "the server runs on its current spec")
     have = "has" if len(changed) == 1 else "have"
     what = f"{_listed(changed)} {have} changed since the server started"
     return condition(kind, TRUE, "SpecChanged", f"{what}; {then}")

@@ -33,9 +33,9 @@ def judge_server(seen: Observed, replicas: Sequence[Replica], flavor_problem: st
     server = seen.server
     present = [replica for replica in replicas if replica.pod is not None]
     if server.metadata.deletion_timestamp:
-        return Verdict(Phase.STOPPING, "Deleting", "the server is being deleted; its files stay")
+        return Verdict(Phase.STOPPING, "Deleting", "the server is being deleted; files are kept")
     if server.spec.stopped and present:
-        message = f"the server stops; {len(present)} of its pods still end"
+        message = f"the server is stopping; pods still terminating: {len(present)}"
         return with_addition(Verdict(Phase.STOPPING, "Stopping", message), addition(server))
     if server.spec.stopped:
         start = f"start it with `devctl start {server.metadata.name}`"
@@ -69,7 +69,7 @@ def _obstacle(seen: Observed, flavor_problem: str) -> Verdict | None:
     if refused := refusal(seen.server):
         return refused
     if not seen.made:
-        return Verdict(Phase.PENDING, "NotApplied", "the operator is about to make it")
+        return Verdict(Phase.PENDING, "NotApplied", "the operator is about to create its pods")
     return None
 
 
@@ -97,7 +97,7 @@ def refusal(server: Server) -> Verdict | None:
         return None
     reason = said.get("reason") or "ApplyFailed"
     phase = Phase.PENDING if reason in PASSING else Phase.FAILED
-    return Verdict(phase, reason, said.get("message") or "it cannot be made")
+    return Verdict(phase, reason, said.get("message") or "it cannot be created")
 
 
 def addition(server: Server) -> str:
@@ -108,7 +108,7 @@ def addition(server: Server) -> str:
     refused = refusal(server)
     if refused is None or refused.reason in _RETRIED:
         return ""
-    return f"its spec as it is now is not applied ({refused.reason}): {obstacle(server)}"
+    return f"its current spec is not applied ({refused.reason}): {obstacle(server)}"
 
 
 def obstacle(server: Server) -> str:

@@ -60,7 +60,7 @@ def observe_replicas(size: int, pods: Iterable[Pod], around: Surroundings) -> li
     """Every desired replica and every pod that still exists, sorted."""
     there = {ordinal(meta_of(pod.metadata).name): pod for pod in pods}
     made_by = [e for e in around.warnings if e.involvedObject.kind == "StatefulSet"]
-    waits = Verdict(Phase.PENDING, "PodMissing", "its pod is about to be made")
+    waits = Verdict(Phase.PENDING, "PodMissing", "its pod is about to be created")
     missing = judge_refusal(made_by) or waits
     return [
         Replica(number, judge_pod(pod, around) if (pod := there.get(number)) else missing, pod)

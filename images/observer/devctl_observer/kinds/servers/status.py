@@ -94,10 +94,10 @@ def _expiring(server: Server, deadline: Expiry | None, now: datetime) -> dict[st
     if server.spec.lifecycle.time_to_live is None:
         return None
     if deadline is None:
-        message = "its age is not known for certain, so it is not deleted; check the clocks"
+        message = "its age is uncertain, so it is kept; ask an administrator to check the clocks"
         return condition(Condition.EXPIRING, UNKNOWN, "ClockNotTrusted", message)
-    keep = "raise or remove spec.lifecycle.timeToLive to keep it"
-    message = f"the server is deleted at {to_text(deadline.at)}, its files stay; {keep}"
+    keep = "to keep it, raise or remove spec.lifecycle.timeToLive"
+    message = f"the server will be deleted at {to_text(deadline.at)}, its files are kept; {keep}"
     soon = now >= deadline.notice
     return condition(Condition.EXPIRING, word(soon), "Soon" if soon else "TimeToLive", message)
 
@@ -106,5 +106,5 @@ def _idle(server: Server) -> dict[str, Any] | None:
     """Tells users that the field is accepted but has no effect."""
     if server.spec.lifecycle.idle_timeout is None:
         return None
-    message = "idle time is not measured yet: spec.lifecycle.idleTimeout stops nothing"
+    message = "idle time is not measured yet: spec.lifecycle.idleTimeout has no effect"
     return condition(Condition.IDLE, UNKNOWN, "NotMeasured", message)

@@ -1,4 +1,4 @@
-"""Why a replica does not run: the objects that a real cluster shows, and what a user reads."""
+"""Why a replica does not run: objects as in real clusters, and what users read."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ def back_off(restarts: int, last: dict[str, Any]) -> dict[str, Any]:
             "StartFailed",
             "exec: nothing: not found",
         ),
-        # The first exit: Kubernetes starts it again, which may well do.
+        # The first exit: Kubernetes restarts the container, which may help.
         (container(state=exited(2)), Phase.STARTING, "CrashLoop", "(not restarted)"),
-        # Between two crashes the container runs; that it does not last is known by then.
+        # The container runs between two crashes, but is known to crash by now.
         (
             container(restarts=3, state={"running": {"startedAt": ago(seconds=1)}}, last=exited(1)),
             Phase.FAILED,

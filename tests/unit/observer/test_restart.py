@@ -1,4 +1,4 @@
-"""A running server is what its record says; its owner is told what the next start will change."""
+"""A running server matches its record; its owner is told what the next start will change."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_running_server_keeps_the_size_that_it_started_with() -> None:
 def test_the_size_is_the_specs_once_nothing_runs() -> None:
     record = made_from(mode="standalone")
     assert seen(server(**distributed(4)), record)["replicas"] == 4
-    # Between two pods of a StatefulSet that is scaled up, it is still the record's.
+    # While a scaled-up StatefulSet has no pod, the size is still that of the record.
     assert seen(server(**distributed(4)), record, scale=1)["replicas"] == 1
     assert seen(server(**distributed(4), stopped=True), record, pod(), scale=1)["replicas"] == 0
 
@@ -209,13 +209,13 @@ def test_a_release_that_makes_other_pods_waits_for_the_next_start(
         flavors={"cpu-small": flavor()},
     )
     assert said(server_status(observed, NOW))[:2] == expected
-    # A change of its owner's comes first.
+    # A change by the owner takes precedence.
     changed = replace(observed, server=server(image="torch:2"))
     assert said(server_status(changed, NOW))[:2] == ("True", "SpecChanged")
 
 
 def test_a_node_that_is_silent_does_not_say_that_nobody_works_there() -> None:
-    """Its pods are not ready any more, and the programs in them go on."""
+    """Its pods are not ready, but their programs still run."""
     silent = pod(containerStatuses=[container(ready=True)])
     found = seen(server(image="torch:2"), made_from(), silent)
     assert found["readyReplicas"] == 0
@@ -228,10 +228,10 @@ def test_a_node_that_is_silent_does_not_say_that_nobody_works_there() -> None:
     ("now", "expected"),
     [
         (flavor(generation=2), ("False", "UpToDate")),
-        # It has become the default: its pods would be the same.
+        # It has become the default, which does not change its pods.
         (flavor(generation=2, default=True), ("False", "UpToDate")),
         (flavor(generation=2, nodeSelector={"a": "b"}), ("True", "FlavorChanged")),
-        # It was deleted and made anew.
+        # It was deleted and recreated.
         (flavor(generation=1, nodeSelector={"a": "b"}), ("True", "FlavorChanged")),
     ],
 )

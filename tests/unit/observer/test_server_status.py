@@ -123,7 +123,7 @@ def test_the_roles_failure_is_passed_on_for_the_present_generation_only() -> Non
     for entry in (applied("False", 2), applied("True", 3)):
         old = server({"conditions": [entry]})
         assert ready(status(old, made=False))[2] == "NotApplied"
-    # What runs goes on, whatever the last change was.
+    # Running pods are not affected by an invalid change.
     running = ready(status(failed, pod(ready=True)))
     assert running[:3] == ("Running", "True", "Ready")
     assert running[3] == (
@@ -167,7 +167,7 @@ def test_what_fits_no_node_says_so_before_all_that_follows_from_it(
 ) -> None:
     why = {"type": "Schedulable", "status": fits, "message": "none of 2 nodes fits: 2 x cpu"}
     runs = msgspec.structs.replace(flavor(), status={"conditions": [why]})
-    # What it asks for now is another one, that fits.
+    # Its current spec names another flavor, which fits.
     known: dict[str, Any] = {
         "flavors": {"cpu-small": runs, "other": flavor("other")},
         "annotations": made_from(),

@@ -1,4 +1,4 @@
-"""Why a job has not started, or what it does while it runs."""
+"""Why a job has not started, or its state while it runs."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ STARTED = {"startedAt": at(-10), "phase": "Running"}
         (observed(job(), pod(meta=GOING)), "Ending", "its pod is being deleted on node `node-a`"),
         (observed(job(STARTED, meta=GOING), pod()), "Ending", "the job is being deleted"),
         (observed(job(STARTED, meta=GOING)), "Ending", "the job is being deleted"),
-        # A status that comes late is no way back.
+        # An outdated pod status does not revert the phase.
         (observed(job(STARTED), pending(**waits("ContainerCreating"))), "Running", "on node"),
     ],
 )

@@ -185,7 +185,8 @@ def test_a_refusal_is_a_failed_task_with_a_reason(api: FakeApi, apply: Callable[
 
     assert (result["failed"], result["changed"]) == (True, False)
     assert (result["reason"], result["retryable"]) == ("Conflict", False)
-    assert result["msg"].startswith("ConfigMap team/cfg exists and is not known as DevServer team/")
+    said = "ConfigMap team/cfg exists and does not belong to DevServer team/"
+    assert result["msg"].startswith(said)
 
 
 def test_a_bad_template_is_a_template_error(apply: Callable[..., Run]) -> None:

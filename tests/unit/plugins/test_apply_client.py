@@ -151,7 +151,7 @@ def test_an_unusable_kubeconfig_is_named(tmp_path: Path, text: str) -> None:
     kubeconfig.write_text(text)
 
     with (
-        pytest.raises(ApplyError, match="is no usable kubeconfig"),
+        pytest.raises(ApplyError, match="is not a usable kubeconfig"),
         connect({"KUBECONFIG": str(kubeconfig)}),
     ):
         pass

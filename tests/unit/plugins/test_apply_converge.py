@@ -290,7 +290,7 @@ def test_an_object_to_remove_that_has_changed_is_left(change: dict[str, str]) ->
     error = refusal(api, config("b"), remove=(old,))
 
     assert (error.reason, error.retryable) == (Reason.UNAVAILABLE, True)
-    assert "ConfigMap team/a was to be removed and has changed meanwhile" in str(error)
+    assert "ConfigMap team/a was not deleted, because it has changed meanwhile" in str(error)
     assert set(api.objects) == {f"{CONFIG}/a"}
     assert writes(api) == [f"DELETE {CONFIG}/a"]
 
@@ -321,7 +321,7 @@ def test_only_what_is_surely_ours_and_no_data_is_removed(theirs: dict[str, Any])
     error = refusal(api, config("b"), remove=(theirs,))
 
     assert error.reason is Reason.CONFLICT
-    assert "team/a is not DevServer team/ada's to remove" in str(error)
+    assert "team/a is not an object that DevServer team/ada may delete" in str(error)
     assert writes(api) == []
 
 
@@ -408,7 +408,7 @@ def test_an_owner_without_a_namespace_has_objects_anywhere() -> None:
     assert [gone["name"] for gone in result["pruned"]] == ["a"]
     assert "/api/v1/namespaces/two/configmaps/a" not in api.objects
     said = str(refusal(api, config("b"), owner=EVERYWHERE))
-    assert said == "ConfigMap b lacks a namespace, and so does its owner"
+    assert said == "ConfigMap b needs a namespace, since its owner has none"
 
 
 def test_what_another_has_in_one_of_its_namespaces_is_left_alone() -> None:
@@ -418,8 +418,10 @@ def test_what_another_has_in_one_of_its_namespaces_is_left_alone() -> None:
         api, config("a", namespace="one"), config("a", namespace="two"), owner=EVERYWHERE
     )
     assert error.reason is Reason.CONFLICT
-    said = "ConfigMap two/a exists and is not known as DevServerUser ada's: it lacks managed-by="
-    assert str(error).startswith(said)
+    assert str(error).startswith(
+        "ConfigMap two/a exists and does not belong to DevServerUser ada: "
+        "it lacks the labels managed-by="
+    )
     assert writes(api) == []
 
 
@@ -435,8 +437,8 @@ def test_an_unknown_kind_is_asked_for() -> None:
     assert actions(run(api, workload)) == ["created"]
     assert "/apis/kueue.x-k8s.io/v1beta1/namespaces/team/workloads/a" in api.objects
     said = str(refusal(api, workload | {"kind": "ClusterQueue"}))
-    assert said.startswith("ClusterQueue team/a is of a kind without namespaces")
-    assert "serves no Cohort" in str(refusal(api, workload | {"kind": "Cohort"}))
+    assert said.startswith("ClusterQueue team/a is cluster-scoped: it can have no namespace")
+    assert "does not serve kind Cohort" in str(refusal(api, workload | {"kind": "Cohort"}))
 
 
 def void(_: object) -> None:
@@ -463,7 +465,7 @@ def test_somebodys_own_object_is_not_taken_for_what_is_shared() -> None:
     labels = {"app.kubernetes.io/managed-by": "devctl"}
     api.put(f"{CONFIG}/tools", config("tools", "theirs", labels=labels))
 
-    with pytest.raises(ApplyError, match="is not what DevServer team/ada is to share") as raised:
+    with pytest.raises(ApplyError, match="shared object that DevServer team/ada may use") as raised:
         run(api, config("tools", annotations=SHARED))
     assert raised.value.reason is Reason.CONFLICT
     assert f"PATCH {CONFIG}/tools" not in api.requests

@@ -88,7 +88,7 @@ def test_what_is_ours_passes(own: dict[str, Any]) -> None:
         ),
         (
             thing(labels={"server": "ada"}, ownerReferences=[]),
-            "is not known as DevServer team/ada's: it lacks managed-by=devctl, server=ada",
+            "team/ada: it lacks the labels managed-by=devctl, server=ada",
         ),
     ],
 )

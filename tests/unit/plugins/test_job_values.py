@@ -163,7 +163,7 @@ def test_a_job_gets_the_claim_of_its_owners_earlier_one(owner: str | None, there
     ("there", "whose", "advice"),
     [
         (had_by(ALICE), f"of `{ALICE}`", f"have `{ALICE}` or an administrator delete it"),
-        (had_by(None), "of nobody knows whom", "choose another name for the job, or delete it"),
+        (had_by(None), "of an unknown owner", "choose another name for the job, or delete it"),
     ],
 )
 def test_a_job_does_not_get_another_persons_claim(there: Thing, whose: str, advice: str) -> None:

@@ -30,13 +30,13 @@ def test_an_image_comes_out_as_pixels() -> None:
 def test_what_the_decoder_says_is_passed_on() -> None:
     reason, message = refused(b"no image")
     assert reason is Reason.INPUT_INVALID
-    assert message.startswith("/artifacts/a\N{REPLACEMENT CHARACTER}.jpg is not a whole image")
+    assert message.startswith("/artifacts/a\N{REPLACEMENT CHARACTER}.jpg is not a complete image")
 
 
 def test_a_decoder_that_takes_too_long_is_stopped() -> None:
     reason, message = refused(picture(), seconds=0.01)
     assert reason is Reason.INPUT_TOO_LARGE
-    assert message.endswith(".jpg takes longer than 0.01 s to decode")
+    assert message.endswith(".jpg took longer than 0.01 s to decode")
 
 
 @pytest.mark.parametrize("kind", ["PNG", "BMP", "GIF"])
@@ -65,6 +65,6 @@ def test_a_decoder_that_ends_without_a_word_is_explained(
 ) -> None:
     ended = subprocess.CompletedProcess[bytes]([], code, b"too short", b"")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: ended)
-    with pytest.raises(Failure, match="takes too much memory to decode") as caught:
+    with pytest.raises(Failure, match="needs too much memory to decode") as caught:
         decoder.prepare(b"", SMALL, "x")
     assert caught.value.reason is reason

@@ -135,7 +135,7 @@ def sixteen_bits() -> bytes:
 def test_what_is_no_whole_image_is_refused(data: bytes) -> None:
     reason, message = refused(data)
     assert reason is Reason.INPUT_INVALID
-    assert message.startswith("/artifacts/input.jpg is not a whole image (BMP, GIF, JPEG,")
+    assert message.startswith("/artifacts/input.jpg is not a complete image (BMP, GIF, JPEG,")
 
 
 @given(st.sampled_from(["BMP", "GIF", "JPEG", "PNG", "WEBP"]), st.integers(), st.integers(1, 30))
@@ -155,5 +155,5 @@ def test_too_little_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         raise MemoryError
 
     monkeypatch.setattr(image, "_prepare", full)
-    message = "/artifacts/input.jpg takes too much memory to decode"
+    message = "/artifacts/input.jpg needs too much memory to decode"
     assert refused(b"") == (Reason.INPUT_TOO_LARGE, message)

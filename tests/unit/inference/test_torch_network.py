@@ -85,6 +85,6 @@ def test_it_runs_on_cuda_if_there_is_one_and_else_on_the_cpu(
 def test_a_gpu_that_is_full_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not go to the CPU instead, where it could take for ever."""
     module = Module(lambda device: device != "cuda")
-    with pytest.raises(Failure, match="the GPU has too little free memory: tried") as caught:
+    with pytest.raises(Failure, match="not enough free memory on the GPU: tried") as caught:
         library(monkeypatch, module, cuda=True).load("resnet50", 2, b"")
     assert caught.value.reason is Reason.OUT_OF_GPU_MEMORY

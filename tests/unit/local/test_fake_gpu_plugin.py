@@ -77,12 +77,12 @@ def drive(steps: Coroutine[object, None, NoReturn]) -> None:
 def test_it_registers_again_and_again_and_says_a_trouble_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    away = NotRegisteredError("it does not answer")
+    away = NotRegisteredError("it does not respond")
     caplog.set_level(logging.INFO)
     with pytest.raises(asyncio.CancelledError):
         drive(keep_registered(outcomes(away, away, None, away), pause=0))
-    trouble = "not registered with the kubelet: it does not answer; trying on"
-    gone = "the kubelet has gone away; waiting for the next"
+    trouble = "not registered with the kubelet: it does not respond; retrying"
+    gone = "the kubelet has stopped; waiting for its restart"
     assert [record.message for record in caplog.records] == [trouble, gone, trouble]
 
 

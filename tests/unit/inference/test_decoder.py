@@ -1,4 +1,4 @@
-"""The decoder as the process that it is."""
+"""The decoder as a separate process."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_decoder_that_takes_too_much_memory_is_stopped(kind: str) -> None:
 
 
 def test_a_decoder_that_crashes_without_memory_does_not_take_the_job_with_it() -> None:
-    # Pillow's for WebP looks at nothing that it is given.
+    # Pillow's WebP decoder does not check its allocations.
     reason, _ = refused(picture((6000, 6000), kind="WEBP"), memory=96 * MIB)
     assert reason in {Reason.INPUT_INVALID, Reason.INPUT_TOO_LARGE}
 

@@ -1,4 +1,4 @@
-"""A job from its environment to its answer, with a library that stands for torch."""
+"""A job from its environment to its result, with a replacement for torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole runs against an API server in memory."""
+"""Complete runs against an in-memory API server."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(
     owner: Owner = OWNER,
     **goal: Any,
 ) -> dict[str, Any]:
-    """One run; the result that its task would have."""
+    """Do a run; returns its task's result."""
     api.requests.clear()
     stamped = unique(stamp(manifest, owner, IDENTITY) for manifest in manifests)
     report = Report()
@@ -116,7 +116,7 @@ def test_a_single_object_is_read_by_name() -> None:
 
 
 def test_the_operators_proxy_gets_the_read_that_makes_it_watch() -> None:
-    """Once the child is in its cache, which may take a moment."""
+    """It takes a moment until the child is in the cache."""
     api = FakeApi(host="http://localhost:1", uncached=2)
     run(api, config("a", kind="Secret"), config("b", kind="Secret"))
 
@@ -189,7 +189,7 @@ def test_of_two_who_make_it_once_the_first_wins() -> None:
 
 @pytest.mark.parametrize("field", ["value", "other"])
 def test_what_somebody_makes_after_the_look_is_not_taken(field: str) -> None:
-    """Whether or not it holds a field of ours: the run looks again, and refuses it."""
+    """Whether or not it has a field of ours, the run reads again and refuses it."""
     api = FakeApi()
     theirs = config("a", "theirs") | {"data": {field: "theirs"}}
     api.faults = [None, lambda api: void(api.put(f"{CONFIG}/a", theirs))]
@@ -254,7 +254,7 @@ def test_a_pruned_object_that_is_gone_is_fine() -> None:
 
 
 def made(api: FakeApi, name: str = "a") -> dict[str, Any]:
-    """An object that an earlier run has made, as it is read."""
+    """An object from an earlier run, as it is read."""
     run(api, config(name))
     return dict(api.objects[f"{CONFIG}/{name}"])
 
@@ -282,7 +282,7 @@ def test_an_object_to_remove_that_is_gone_is_fine() -> None:
 
 @pytest.mark.parametrize("change", [{"resourceVersion": "7"}, {"uid": "another"}])
 def test_an_object_to_remove_that_has_changed_is_left(change: dict[str, str]) -> None:
-    """Not read and tried again: what has changed may be what it was decided by."""
+    """It is not read again: the decision may depend on what has changed."""
     api = FakeApi()
     old = made(api)
     old["metadata"] = old["metadata"] | change
@@ -382,7 +382,7 @@ def test_check_mode_writes_nothing() -> None:
 
 
 EVERYWHERE = Owner(Key(Kind("devops.yourcompany.com/v1", "DevServerUser"), "ada"), "u1")
-"""An owner that is in no namespace."""
+"""A cluster-scoped owner."""
 
 
 def test_an_owner_without_a_namespace_has_objects_anywhere() -> None:
@@ -442,7 +442,7 @@ def test_an_unknown_kind_is_asked_for() -> None:
 
 
 def void(_: object) -> None:
-    """For what is done for its effect."""
+    """Discard a result."""
 
 
 SHARED = {"devops.yourcompany.com/shared": "true"}

@@ -1,4 +1,4 @@
-"""What an owner that is being deleted has elsewhere, against an API server in memory."""
+"""Objects of a terminating owner in other namespaces, with an in-memory API server."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def path(namespace: str) -> str:
 
 
 def run(api: FakeApi, kinds: Iterable[Kind] = (CONFIG,)) -> list[str]:
-    """What it deleted."""
+    """The deleted objects."""
     report, retry = Report(), Retry(sleep=lambda _: None)
     cluster = Cluster(api.client(), OWNER.key.namespace, "devctl-operator", retry=retry)
     finalize(cluster, OWNER, kinds, report)

@@ -1,4 +1,4 @@
-"""Rendered text to manifests: shape, marks, and values that cannot change either."""
+"""Rendered text to manifests: structure, marks, and values that cannot change either."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_template_holds_any_number_of_documents() -> None:
     assert parse("t", "") == parse("t", "---\n# nothing\n") == []
 
 
-# What a Kubernetes API can hold: any text but lone surrogates.
+# The Kubernetes API can store any text except lone surrogates.
 @given(value=st.text(st.characters(exclude_categories=["Cs"])))
 def test_a_value_written_as_json_is_read_as_it_was(value: str) -> None:
     text = f"apiVersion: v1\nkind: K\nmetadata: {{name: n}}\ndata:\n  v: {to_yaml(value)}\n"

@@ -82,7 +82,7 @@ def test_without_a_service_account_the_operator_starts(
 
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How long it waited, in a time of its own."""
+    """The pauses, on a fake clock."""
     found: list[float] = []
     clock = SimpleNamespace(sleep=found.append, monotonic=lambda: sum(found))
     monkeypatch.setattr("devctl_runner.api_server.time", clock)

@@ -59,10 +59,10 @@ class File:
     kind: Kind
 
     def look(self) -> os.stat_result | None:
-        """Its current status; None if it does not exist.
+        """Its current `stat`; None if it does not exist.
 
         Raises:
-            Failure: It is not a valid file, or its status cannot be read.
+            Failure: It is not a valid file, or cannot be read.
         """
         try:
             found = real_path(self.path, self.folder, self.kind.invalid).lstat()

@@ -48,7 +48,7 @@ def request() -> bytes:
 
 
 def ask() -> str:
-    """The daemon's last word: `rc STATUS` and what the run printed, or `fallback REASON`."""
+    """The daemon's final reply: `rc STATUS` and the run's output, or `fallback REASON`."""
     connection = socket(AF_UNIX, SOCK_SEQPACKET)
     connection.settimeout(ACCEPT_SECONDS)
     try:

@@ -45,7 +45,7 @@ def doctor(output: str) -> int:
 
     named = names.connection(click.get_current_context())
     found: list[Finding] = []
-    for finding in examine(lambda: Client.connect(**named).cluster):
+    for finding in examine(lambda: Client(**named).cluster):
         found.append(finding)
         if output == "table":
             first, *more = lines(finding, columns(sys.stdout))

@@ -11,7 +11,9 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from devctl.client.objects import Collection
 from devctl.client.servers import Servers
+from devctl.client.streams.execute import Execute
 from devctl.client.waiting import on_every
 from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
 
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
 
     from devctl.client.client import Client
     from devctl.client.servers import Server
-    from devctl.client.streams.execute import Execute
-    from devctl.kube.cluster import Cluster
 
 INTERVAL = 2.0
 """Default seconds between samples."""
@@ -147,12 +147,8 @@ class Sample:
         }
 
 
-class Monitor:
+class Monitor(Collection):
     """Samples what servers use."""
-
-    def __init__(self, cluster: Cluster, execute: Execute) -> None:
-        """Make no request yet."""
-        self._servers, self._execute = Servers(cluster), execute
 
     def once(self, name: str, seconds: float = 1.0) -> Sequence[Sample]:
         """What each replica uses; its CPU usage is measured over some seconds. See watch."""
@@ -173,7 +169,7 @@ class Monitor:
             raise UsageError(f"{seconds:g} s is not a time between samples", "name 1 s or more")
         before: dict[int, Usage] = {}
         while True:
-            server = self._servers.get(name)
+            server = Servers(self._cluster).get(name)
             if server.stopped:
                 raise DevctlError(
                     f"server `{name}` is stopped", f"start it with `devctl start {name}`"
@@ -187,7 +183,7 @@ class Monitor:
     def _sample(self, name: str, before: Mapping[int, Usage], replica: int) -> Sample:
         pod = f"{name}-{replica}"
         try:
-            done = self._execute(name, COMMAND, replica=replica)
+            done = Execute(self._cluster)(name, COMMAND, replica=replica)
         except (NotFoundError, DeniedError):
             raise
         except DevctlError as error:

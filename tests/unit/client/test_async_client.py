@@ -46,8 +46,8 @@ def missing(sync: object, other: object) -> Iterator[str]:
 @pytest.mark.usefixtures("connected")
 def test_it_has_every_part_and_method_of_the_client() -> None:
     client = AsyncClient()
-    # `connect` is another way to make one, and `cluster` asks without awaiting.
-    absent = public(client.sync) - public(client) - {"connect", "cluster", "close"}
+    # `cluster` asks without awaiting.
+    absent = public(client.sync) - public(client) - {"cluster", "close"}
     assert not absent
     for name in public(client.sync) & public(client):
         if isinstance(part := getattr(client, name), _Part):

@@ -28,7 +28,7 @@ class Field(Generic[Value]):
         """Define it."""
         self._read, self._path = read, path
 
-    def __get__(self, found: Named, _owner: type[Named]) -> Value:
+    def __get__(self, found: Any, _owner: type) -> Value:
         """Its value in an object."""
         value: Any = found.raw
         for key in self._path:
@@ -79,12 +79,16 @@ def number(value: object) -> int:
         return 0
 
 
-def known(words: type[Word], value: object) -> Word | str:
-    """A member of an enum; a value that only a newer release knows stays as it is."""
-    try:
-        return words(str(value))
-    except ValueError:
-        return str(value)
+def phase_of(words: type[Word]) -> Callable[[object], Word | str]:
+    """Reads a phase, Pending if it is missing; one that only a newer release knows is a string."""
+
+    def read(value: object) -> Word | str:
+        try:
+            return words(str(value or "Pending"))
+        except ValueError:
+            return str(value)
+
+    return read
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from devctl.client.doctor.checks import Finding
+    from devctl.client.doctor import Finding
     from devctl.client.events import Events
     from devctl.client.files.files import Files
     from devctl.client.flavors import Flavors
@@ -131,7 +131,7 @@ class Client(AbstractContextManager["Client"]):
 
     def doctor(self) -> Iterator[Finding]:
         """Check connection, permissions and the operator; each finding as soon as it is known."""
-        from devctl.client.doctor.doctor import examine  # noqa: PLC0415
+        from devctl.client.doctor import examine  # noqa: PLC0415
 
         return examine(lambda: self.cluster)
 

@@ -259,7 +259,7 @@ def apart(here: str, there: str) -> bool:
 
 def skew(cluster: Cluster) -> str:
     """A warning if devctl here and in the cluster are too far apart; else empty."""
-    from devctl.client.doctor.checks import own_version  # noqa: PLC0415 - once a day
+    from devctl.client.doctor import own_version  # noqa: PLC0415 - once a day
 
     here, there = own_version(), installed_version(cluster)
     if not apart(here, there):

@@ -19,6 +19,7 @@ from devctl.client.homes import Homes
 from devctl.client.jobs.claim import Cleanup
 from devctl.client.jobs.files import JobFiles
 from devctl.client.jobs.jobs import Jobs
+from devctl.client.jupyter import StartJupyter
 from devctl.client.monitor import Monitor
 from devctl.client.runs.runs import Runs
 from devctl.client.servers import Servers
@@ -276,7 +277,6 @@ class AsyncClient(_Part, AbstractAsyncContextManager["AsyncClient"]):
     whoami = _awaited(Client.whoami)
     doctor = _iterated(Client.doctor)
     apply = _awaited(Client.apply)
-    jupyter = _entered(Client.jupyter)
 
     def __init__(
         self,
@@ -309,6 +309,7 @@ class AsyncClient(_Part, AbstractAsyncContextManager["AsyncClient"]):
         self.jobs = AsyncJobs(sync.jobs)
         self.execute = _awaited(Execute.__call__).__get__(_Part(sync.execute))
         self.forward = _entered(Forward.__call__).__get__(_Part(sync.forward))
+        self.jupyter = _entered(StartJupyter.__call__).__get__(_Part(sync.jupyter))
 
     @property
     def namespace(self) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from devctl.client.flavors import Flavors
     from devctl.client.homes import Homes
     from devctl.client.jobs.jobs import Jobs
-    from devctl.client.jupyter import Jupyter
+    from devctl.client.jupyter import StartJupyter
     from devctl.client.manifests import Applied
     from devctl.client.monitor import Monitor
     from devctl.client.runs.runs import Runs
@@ -113,6 +113,8 @@ class Client(AbstractContextManager["Client"]):
     """Run a command in a server, as in `client.execute("lab", ["nproc"])`."""
     forward: Part[Forward] = Part("streams.port_forwards:Forward")
     """Forward a port of a server to this machine, as in `client.forward("lab", 8888)`."""
+    jupyter: Part[StartJupyter] = Part("jupyter:StartJupyter")
+    """Run Jupyter in a server, as in `with client.jupyter("lab") as jupyter`."""
     monitor: Part[Monitor] = Part("monitor:Monitor")
     """What servers use of CPU, memory, disk and GPUs, and their processes."""
     jobs: Part[Jobs] = Part("jobs.jobs:Jobs")
@@ -154,29 +156,3 @@ class Client(AbstractContextManager["Client"]):
 
         read = manifests.read([str(file) for file in files])
         return [manifests.apply(self.cluster, m, force=force, dry_run=dry_run) for m in read]
-
-    def jupyter(
-        self,
-        server: str,
-        folder: str = "/home/dev",
-        *,
-        replica: int = 0,
-        port: int = 0,
-        keep: bool = False,
-    ) -> AbstractContextManager[Jupyter]:
-        """Jupyter in a server, for as long as a `with` block lasts: `client.jupyter("lab")`.
-
-        Args:
-            server: Its name.
-            folder: An absolute path in the server.
-            replica: Which pod.
-            port: The port on this machine; 0 for any free one.
-            keep: Leave it running after the block.
-
-        Raises:
-            DevctlError: It cannot be started.
-            WaitTimeoutError: It does not answer in time.
-        """
-        from devctl.client.jupyter import jupyter  # noqa: PLC0415
-
-        return jupyter(self.cluster, server, replica=replica, folder=folder, local=port, keep=keep)

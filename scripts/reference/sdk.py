@@ -16,7 +16,7 @@ from devctl.client.jobs.jobs import Jobs
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_CALLED = ("Execute", "Forward")
+_CALLED = ("Execute", "Forward", "StartJupyter")
 """Parts that are called themselves."""
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         "files",
         "execute",
         "forward",
+        "jupyter",
         "ssh",
         "monitor",
         "jobs",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin
 
@@ -55,13 +55,15 @@ class Limits(NamedTuple):
     """Whether addresses in one's own network are allowed."""
     lookup: Resolve = resolve
 
+    def addresses(self, host: str, port: int) -> Sequence[str]:
+        """The addresses of a host, if all of them are allowed; see fetch_guard.allowed."""
+        return allowed(host, self.lookup(host, port), allow_private=self.allow_private)
 
-def look_up(url: str, limits: Limits) -> Target:
+
+def look_up(url: str, limits: Limits) -> None:
     """Raise an error if a URL cannot be fetched, as far as can be told without fetching it."""
     target = check_url(url)
-    found = limits.lookup(target.host, target.port)
-    allowed(target.host, found, allow_private=limits.allow_private)
-    return target
+    limits.addresses(target.host, target.port)
 
 
 def fetch(
@@ -193,19 +195,15 @@ class _PinnedNetwork(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
-        found = self._limits.lookup(host, port)
-        found = allowed(host, found, allow_private=self._limits.allow_private)
-        for number, address in enumerate(found):
-            try:
-                stream = self._plain.connect_tcp(
-                    address, port, self.left(_CONNECT), local_address, socket_options
-                )
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
-                if number == len(found) - 1:
-                    raise
-                continue
-            return _Timed(stream, self)
-        raise AssertionError  # `allowed` returns at least one
+        *others, last = self._limits.addresses(host, port)
+        for address in others:
+            with suppress(httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                return self._connect(address, port, local_address, socket_options)
+        return self._connect(last, port, local_address, socket_options)
+
+    def _connect(self, address: str, port: int, *options: Any) -> _Timed:
+        left = self.left(_CONNECT)
+        return _Timed(self._plain.connect_tcp(address, port, left, *options), self)
 
 
 class _Timed(httpcore2.NetworkStream):

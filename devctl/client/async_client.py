@@ -248,7 +248,6 @@ class AsyncJobs(_Part):
     logs = _iterated(Jobs.logs)
     delete = _awaited(Jobs.delete)
     claim = _awaited(Jobs.claim)
-    users = _awaited(Jobs.users)
     wait_gone = _awaited(Jobs.wait_gone)
     delete_claim = _awaited(Jobs.delete_claim)
 

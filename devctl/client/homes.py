@@ -13,7 +13,7 @@ from devctl.kube import resources
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from devctl.kube.cluster import Object
+    from devctl.kube.cluster import Cluster, Object
 
 _LABELS: dict[str, Any] = {MANAGED_BY: MANAGER, DEVSERVER: None}
 """Labels of every home."""
@@ -92,8 +92,7 @@ class Homes(Collection):
         home = Home(raw)
         if not home.is_home:
             raise UsageError(f"`{name}` is not a home of a server and is left alone", see)
-        pods = mounts(self._cluster.list(resources.Pod))
-        return Home(home.raw, pods.get((home.namespace, home.name), ()))
+        return Home(home.raw, users(self._cluster, home))
 
     def delete(self, which: str | Home) -> Home:
         """Delete a home and all files in it; the home as it was.
@@ -129,6 +128,12 @@ class Homes(Collection):
             return False
         ends = "deletionTimestamp" in server["metadata"]
         return not ends and not server["spec"].get("stopped", False)
+
+
+def users(cluster: Cluster, volume: Volume) -> Sequence[str]:
+    """The names of the pods that use a volume."""
+    used = mounts(cluster.list(resources.Pod, volume.namespace))
+    return used.get((volume.namespace, volume.name), ())
 
 
 def mounts(pods: Iterable[Object]) -> dict[tuple[str, str], list[str]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from devctl.api import ephemeral_acceleration_job as words
 from devctl.api.labels import MANAGED_BY, MANAGER
-from devctl.client.homes import Volume, mounts
+from devctl.client.homes import Volume, mounts, users
 from devctl.client.jobs.job import Job
 from devctl.client.objects import Collection, Field, mapping, moment, text
 from devctl.errors import AlreadyExistsError, DevctlError, NotFoundError
@@ -89,12 +89,6 @@ def find_claim(cluster: Cluster, job: str) -> Claim:
             f"the volume of job `{job}` is being deleted", "create the job again with `egpu create`"
         )
     return found
-
-
-def users(cluster: Cluster, claim: Claim) -> Sequence[str]:
-    """The pods that use a volume."""
-    found = mounts(cluster.list(resources.Pod, claim.namespace))
-    return found.get((claim.namespace, claim.name), [])
 
 
 class Why(StrEnum):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from devctl.api.ephemeral_acceleration_job import Condition, claim_name, pod_name
 from devctl.client.events import Event
-from devctl.client.jobs.claim import Claim, Cleanup, find_claim, users
+from devctl.client.homes import users
+from devctl.client.jobs.claim import Claim, Cleanup, find_claim
 from devctl.client.jobs.files import JobFiles
 from devctl.client.jobs.job import Job, Options, check_name, job_manifest
 from devctl.client.objects import NamedCollection
@@ -230,13 +231,9 @@ class Jobs(NamedCollection[Job]):
         check_name(name)
         return find_claim(self._cluster, name)
 
-    def users(self, claim: Claim) -> Sequence[str]:
-        """The pods that use a volume."""
-        return users(self._cluster, claim)
-
     def delete_claim(self, claim: Claim) -> None:
         """Delete exactly this volume, with all its files; raises BusyError if a pod uses it."""
-        if pods := self.users(claim):
+        if pods := users(self._cluster, claim):
             raise BusyError(
                 f"volume `{claim.name}` is kept: pod `{pods[0]}` uses it",
                 f"when that has ended, repeat `egpu delete {claim.job} --delete-pvc`",

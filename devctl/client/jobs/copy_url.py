@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from devctl.client.jobs.helper_pod import VolumePlace
 
 _PATH_LENGTH, _NAME_LENGTH = 1024, 255
-"""Bytes of a path and of one name in it, at most."""
+"""Most bytes of a path and of one name in it."""
 
 # Arguments: volume, a folder of it, temporary name. Input: the content of the file. A link left by
 # a job must not lead out of the volume: the file would be lost with the pod.

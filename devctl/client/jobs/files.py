@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from devctl.client.jobs.copy_url import Fetched
     from devctl.client.jobs.helper_pod import PodOptions, VolumePlace
 
-_DIGEST = re.compile(rb"\\?([0-9a-f]{64})  ")
+_DIGEST = re.compile(rb"^\\?([0-9a-f]{64})  \./", re.MULTILINE)
 
 # Arguments: volume. Input: names of folders. Prints those that are links out of it, and two NULs.
 # What is written through such a link is lost with the pod: no job would find it.
@@ -142,7 +142,7 @@ def _verify(place: Spot, wanted: Mapping[str, str]) -> None:
     if not wanted:
         return
     said = files_remote.ask(place, DIGESTS, feed=lambda send: files_remote.send_names(send, wanted))
-    there = parse_digests(said, wanted)
+    there = parse_digests(said, list(wanted))
     if wrong := [name for name in wanted if there.get(name) != wanted[name]]:
         raise DevctlError(
             f"{named(wrong)} did not arrive intact in `{place}`",
@@ -150,30 +150,16 @@ def _verify(place: Spot, wanted: Mapping[str, str]) -> None:
         )
 
 
-def parse_digests(said: bytes, names: Iterable[str]) -> dict[str, str]:
-    r"""Parse the output of `sha256sum` for names, in their order.
+def parse_digests(said: bytes, names: Sequence[str]) -> dict[str, str]:
+    r"""The digests of names, in their order, from the output of `sha256sum`; empty if some lack.
 
-    GNU's puts a backslash before a line whose name it escapes; busybox's escapes none.
+    How names are escaped depends on the program: GNU's puts a backslash before such a line.
 
     >>> parse_digests(b"0" * 64 + b"  ./a\n", ["a"]) == {"a": "0" * 64}
     True
     """
-    found = {}
-    at = 0
-    for name in names:
-        match = _DIGEST.match(said, at)
-        if match is None:
-            break
-        plain = b"./" + os.fsencode(name) + b"\n"
-        # As older and newer releases of GNU's escape it.
-        older = plain[:-1].replace(b"\\", rb"\\").replace(b"\n", rb"\n") + b"\n"
-        lines = (plain, older, older.replace(b"\r", rb"\r"))
-        line = next((line for line in lines if said.startswith(line, match.end())), None)
-        if line is None:
-            break
-        found[name] = match[1].decode()
-        at = match.end() + len(line)
-    return found
+    found = [digest.decode() for digest in _DIGEST.findall(said)]
+    return dict(zip(names, found, strict=True)) if len(found) == len(names) else {}
 
 
 @dataclass(frozen=True)

@@ -55,8 +55,7 @@ class Template:
 def values(path: str) -> Callable[[Any], list[Any]]:
     """Finds the values at a path such as `.metadata.name`; raises UsageError if it is invalid."""
     text = path[1:-1] if path.startswith("{") and path.endswith("}") else path
-    steps = _path(text if text.startswith((".", "[", "$", "@")) else f".{text}")
-    return lambda document: _walk([document], steps)
+    return _path(text if text.startswith((".", "[", "$", "@")) else f".{text}")
 
 
 def _rendered(parts: Sequence[Part], at: Any, escape: Callable[[str], str]) -> str:
@@ -67,12 +66,12 @@ def _constant(text: str) -> Part:
     return lambda _at, _escape: text
 
 
-def _values(path: Sequence[Step]) -> Part:
-    return lambda at, escape: " ".join(escape(_printed(each)) for each in _walk([at], path))
+def _values(path: Step) -> Part:
+    return lambda at, escape: " ".join(escape(_printed(each)) for each in path(at))
 
 
-def _range(path: Sequence[Step], inside: Sequence[Part]) -> Part:
-    return lambda at, escape: "".join(_rendered(inside, each, escape) for each in _walk([at], path))
+def _range(path: Step, inside: Sequence[Part]) -> Part:
+    return lambda at, escape: "".join(_rendered(inside, each, escape) for each in path(at))
 
 
 def _printed(value: Any) -> str:
@@ -82,7 +81,7 @@ def _printed(value: Any) -> str:
 
 
 def _template(text: str) -> list[Part]:
-    open_: list[tuple[Sequence[Step], list[Part]]] = []
+    open_: list[tuple[Step, list[Part]]] = []
     parts: list[Part] = []
     at = 0
     while at < len(text):
@@ -114,11 +113,10 @@ def _template(text: str) -> list[Part]:
     return parts
 
 
-def _path(text: str) -> list[Step]:
+def _path(text: str) -> Step:
     steps: list[Step] = []
-    at = 1 if text.startswith(("$", "@")) else 0
-    if text[at:] == ".":
-        return steps
+    root = 1 if text.startswith(("$", "@")) else 0
+    at = len(text) if text[root:] == "." else root
     while at < len(text):
         if match := _BRACKETS.match(text, at):
             steps.append(_brackets(match[1].strip(), text))
@@ -129,7 +127,14 @@ def _path(text: str) -> list[Step]:
         else:
             raise _wrong(text, f"`{text[at:]}`")
         at = match.end()
-    return steps
+
+    def walk(value: Any) -> list[Any]:
+        found = [value]
+        for step in steps:
+            found = [each for one in found for each in step(one)]
+        return found
+
+    return walk
 
 
 def _brackets(inside: str, whole: str) -> Step:
@@ -146,8 +151,7 @@ def _part(item: str, whole: str) -> Step:
         return _children
     if item[:1] == "'" and _STRING.fullmatch(item):
         # Like kubectl, which takes a quoted key as a path, so that a dot in it is `\.` as well.
-        steps = _path(f".{item[1:-1]}")
-        return lambda value: _walk([value], steps)
+        return _path(f".{item[1:-1]}")
     if re.fullmatch(r"-?\d+", item):
         return lambda value: [_list(value, whole)[_within(int(item), value, whole)]]
     if match := _SLICE.fullmatch(item):
@@ -182,8 +186,7 @@ def _operand(text: str, whole: str) -> Step:
     if text.startswith(("@", "$")):
         if _SIGN.search(_STRING.sub("", text)):
             raise _wrong(whole, f"`{text}`")
-        steps = _path(text)
-        return lambda value: _walk([value], steps)
+        return _path(text)
     if _STRING.fullmatch(text):
         constant: Any = _unquoted(text)
     else:
@@ -192,12 +195,6 @@ def _operand(text: str, whole: str) -> Step:
         except ValueError:
             raise _wrong(whole, f"`{text}`") from None
     return lambda _value: [constant]
-
-
-def _walk(found: list[Any], steps: Sequence[Step]) -> list[Any]:
-    for step in steps:
-        found = [each for value in found for each in step(value)]
-    return found
 
 
 def _named(name: str) -> Step:

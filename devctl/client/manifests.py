@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -288,8 +289,10 @@ _HEAD = """\
 
 def text_of(spec: dict[str, Any], what: str, trouble: str = "", edited: str = "") -> str:
     """The text that the editor shows; after a rejected edit, that one and the reason."""
-    body = _bare(edited) if edited else yaml.safe_dump(spec, sort_keys=False, allow_unicode=True)
-    if not edited and not body.replace("\n", "").isprintable():
+    body = yaml.safe_dump(spec, sort_keys=False, allow_unicode=True)
+    if edited:
+        body = re.sub(r"\A(?:#.*\n?)*", "", edited)
+    elif not body.replace("\n", "").isprintable():
         # Control characters could command the terminal; and PyYAML misreads U+0085.
         body = yaml.safe_dump(spec, sort_keys=False)
     said = f"#\n# Refused: {one_line(trouble)}\n#\n" if trouble else ""
@@ -322,14 +325,6 @@ def difference(before: Any, after: Any) -> Any:
         if key not in before or before[key] != value
     }
     return changed | {key: None for key in before if key not in after}
-
-
-def _bare(text: str) -> str:
-    """A text without the comments at its top."""
-    lines = text.splitlines(keepends=True)
-    while lines and lines[0].startswith("#"):
-        del lines[0]
-    return "".join(lines)
 
 
 class _Loader(yaml.SafeLoader):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
+from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -245,11 +246,9 @@ def activity(client: Client, server: Server, patience: float = _PATIENCE) -> Seq
 
 def sessions(commands: Iterable[str]) -> list[str]:
     """The sessions among processes, with their numbers."""
-    counts: dict[str, int] = {}
-    for command in commands:
-        program = PurePosixPath((command.split() or [""])[0].rstrip(":")).name
-        if what := _SESSIONS.get(program):
-            counts[what] = counts.get(what, 0) + 1
+    words = ((command.split() or [""])[0] for command in commands)
+    programs = (PurePosixPath(word.rstrip(":")).name for word in words)
+    counts = Counter(_SESSIONS[program] for program in programs if program in _SESSIONS)
     return [f"{count} {what}{'s' if count > 1 else ''}" for what, count in counts.items()]
 
 

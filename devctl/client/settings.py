@@ -221,12 +221,6 @@ def completed(cluster: Cluster, spec: Object, present: Object | None = None) -> 
     return spec
 
 
-def installed_version(cluster: Cluster) -> str:
-    """The release that is installed in the cluster; empty if that is unknown."""
-    labels = _config_map(cluster).get("metadata", {}).get("labels") or {}
-    return str(labels.get(VERSION, ""))
-
-
 def _settings(cluster: Cluster) -> dict[str, str]:
     data = _config_map(cluster).get("data") or {}
     return {str(name): str(value) for name, value in data.items()}
@@ -261,7 +255,8 @@ def skew(cluster: Cluster) -> str:
     """A warning if devctl here and in the cluster are too far apart; else empty."""
     from devctl.client.doctor import own_version  # noqa: PLC0415 - once a day
 
-    here, there = own_version(), installed_version(cluster)
+    labels = _config_map(cluster).get("metadata", {}).get("labels") or {}
+    here, there = own_version(), str(labels.get(VERSION, ""))
     if not apart(here, there):
         return ""
     return f"devctl here is {here}, in the cluster {there}: have the older one upgraded"

@@ -89,6 +89,7 @@ def test_templates_print_what_kubectl_prints(template: str, printed: str) -> Non
         "{range .spec.containers[*]}{.name}",
         "{len .spec}",
         "{.a .b}",
+        "{.a.}",
         '{.spec.containers[*]["name"]}',
         '{.spec.containers[?(@.name=="b" && @.image)].image}',
         '{.spec.containers[?(@.name=~"b")].name}',

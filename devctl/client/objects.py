@@ -193,6 +193,27 @@ class NamedCollection(Collection, Generic[Item]):
                 self._kind, namespace, name=name, labels=labels, seconds=WINDOW
             )
 
+    def delete(self, which: str | Item) -> Item:
+        """Delete one, but not its volumes; the object as it was.
+
+        Given an object, a new one of that name is left alone.
+        """
+        found = self._known(which)
+        self._cluster.delete(self._kind, found.raw)
+        return found
+
+    def _known(self, which: str | Item) -> Item:
+        return self.get(which) if isinstance(which, str) else which
+
+    def _change(self, which: str | Item, spec: Object, *, dry_run: bool = False) -> Item:
+        found = self._known(which)
+        # With the UID, the API server rejects a change to a new object of that name.
+        change = {"metadata": {"uid": found.uid}, "spec": spec}
+        changed = self._cluster.patch(
+            self._kind, found.name, change, found.namespace, dry_run=dry_run
+        )
+        return self._item(changed)
+
     def _check_name(self, name: str) -> None:
         raise NotImplementedError
 

@@ -26,7 +26,7 @@ from devctl.client.objects import (
     text,
 )
 from devctl.client.settings import completed
-from devctl.client.waiting import follow, wait_gone
+from devctl.client.waiting import follow, ignore, wait_gone
 from devctl.errors import (
     AlreadyExistsError,
     DeniedError,
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
     from devctl.client.manifests import CreateOptions
     from devctl.kube.cluster import Change, Object
+
+    Progress = Callable[["Server"], None]
 
 TIMEOUT = 600.0
 """Default seconds to wait: an image may have to be pulled."""
@@ -265,10 +267,7 @@ class Servers(NamedCollection[Server]):
         return self._change(server, {"lifecycle": lifecycle_of(lifetime, idle)})
 
     def restart(
-        self,
-        name: str,
-        seconds: float | None = TIMEOUT,
-        progress: Callable[[Server], None] = lambda _server: None,
+        self, name: str, seconds: float | None = TIMEOUT, progress: Progress = ignore
     ) -> Server:
         """Stop a server, wait until its pods are gone, and start it, without waiting any longer.
 
@@ -300,17 +299,8 @@ class Servers(NamedCollection[Server]):
                 break
         return server
 
-    def delete(self, which: str | Server) -> Server:
-        """Delete a server and keep its homes; the server as it was."""
-        server = self._known(which)
-        self._cluster.delete(_KIND, server.raw)
-        return server
-
     def wait_ready(
-        self,
-        name: str,
-        seconds: float | None = TIMEOUT,
-        progress: Callable[[Server], None] = lambda _server: None,
+        self, name: str, seconds: float | None = TIMEOUT, progress: Progress = ignore
     ) -> Server:
         """Wait until all pods of a server are ready; None waits forever.
 
@@ -336,10 +326,7 @@ class Servers(NamedCollection[Server]):
         )
 
     def wait_stopped(
-        self,
-        name: str,
-        seconds: float | None = TIMEOUT,
-        progress: Callable[[Server], None] = lambda _server: None,
+        self, name: str, seconds: float | None = TIMEOUT, progress: Progress = ignore
     ) -> Server:
         """Wait until all pods of a server are gone; None waits forever.
 
@@ -366,7 +353,7 @@ class Servers(NamedCollection[Server]):
         name: str,
         uid: str,
         seconds: float | None = TIMEOUT,
-        progress: Callable[[str], None] = lambda _text: None,
+        progress: Callable[[str], None] = ignore,
     ) -> None:
         """Wait until a deleted server and its pods are gone; see waiting.wait_gone."""
 
@@ -379,17 +366,6 @@ class Servers(NamedCollection[Server]):
     def _follow(self, name: str, seconds: float | None) -> Iterator[Server]:
         check_name(name)
         return map(Server, follow(self._cluster, _KIND, name, seconds, _KEPT))
-
-    def _known(self, which: str | Server) -> Server:
-        return self.get(which) if isinstance(which, str) else which
-
-    def _change(self, which: str | Server, spec: Object, *, dry_run: bool = False) -> Server:
-        server = self._known(which)
-        # With the UID, the API server rejects a change to a new server of that name.
-        change = {"metadata": {"uid": server.uid}, "spec": spec}
-        return Server(
-            self._cluster.patch(_KIND, server.name, change, server.namespace, dry_run=dry_run)
-        )
 
 
 def _state(last: Server | None) -> str:

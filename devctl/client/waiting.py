@@ -34,6 +34,10 @@ _RETRY = 1.0
 _POLL = 0.5
 
 
+def ignore(_state: object) -> None:
+    """Discard progress."""
+
+
 def follow(
     cluster: Cluster, kind: Kind, name: str, seconds: float | None, gone: str
 ) -> Iterator[Object]:
@@ -115,7 +119,7 @@ def wait_gone(  # noqa: PLR0913, PLR0917 - what, how long, and what to say
     remains: Callable[[], str],
     seconds: float | None,
     kept: str,
-    progress: Callable[[str], None] = lambda _text: None,
+    progress: Callable[[str], None] = ignore,
 ) -> None:
     """Wait until a deleted object and its pods are gone.
 

@@ -13,6 +13,7 @@ import httpcore2
 
 from devctl.client.files.transfer import amount
 from devctl.client.jobs.fetch_guard import allowed, check_url
+from devctl.client.waiting import ignore
 from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError, WaitTimeoutError
 from devctl.text import readable
 
@@ -66,9 +67,7 @@ def look_up(url: str, limits: Limits) -> None:
     limits.addresses(target.host, target.port)
 
 
-def fetch(
-    url: str, limits: Limits, announced: Callable[[int], None] = lambda _size: None
-) -> Iterator[bytes]:
+def fetch(url: str, limits: Limits, announced: Callable[[int], None] = ignore) -> Iterator[bytes]:
     """The content of a URL, piece by piece.
 
     `announced` is told the size if the server announces it. Proxies from the environment are not

@@ -19,6 +19,7 @@ from devctl.client.jobs.claim import find_claim
 from devctl.client.jobs.job import Job, check_name
 from devctl.client.jobs.pod_startup import wait_started
 from devctl.client.settings import loader_image
+from devctl.client.waiting import ignore
 from devctl.errors import ConnectionLostError, DevctlError, NotFoundError, UsageError
 from devctl.kube import resources
 
@@ -111,7 +112,7 @@ def helper(
     name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
     failed = True
     try:
-        progress = options.get("progress", lambda _trouble: None)
+        progress = options.get("progress", ignore)
         wait_started(cluster, pod, options.get("seconds", TIMEOUT), progress)
         try:
             yield VolumePlace(cluster, namespace, name, role.name, role.mount, claim.name)

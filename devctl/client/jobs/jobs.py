@@ -14,7 +14,7 @@ from devctl.client.jobs.claim import Claim, Cleanup, find_claim
 from devctl.client.jobs.files import JobFiles
 from devctl.client.jobs.job import Job, Options, check_name, job_manifest
 from devctl.client.objects import NamedCollection
-from devctl.client.waiting import follow, wait_gone
+from devctl.client.waiting import follow, ignore, wait_gone
 from devctl.errors import (
     AlreadyExistsError,
     BusyError,
@@ -100,9 +100,7 @@ class Jobs(NamedCollection[Job]):
 
     def resume(self, job: Job) -> Job:
         """Let a suspended job start."""
-        # With the UID, the API server refuses if the job was recreated meanwhile.
-        change = {"metadata": {"uid": job.uid}, "spec": {"suspend": False}}
-        return Job(self._cluster.patch(_KIND, job.name, change))
+        return self._change(job, {"suspend": False})
 
     def follow(self, name: str, seconds: float | None = None) -> Iterator[Job]:
         """A job now and after each change, until it ends or the seconds have passed.
@@ -142,7 +140,7 @@ class Jobs(NamedCollection[Job]):
         self,
         name: str,
         seconds: float = TIMEOUT,
-        progress: Callable[[Job], None] = lambda _job: None,
+        progress: Callable[[Job], None] = ignore,
     ) -> Claim:
         """Wait until a job's claim exists, so that a pod can mount the volume.
 
@@ -209,12 +207,6 @@ class Jobs(NamedCollection[Job]):
                 " the end",
                 f"`egpu get {name}` has its last lines; `egpu create --ttl 600` keeps the pod",
             ) from error
-
-    def delete(self, which: str | Job) -> Job:
-        """Delete a job, but not its volume; given a Job, a recreated one is not deleted."""
-        job = self.get(which) if isinstance(which, str) else which
-        self._cluster.delete(_KIND, job.raw)
-        return job
 
     def wait_gone(self, name: str, uid: str, seconds: float | None = TIMEOUT) -> None:
         """Wait until a deleted job and its pod are gone; see waiting.wait_gone."""

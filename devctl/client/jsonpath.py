@@ -83,19 +83,13 @@ def _printed(value: Any) -> str:
 def _template(text: str) -> list[Part]:
     open_: list[tuple[Step, list[Part]]] = []
     parts: list[Part] = []
-    at = 0
-    while at < len(text):
-        match = _ACTION.match(text, at)
-        if match is None:
-            if text[at] == "{":
-                raise _wrong(text[at:], "a `{` that is not closed, or one inside another")
-            end = text.find("{", at)
-            end = len(text) if end < 0 else end
-            parts.append(_constant(text[at:end]))
-            at = end
-            continue
-        at, action = match.end(), match[1].strip()
-        if _STRING.fullmatch(action):
+    for number, piece in enumerate(_ACTION.split(text)):
+        action = piece.strip()
+        if number % 2 == 0:
+            if "{" in piece:
+                raise _wrong(text, "a `{` that is not closed, or one inside another")
+            parts.append(_constant(piece))
+        elif _STRING.fullmatch(action):
             parts.append(_constant(_unquoted(action)))
         elif action.startswith("range "):
             open_.append((_path(action.removeprefix("range ").strip()), parts))

@@ -7,7 +7,7 @@ import re
 import tempfile
 import time
 import tomllib
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
@@ -18,7 +18,9 @@ from devctl.api.durations import parse_duration
 from devctl.errors import DeniedError, HostError, NotFoundError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tomlkit import TOMLDocument
 
     from devctl.kube.cluster import Cluster, Object
 
@@ -118,24 +120,33 @@ def save(key: str, text: str) -> None:
         UsageError: The setting does not exist, or the value is invalid.
         HostError: The file cannot be written.
     """
-    import tomlkit  # noqa: PLC0415 - only this and forget() need it
-
     value = check_key(key).read(text, f"`{key}`")
-    document = tomlkit.parse(_load()[0])
-    document[key] = value
-    _write(tomlkit.dumps(document))
+    with _edited() as document:
+        document[key] = value
 
 
 def forget(key: str) -> None:
     """Remove a setting, even an unknown one; raises NotFoundError if the file does not set it."""
-    import tomlkit  # noqa: PLC0415 - only this and save() need it
+    with _edited() as document:
+        if key not in document:
+            check_key(key)
+            raise NotFoundError(f"`{key}` is not set in `{path()}`", "see `devctl config list`")
+        del document[key]
 
-    document = tomlkit.parse(_load()[0])
-    if key not in document:
-        check_key(key)
-        raise NotFoundError(f"`{key}` is not set in `{path()}`", "see `devctl config list`")
-    del document[key]
-    _write(tomlkit.dumps(document))
+
+@contextmanager
+def _edited() -> Iterator[TOMLDocument]:
+    """The file's content, which is written back at the end of the `with` block."""
+    import tomlkit  # noqa: PLC0415 - reading does without its comments
+
+    yield (document := tomlkit.parse(_load()[0]))
+    try:
+        write_file(path(), tomlkit.dumps(document))
+    except OSError as error:
+        raise HostError(
+            f"cannot write `{path().resolve()}`: {error.strerror or error}",
+            "make it writable, or set XDG_CONFIG_HOME",
+        ) from error
 
 
 def _load() -> tuple[str, dict[str, Any]]:
@@ -146,16 +157,6 @@ def _load() -> tuple[str, dict[str, Any]]:
         return "", {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"`{path()}` cannot be read: {error}", "correct it first") from error
-
-
-def _write(text: str) -> None:
-    try:
-        write_file(path(), text)
-    except OSError as error:
-        raise HostError(
-            f"cannot write `{path().resolve()}`: {error.strerror or error}",
-            "make it writable, or set XDG_CONFIG_HOME",
-        ) from error
 
 
 def write_file(file: Path, text: str) -> None:

@@ -110,12 +110,16 @@ def check_url(url: str) -> Target:
     return Target(parts.scheme, host, port or _PORTS[parts.scheme], plain)
 
 
-def problem(address: Address, *, allow_private: bool = False) -> str:
+def problem(text: str, *, allow_private: bool = False) -> str:
     """Why an address is refused; empty if it is not.
 
-    >>> problem(ip_address("10.0.0.1")), problem(ip_address("1.1.1.1"))
-    ('a private address', '')
+    >>> problem("10.0.0.1"), problem("1.1.1.1"), problem("host")
+    ('a private address', '', 'not an address')
     """
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return "not an address"
     for what, networks in _NEVER.items():
         if _within(address, *networks):
             return what
@@ -146,8 +150,8 @@ def allowed(host: str, found: Iterable[str], *, allow_private: bool = False) -> 
     if not addresses:
         raise UsageError(f"`{readable(host)}` has no address", "check its name")
     for text in addresses:
-        if why := _problem(text, allow_private=allow_private):
-            private = not allow_private and not _problem(text, allow_private=True)
+        if why := problem(text, allow_private=allow_private):
+            private = not allow_private and not problem(text, allow_private=True)
             raise DeniedError(
                 f"`{readable(host)}` leads to {readable(text)}, {why}: it is not fetched",
                 "if it is a store inside your own network, add --allow-private"
@@ -155,13 +159,6 @@ def allowed(host: str, found: Iterable[str], *, allow_private: bool = False) -> 
                 else "name a host that is reachable by everyone",
             )
     return addresses
-
-
-def _problem(text: str, *, allow_private: bool) -> str:
-    try:
-        return problem(ip_address(text), allow_private=allow_private)
-    except ValueError:
-        return "not an address"
 
 
 def _within(address: Address, *networks: str) -> bool:

@@ -220,7 +220,6 @@ class Jobs(NamedCollection[Job]):
 
     def claim(self, name: str) -> Claim:
         """The claim of a job's volume; raises as devctl.client.jobs.claim.find_claim does."""
-        check_name(name)
         return find_claim(self._cluster, name)
 
     def delete_claim(self, claim: Claim) -> None:

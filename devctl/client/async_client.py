@@ -285,11 +285,7 @@ class AsyncClient(_Part, AbstractAsyncContextManager["AsyncClient"]):
         namespace: str | None = None,
         request_timeout: float | None = None,
     ) -> None:
-        """Read the kubeconfig; ask nothing yet. The arguments are those of `Client`.
-
-        Raises:
-            DevctlError: No cluster can be found that way.
-        """
+        """Read the kubeconfig; ask nothing yet. Arguments and errors are those of `Client`."""
         sync = Client(
             kubeconfig=kubeconfig,
             context=context,

@@ -65,7 +65,7 @@ class Client(AbstractContextManager["Client"]):
         namespace: str | None = None,
         request_timeout: float | None = None,
     ) -> None:
-        """Read the kubeconfig; ask nothing yet.
+        """Read the kubeconfig; raises DevctlError if that names no cluster. Ask nothing yet.
 
         Args:
             cluster: An existing connection; the other arguments are then unused.
@@ -73,9 +73,6 @@ class Client(AbstractContextManager["Client"]):
             context: One of its contexts; else DEVCTL_CONTEXT, else the current one.
             namespace: The default namespace; else DEVCTL_NAMESPACE, else the context's.
             request_timeout: Seconds for each request; 0 for no limit.
-
-        Raises:
-            DevctlError: No cluster can be found that way.
         """
         if cluster is None:
             from devctl.kube.cluster import Cluster  # noqa: PLC0415

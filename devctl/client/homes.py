@@ -97,10 +97,8 @@ class Homes(Collection):
     def delete(self, which: str | Home) -> Home:
         """Delete a home and all files in it; the home as it was.
 
-        Given a Home, it never deletes a new one that has taken its name.
-
-        Raises:
-            BusyError: A pod uses it, or its server is about to.
+        Raises BusyError if a pod uses it or its server is about to, or if it was recreated since
+        the given Home was read.
         """
         named = which if isinstance(which, str) else which.name
         home = self.get(named)
@@ -137,10 +135,7 @@ def users(cluster: Cluster, volume: Volume) -> Sequence[str]:
 
 
 def mounts(pods: Iterable[Object]) -> dict[tuple[str, str], list[str]]:
-    """The names of the pods that use a claim, by its namespace and name.
-
-    Pods that have ended use nothing.
-    """
+    """The pods that use each claim, by its namespace and name; pods that have ended use none."""
     found: dict[tuple[str, str], list[str]] = {}
     for pod in pods:
         if (pod.get("status") or {}).get("phase") in _ENDED:

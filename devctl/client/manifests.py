@@ -76,10 +76,7 @@ def check_name(name: str) -> None:
 
 
 def server_manifest(name: str, options: CreateOptions) -> dict[str, Any]:
-    """The manifest of a server; fields without an option are left out.
-
-    Raises:
-        UsageError: The name or the options are invalid.
+    """The manifest of a server, with fields for the given options; UsageError if one is invalid.
 
     >>> server_manifest("lab", {"flavor": "cpu-small", "ssh": False})["spec"]
     {'flavor': 'cpu-small', 'enableSSH': False}
@@ -198,8 +195,7 @@ class Applied(Named):
 def read(names: Sequence[str], stdin: TextIO | None = None) -> list[Manifest]:
     """The manifests in files, in a folder's YAML and JSON files, or on `stdin` for the name `-`.
 
-    Raises:
-        UsageError: A file cannot be read, or contains an object of another kind.
+    Raises UsageError if a file cannot be read or contains an object of another kind.
     """
     found: list[Manifest] = []
     for name in names:

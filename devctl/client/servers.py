@@ -255,8 +255,7 @@ class Servers(NamedCollection[Server]):
     ) -> Server:
         """Keep a server for `ttl` from now on, or stop it only after being `idle` for longer.
 
-        Raises:
-            UsageError: It would be kept for longer without this, or a duration is invalid.
+        Raises UsageError if it would be kept for longer without this, or a duration is invalid.
         """
         if ttl is None and idle is None:
             raise UsageError("nothing to extend", "specify --ttl or --idle")

@@ -83,10 +83,8 @@ def copy_url(
 ) -> Fetched:
     """Stream a URL to a file on a volume, under a temporary name until its digest is verified.
 
-    `path` is as returned by target_path; `progress` takes the number of bytes just sent.
-
-    Raises:
-        DevctlError: It cannot be fetched or written; an existing file is unchanged.
+    `path` is as returned by target_path; `progress` takes the number of bytes just sent. Raises
+    DevctlError if it cannot be fetched or written; an existing file is then unchanged.
     """
     folder, name = posixpath.split(path)
     volume = place._replace(path=MOUNT_PATH)

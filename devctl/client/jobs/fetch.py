@@ -71,10 +71,8 @@ def fetch(url: str, limits: Limits, announced: Callable[[int], None] = ignore) -
     """The content of a URL, piece by piece.
 
     `announced` is told the size if the server announces it. Proxies from the environment are not
-    used: they would resolve the host again.
-
-    Raises:
-        DevctlError: It cannot be fetched, or exceeds the limits.
+    used: they would resolve the host again. Raises DevctlError if it exceeds the limits or cannot
+    be fetched.
     """
     network = _PinnedNetwork(limits)
     target = check_url(url)

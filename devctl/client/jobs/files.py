@@ -104,9 +104,8 @@ def choose(local: Path, *, secrets: bool = False, large: bool = False) -> Select
 def upload(place: Spot, selection: Selection, progress: Progress | None = None) -> Copied:
     """Send files to a folder of a volume; each appears there complete, and is verified.
 
-    Raises:
-        DevctlError: The pod could not take them, they did not arrive intact, or a link left by an
-            earlier job would have led them out of the volume.
+    Raises DevctlError if the pod could not take them, they did not arrive intact, or a link left
+    by an earlier job would have led them out of the volume.
     """
     entries = selection.entries
     if astray := _astray(place, entries):
@@ -185,9 +184,8 @@ def stored(place: Spot) -> Sequence[StoredFile]:
 def download(place: Spot, into: Path, progress: Progress | None = None) -> Copied:
     """Fetch all files below a folder of a volume; no local file is replaced by a different one.
 
-    Raises:
-        DevctlError: The pod sends what no honest one would, or local files are in the way; all
-            local files are unchanged.
+    Raises DevctlError if the pod sends what no honest one would, or local files are in the way;
+    all local files are then unchanged.
     """
     if into.exists() and not into.is_dir():
         raise UsageError(f"`{into}` is not a folder", "name a folder, existing or new")

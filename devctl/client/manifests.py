@@ -173,11 +173,10 @@ _LEFT_OUT = ("creationTimestamp", "generation", "managedFields", "resourceVersio
 
 @dataclass(frozen=True)
 class Manifest:
-    """An object as a file has it; `source` is where it was read, for errors."""
+    """An object as a file has it."""
 
     kind: resources.Kind
     document: Object
-    source: str
 
     @property
     def title(self) -> str:
@@ -268,7 +267,7 @@ def _manifests(document: Any, source: str) -> Iterator[Manifest]:
         raise UsageError(f"{source} has no name", "write it as metadata.name")
     kept = {key: value for key, value in meta.items() if key not in _LEFT_OUT}
     rest = {key: value for key, value in document.items() if key != "status"}
-    yield Manifest(kind, rest | {"metadata": kept}, source)
+    yield Manifest(kind, rest | {"metadata": kept})
 
 
 def _wish(found: Object) -> tuple[Any, ...]:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from devctl.client.manifests import CreateOptions
-    from devctl.kube.cluster import Change, Object
+    from devctl.kube.cluster import Object
 
     Progress = Callable[["Server"], None]
 
@@ -197,15 +197,20 @@ class Servers(NamedCollection[Server]):
             try:
                 listed = self.list(namespace, labels)
                 found = {each.uid: each for each in listed if not names or each.name in names}
-                if last is None or last != list(found.values()):
-                    last = list(found.values())
+                if last != (items := list(found.values())):
+                    last = items
                     yield Snapshot(last)
                 failures = 0
                 for change in self._cluster.watch(
                     _KIND, namespace, name=only, labels=labels, seconds=_WINDOW
                 ):
-                    if _take(found, change, names):
-                        last = list(found.values())
+                    server = Server(change.object)
+                    if change.type == "DELETED":
+                        found.pop(server.uid, None)
+                    elif not names or server.name in names:
+                        found[server.uid] = server
+                    if last != (items := list(found.values())):
+                        last = items
                         yield Snapshot(last)
             except (DeniedError, NotFoundError, UsageError):
                 raise
@@ -380,17 +385,6 @@ def _why(server: Server) -> str:
 
 def _look(name: str) -> str:
     return f"look with `devctl describe {name}`"
-
-
-def _take(found: dict[str, Server], change: Change, names: Sequence[str]) -> bool:
-    """Apply a change; whether it made a difference."""
-    server = Server(change.object)
-    if change.type == "DELETED":
-        return found.pop(server.uid, None) is not None
-    if found.get(server.uid) == server or (names and server.name not in names):
-        return False
-    found[server.uid] = server
-    return True
 
 
 def _length(value: int | str) -> timedelta:

@@ -72,15 +72,6 @@ def path() -> Path:
     return Path(folder) / "devctl" / "config.toml"
 
 
-def variable(key: str) -> str:
-    """The environment variable that overrides the file.
-
-    >>> variable("flavor")
-    'DEVCTL_FLAVOR'
-    """
-    return f"DEVCTL_{key.upper()}"
-
-
 def check_key(key: str, where: str = "") -> Key:
     """The setting of this name; raises UsageError, with the closest one, if it does not exist."""
     if key in KEYS:
@@ -94,8 +85,9 @@ def check_key(key: str, where: str = "") -> Key:
 
 def preferred(key: str) -> tuple[Any, str]:
     """A setting and the variable or file with it, None and "" if unset; may raise UsageError."""
-    if said := os.environ.get(variable(key)):
-        return KEYS[key].read(said, f"${variable(key)}"), variable(key)
+    variable = f"DEVCTL_{key.upper()}"
+    if said := os.environ.get(variable):
+        return KEYS[key].read(said, f"${variable}"), variable
     found = saved()
     return (found[key], str(path())) if key in found else (None, "")
 

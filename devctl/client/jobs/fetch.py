@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin
 
 import httpcore2
+import httpx2
 
 from devctl.client.files.transfer import amount
 from devctl.client.jobs.fetch_guard import allowed, check_url
@@ -78,7 +79,7 @@ def fetch(url: str, limits: Limits, announced: Callable[[int], None] = ignore) -
     target = check_url(url)
     for _ in range(_HOPS + 1):
         with _answer(target, network) as answer:
-            headers = _headers(answer)
+            headers = httpx2.Headers(answer.headers)
             if answer.status in _REDIRECTED:
                 target = redirected(target, headers.get("location", ""))
                 continue
@@ -119,12 +120,6 @@ def _answer(target: Target, network: _PinnedNetwork) -> Iterator[httpcore2.Respo
         ) from error
 
 
-def _headers(answer: httpcore2.Response) -> dict[str, str]:
-    """The headers by lower-case name; of repeated ones the first."""
-    text = ((n.decode("latin-1"), v.decode("latin-1")) for n, v in reversed(answer.headers))
-    return {name.lower(): value for name, value in text}
-
-
 def redirected(target: Target, location: str) -> Target:
     """The target of a redirect, checked as if typed; raises DevctlError if it is refused."""
     shown = _shown(target.url)
@@ -138,7 +133,7 @@ def redirected(target: Target, location: str) -> Target:
     return found
 
 
-def _check(target: Target, status: int, headers: dict[str, str], limits: Limits) -> int | None:
+def _check(target: Target, status: int, headers: httpx2.Headers, limits: Limits) -> int | None:
     """Check that a response is a file within the limits; returns the size that it announces."""
     shown = _shown(target.url)
     if status in {404, 410}:

@@ -101,33 +101,6 @@ def choose(local: Path, *, secrets: bool = False, large: bool = False) -> Select
     return select(root, listed(root), secrets=secrets, large=large)
 
 
-def upload(place: Spot, selection: Selection, progress: Progress | None = None) -> Copied:
-    """Send files to a folder of a volume; each appears there complete, and is verified.
-
-    Raises DevctlError if the pod could not take them, they did not arrive intact, or a link left
-    by an earlier job would have led them out of the volume.
-    """
-    entries = selection.entries
-    if astray := _astray(place, entries):
-        raise DevctlError(
-            f"`{place}`: a link there leads out of the volume: {named(astray)}; nothing was sent",
-            "remove it there with `egpu debug`, or rename your folder",
-        )
-    digests: dict[str, str] = {}
-    arrived, changed = files_remote.send(
-        place, selection.root, entries, digests=digests, progress=progress
-    )
-    files = [found.path for found in arrived if stat.S_ISREG(found.mode)]
-    _verify(place, {name: digests.get(name, "") for name in files})
-    if changed:
-        raise DevctlError(
-            f"{named([found.path for found in changed])} changed while it was being read, and was"
-            " not sent",
-            "wait until it is no longer written to, or list it in `.devctlignore`",
-        )
-    return Copied(str(place), len(entries), sum(found.size for found in entries))
-
-
 def _astray(place: Spot, entries: Iterable[Entry]) -> list[str]:
     """Folders of the upload that, on the volume, are links out of it."""
     folders = {str(above) for found in entries for above in PurePosixPath(found.path).parents}
@@ -171,27 +144,6 @@ class StoredFile:
     link: bool = False
 
 
-def stored(place: Spot) -> Sequence[StoredFile]:
-    """The files and links below a folder."""
-    return [
-        StoredFile(
-            name, found.size, datetime.fromtimestamp(found.mtime, UTC), stat.S_ISLNK(found.mode)
-        )
-        for name, found in files_remote.look(place, _stored_names(place)).items()
-    ]
-
-
-def download(place: Spot, into: Path, progress: Progress | None = None) -> Copied:
-    """Fetch all files below a folder of a volume; no local file is replaced by a different one.
-
-    Raises DevctlError if the pod sends what no honest one would, or local files are in the way;
-    all local files are then unchanged.
-    """
-    if into.exists() and not into.is_dir():
-        raise UsageError(f"`{into}` is not a folder", "name a folder, existing or new")
-    return fetch_folder(place, _stored_names(place), into, progress)
-
-
 def _stored_names(place: Spot) -> list[str]:
     """The names of files and links below a folder, as the pod reports them."""
     found = sorted(_names(files_remote.answer(place, LIST)))
@@ -218,22 +170,58 @@ class JobFiles(Collection):
         moved: Progress | None = None,
         **pod: Unpack[PodOptions],
     ) -> Copied:
-        """Put a folder's contents, or what `choose` has selected, at the root of a volume."""
+        """Put a folder's contents, or what `choose` has selected, at the root of a volume.
+
+        Each file appears there complete, and is verified. Raises DevctlError if the pod could not
+        take them, they did not arrive intact, or a link left by an earlier job would have led them
+        out of the volume.
+        """
         selection = choose(what) if isinstance(what, Path) else what
+        entries = selection.entries
+        digests: dict[str, str] = {}
         with helper(self._cluster, job, LOADER, **pod) as place:
-            return upload(place, selection, moved)
+            if astray := _astray(place, entries):
+                raise DevctlError(
+                    f"`{place}`: a link there leads out of the volume: {named(astray)}; nothing was"
+                    " sent",
+                    "remove it there with `egpu debug`, or rename your folder",
+                )
+            arrived, changed = files_remote.send(
+                place, selection.root, entries, digests=digests, progress=moved
+            )
+            files = [found.path for found in arrived if stat.S_ISREG(found.mode)]
+            _verify(place, {name: digests.get(name, "") for name in files})
+            if changed:
+                raise DevctlError(
+                    f"{named([found.path for found in changed])} changed while it was being read,"
+                    " and was not sent",
+                    "wait until it is no longer written to, or list it in `.devctlignore`",
+                )
+            return Copied(str(place), len(entries), sum(found.size for found in entries))
 
     def list(self, job: str, **pod: Unpack[PodOptions]) -> Sequence[StoredFile]:
-        """The files on a job's volume."""
+        """The files and links on a job's volume."""
         with helper(self._cluster, job, LOADER, **pod) as place:
-            return stored(place)
+            found = files_remote.look(place, _stored_names(place))
+        return [
+            StoredFile(
+                name, each.size, datetime.fromtimestamp(each.mtime, UTC), stat.S_ISLNK(each.mode)
+            )
+            for name, each in found.items()
+        ]
 
     def download(
         self, job: str, into: Path, moved: Progress | None = None, **pod: Unpack[PodOptions]
     ) -> Copied:
-        """Fetch the files on a job's volume."""
+        """Fetch the files on a job's volume; no local file is replaced by a different one.
+
+        Raises DevctlError if the pod sends what no honest one would, or local files are in the way;
+        all local files are then unchanged.
+        """
+        if into.exists() and not into.is_dir():
+            raise UsageError(f"`{into}` is not a folder", "name a folder, existing or new")
         with helper(self._cluster, job, LOADER, **pod) as place:
-            return download(place, into, moved)
+            return fetch_folder(place, _stored_names(place), into, moved)
 
     def copy_url(
         self,

@@ -36,51 +36,15 @@ _COMPARE = {
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
-class Template:
-    r"""A template such as `{range .items[*]}{.metadata.name}{"\n"}{end}`.
+def template(text: str) -> Part:
+    r"""Renders a template such as `{range .items[*]}{.metadata.name}{"\n"}{end}` for a document.
 
-    >>> Template("{.items[*].name}").render({"items": [{"name": "a"}, {"name": "b"}]})
+    Raises UsageError for what kubectl does not support either; so does the result if a path does
+    not fit the document.
+
+    >>> template("{.items[*].name}")({"items": [{"name": "a"}, {"name": "b"}]}, str)
     'a b'
     """
-
-    def __init__(self, text: str) -> None:
-        """Parse it; raises UsageError for what kubectl does not support either."""
-        self._parts = _template(text)
-
-    def render(self, document: Any, escape: Callable[[str], str] = str) -> str:
-        """Render a document, escaped; raises UsageError if a path does not fit it."""
-        return _rendered(self._parts, document, escape)
-
-
-def values(path: str) -> Callable[[Any], list[Any]]:
-    """Finds the values at a path such as `.metadata.name`; raises UsageError if it is invalid."""
-    text = path[1:-1] if path.startswith("{") and path.endswith("}") else path
-    return _path(text if text.startswith((".", "[", "$", "@")) else f".{text}")
-
-
-def _rendered(parts: Sequence[Part], at: Any, escape: Callable[[str], str]) -> str:
-    return "".join(part(at, escape) for part in parts)
-
-
-def _constant(text: str) -> Part:
-    return lambda _at, _escape: text
-
-
-def _values(path: Step) -> Part:
-    return lambda at, escape: " ".join(escape(_printed(each)) for each in path(at))
-
-
-def _range(path: Step, inside: Sequence[Part]) -> Part:
-    return lambda at, escape: "".join(_rendered(inside, each, escape) for each in path(at))
-
-
-def _printed(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-
-
-def _template(text: str) -> list[Part]:
     open_: list[tuple[Step, list[Part]]] = []
     parts: list[Part] = []
     for number, piece in enumerate(_ACTION.split(text)):
@@ -98,13 +62,41 @@ def _template(text: str) -> list[Part]:
             if not open_:
                 raise _wrong(text, "an `{end}` without its `{range}`")
             path, outer = open_.pop()
-            outer.append(_range(path, parts))
+            outer.append(_range(path, _joined(parts)))
             parts = outer
         else:
             parts.append(_values(_path(action)))
     if open_:
         raise _wrong(text, "a `{range}` without its `{end}`")
-    return parts
+    return _joined(parts)
+
+
+def values(path: str) -> Callable[[Any], list[Any]]:
+    """Finds the values at a path such as `.metadata.name`; raises UsageError if it is invalid."""
+    text = path[1:-1] if path.startswith("{") and path.endswith("}") else path
+    return _path(text if text.startswith((".", "[", "$", "@")) else f".{text}")
+
+
+def _constant(text: str) -> Part:
+    return lambda _at, _escape: text
+
+
+def _values(path: Step) -> Part:
+    return lambda at, escape: " ".join(escape(_printed(each)) for each in path(at))
+
+
+def _range(path: Step, inside: Part) -> Part:
+    return lambda at, escape: "".join(inside(each, escape) for each in path(at))
+
+
+def _joined(parts: Sequence[Part]) -> Part:
+    return lambda at, escape: "".join(part(at, escape) for part in parts)
+
+
+def _printed(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 def _path(text: str) -> Step:

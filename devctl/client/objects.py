@@ -154,6 +154,7 @@ class NamedCollection(Collection, Generic[Item]):
     _noun: str
     _see: str
     """The fix for a name that does not exist."""
+    _check_name: staticmethod[[str], None]
 
     def list(
         self, namespace: str | None = None, labels: Mapping[str, Any] | None = None
@@ -213,9 +214,6 @@ class NamedCollection(Collection, Generic[Item]):
             self._kind, found.name, change, found.namespace, dry_run=dry_run
         )
         return self._item(changed)
-
-    def _check_name(self, name: str) -> None:
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from devctl.kube.failures import NO_SUCH_KIND
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+    from devctl.api.kinds import Kind
     from devctl.client.objects import Named
     from devctl.client.servers import Server
     from devctl.kube.cluster import Cluster, Object
-    from devctl.kube.resources import Kind
 
 _T = TypeVar("_T")
 

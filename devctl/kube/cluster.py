@@ -20,7 +20,7 @@ from devctl.kube.proxies import find_proxy, shown
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
-    from devctl.kube.resources import Kind
+    from devctl.api.kinds import Kind
     from devctl.kube.rights import Right
 
     Selector = Mapping[str, str | Iterable[str] | None]

@@ -14,6 +14,7 @@ from devctl.local import (
     apt,
     build,
     cgroups,
+    checksums,
     machine,
     namespaces,
     network,
@@ -75,7 +76,8 @@ def artifacts(context: Context) -> dict[str, Any]:
         "local_images": {image.name: image.reference for image in made.images.values()},
         "local_node_root": str(made.node_root),
     }
-    build.verify_cached(made, context.cache)
+    for folder in folders.values():
+        checksums.verify(folder)
     return {"changed": bool(made.built), "ansible_facts": facts}
 
 

@@ -89,32 +89,22 @@ def processes(group: str, root: Path = ROOT) -> set[int]:
 
 def kill(group: str, seconds: float = 20.0, root: Path = ROOT) -> None:
     """Kill every process of a group; raises HostError if some survive for `seconds`."""
-    kill_all(
-        lambda: processes(group, root),
-        seconds,
-        lambda pids: HostError(
-            f"{len(pids)} processes of `{group}` do not end (first pid {min(pids)})",
+    if left := kill_all(lambda: processes(group, root), seconds):
+        raise HostError(
+            f"{len(left)} processes of `{group}` do not end (first pid {min(left)})",
             "see what blocks them: they may be waiting for a disk",
-        ),
-    )
+        )
 
 
-def kill_all(
-    find: Callable[[], set[int]], seconds: float, stuck: Callable[[set[int]], HostError]
-) -> None:
-    """Kill the processes that `find` returns until it finds none.
-
-    Raises:
-        HostError: `stuck`'s, if some are still alive after `seconds`.
-    """
+def kill_all(find: Callable[[], set[int]], seconds: float) -> set[int]:
+    """Kill what `find` returns until it finds nothing; returns what survives for `seconds`."""
     deadline = time.monotonic() + seconds
-    while pids := find():
-        if time.monotonic() > deadline:
-            raise stuck(pids)
+    while (pids := find()) and time.monotonic() <= deadline:
         for pid in pids:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.05)
+    return pids
 
 
 def remove(group: str, root: Path = ROOT) -> None:
@@ -123,15 +113,11 @@ def remove(group: str, root: Path = ROOT) -> None:
     Raises:
         HostError: A group stays busy.
     """
-    folders = list(_folders(group, root))
     deadline = time.monotonic() + 5
-    while folders:
-        for folder in list(folders):
+    for folder in list(_folders(group, root)):
+        while folder.is_dir():
             try:
                 folder.rmdir()
-                folders.remove(folder)
-            except FileNotFoundError:
-                folders.remove(folder)
             except OSError as error:
                 if time.monotonic() > deadline:
                     raise HostError(

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from devctl.errors import DevctlError
@@ -97,7 +97,7 @@ def load_images(
             waiting.remove(image)
             base = images[image.base].digest if image.base else ""
             digest = content_digest(image, base, groups, repository)
-            images[image.name] = Image(**{**vars(image), "digest": digest})
+            images[image.name] = replace(image, digest=digest)
     return images
 
 

@@ -119,13 +119,10 @@ def leftovers(cluster: str, proc: Path = Path("/proc")) -> set[int]:
 
 def end_leftovers(cluster: str, seconds: float = 10.0) -> None:
     """Kill the processes of earlier runs; raises HostError if some survive for `seconds`."""
-    cgroups.kill_all(
-        lambda: leftovers(cluster),
-        seconds,
-        lambda pids: HostError(
-            f"pid {min(pids)} of an earlier run does not end", "see what it is waiting for"
-        ),
-    )
+    if left := cgroups.kill_all(lambda: leftovers(cluster), seconds):
+        raise HostError(
+            f"pid {min(left)} of an earlier run does not end", "see what it is waiting for"
+        )
 
 
 PLAYBOOKS = REPOSITORY / "playbooks"

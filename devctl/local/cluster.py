@@ -160,8 +160,7 @@ def _changing(settings: ClusterSettings, paths: ClusterPaths) -> Iterator[None]:
 
 
 def _run(name: str, settings: ClusterSettings, paths: ClusterPaths) -> None:
-    variables = playbook.inventory(settings, paths, cache_paths())
-    if playbook.run(name, variables, paths.root, run_of=settings.name):
+    if playbook.run(name, playbook.inventory(settings, paths), paths.root, run_of=settings.name):
         raise ReportedError(f"{name} failed")
 
 

@@ -45,12 +45,7 @@ def read_claims() -> list[Claim]:
 def host_claims(
     addresses: Iterable[Mapping[str, Any]], routes: Iterable[Mapping[str, Any]]
 ) -> list[Claim]:
-    """The address ranges that this host uses.
-
-    Args:
-        addresses: What `ip -json -4 address` prints.
-        routes: What `ip -json -4 route show table all` prints.
-    """
+    """The address ranges in what `ip -json -4` prints."""
     claims = [
         Claim(
             IPv4Network((info["local"], info["prefixlen"]), strict=False),

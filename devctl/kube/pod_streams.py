@@ -91,7 +91,7 @@ class ExecStream(PodStream):
             ConnectionLostError: The command's end was not seen.
         """
         if self._exit_code is None:
-            raise self._lost("it has not ended")
+            raise self._socket.lost("it has not ended")
         return self._exit_code
 
     def close_stdin(self) -> None:
@@ -120,7 +120,7 @@ class ExecStream(PodStream):
                 self._exit_code = self._end(bytes(message[1:]))
                 return
             yield channel, message[1:]
-        raise self._lost("it was closed")
+        raise self._socket.lost("it was closed")
 
     def _end(self, body: bytes) -> int:
         try:
@@ -138,12 +138,6 @@ class ExecStream(PodStream):
                 if cause.get("reason") == "ExitCode":
                     return int(cause["message"])
         raise _not_started(self._about, status)
-
-    def _lost(self, why: str) -> ConnectionLostError:
-        return ConnectionLostError(
-            f"the connection to {self._about} was lost: {why}",
-            "the pod may have ended: see `devctl describe`",
-        )
 
 
 def open_exec(  # noqa: PLR0913 - each is a choice of the caller

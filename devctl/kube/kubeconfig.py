@@ -104,12 +104,13 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _add(entries: _Entries, path: Path, config: dict[str, Any]) -> None:
-    """Add the entries of a file; the first of a name counts."""
+    """Add the entries of a file, to which their paths are relative; the first of a name counts."""
     home = path.absolute().parent
     try:
         for section, kind in _KINDS.items():
             for entry in config.get(section) or []:
-                value = _absolute(dict(entry.get(kind) or {}), home)
+                value = dict(entry.get(kind) or {})
+                value |= {name: str(home / value[name]) for name in _FILES if value.get(name)}
                 entries.setdefault((kind, str(entry["name"])), (value, home))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DevctlError(f"`{path}` is not a kubeconfig", _FIX) from error
@@ -163,11 +164,6 @@ def is_address(url: str, schemes: tuple[str, ...]) -> bool:
         return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
-
-
-def _absolute(value: dict[str, Any], home: Path) -> dict[str, Any]:
-    """Paths in a kubeconfig are relative to the file."""
-    return value | {name: str(home / value[name]) for name in _FILES if value.get(name)}
 
 
 def _in_pod() -> bool:

@@ -67,11 +67,7 @@ def has_claim(
 ) -> bool:
     """Whether the claim of a job's name is that job's, and not of another person's earlier one.
 
-    Args:
-        uid: The job's.
-        owner: Its spec.owner; empty for a job of a release that knew no owners.
-        labels: The claim's, which has no OWNER where such a job had it last.
-        annotations: The claim's.
+    Jobs of releases that knew no owners have an empty `owner`, and their claims no label OWNER.
 
     >>> has_claim("u2", "alice", {OWNER: owner_digest("alice")}, {JOB_UID: "u1"})
     True

@@ -12,18 +12,14 @@ if TYPE_CHECKING:
 
 
 class Choice(NamedTuple):
-    """The name of a flavor, or why there is none: one of both is empty."""
+    """The name of a flavor, or why there is none."""
 
     name: str
     problem: str = ""
 
 
 def choose(name: str | None, flavors: Mapping[str, bool]) -> Choice:
-    """The flavor of a server.
-
-    Args:
-        name: What the server names; None where it leaves the choice to the administrator.
-        flavors: Every flavor, and whether it is marked as the default.
+    """The flavor of a server that names one, or None; `flavors` says which are the default.
 
     >>> choose(None, {"small": True, "large": False}).name
     'small'

@@ -13,10 +13,7 @@ _BINARY = "KMGTPE"
 
 
 def parse_quantity(value: float | str) -> Decimal:
-    """The number that a quantity stands for.
-
-    Raises:
-        ValueError: It is none.
+    """The number that a quantity stands for; raises ValueError if it is not a quantity.
 
     >>> parse_quantity("500m"), parse_quantity("2Ki"), parse_quantity(8)
     (Decimal('0.500'), Decimal('2048'), Decimal('8'))

@@ -54,8 +54,6 @@ class Cluster:
     """The requests of one user. All methods raise the errors of devctl.kube.failures.
 
     Attributes:
-        namespace: The default namespace.
-        server: The address of the API server.
         user: The user's name in the kubeconfig.
         route: The server's address and the proxy on the way, for messages.
     """
@@ -100,19 +98,11 @@ class Cluster:
         return cls(find_access(kubeconfig, context, namespace), request_timeout=request_timeout)
 
     def get(self, kind: Kind, name: str, namespace: str | None = None) -> Object:
-        """One object.
-
-        Raises:
-            NotFoundError: There is no such object, or no such kind.
-        """
+        """One object; raises NotFoundError if it, or its kind, does not exist."""
         return self._ask("GET", self._path(kind, namespace, name))
 
     def find(self, kind: Kind, name: str, namespace: str | None = None) -> Object | None:
-        """One object, or None if there is none of that name.
-
-        Raises:
-            NotFoundError: There is no such kind.
-        """
+        """One object, or None; raises NotFoundError if its kind does not exist."""
         try:
             return self.get(kind, name, namespace)
         except NotFoundError as error:
@@ -344,9 +334,7 @@ class Cluster:
         self, path: str, query: dict[str, str], silence: httpx2.Timeout
     ) -> Iterator[httpx2.Response]:
         with self._http.stream("GET", path, params=query, timeout=silence) as answer:
-            if answer.is_error:
-                answer.read()
-                check(answer)
+            check(answer)
             yield answer
 
 

@@ -62,11 +62,7 @@ class Login:
     """A user's credentials, fetched late and seldom; thread-safe."""
 
     def __init__(self, access: Access) -> None:
-        """Fetch nothing yet.
-
-        Raises:
-            UsageError: The kubeconfig asks for something that devctl does not support.
-        """
+        """Fetch nothing yet; raises UsageError if devctl does not support a way to log in."""
         self._access = access
         self._lock = threading.Lock()
         self._answer: _Answer | None = None
@@ -80,11 +76,7 @@ class Login:
             )
 
     def credentials(self) -> Credentials:
-        """The credentials to use now.
-
-        Raises:
-            DevctlError: A file of the kubeconfig cannot be used, or its login program fails.
-        """
+        """The credentials to use now; raises DevctlError if a file or a login program fails."""
         with self._lock:
             answer = self._plugin()
             name = str(self._access.cluster.get("tls-server-name") or "")

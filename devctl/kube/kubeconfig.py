@@ -24,16 +24,9 @@ _Entries = dict[tuple[str, str], tuple[dict[str, Any], Path]]
 
 @dataclass(frozen=True)
 class Access:
-    """A context of a kubeconfig, with its cluster and user.
+    """A context of a kubeconfig, and the entries of its cluster and user, with absolute paths.
 
-    Args:
-        server: The address of the API server.
-        namespace: The default namespace.
-        context: The name of the context.
-        user_name: The name of the user.
-        cluster: The cluster's entry; paths are absolute.
-        user: The user's entry; paths are absolute.
-        home: The folder of the user's file, to which login programs are relative.
+    Only login programs are relative, to `home`: the folder of the user's file.
     """
 
     server: str

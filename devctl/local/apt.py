@@ -81,11 +81,7 @@ def host_sources() -> tuple[str, list[Source]]:
 
 
 def install_missing(log: Path, programs: Mapping[str, str] = HOST_PROGRAMS) -> list[str]:
-    """Install the packages whose programs or files are missing; returns their names.
-
-    Args:
-        log: Gets apt's output.
-        programs: The package for each program or absolute path of a file.
+    """Install the packages of missing programs, or files by absolute path; returns their names.
 
     Raises:
         StepError: apt failed.

@@ -39,12 +39,7 @@ class Artifacts(NamedTuple):
 def ensure_built(
     cache: CachePaths, report: Callable[[str], None], also: Collection[str] = ()
 ) -> Artifacts:
-    """Build what is missing and return where everything is.
-
-    Args:
-        cache: Where it is stored.
-        report: Called with progress messages.
-        also: Names of images to build that `up` does not need.
+    """Build what is missing, and images that only `also` names; returns where everything is.
 
     Raises:
         StepError: A build failed; finished ones stay cached.

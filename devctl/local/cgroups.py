@@ -31,11 +31,7 @@ def is_v2(root: Path = ROOT) -> bool:
 
 
 def hierarchies(root: Path = ROOT) -> list[Path]:
-    """The root folder of every hierarchy: one on v2, one per controller on v1.
-
-    Raises:
-        HostError: No cgroup file system is mounted.
-    """
+    """The roots of all hierarchies, one per controller on v1; raises HostError if there are none."""
     if is_v2(root):
         return [root]
     # A v1 host may also have a v2 hierarchy without controllers (`unified`), in which runc creates
@@ -108,11 +104,7 @@ def kill_all(find: Callable[[], set[int]], seconds: float) -> set[int]:
 
 
 def remove(group: str, root: Path = ROOT) -> None:
-    """Remove a group and everything below it, and the shared parent if it is empty.
-
-    Raises:
-        HostError: A group stays busy.
-    """
+    """Remove a group and all below it, and an empty parent; raises HostError if one stays busy."""
     deadline = time.monotonic() + 5
     for folder in list(_folders(group, root)):
         while folder.is_dir():

@@ -118,11 +118,7 @@ def reset(name: str) -> None:
 
 
 def existing(name: str) -> tuple[ClusterSettings, ClusterPaths]:
-    """The settings and paths of a cluster that was created.
-
-    Raises:
-        NotFoundError: There is no such cluster.
-    """
+    """The settings and paths of a cluster; raises NotFoundError if it was never created."""
     check_name(name)
     paths = cluster_paths(name)
     settings = load_settings(paths.settings)

@@ -33,12 +33,7 @@ def run_logged(
 ) -> None:
     """Run a program, appending everything that it prints to `log`.
 
-    Args:
-        argv: The program and its arguments.
-        log: The file for its output.
-        what: Its purpose, for errors, such as "build the programs".
-        env: The whole environment; None for this process's.
-        cwd: The folder to run it in.
+    `what` is its purpose, for errors, such as "build the programs"; `env` its whole environment.
 
     Raises:
         StepError: It is missing or failed; names the log and quotes its last line.
@@ -62,11 +57,7 @@ def capture(
     input_text: str | None = None,
     stdin: IO[bytes] | None = None,
 ) -> str:
-    """Run a program and return what it prints; `input_text` or `stdin` is its input.
-
-    Raises:
-        StepError: It is missing or failed; quotes its last line.
-    """
+    """Run a program and return what it prints; raises StepError as `run_logged` does."""
     result = _run(argv, what, input=input_text, stdin=stdin, capture_output=True, text=True)
     if result.returncode:
         raise StepError(*explain(what, result.returncode, result.stderr, None))

@@ -78,11 +78,7 @@ class Image:
 def load_images(
     groups: Mapping[str, ProgramGroup], repository: Path = REPOSITORY
 ) -> dict[str, Image]:
-    """Every image under images/, by name, bases first.
-
-    Raises:
-        DevctlError: A base is unknown, or bases form a cycle.
-    """
+    """Every image under images/, by name, bases first; raises DevctlError for an unknown base."""
     waiting: list[Image] = []
     for manifest in sorted(repository.glob("images/*/image.json")):
         common = json.loads(manifest.read_text())

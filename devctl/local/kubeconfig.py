@@ -1,4 +1,7 @@
-"""Adding a local cluster to the user's kubeconfig, and removing it again."""
+"""Adding a local cluster to the user's kubeconfig, and removing it again.
+
+Both raise DevctlError if a file is not a kubeconfig, and do not change it.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,7 @@ _SECTIONS = {"clusters": "cluster", "users": "user", "contexts": "context"}
 
 
 def merge(source: Path, target: Path, name: str) -> None:
-    """Add the cluster of `source` to the kubeconfig `target`, and choose it; atomically.
-
-    Raises:
-        DevctlError: `target` is not a kubeconfig, and was not changed.
-    """
+    """Add the cluster of `source` to the kubeconfig `target`, atomically, and choose it."""
     own = yaml.safe_load(source.read_text())
     config: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "preferences": {}}
     config |= _without(_read(target), name) | {"current-context": name}
@@ -33,11 +32,7 @@ def merge(source: Path, target: Path, name: str) -> None:
 
 
 def unmerge(target: Path, name: str) -> bool:
-    """Remove the cluster from the kubeconfig `target`; returns whether it was in it.
-
-    Raises:
-        DevctlError: `target` is not a kubeconfig, and was not changed.
-    """
+    """Remove the cluster from the kubeconfig `target`; returns whether it was in it."""
     config = _read(target)
     if not any(entry.get("name") == name for entry in config.get("contexts") or []):
         return False

@@ -31,11 +31,7 @@ _UNUSED_TYPES = {"broadcast", "local", "multicast"}
 
 
 def read_claims() -> list[Claim]:
-    """The address ranges that this host uses.
-
-    Raises:
-        StepError: `ip` is missing or failed.
-    """
+    """The address ranges that this host uses; raises StepError if `ip` is missing or fails."""
     what = "read the host's addresses"
     addresses = json.loads(capture(["ip", "-json", "-4", "address"], what=what) or "[]")
     routes = capture(["ip", "-json", "-4", "route", "show", "table", "all"], what=what)

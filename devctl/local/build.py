@@ -68,16 +68,6 @@ def ensure_built(
         return Artifacts(groups, images, node_root, frozenset(needs))
 
 
-def ensure_programs(
-    cache: CachePaths, report: Callable[[str], None], names: Collection[str]
-) -> dict[str, Path]:
-    """Build some groups of programs, without images; returns each group's folder."""
-    with hold(cache.lock, "the cache of programs and images", report):
-        go = ensure_go(cache)
-        groups = load_groups(go.version)
-        return {name: build_group(groups[name], go, cache, report) for name in names}
-
-
 def with_bases(names: Iterable[str], images: Mapping[str, Image]) -> dict[str, Image]:
     """The named images and those that they are built on, bases first."""
     wanted = set(names)

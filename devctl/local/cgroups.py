@@ -31,7 +31,7 @@ def is_v2(root: Path = ROOT) -> bool:
 
 
 def hierarchies(root: Path = ROOT) -> list[Path]:
-    """The roots of all hierarchies, one per controller on v1; raises HostError if there are none."""
+    """The roots of all hierarchies, one per controller on v1; raises HostError if there is none."""
     if is_v2(root):
         return [root]
     # A v1 host may also have a v2 hierarchy without controllers (`unified`), in which runc creates

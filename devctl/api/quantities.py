@@ -28,7 +28,7 @@ def parse_quantity(value: float | str) -> Decimal:
 
 
 def larger(there: str | None, wanted: str) -> str:
-    """The larger of two sizes; the one that is there if they are equal. Claims cannot shrink.
+    """The larger of two sizes, or the present one if they are equal: claims cannot shrink.
 
     >>> larger("1024Mi", "1Gi"), larger("1Gi", "2Gi"), larger(None, "1Gi")
     ('1024Mi', '2Gi', '1Gi')

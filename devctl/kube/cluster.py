@@ -139,11 +139,7 @@ class Cluster:
         fields: Selector | None = None,
         seconds: float = WINDOW,
     ) -> Generator[Change, None, None]:
-        """All objects of a kind, or the one of a name, as ADDED, and then every change.
-
-        Raises:
-            DevctlError: The connection failed or was lost.
-        """
+        """All objects of a kind, or the one of a name, as ADDED, and then every change."""
         if name is not None:
             fields = {**(fields or {}), "metadata.name": name}
         query = {"watch": "true", "timeoutSeconds": str(max(1, round(seconds)))}
@@ -176,11 +172,7 @@ class Cluster:
                     yield change
 
     def create(self, kind: Kind, manifest: Object, *, dry_run: bool = False) -> Object:
-        """Create an object; with `dry_run` the API server only checks it.
-
-        Raises:
-            AlreadyExistsError: There is one of that name.
-        """
+        """Create an object, of a new name; with `dry_run` the API server only checks it."""
         path = self._path(kind, manifest["metadata"].get("namespace"))
         return self._ask("POST", path, _writing(dry_run=dry_run), _whole(kind, manifest))
 

@@ -74,7 +74,10 @@ class Handshake:
 
 
 class WebSocket:
-    """An open connection; one thread may receive while others send."""
+    """An open connection; one thread may receive while others send.
+
+    Both get a ConnectionLostError if it was lost, or closed on this side.
+    """
 
     def __init__(
         self,
@@ -101,11 +104,7 @@ class WebSocket:
             self._take(leftover)
 
     def send(self, head: bytes, data: bytes | memoryview = b"") -> None:
-        """Send `head` and `data` as one message; blocks while the other side does not read.
-
-        Raises:
-            ConnectionLostError: The connection is closed.
-        """
+        """Send `head` and `data` as one message; blocks while the other side does not read."""
         try:
             with self._sending:
                 with self._state:
@@ -120,11 +119,7 @@ class WebSocket:
             ) from error
 
     def receive(self) -> bytes | None:
-        """The next message; None after the other side has closed the WebSocket.
-
-        Raises:
-            ConnectionLostError: The connection was lost.
-        """
+        """The next message; None after the other side has closed the WebSocket."""
         parts: list[bytes | bytearray | memoryview] = []
         while True:
             while not self._frames:

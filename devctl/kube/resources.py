@@ -18,13 +18,12 @@ Namespace = Kind("", "v1", "Namespace", "namespaces", namespaced=False)
 Deployment = Kind("apps", "v1", "Deployment", "deployments")
 StatefulSet = Kind("apps", "v1", "StatefulSet", "statefulsets")
 StorageClass = Kind("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
-_AUTHORIZATION = "authorization.k8s.io"
-SelfSubjectAccessReview = Kind(
-    _AUTHORIZATION, "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False
-)
-SelfSubjectRulesReview = Kind(
-    _AUTHORIZATION, "v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", namespaced=False
-)
-SelfSubjectReview = Kind(
-    "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", namespaced=False
-)
+
+
+def _review(group: str, name: str) -> Kind:
+    return Kind(f"{group}.k8s.io", "v1", name, f"{name.lower()}s", namespaced=False)
+
+
+SelfSubjectAccessReview = _review("authorization", "SelfSubjectAccessReview")
+SelfSubjectRulesReview = _review("authorization", "SelfSubjectRulesReview")
+SelfSubjectReview = _review("authentication", "SelfSubjectReview")

@@ -267,13 +267,7 @@ class _ExecCredential(msgspec.Struct):
 
 
 def _run_plugin(access: Access) -> _Answer:
-    """Run the plugin of a kubeconfig's user, which may ask the person.
-
-    Raises:
-        UsageError: The kubeconfig describes it wrongly.
-        DeniedError: It failed.
-        DevctlError: It cannot be run, or its answer is not valid.
-    """
+    """Run the plugin of a kubeconfig's user, which may ask the person."""
     about: dict[str, Any] = access.user["exec"]
     version, command = str(about.get("apiVersion", "")), str(about.get("command") or "")
     if version not in _VERSIONS or not command:

@@ -32,8 +32,8 @@ _LONGEST = 600
 _CHANGE = "change what it names, and repeat the command"
 _INVALID = re.compile(r'^\S+ "([^"]*)" is invalid')
 _MAY_NOT = re.compile(
-    r'.*User "(?P<user>[^"]+)" cannot (?P<verb>\w+) resource "(?P<what>[^"]+)" in API group "[^"]*"'
-    r' (?:in the namespace "(?P<namespace>[^"]+)"|at the cluster scope)'
+    r'.*User "([^"]+)" cannot (\w+) resource "([^"]+)" in API group "[^"]*"'
+    r' (?:in the namespace "([^"]+)"|at the cluster scope)'
 )
 _MANAGER = re.compile(r'"([^"]*)"')
 NO_SUCH_KIND = "NoSuchKind"
@@ -206,18 +206,10 @@ def _forbidden(message: str) -> DeniedError:
     else:
         fix = "ask an administrator for that right, or name another namespace with -n"
         if found := _MAY_NOT.match(message):
-            message = _may_not(**found.groupdict())
+            user, verb, what, namespace = found.groups()
+            where = f"in namespace `{namespace}`" if namespace else "in the whole cluster"
+            message = f"you (`{user}`) may not {verb} {what} {where}"
     return DeniedError(message, fix)
-
-
-def _may_not(user: str, verb: str, what: str, namespace: str | None) -> str:
-    """A missing right, in few words.
-
-    >>> _may_not("alice", "list", "nodes", None)
-    'you (`alice`) may not list nodes in the whole cluster'
-    """
-    where = f"in namespace `{namespace}`" if namespace else "in the whole cluster"
-    return f"you (`{user}`) may not {verb} {what} {where}"
 
 
 def _cause(error: BaseException | None, kind: type[_Error]) -> _Error | None:

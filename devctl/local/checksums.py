@@ -36,11 +36,7 @@ def read_sums(folder: Path) -> dict[str, str]:
 
 
 def verify(folder: Path, names: Iterable[str] | None = None) -> None:
-    """Compare files of a cached folder, by default all, with their recorded checksums.
-
-    Raises:
-        HostError: A file is missing or differs.
-    """
+    """Raise HostError unless files of a cached folder, by default all, have their checksums."""
     if not folder.is_dir():  # its name has a hash of its sources
         raise HostError(
             f"cached folder `{folder}` does not exist: its sources changed meanwhile",

@@ -133,11 +133,7 @@ def existing(name: str) -> tuple[ClusterSettings, ClusterPaths]:
 
 @contextmanager
 def _changing(settings: ClusterSettings, paths: ClusterPaths) -> Iterator[None]:
-    """Hold the cluster's lock, with no processes of earlier runs.
-
-    Raises:
-        HostError: Another state folder's cluster of this name is up.
-    """
+    """Hold the lock of a cluster that is ours, with no processes of earlier runs."""
     name, owner = settings.name, network.owner(settings)
     # If the other cluster's folder was deleted, only remains of it are left to clean up.
     if owner not in {"", network.mark(paths)} and ClusterPaths(Path(owner)).run.is_dir():

@@ -22,18 +22,12 @@ from devctl.local import (
     supervisor,
 )
 from devctl.local.cluster import existing
-from devctl.local.paths import (
-    CachePaths,
-    ClusterPaths,
-    cache_paths,
-    cluster_names,
-    cluster_paths,
-    host_settings_file,
-)
+from devctl.local.paths import cache_paths, cluster_names, cluster_paths, host_settings_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from devctl.local.paths import CachePaths, ClusterPaths
     from devctl.local.settings import ClusterSettings
 
 # Where the built programs are mounted in nodes.

@@ -160,7 +160,7 @@ def _claims_of_others(own: ClusterSettings | None) -> list[Claim]:
     """The ranges in use by the host, except by this cluster, and by other clusters."""
     claims = network.read_claims() if shutil.which("ip") else []
     if own is not None:
-        claims = [c for c in claims if f"`{own.bridge}" not in c.holder]
+        claims = [c for c in claims if not c.interface.startswith(own.bridge)]
     for name in cluster_names():
         other = load_settings(cluster_paths(name).settings)
         if other is not None and (own is None or other.name != own.name):

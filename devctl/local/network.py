@@ -46,6 +46,7 @@ def host_claims(
         Claim(
             IPv4Network((info["local"], info["prefixlen"]), strict=False),
             f"interface `{link['ifname']}`",
+            link["ifname"],
         )
         for link in addresses
         for info in link.get("addr_info", [])
@@ -55,8 +56,9 @@ def host_claims(
         destination = route.get("dst", "default")
         if destination in _DEFAULT_ROUTES or route.get("type") in _UNUSED_TYPES:
             continue
-        holder = f"a route through `{route['dev']}`" if "dev" in route else "a route"
-        claims.append(Claim(IPv4Network(destination, strict=False), holder))
+        device = route.get("dev", "")
+        holder = f"a route through `{device}`" if device else "a route"
+        claims.append(Claim(IPv4Network(destination, strict=False), holder, device))
     return claims
 
 

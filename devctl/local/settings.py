@@ -164,6 +164,7 @@ class Claim(NamedTuple):
 
     network: IPv4Network
     holder: str
+    interface: str = ""
 
 
 def block_ranges(block: IPv4Network) -> Ranges:

@@ -1,4 +1,4 @@
-"""Which flavor a server gets. Role, observer and command line must agree on it."""
+"""Which flavor a server gets: role, observer and command line must agree on it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Choice(NamedTuple):
 
 
 def choose(name: str | None, flavors: Mapping[str, bool]) -> Choice:
-    """The flavor of a server that names one, or None; `flavors` says which are the default.
+    """The flavor that a server names, or else the default; `flavors` tells for each if it is one.
 
     >>> choose(None, {"small": True, "large": False}).name
     'small'

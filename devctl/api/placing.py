@@ -1,6 +1,6 @@
 """Which nodes could hold a pod of a flavor, and how many of them.
 
-The observer says with it whether a flavor can be used at all, and how much is free.
+The observer reports with it whether a flavor can be used, and how much is free.
 """
 
 from __future__ import annotations

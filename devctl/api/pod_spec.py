@@ -46,7 +46,7 @@ def shape(spec: Mapping[str, Any]) -> tuple[int, int]:
     except (ArithmeticError, AttributeError, KeyError, TypeError) as error:
         raise ValueError("spec.distributed is not a layout") from error
     if not 1 <= nodes <= _MOST:
-        raise ValueError(f"nobody can want {nodes} pods")
+        raise ValueError(f"{nodes} pods are not possible")
     return nodes, per_node
 
 

@@ -277,7 +277,7 @@ def _check(answer: httpx2.Response) -> None:
             body += piece
             if len(body) > _LONGEST_BODY:
                 break
-    # What has arrived of it says enough.
+    # The part that has arrived is enough.
     raise refusal(parse_status(answer.status_code, bytes(body)))
 
 

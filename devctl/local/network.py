@@ -69,7 +69,7 @@ def interfaces() -> dict[str, dict[str, Any]]:
 
 
 def mark(paths: ClusterPaths) -> str:
-    """The bridge's alias, which tells whose it is: the cluster's folder, or the end of it."""
+    """The bridge's alias, which names its owner: the cluster's folder, or the end of that."""
     return str(paths.root)[-_ALIAS:]
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import yaml
 
 from devctl.api.devserver import NAME, NAME_RULE
+from devctl.api.kinds import KINDS, Kind
 from devctl.api.labels import GROUP, VERSION
 from devctl.client.objects import Named
 from devctl.client.settings import completed
@@ -166,7 +167,7 @@ def _world_size(options: CreateOptions, processes: int) -> int:
 
 STDIN = "-"
 _SUFFIXES = {".yaml", ".yml", ".json"}
-_KINDS = {(kind.api_version, kind.name): kind for kind in resources.OURS}
+_KINDS = {(kind.api_version, kind.name): kind for kind in KINDS}
 _LEFT_OUT = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "uid")
 """Metadata that only the API server sets, and that `-o yaml` prints."""
 
@@ -175,7 +176,7 @@ _LEFT_OUT = ("creationTimestamp", "generation", "managedFields", "resourceVersio
 class Manifest:
     """An object as a file has it."""
 
-    kind: resources.Kind
+    kind: Kind
     document: Object
 
     @property
@@ -257,7 +258,7 @@ def _manifests(document: Any, source: str) -> Iterator[Manifest]:
     what = (str(document.get("apiVersion")), str(document.get("kind")))
     kind = _KINDS.get(what)
     if kind is None:
-        ours = ", ".join(f"{each.name} ({each.api_version})" for each in resources.OURS)
+        ours = ", ".join(f"{each.name} ({each.api_version})" for each in KINDS)
         raise UsageError(
             f"{source} is a {what[1]} ({what[0]}), which devctl does not apply",
             f"use `kubectl apply` for it; devctl applies {ours}",

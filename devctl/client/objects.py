@@ -14,8 +14,8 @@ from devctl.kube.cluster import WINDOW
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from devctl.api.kinds import Kind
     from devctl.kube.cluster import Change, Cluster, Object
-    from devctl.kube.resources import Kind
 
 Value = TypeVar("Value")
 Word = TypeVar("Word", bound=StrEnum)

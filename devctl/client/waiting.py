@@ -21,9 +21,9 @@ from devctl.kube.failures import NO_SUCH_KIND
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+    from devctl.api.kinds import Kind
     from devctl.client.objects import Named
     from devctl.kube.cluster import Cluster, Object
-    from devctl.kube.resources import Kind
 
 _T = TypeVar("_T")
 

@@ -52,17 +52,13 @@ class ClusterPaths:
         self.lock: Final = root / "lock"
         """Held by the command that changes the cluster; contains its pid."""
         self.kubeconfig: Final = root / "kubeconfig"
-        """The administrator's kubeconfig."""
         self.logs: Final = root / "logs"
         """One log per supervised process, and one per command."""
         self.run: Final = root / "run"
         """What does not survive a reboot: sockets, pids, namespace handles."""
         self.supervisor_config: Final = root / "supervisord.conf"
-        """What the supervisor runs."""
         self.supervisor_socket: Final = self.run / "supervisor.sock"
-        """Where the supervisor listens."""
         self.supervisor_pid: Final = self.run / "supervisord.pid"
-        """The supervisor's pid."""
         self.shared_volumes: Final = root / "volumes" / "shared"
         """The folder behind the ReadWriteMany class; every node sees it."""
 
@@ -80,13 +76,11 @@ class NodePaths:
         self.run: Final = run
         self.volumes: Final = volumes
         self.etc: Final = root / "etc"
-        """The node's /etc."""
         self.var: Final = root / "var"
         """The node's /var: images, kubelet, etcd, logs."""
         self.mount_namespace: Final = run / "mnt"
-        """The handle that keeps the mount namespace."""
         self.network_namespace: Final = run / "net"
-        """The handle that keeps the network namespace."""
+        """The handles that keep the namespaces alive."""
         self.imported: Final = root / "images.json"
         """Which image archives the node's containerd already has."""
 

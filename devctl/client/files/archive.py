@@ -136,11 +136,15 @@ def _same(opened: io.FileIO, found: Entry) -> bool:
 
 
 def _add_list(tar: tarfile.TarFile, name: str, names: Iterable[str]) -> None:
-    """Add names, each with `./` in front, so that none is an option, and a NUL behind it."""
-    content = b"".join(b"./" + os.fsencode(each) + b"\0" for each in names)
+    content = as_input(names)
     info = tarfile.TarInfo(f"lists/{name}")
     info.size, info.mode = len(content), 0o600
     tar.addfile(info, io.BytesIO(content))
+
+
+def as_input(names: Iterable[str]) -> bytes:
+    """Names as scripts read them: `./` in front, so that none is an option, and a NUL behind."""
+    return b"".join(b"./" + os.fsencode(name) + b"\0" for name in names)
 
 
 class Member(NamedTuple):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from devctl.client.files.remote import Place, Spot
+    from devctl.client.files.remote import Place
     from devctl.client.files.transfer import Progress
 
 _REPLICA = re.compile(r"(.*)\.(\d{1,4})", re.ASCII)
@@ -195,7 +195,7 @@ def _download_file(place: Place, name: str, target: Path, progress: Progress | N
 
 
 def fetch_folder(  # noqa: PLR0913 - each is a choice of the caller
-    place: Spot,
+    place: Place,
     names: Iterable[str],
     target: Path,
     progress: Progress | None,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from devctl.client.files.archive import Member
-    from devctl.client.files.remote import Spot
+    from devctl.client.files.remote import Place
     from devctl.client.files.transfer import Progress
 
     MayReplace = Callable[[str, os.stat_result], bool]
@@ -89,7 +89,7 @@ def enough(room: int, size: int) -> None:
 
 
 def fetch(
-    place: Spot, sizes: Mapping[str, int], arrived: Path, progress: Progress | None = None
+    place: Place, sizes: Mapping[str, int], arrived: Path, progress: Progress | None = None
 ) -> tuple[Unpacking, list[str]]:
     """Fetch files and links of a folder, given their sizes, into a staging folder.
 

@@ -8,12 +8,12 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from devctl.errors import ConnectionLostError, DevctlError
-from devctl.kube.pod_streams import CONTAINER, STDOUT, open_exec
+from devctl.kube.pod_streams import STDOUT, open_exec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from devctl.kube.cluster import Cluster
+    from devctl.client.files.remote import Place
     from devctl.kube.pod_streams import ExecStream
 
 Send = Callable[[bytes], None]
@@ -173,23 +173,23 @@ class Transfer:
 
 
 @contextmanager
-def transfer(  # noqa: PLR0913 - where, what and with what are each a choice of the caller
-    cluster: Cluster,
-    pod: str,
-    namespace: str,
-    argv: Sequence[str],
-    feed: Feed | None = None,
-    *,
-    container: str = CONTAINER,
-    held: bool = False,
+def transfer(
+    place: Place, script: str, *arguments: str, feed: Feed | None = None, held: bool = False
 ) -> Iterator[Transfer]:
-    """Run a command in a pod for the length of a `with` block; no shell splits its arguments.
+    """Run a script in a pod for the length of a `with` block, given a place's path and arguments.
 
-    `feed` sends the input from a thread of its own once the command has printed READY. The input
+    `feed` sends the input from a thread of its own once the script has printed READY. The input
     ends when it returns or, if `held`, once the transfer is released.
     """
-    reads = feed is not None
-    with open_exec(cluster, pod, argv, namespace, container=container, stdin=reads) as stream:
+    argv = ["sh", "-c", script, "devctl", place.path, *arguments]
+    with open_exec(
+        place.cluster,
+        place.pod,
+        argv,
+        place.namespace,
+        container=place.container,
+        stdin=feed is not None,
+    ) as stream:
         command = Transfer(stream, feed, held=held)
         try:
             yield command

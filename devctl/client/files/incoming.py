@@ -26,8 +26,8 @@ from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from tarfile import TarInfo
 
-    from devctl.client.files.archive import Member
     from devctl.client.files.remote import Place
     from devctl.client.files.transfer import Progress
 
@@ -155,7 +155,7 @@ class Unpacking:
         try:
             with Beneath(self._arrived) as here:
                 for member in members:
-                    if member.kind != "folder":
+                    if not member.isdir():
                         self._take(here, members, member)
                 # They come last, so that nothing can be written through a link.
                 for name, target in self._links.items():
@@ -167,32 +167,32 @@ class Unpacking:
                 "free space, or choose another folder" if full else "choose another folder",
             ) from error
 
-    def _take(self, here: Beneath, members: Members, member: Member) -> None:
+    def _take(self, here: Beneath, members: Members, member: TarInfo) -> None:
         name = member.name.removeprefix("./")
         check_name(name)
         if name not in self._wanted:
             raise hostile(f"`{readable(name)}`, which nobody has asked it for")
         if name in self._seen:
             raise hostile(f"`{readable(name)}` twice")
-        if member.kind == "link":
-            inside = "leads into a git repository" if within_git(member.target) else ""
-            why = link_problem(name, member.target) or inside
+        if member.issym():
+            inside = "leads into a git repository" if within_git(member.linkname) else ""
+            why = link_problem(name, member.linkname) or inside
             self._seen[name] = "" if why else "link"
             if why:
                 self.left_out.append(f"`{readable(name)}`: this link {why}")
             else:
-                self._links[name] = member.target
+                self._links[name] = member.linkname
             return
         self._seen[name] = "file"
         content = members.read()
-        if member.kind == "hard link":
-            origin = member.target.removeprefix("./")
+        if member.islnk():
+            origin = member.linkname.removeprefix("./")
             if self._seen.get(origin) != "file" or origin == name:
                 raise hostile(f"`{readable(name)}`, a link to a file that it has not sent")
             content = _pieces(here.file(origin, os.O_RDONLY))
         self._write(here.file(name, _NEW), content, member)
 
-    def _write(self, descriptor: int, content: Iterator[bytes], member: Member) -> None:
+    def _write(self, descriptor: int, content: Iterator[bytes], member: TarInfo) -> None:
         try:
             for piece in content:
                 self._room -= len(piece)

@@ -96,7 +96,7 @@ class Files(Collection):
             # A full one would notice only while others are taking their part.
             on_every(todo, lambda each: sync.check_room(todo[each]), _AT_ONCE)
         progress = _OneByOne(moved) if moved else None
-        done = on_every(todo, lambda each: sync.push(todo[each], options, progress), _AT_ONCE)
+        done = on_every(todo, lambda each: sync.push(todo[each], progress), _AT_ONCE)
         return [done[each] for each in places]
 
     def pull(  # noqa: PLR0913 - each is a choice of the caller

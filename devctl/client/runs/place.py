@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from devctl.api.labels import DEVSERVER
 from devctl.client.servers import Servers
 from devctl.client.streams.pods import container_state, running_pod
-from devctl.client.streams.stdio import feed_bytes
+from devctl.client.streams.stdio import feed
 from devctl.errors import BusyError, DevctlError, NotFoundError, UsageError
 from devctl.kube import resources
 from devctl.kube.pod_streams import STDERR, STDOUT, open_exec
@@ -74,7 +74,7 @@ class Place(NamedTuple):
         printed, said = bytearray(), bytearray()
         with self.open(replica, *words) as stream:
             if send:
-                feed_bytes(stream, send)
+                feed(stream, send)
             for channel, data in stream.read():
                 if channel == STDOUT:
                     printed += data

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.client.ssh import keys
@@ -59,11 +58,8 @@ def carry_out(changes: Iterable[Change]) -> None:
         if change.after is not None:
             keys.replace(change.path, change.after)
             continue
-        try:
-            with suppress(FileNotFoundError):
-                change.path.unlink()
-        except OSError as error:
-            raise keys.unwritable(change.path, error) from error
+        with keys.writing(change.path):
+            change.path.unlink(missing_ok=True)
 
 
 def knows(destination: Destination) -> bool:

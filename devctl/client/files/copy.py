@@ -21,7 +21,7 @@ from devctl.errors import DevctlError, NotFoundError, UsageError
 from devctl.text import readable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
 
     from devctl.client.files.remote import Place
@@ -109,39 +109,36 @@ def upload(
     own = local.resolve().name if local.is_dir() or local.name in {"", ".."} else local.name
     if into or remote.kind(place) == "folder":
         place = place._replace(path=posixpath.join(place.path, own))
+    folder, name = place, ""
     if local.is_dir():
         root = local.resolve()
         if remote.kind(place) == "file":
             raise UsageError(f"`{place}` is a file", "choose a folder, new or existing")
         selection = select(root, sorted(walk(root)), secrets=secrets, large=True)
-        return _send(place, selection, str, place, progress)
-    # A link is followed if it is named itself: what is meant is its target.
-    found = local.resolve() if local.is_symlink() else local.absolute()
-    selection = Selection(found.parent, [chosen_file(found)])
-    folder, name = posixpath.split(place.path)
-    if not name:
-        raise UsageError(f"`{place}` is a folder", "choose a file")
-    return _send(place._replace(path=folder), selection, lambda _path: name, place, progress)
-
-
-def _send(
-    folder: Place,
-    selection: Selection,
-    rename: Callable[[str], str],
-    shown: Place,
-    progress: Progress | None,
-) -> Copied:
-    root, entries = selection.root, selection.entries
-    arrived, _ = remote.send(folder, root, entries, rename=rename, progress=progress)
+    else:
+        # A link is followed if it is named itself: what is meant is its target.
+        found = local.resolve() if local.is_symlink() else local.absolute()
+        selection = Selection(found.parent, [chosen_file(found)])
+        above, name = posixpath.split(place.path)
+        if not name:
+            raise UsageError(f"`{place}` is a folder", "choose a file")
+        folder = place._replace(path=above)
+    arrived, _ = remote.send(
+        folder,
+        selection.root,
+        selection.entries,
+        rename=lambda path: name or path,
+        progress=progress,
+    )
     kept = {found.path for found in arrived}
-    changed = [found.path for found in entries if found.path not in kept]
+    changed = [found.path for found in selection.entries if found.path not in kept]
     if changed and not kept:
         raise DevctlError(
             f"{named(changed)} changed while it was read, and was not sent",
             "wait until it is written, and repeat the command",
         )
     size = sum(found.size for found in arrived)
-    return Copied(str(shown), len(arrived), size, selection.secrets, [], changed)
+    return Copied(str(place), len(arrived), size, selection.secrets, [], changed)
 
 
 def download(

@@ -199,14 +199,12 @@ def watch(
     once: Callable[[], Sequence[Synced]],
     glance: Callable[[], object] | None = None,
     lost: Callable[[ConnectionLostError], None] = lambda _error: None,
-    sleep: Callable[[float], None] | None = None,
 ) -> Iterator[Sequence[Synced]]:
     """Sync again and again; gives what each sync has done.
 
     No sync is done while a glance at the folder here gives the same; without `glance`, only a sync
     can tell what has changed. `lost` is told of a lost connection that will be tried again.
     """
-    sleep = sleep or wait
     before: object = None
     first = True
     while True:
@@ -218,10 +216,10 @@ def watch(
                 if first:
                     raise
                 lost(error)
-                sleep(_AGAIN)
+                wait(_AGAIN)
                 continue
             first = False
             # A file that changed while it was read is tried again.
             before = None if any(each.changed for each in done) else now
             yield done
-        sleep(_HERE if glance else _THERE)
+        wait(_HERE if glance else _THERE)

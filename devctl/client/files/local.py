@@ -49,11 +49,6 @@ class Selection:
     entries: list[Entry]
     secrets: list[str] = field(default_factory=list)
 
-    @property
-    def size(self) -> int:
-        """Its bytes."""
-        return sum(found.size for found in self.entries)
-
 
 def entry(root: Path, path: str) -> Entry:
     """A file, link or folder as it is now; DevctlError if it cannot be read."""

@@ -46,15 +46,15 @@ def incoming(target: Path) -> Iterator[Path]:
     """A staging folder inside a target folder, so on the same disk; removed afterwards."""
     _remove_stale(target)
     try:
-        folder = Path(tempfile.mkdtemp(prefix=INCOMING, dir=target))
+        folder = tempfile.TemporaryDirectory(
+            prefix=INCOMING, dir=target, ignore_cleanup_errors=True
+        )
     except OSError as error:
         raise DeniedError(
             f"cannot write into `{target}`: {error.strerror}", "choose another folder"
         ) from error
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with folder as name:
+        yield Path(name)
 
 
 @contextmanager

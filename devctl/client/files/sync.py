@@ -19,7 +19,7 @@ from devctl.errors import DevctlError, UsageError
 from devctl.text import readable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from devctl.client.files.local import Entry, Selection
@@ -115,7 +115,7 @@ class Synced:
 class Plan:
     """A sync of two folders: the files on both sides, which are the same, and what is to be done.
 
-    `here` and `there` also hold what may be deleted, if it exists.
+    `here` and `there` also hold what may be deleted, if it exists. `back` is from there to here.
     """
 
     place: Place
@@ -125,15 +125,20 @@ class Plan:
     here: dict[str, Entry]
     there: dict[str, Found]
     done: Synced
+    back: bool
     same: list[str] = field(default_factory=list)
 
-    def compare(
-        self,
-        source: Mapping[str, Entry | Found],
-        target: Mapping[str, Entry | Found],
-        untouched: Callable[[str], bool],
-    ) -> list[str]:
+    def _may_replace(self, name: str) -> bool:
+        """Whether the target's file may be replaced: it is as the last sync left it."""
+        if self.options.overwrite:
+            return True
+        if self.back:
+            return self.record.is_here(self.here[name])
+        return self.record.is_there(name, self.there[name])
+
+    def compare(self) -> list[str]:
         """Find what is new or has changed in the source; returns what others have changed, too."""
+        source, target = (self.there, self.here) if self.back else (self.here, self.there)
         known = {
             name: self.record.same(self.here[name], self.there[name])
             for name in source
@@ -149,27 +154,25 @@ class Plan:
             if known[name] or (content and not runs_differently(self.here[name], self.there[name])):
                 self.same.append(name)
                 continue
-            # A program may differ in being executable alone.
-            if not (self.options.overwrite or untouched(name) or content):
+            # A link holds no data, and a program may differ in being executable alone.
+            harmless = content or (not self.back and stat.S_ISLNK(self.there[name].mode))
+            if not (harmless or self._may_replace(name)):
                 clashes.append(name)
             self.done.changes.append(Change(CHANGED, name, found.size))
         return clashes
 
-    def deletions(
-        self,
-        gone: Iterable[str],
-        target: Mapping[str, Entry | Found],
-        untouched: Callable[[str], bool],
-        why_not: str,
-    ) -> Iterator[Change]:
+    def deletions(self, gone: Iterable[str]) -> Iterator[Change]:
         """What the target has yet of files that are gone from the source."""
+        where, other = ("there", "here") if self.back else ("here", "there")
         for name in gone:
-            if name not in target:
+            if name not in (self.here if self.back else self.there):
                 self.record.files.pop(name)
-            elif self.options.overwrite or untouched(name):
+            elif self._may_replace(name):
                 yield Change(DELETED, name)
             else:
-                self.done.left_out.append(f"`{readable(name)}`: {why_not}")
+                self.done.left_out.append(
+                    f"`{readable(name)}`: it is gone {where}, but was changed {other}"
+                )
 
 
 def choose(
@@ -204,23 +207,14 @@ def plan(place: Place, selection: Selection, record: Record, options: SyncOption
                 "rename one of them",
             )
     done = Synced(str(place), secrets=selection.secrets, dry_run=options.dry_run)
-    todo = Plan(place, root, options, record, here, there, done)
-
-    def untouched(name: str) -> bool:
-        return record.is_there(name, there[name])
-
-    # A link holds no data.
-    clashes = todo.compare(
-        here, there, lambda name: untouched(name) or stat.S_ISLNK(there[name].mode)
-    )
-    if clashes:
+    todo = Plan(place, root, options, record, here, there, done, back=False)
+    if clashes := todo.compare():
         raise DevctlError(
             f"`{place}`: {named(clashes)} was changed there, and differs from yours; nothing was"
             " sent",
             "fetch it with `devctl sync --from`, or replace it there with --overwrite",
         )
-    why_not = "it is gone here, but was changed there"
-    done.changes.extend(todo.deletions(gone, there, untouched, why_not))
+    done.changes.extend(todo.deletions(gone))
     return todo
 
 
@@ -309,12 +303,8 @@ def pull(
         if stat.S_ISREG(found.mode) or stat.S_ISLNK(found.mode)
     }
     record, here = Record.read(root, place), _existing(root, files)
-    todo = Plan(place, root, options, record, here, files, done)
-
-    def untouched(name: str) -> bool:
-        return record.is_here(here[name])
-
-    if clashes := todo.compare(files, here, untouched):
+    todo = Plan(place, root, options, record, here, files, done, back=True)
+    if clashes := todo.compare():
         raise DevctlError(
             f"{named(clashes)} was changed here, and differs from what is in `{place}`;"
             " nothing here was changed",
@@ -325,9 +315,8 @@ def pull(
         present = set(names)
         gone = [name for name in record.files if name not in present]
         here |= _existing(root, gone)
-        why_not = "it is gone there, but was changed here"
         # They come first, so that people see them.
-        done.changes[:0] = todo.deletions(gone, here, untouched, why_not)
+        done.changes[:0] = todo.deletions(gone)
     if not options.dry_run:
         _confirm_deletions(todo)
         _bring(todo, progress)

@@ -95,14 +95,12 @@ class Following(AbstractContextManager["Following"]):
                 continue
             if isinstance(event, DevctlError):
                 raise event
+            if event.replica not in self._open and not isinstance(event, Noticed):
+                continue
             if isinstance(event, Ended | Lost):
-                if event.replica not in self._open:
-                    continue
                 self._open.discard(event.replica)
                 if isinstance(event, Lost) or event.code:
                     self._failed_at = self._failed_at or time.monotonic()
-            elif isinstance(event, Printed) and event.replica not in self._open:
-                continue
             yield event
 
     def _look_after(self) -> None:

@@ -198,21 +198,21 @@ class Runs(Collection):
             UsageError: `running`, without a name, and several are active.
         """
         found = self.list(server)
-        see = f"see its runs with `devctl logs {server} --list`"
-        if name is not None:
-            for run in found:
-                if run.name == name:
-                    return run
-            partly = " on the replicas that answer" if found and found[0].place.away else ""
-            raise NotFoundError(f"server `{server}` has no run `{readable(name)}`{partly}", see)
         active = [run for run in found if run.state == "Running"]
-        if running and len(active) > 1:
+        chosen = active or ([] if running else found)
+        if name is not None:
+            chosen = [run for run in found if run.name == name]
+        elif running and len(active) > 1:
             raise UsageError(
                 f"several runs are active on `{server}`: {', '.join(run.name for run in active)}",
                 "name one of them",
             )
-        if chosen := active or ([] if running else found):
+        if chosen:
             return chosen[0]
+        see = f"see its runs with `devctl logs {server} --list`"
+        if name is not None:
+            partly = " on the replicas that answer" if found and found[0].place.away else ""
+            raise NotFoundError(f"server `{server}` has no run `{readable(name)}`{partly}", see)
         if running:
             raise NotFoundError(f"no run is active on server `{server}`", see)
         raise NotFoundError(
@@ -287,10 +287,9 @@ class Runs(Collection):
         until = time.monotonic() + _PATIENCE
         while True:
             try:
-                place.ask(replica, "stop", name)
-            except NotFoundError:
                 # Without the pod, or the run in it, nothing is active.
-                return
+                with suppress(NotFoundError):
+                    place.ask(replica, "stop", name)
             except (ConnectionLostError, WaitTimeoutError) as error:
                 if time.monotonic() >= until:
                     raise DevctlError(

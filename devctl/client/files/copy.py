@@ -99,10 +99,7 @@ def upload(
     """Send a file or a folder to a server; files there of the same names are replaced.
 
     It goes into the place if that is a folder, or is meant to be one; else it gets that path.
-
-    Raises:
-        NotFoundError: There is no such file.
-        DevctlError: It cannot be read, or the pod could not take it; what was there is unchanged.
+    DevctlError if it cannot be read, or the pod could not take it; what was there is unchanged.
     """
     if not os.path.lexists(local):
         raise NotFoundError(f"there is no `{readable(str(local))}`", "look with `ls`")
@@ -147,12 +144,8 @@ def download(
     """Bring a file or a folder of a server here.
 
     A named file is replaced. Files in a folder are replaced only on request: the pod decides which
-    they are.
-
-    Raises:
-        NotFoundError: There is no such file.
-        DevctlError: The pod sends what no well-behaved one does, or files here are in the way;
-            nothing was changed.
+    they are. DevctlError, and no change, if the pod sends what no well-behaved one does, or files
+    here are in the way.
     """
     kind = remote.kind(place)
     if kind == "nothing":

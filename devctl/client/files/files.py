@@ -66,7 +66,7 @@ class Files(Collection):
             local: The folder here.
             path: The folder there; by default one of the same name in the home.
             replica: The only one to send to; by default each, or one of those that share a volume.
-            options: How to sync.
+            options: What is sent and what may be replaced.
             moved: Takes the number of bytes that were just sent.
 
         Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -166,10 +166,10 @@ class Beneath(AbstractContextManager["Beneath"]):
         self._top = os.open(top, _FOLDER)
         self._last: tuple[str, int] | None = None
 
-    def file(self, name: str, flags: int, mode: int = 0o600) -> int:
+    def file(self, name: str, flags: int) -> int:
         """Open a file that is not a link; a descriptor."""
         parent, own = self.parent(name)
-        return os.open(own, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=parent)
+        return os.open(own, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=parent)
 
     def stat(self, name: str) -> os.stat_result | None:
         """What a name is, without following it; None if it does not exist."""
@@ -236,19 +236,14 @@ class Beneath(AbstractContextManager["Beneath"]):
 
 
 def _enter(at: int, part: str, folder: str, *, make: bool) -> int:
-    while True:
-        try:
-            return os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
-        except FileNotFoundError:
-            if not make:
-                raise
-            try:
-                os.mkdir(part, dir_fd=at)
-            except FileExistsError:
-                continue
-        except NotADirectoryError as error:
-            raise DevctlError(
-                f"`{readable(part)}` in `{readable(folder)}` is a link or a file here, and has to"
-                " be a folder; nothing here was changed",
-                "rename it, or choose another folder",
-            ) from error
+    if make:
+        with suppress(FileExistsError):
+            os.mkdir(part, dir_fd=at)
+    try:
+        return os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
+    except NotADirectoryError as error:
+        raise DevctlError(
+            f"`{readable(part)}` in `{readable(folder)}` is a link or a file here, and has to"
+            " be a folder; nothing here was changed",
+            "rename it, or choose another folder",
+        ) from error

@@ -142,9 +142,8 @@ class Offered(NamedTuple):
 def offered(names: Iterable[str], top: Path) -> Offered:
     """Check a pod's names for a folder here: the one gate for `cp`, `sync` and artifacts.
 
-    Raises:
-        DevctlError: A name leads out of the folder, or is not a name.
-        UsageError: The folder itself is part of a git repository, or would become one.
+    DevctlError if a name leads out of the folder, or is not a name; UsageError if the folder itself
+    is part of a git repository, or would become one.
     """
     refuse_repository(top)
     showable: list[str] = []

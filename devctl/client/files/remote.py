@@ -103,10 +103,7 @@ def kind(place: Place) -> str:
 def find(place: Place) -> tuple[list[str], list[str]]:
     """The names of all files, links and folders below a folder, and which folders are unreadable.
 
-    Raises:
-        NotFoundError: There is no such folder.
-        UsageError: It is a file.
-        DevctlError: There are too many.
+    NotFoundError if there is no such folder, UsageError for a file, DevctlError for too many names.
     """
     said, problems = _run(place, scripts.FIND)
     found = (os.fsdecode(name).removeprefix("./") for name in _whole(place, said).split(b"\0"))

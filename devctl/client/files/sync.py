@@ -273,9 +273,8 @@ def pull(
 ) -> Synced:
     """Bring what belongs to a folder of a server here, by the rules of the folder here.
 
-    Raises:
-        DevctlError: Files have changed on both sides, or the pod sends what no well-behaved one
-            does; nothing was changed.
+    DevctlError, and no change, if files have changed on both sides, or the pod sends what no
+    well-behaved one does.
     """
     root, shown = local.resolve(), readable(str(local))
     if local.exists() and not local.is_dir():

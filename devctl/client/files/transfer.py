@@ -101,9 +101,8 @@ class Transfer:
     def __iter__(self) -> Iterator[bytes]:
         """What the command prints, until it ends.
 
-        Raises:
-            ConnectionLostError: The connection was lost.
-            Exception: What `feed` has raised; the command was then sent no more.
+        ConnectionLostError if the connection was lost. What `feed` raises is raised here, and the
+        command is sent no more.
         """
         try:
             for channel, data in self._stream.read():

@@ -87,9 +87,7 @@ class Command(NamedTuple):
 def local_script(path: str, workdir: str | None = None) -> Command:
     """A script of this machine; its project is sent to the folder of the same name in the home.
 
-    Raises:
-        NotFoundError: The file does not exist.
-        UsageError: Its project cannot be sent.
+    NotFoundError if it does not exist, UsageError if its project cannot be sent.
     """
     file, shown = absolute(path), readable(path)
     if file.is_dir():
@@ -117,10 +115,7 @@ def local_command(kind: Kind, word: str, workdir: str | None = None) -> Command:
 
 
 def remote_script(path: str, workdir: str | None = None) -> Command:
-    """A script on the server; relative paths start at the home.
-
-    Raises:
-        UsageError: The path names no file.
+    """A script on the server; relative paths start at the home. UsageError for a folder.
 
     >>> remote_script("project/train.py")[:3]
     ('train.py', '/home/dev/project', None)
@@ -171,9 +166,7 @@ def encoded(variables: Mapping[str, str], imports: Sequence[str] = ()) -> list[b
     r"""A line for each variable, as roles/devserver/files/run reads them.
 
     `imports` are folders to put before the server's PYTHONPATH, relative to the run's folder.
-
-    Raises:
-        UsageError: A name or a value is invalid.
+    UsageError if a name or a value is invalid.
 
     >>> encoded({"A": "b c\n"}, ["src"])
     [b'+PYTHONPATH=src\n', b'A=b\\0040c\\0012\n']

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from devctl.client.runs.events import End, Event
     from devctl.client.runs.place import Place
-    from devctl.kube.cluster import Object
     from devctl.kube.pod_streams import ExecStream
 
 GRACE = 10.0
@@ -117,17 +116,15 @@ class Following(AbstractContextManager["Following"]):
         replicas = {str(pod["metadata"]["name"]): replica for replica, pod in place.pods.items()}
         labels = {DEVSERVER: place.server}
         for name, now in pod_changes(place.cluster, replicas, labels, self._over.is_set):
-            self._look(place.pods[replicas[name]], replicas[name], now)
-
-    def _look(self, before: Object, replica: int, now: Object | None) -> None:
-        reader = self._readers.get(replica)
-        if why := fate(before, now):
-            if reader and reader.gone_at is None:
-                self._fates[replica] = why
-                reader.gone_at = time.monotonic()
-        elif now and "deletionTimestamp" in now["metadata"] and replica not in self._fates:
-            self._fates[replica] = f"pod `{now['metadata']['name']}` is being stopped"
-            self._put(Noticed(replica, self._fates[replica]))
+            replica = replicas[name]
+            reader = self._readers.get(replica)
+            if why := fate(place.pods[replica], now):
+                if reader and reader.gone_at is None:
+                    self._fates[replica] = why
+                    reader.gone_at = time.monotonic()
+            elif now and "deletionTimestamp" in now["metadata"] and replica not in self._fates:
+                self._fates[replica] = f"pod `{name}` is being stopped"
+                self._put(Noticed(replica, self._fates[replica]))
 
     def _put(self, event: Event | DevctlError) -> None:
         while not self._over.is_set():

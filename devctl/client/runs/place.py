@@ -103,9 +103,7 @@ class Place(NamedTuple):
 def find_place(cluster: Cluster, name: str, *, partly: bool = False) -> Place:
     """The place of a server all of whose pods run; with `partly`, some are enough.
 
-    Raises:
-        NotFoundError: The server does not exist.
-        DevctlError: It does not run; says why.
+    DevctlError, which says why, if they do not run.
     """
     server = Servers(cluster).get(name)
     found = {

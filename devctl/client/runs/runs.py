@@ -43,12 +43,7 @@ class Runs(Collection):
     """The runs of a server."""
 
     def place(self, server: str) -> Place:
-        """Where runs of a server can be started.
-
-        Raises:
-            NotFoundError: The server does not exist.
-            DevctlError: Not all of it runs.
-        """
+        """Where runs of a server can be started; DevctlError unless all of it runs."""
         return find_place(self._cluster, server)
 
     def check_free(self, place: Place) -> None:

@@ -74,12 +74,7 @@ class Ssh:
         )
 
     def check(self, destination: Destination) -> None:
-        """Check that a replica runs.
-
-        Raises:
-            NotFoundError: The server or replica does not exist.
-            DevctlError: It does not run.
-        """
+        """Raise DevctlError, which says why, unless a replica runs."""
         running_pod(self._cluster, destination.name, destination.replica)
 
 

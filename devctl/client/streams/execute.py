@@ -108,10 +108,7 @@ class Execute(Collection):
         """Run a command with descriptors of this process, `source` and `output`; its exit code.
 
         Its terminal, if it gets one, is as large as the one that `source` is; standard error is
-        then a part of the output.
-
-        Raises:
-            ConnectionLostError: The connection, or the end of the command's output, was lost.
+        then a part of the output. Errors are those of a plain call.
         """
         if source is not None and terminal:
             pod, place = self._pod(name, argv, replica)
@@ -199,9 +196,7 @@ class WholeStream(AbstractContextManager["WholeStream"]):
     def read(self) -> Iterator[tuple[int, bytes]]:
         """What the command prints, as (STDOUT or STDERR, bytes), until it ends.
 
-        Raises:
-            ConnectionLostError: Not all has come; with the command's exit code, if it has failed.
-            DevctlError: The command could not be started.
+        ConnectionLostError, with the command's exit code if it has failed, if not all has come.
         """
         marks = {channel: Mark(self._key.encode()) for channel in (STDOUT, STDERR)}
         waits = not self._reads

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 def running_pod(cluster: Cluster, name: str, replica: int = 0) -> Object:
     """The running pod of a server's replica, from 0; one request if all is well.
 
-    Raises:
-        NotFoundError: There is no such server or replica.
-        DevctlError: It does not run now; says why.
+    NotFoundError if there is no such server or replica, DevctlError, which says why, if it is down.
     """
     check_name(name)
     if replica < 0:

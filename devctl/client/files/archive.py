@@ -12,6 +12,7 @@ import os
 import re
 import stat
 import tarfile
+from dataclasses import dataclass
 from hashlib import sha256
 from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -155,18 +156,17 @@ def as_input(names: Iterable[str]) -> bytes:
     return b"".join(b"./" + os.fsencode(name) + b"\0" for name in names)
 
 
+@dataclass
 class Members:
     """The members of archives that come one after the other, up to END.
 
     The content of each can be read until the next one is asked for.
     """
 
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        """Read nothing yet."""
-        self._pieces = pieces
-        self._held = b""
-        self._left = 0
-        self._padding = 0
+    _pieces: Iterator[bytes]
+    _held: bytes = b""
+    _left: int = 0
+    _padding: int = 0
 
     def __iter__(self) -> Iterator[tarfile.TarInfo]:
         """The header of each, none of which has been checked except for its type.

@@ -16,7 +16,7 @@ from devctl.client.files.incoming import fetch, incoming, put_folder, target_fol
 from devctl.client.files.local import Selection, chosen_file, select
 from devctl.client.files.names import Withheld, named, offered, refuse_repository
 from devctl.client.files.scripts import failure
-from devctl.client.files.transfer import sent
+from devctl.client.files.transfer import total
 from devctl.errors import DevctlError, NotFoundError, UsageError
 from devctl.text import readable
 
@@ -60,10 +60,10 @@ class Copied:
     def summary(self) -> str:
         """A line for people.
 
-        >>> Copied("lab-0:/home/dev/a", 1, 5).summary()
-        'lab-0:/home/dev/a: 1 file, 5 B'
+        >>> Copied("lab-0:/home/dev/a", 2, 34_000).summary()
+        'lab-0:/home/dev/a: 2 files, 34 KB'
         """
-        return f"{self.target}: {sent(self.files, self.size).removesuffix(' sent')}"
+        return f"{self.target}: {total(self.files, self.size)}"
 
 
 def parse(text: str) -> There | None:

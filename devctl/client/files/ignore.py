@@ -208,10 +208,10 @@ class Rules:
         defaults: bool = True,
         files: tuple[str, ...] = (".gitignore", OWN_RULES),
     ) -> None:
-        """Read nothing yet."""
+        """Read the files of the folder itself."""
         self._root, self._files = root, files
-        self._defaults = _DEFAULTS if defaults else []
-        self._read: dict[str, list[Pattern]] = {}
+        # Those of the folder itself come later, and override them.
+        self._read = {"": [*(_DEFAULTS if defaults else []), *_patterns(root, "", files)]}
         self._folders: dict[str, bool] = {"": False}
 
     def ignores(self, name: str, *, folder: bool = False) -> bool:
@@ -233,7 +233,7 @@ class Rules:
             said = ignored(self._read[place], below, folder=folder)
             if said is not None:
                 return said
-        return ignored(self._defaults, name, folder=folder) or False
+        return False
 
 
 def _never(name: str) -> bool:

@@ -12,6 +12,7 @@ import stat
 import tempfile
 import time
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,15 +80,6 @@ def room(target: Path) -> int:
     return max(0, shutil.disk_usage(target).free - _SPARE)
 
 
-def enough(room: int, size: int) -> None:
-    """Raise HostError unless there is room for files of so many bytes."""
-    if size > room:
-        raise HostError(
-            f"there is room for {amount(room)} here, and these files have {amount(size)}",
-            "free space, or fetch less at once",
-        )
-
-
 def fetch(
     place: Place, sizes: Mapping[str, int], arrived: Path, progress: Progress | None = None
 ) -> tuple[Unpacking, list[str]]:
@@ -96,8 +88,12 @@ def fetch(
     Also returns what `tar` said about files that it could not read. DevctlError if there is no
     room, or the pod sent what no well-behaved one does.
     """
-    space = room(arrived)
-    enough(space, sum(sizes.values()))
+    space, size = room(arrived), sum(sizes.values())
+    if size > space:
+        raise HostError(
+            f"there is room for {amount(space)} here, and these files have {amount(size)}",
+            "free space, or fetch less at once",
+        )
     expect(progress, sizes.values())
     unpacking = Unpacking(arrived, space, frozenset(sizes), progress)
     return unpacking, remote.fetch(place, list(sizes), unpacking.take) if sizes else []
@@ -122,22 +118,22 @@ def _last_change(folder: Path) -> float:
     return max(times)
 
 
+@dataclass
 class Unpacking:
     """Archives from a pod, unpacked into a folder that nobody else writes to.
 
     `folders` are empty ones to create in the end; `left_out` is what was not taken, with reasons.
     """
 
-    def __init__(
-        self, arrived: Path, room: int, wanted: frozenset[str], progress: Progress | None = None
-    ) -> None:
-        """Take nothing yet; later only wanted names, and no more bytes than there is room for."""
-        self._arrived, self._room, self._wanted = arrived, room, wanted
-        self._progress = progress
-        self._seen: dict[str, str] = {}
-        self._links: dict[str, str] = {}
-        self.folders: list[str] = []
-        self.left_out: list[str] = []
+    _arrived: Path
+    _room: int
+    """Bytes that may still come."""
+    _wanted: frozenset[str]
+    _progress: Progress | None = None
+    _seen: dict[str, str] = field(default_factory=dict)
+    _links: dict[str, str] = field(default_factory=dict)
+    folders: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
 
     @property
     def files(self) -> list[str]:

@@ -14,7 +14,7 @@ from devctl.client.files.local import Beneath, entry, file_digest, select
 from devctl.client.files.names import Withheld, named, offered, parents, within_git
 from devctl.client.files.record import Known, Record, runs_differently
 from devctl.client.files.scripts import full
-from devctl.client.files.transfer import amount, sent
+from devctl.client.files.transfer import amount, total
 from devctl.errors import DevctlError, UsageError
 from devctl.text import readable
 
@@ -104,8 +104,8 @@ class Synced:
         done = []
         would = "would be " if self.dry_run else ""
         if moved := self.moved:
-            files = sent(len(moved), sum(change.size for change in moved)).removesuffix("sent")
-            done.append(f"{files}{would}{self.word}")
+            files = total(len(moved), sum(change.size for change in moved))
+            done.append(f"{files} {would}{self.word}")
         if deleted := self.deleted:
             done.append(f"{len(deleted):,} {would}deleted")
         return f"{self.target}: {', '.join(done) or 'nothing has changed'}"

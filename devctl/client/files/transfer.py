@@ -64,13 +64,9 @@ def amount(size: float) -> str:
     return f"{value:.0f} {unit}" if short else f"{value:.1f} {unit}"
 
 
-def sent(files: int, size: int) -> str:
-    """What was sent.
-
-    >>> sent(1, 5), sent(2, 34_000)
-    ('1 file, 5 B sent', '2 files, 34 KB sent')
-    """
-    return f"{files:,} file{'' if files == 1 else 's'}, {amount(size)} sent"
+def total(files: int, size: int) -> str:
+    """A number of files and their bytes, for people."""
+    return f"{files:,} file{'' if files == 1 else 's'}, {amount(size)}"
 
 
 class _EndedError(Exception):

@@ -71,19 +71,17 @@ class Place(NamedTuple):
 
     def ask(self, replica: int, *words: str, send: bytes = b"") -> bytes:
         """What the program prints in response to a command and `send`; raises what it reports."""
-        printed, said = bytearray(), bytearray()
+        said = {STDOUT: bytearray(), STDERR: bytearray()}
         with self.open(replica, *words) as stream:
             if send:
                 feed(stream, send)
             for channel, data in stream.read():
-                if channel == STDOUT:
-                    printed += data
-                elif channel == STDERR and len(said) < _MOST_ERRORS:
-                    said += data
+                if channel == STDOUT or len(said[channel]) < _MOST_ERRORS:
+                    said[channel] += data
             code = stream.exit_code
         if code:
-            raise self.failure(replica, code, bytes(said))
-        return bytes(printed)
+            raise self.failure(replica, code, bytes(said[STDERR]))
+        return bytes(said[STDOUT])
 
     def failure(self, replica: int, code: int, said: bytes) -> DevctlError:
         """The error that the program reported: what happened and what to do, on a line each."""

@@ -62,11 +62,6 @@ def carry_out(changes: Iterable[Change]) -> None:
             change.path.unlink(missing_ok=True)
 
 
-def knows(destination: Destination) -> bool:
-    """Whether ssh finds a server as it is now."""
-    return f"\n{destination.config()}" in keys.read(keys.config_file()) and is_included()
-
-
 def is_included() -> bool:
     """Whether the person's configuration includes devctl's."""
     return _include() in keys.read(keys.users_config()).splitlines()

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from devctl.client.ssh.destination import Destination
     from devctl.kube.cluster import Cluster, Object
-    from devctl.kube.pod_streams import ExecStream
 
 _MOUNTED_KEY = "/etc/devctl/ssh/ssh_host_ed25519_key.pub"
 """The key of pods that a release before 0.2 has created; their `sshd` does not print it."""
@@ -61,20 +60,7 @@ def connect(
     """
     pod = running_pod(cluster, destination.name, destination.replica)
     argv = [*SSHD, keys.own_key().public]
-    meta = pod["metadata"]
-    # Daemon threads do what is left when the process ends.
-    with open_exec(cluster, meta["name"], argv, meta["namespace"], stdin=True) as stream:
-        stdio.feed(stream, source)
-        return _outcome(stream, destination, PodLife(cluster, pod), output, tell)
-
-
-def _outcome(
-    stream: ExecStream,
-    destination: Destination,
-    life: PodLife,
-    output: int,
-    tell: Callable[[bytes], object],
-) -> int:
+    meta, life = pod["metadata"], PodLife(cluster, pod)
     ended: SimpleQueue[int | DevctlError | OSError] = SimpleQueue()
     gone: list[DevctlError] = []
 
@@ -90,18 +76,21 @@ def _outcome(
             gone.append(why)
             ended.put(why)
 
-    for each in (drain, watch):
-        threading.Thread(target=each, name=f"session: {each.__name__}", daemon=True).start()
-    end = ended.get()
-    if gone:
-        if end is gone[0]:
-            with suppress(Empty):
-                ended.get(timeout=_SETTLE)
-        raise gone[0]
+    with open_exec(cluster, meta["name"], argv, meta["namespace"], stdin=True) as stream:
+        stdio.feed(stream, source)
+        # Daemon threads do what is left when the process ends.
+        for each in (drain, watch):
+            threading.Thread(target=each, name=f"session: {each.__name__}", daemon=True).start()
+        end = ended.get()
+        if gone:
+            if end is gone[0]:
+                with suppress(Empty):
+                    ended.get(timeout=_SETTLE)
+            raise gone[0]
+    # A session that has failed may have ended because of what became of its pod.
     lost = isinstance(end, ConnectionLostError)
-    wrong = lost or (isinstance(end, int) and end != 0)
-    # The session may have ended because of what became of its pod.
-    if wrong and (why := life.verdict(killed=lost or end in _KILLED)):
+    failed = lost or (isinstance(end, int) and end != 0)
+    if failed and (why := life.verdict(killed=lost or end in _KILLED)):
         raise why
     if isinstance(end, int):
         return end
@@ -111,7 +100,7 @@ def _outcome(
 def introduced(
     pieces: Iterable[tuple[int, bytes]], destination: Destination
 ) -> Iterator[tuple[int, bytes]]:
-    """What sshd prints but its first line, once ssh knows the key in it, which may be missing."""
+    """What sshd prints after its first line, once ssh knows the key in it; DevctlError without."""
     held: bytes | None = b""
     for channel, data in pieces:
         if channel != STDOUT or held is None:

@@ -87,7 +87,8 @@ class Execute(Collection):
             DevctlError: The server does not run.
         """
         said = {STDOUT: bytearray(), STDERR: bytearray()}
-        with self._open(name, argv, replica, reads=feed is not None) as stream:
+        pod, place = self._pod(name, argv, replica)
+        with WholeStream(self._cluster, pod, place, argv, reads=feed is not None) as stream:
             if feed is not None:
                 stdio.feed(stream, feed)
             for channel, data in stream.read():
@@ -110,18 +111,15 @@ class Execute(Collection):
         Its terminal, if it gets one, is as large as the one that `source` is; standard error is
         then a part of the output. Errors are those of a plain call.
         """
+        pod, place = self._pod(name, argv, replica)
         if source is not None and terminal:
-            pod, place = self._pod(name, argv, replica)
             stream = open_exec(self._cluster, pod, list(argv), place, stdin=True, tty=True)
             return stdio.drain_terminal(stream, source, output, errors)
-        with self._open(name, argv, replica, reads=source is not None) as whole:
+        with WholeStream(self._cluster, pod, place, argv, reads=source is not None) as whole:
             if source is not None:
                 stdio.feed(whole, source)
             stdio.drain(whole.read(), output, errors)
             return whole.exit_code
-
-    def _open(self, name: str, argv: Sequence[str], replica: int, *, reads: bool) -> WholeStream:
-        return WholeStream(self._cluster, *self._pod(name, argv, replica), argv, reads=reads)
 
     def _pod(self, name: str, argv: Sequence[str], replica: int) -> tuple[str, str]:
         """The name and the namespace of a replica's pod."""

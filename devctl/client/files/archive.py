@@ -163,7 +163,7 @@ class Members:
     The content of each can be read until the next one is asked for.
     """
 
-    _pieces: Iterator[bytes]
+    pieces: Iterator[bytes]
     _held: bytes = b""
     _left: int = 0
     _padding: int = 0
@@ -231,7 +231,7 @@ class Members:
     def _some(self, most: int) -> bytes:
         """Some bytes, at least one."""
         if not self._held:
-            self._held = next((piece for piece in self._pieces if piece), b"")
+            self._held = next((piece for piece in self.pieces if piece), b"")
         if not self._held:
             raise DevctlError(
                 "the files did not arrive as a whole; nothing here was changed",

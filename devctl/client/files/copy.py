@@ -165,22 +165,18 @@ def download(
     if not target.parent.is_dir():
         parent = readable(str(target.parent))
         raise NotFoundError(f"there is no folder `{parent}`", "create it first")
-    return _download_file(place, own, target, progress)
-
-
-def _download_file(place: Place, name: str, target: Path, progress: Progress | None) -> Copied:
     refuse_repository(target)
     folder = place._replace(path=posixpath.dirname(place.path))
-    about = remote.look(folder, [name]).get(name)
+    about = remote.look(folder, [own]).get(own)
     if about is not None and stat.S_ISLNK(about.mode):
         # A link here would lead to another file.
         raise UsageError(f"`{place}` is a link", "name the file that it leads to")
     with incoming(target.parent.resolve()) as arrived:
-        unpacking, said = fetch(folder, {name: about.size if about else 0}, arrived, progress)
-        if unpacking.files != [name] or (arrived / name).is_symlink():
-            raise failure(place, said or [f"`{readable(name)}` was not sent"])
+        unpacking, said = fetch(folder, {own: about.size if about else 0}, arrived, progress)
+        if unpacking.files != [own] or (arrived / own).is_symlink():
+            raise failure(place, said or [f"`{readable(own)}` was not sent"])
         size = unpacking.size
-        (arrived / name).replace(target)
+        (arrived / own).replace(target)
     return Copied(readable(str(target)), 1, size, changed=said)
 
 

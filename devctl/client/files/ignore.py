@@ -219,7 +219,9 @@ class Rules:
         if name in self._folders:
             return self._folders[name]
         above, _, own = name.rpartition("/")
-        found = self.ignores(above, folder=True) or _never(own) or self._says(name, folder=folder)
+        # git's names, on any file system, and ours never belong to a project.
+        never = own.lower() == ".git" or own.startswith(INCOMING)
+        found = self.ignores(above, folder=True) or never or self._says(name, folder=folder)
         if folder:
             self._folders[name] = found
         return found
@@ -234,11 +236,6 @@ class Rules:
             if said is not None:
                 return said
         return False
-
-
-def _never(name: str) -> bool:
-    """Whether a name never belongs to a project: git's, on any file system, or ours."""
-    return name.lower() == ".git" or name.startswith(INCOMING)
 
 
 def _patterns(root: Path, place: str, files: tuple[str, ...]) -> list[Pattern]:

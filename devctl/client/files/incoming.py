@@ -125,11 +125,11 @@ class Unpacking:
     `folders` are empty ones to create in the end; `left_out` is what was not taken, with reasons.
     """
 
-    _arrived: Path
-    _room: int
+    arrived: Path
+    room: int
     """Bytes that may still come."""
-    _wanted: frozenset[str]
-    _progress: Progress | None = None
+    wanted: frozenset[str]
+    progress: Progress | None = None
     _seen: dict[str, str] = field(default_factory=dict)
     _links: dict[str, str] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
@@ -143,13 +143,13 @@ class Unpacking:
     @property
     def size(self) -> int:
         """Their bytes."""
-        return sum((self._arrived / name).lstat().st_size for name in self.files)
+        return sum((self.arrived / name).lstat().st_size for name in self.files)
 
     def take(self, pieces: Iterator[bytes]) -> None:
         """Unpack archives; DevctlError if they are hostile, cut off or too large."""
         members = Members(pieces)
         try:
-            with Beneath(self._arrived) as here:
+            with Beneath(self.arrived) as here:
                 for member in members:
                     if not member.isdir():
                         self._take(here, members, member)
@@ -166,7 +166,7 @@ class Unpacking:
     def _take(self, here: Beneath, members: Members, member: TarInfo) -> None:
         name = member.name.removeprefix("./")
         check_name(name)
-        if name not in self._wanted:
+        if name not in self.wanted:
             raise hostile(f"`{readable(name)}`, which nobody has asked it for")
         if name in self._seen:
             raise hostile(f"`{readable(name)}` twice")
@@ -191,8 +191,8 @@ class Unpacking:
     def _write(self, descriptor: int, content: Iterator[bytes], member: TarInfo) -> None:
         try:
             for piece in content:
-                self._room -= len(piece)
-                if self._room < 0:
+                self.room -= len(piece)
+                if self.room < 0:
                     raise HostError(
                         "there is no room here for what the pod sends; nothing here was changed",
                         "free space, or fetch less at once",
@@ -200,8 +200,8 @@ class Unpacking:
                 rest = memoryview(piece)
                 while rest:
                     rest = rest[os.write(descriptor, rest) :]
-                if self._progress:
-                    self._progress(len(piece))
+                if self.progress:
+                    self.progress(len(piece))
             # Only its owner may write to it, and it is never set-user-ID.
             umask = os.umask(0o077)
             os.umask(umask)

@@ -100,6 +100,7 @@ class Transfer:
         ConnectionLostError if the connection was lost. What `feed` raises is raised here, and the
         command is sent no more.
         """
+        lost = None
         try:
             for channel, data in self._stream.read():
                 if channel == STDOUT:
@@ -109,14 +110,13 @@ class Transfer:
                     self.errors = (self.errors + bytes(data))[:_MOST_ERRORS]
             self.code = self._stream.exit_code
         except ConnectionLostError as error:
-            # What was to be sent may be the cause.
-            self._settle()
-            raise (self._failure or error) from None
+            lost = error
         finally:
             self._ended.set()
         self._settle()
-        if self._failure is not None:
-            raise self._failure
+        # If the connection was lost, what was to be sent may be the cause.
+        if failure := self._failure or lost:
+            raise failure
 
     def _started(self, piece: bytes) -> bytes:
         """Start feeding the command once it is ready; its output without the mark."""

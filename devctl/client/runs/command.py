@@ -53,11 +53,6 @@ class Command(NamedTuple):
     kind: Kind = Kind.SCRIPT
     imports: tuple[str, ...] = ()
 
-    @property
-    def python(self) -> bool:
-        """Whether Python runs it."""
-        return self.kind is Kind.MODULE or (self.kind is Kind.SCRIPT and self.name.endswith(".py"))
-
     def argv(
         self, arguments: Sequence[str], *, distributed: bool, restarts: int | None = None
     ) -> list[str]:
@@ -73,15 +68,16 @@ class Command(NamedTuple):
             )
         if self.kind is Kind.COMMAND:
             return [self.name, *arguments]
+        python = self.kind is Kind.MODULE or self.name.endswith(".py")
         # A leading dash would make the name an option.
         script = self.name if self.name.startswith("/") else f"./{self.name}"
         words = ["-m", self.name] if self.kind is Kind.MODULE else [script]
         if distributed:
             again = [] if restarts is None else ["--max-restarts", str(restarts)]
-            plain = [] if self.python else ["--no-python"]
+            plain = [] if python else ["--no-python"]
             return [*TORCHRUN, *again, *plain, *words, *arguments]
         # Its output goes to a file, which Python would buffer.
-        return [*(["python", "-u"] if self.python else []), *words, *arguments]
+        return [*(["python", "-u"] if python else []), *words, *arguments]
 
 
 def local_script(path: str, workdir: str | None = None) -> Command:
@@ -103,7 +99,7 @@ def local_script(path: str, workdir: str | None = None) -> Command:
     if name.endswith(".py"):
         # Python itself adds the script's own folder.
         imports = (*project.imports, *([""] if "/" in name else []))
-    return Command(name, project.folder, project.root, Kind.SCRIPT, imports)
+    return Command(name, project.root.name, project.root, Kind.SCRIPT, imports)
 
 
 def local_command(kind: Kind, word: str, workdir: str | None = None) -> Command:
@@ -111,7 +107,7 @@ def local_command(kind: Kind, word: str, workdir: str | None = None) -> Command:
     _check(kind, word)
     project = find_project(Path.cwd(), workdir)
     imports = project.imports if kind is Kind.MODULE else ()
-    return Command(word, project.folder, project.root, kind, imports)
+    return Command(word, project.root.name, project.root, kind, imports)
 
 
 def remote_script(path: str, workdir: str | None = None) -> Command:
@@ -157,7 +153,7 @@ def _check(kind: Kind, word: str) -> None:
 
 
 def _remote(path: str) -> PurePosixPath:
-    if why := unshowable(path) or ("holds a NUL" if "\0" in path else ""):
+    if why := unshowable(path):
         raise UsageError(f"the path `{readable(path)}` {why}", "rename it")
     return HOME / PurePosixPath("" if path == "~" else path.removeprefix("~/"))
 

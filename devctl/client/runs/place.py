@@ -54,11 +54,6 @@ class Place(NamedTuple):
         """The number of replicas, whether they run or not."""
         return len(self.pods) + len(self.away)
 
-    def without(self, away: Mapping[int, DevctlError]) -> Place:
-        """The same without some replicas."""
-        pods = {replica: pod for replica, pod in self.pods.items() if replica not in away}
-        return self._replace(pods=pods, away={**self.away, **away})
-
     def called(self, replica: int) -> str:
         """A replica in a sentence; the only one is called by its server."""
         return f"replica {replica}" if self.size > 1 else f"server `{self.server}`"

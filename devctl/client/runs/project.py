@@ -25,11 +25,6 @@ class Project(NamedTuple):
     root: Path
     imports: tuple[str, ...]
 
-    @property
-    def folder(self) -> str:
-        """The folder on the server, relative to the home."""
-        return self.root.name
-
 
 def find_project(start: Path, workdir: str | None = None) -> Project:
     """The project of a folder: `workdir`, else its git repository, else the folder itself.

@@ -183,7 +183,8 @@ class Runs(Collection):
         asked.wait()
         away = {k: e for k, e in asked.failed.items() if isinstance(e, DevctlError)}
         listed = asked.done if len(away) == len(asked.failed) and asked.done else asked.results()
-        return merged(place.without(away), listed)
+        pods = {k: pod for k, pod in place.pods.items() if k not in away}
+        return merged(place._replace(pods=pods, away={**place.away, **away}), listed)
 
     def find(self, server: str, name: str | None = None, *, running: bool = False) -> Run:
         """A run by its name, else an active one, else (unless `running`) the latest.

@@ -61,13 +61,9 @@ class Files(Collection):
     ) -> Sequence[Synced]:
         """Send what has changed in a folder to the homes of a server.
 
-        Args:
-            name: The server.
-            local: The folder here.
-            path: The folder there; by default one of the same name in the home.
-            replica: The only one to send to; by default each, or one of those that share a volume.
-            options: What is sent and what may be replaced.
-            moved: Takes the number of bytes that were just sent.
+        `path` is the folder there, by default one of the same name in the home. `replica` is the
+        only one to send to, by default each, or one of those that share a volume. `moved` takes the
+        number of bytes that were just sent.
 
         Raises:
             DevctlError: Something cannot be sent or taken; no file there is half-written, and none
@@ -130,12 +126,9 @@ class Files(Collection):
     ) -> Copied:
         """Copy a file or a folder; exactly one side is `NAME:PATH`, or `NAME.K:PATH` of replica K.
 
-        Args:
-            source: What is copied.
-            target: Where to; an existing folder takes it in.
-            secrets: Whether files in a folder that look like secrets are sent too.
-            overwrite: Whether files here are replaced by those of a folder there.
-            moved: Takes the number of bytes that have just moved.
+        An existing folder takes in what is copied. With `secrets`, files in a folder that look like
+        secrets are sent too; with `overwrite`, files here are replaced by those of a folder there.
+        `moved` takes the number of bytes that have just moved.
 
         Raises:
             UsageError: Neither side is in a server, or both are.

@@ -255,7 +255,7 @@ def _patterns(root: Path, place: str, files: tuple[str, ...]) -> list[Pattern]:
     return found
 
 
-def _listed_by_git(root: Path) -> list[str] | None:
+def _listed_by_git(root: Path) -> set[str] | None:
     """What git lists of a folder and its nested repositories; None if git does not know it."""
     inside = _git(root, "rev-parse", "--is-inside-work-tree")
     # git lists nothing of a folder that is ignored as a whole, but the user has asked for it.
@@ -264,7 +264,7 @@ def _listed_by_git(root: Path) -> list[str] | None:
     said = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if said is None:
         return None
-    names: dict[str, None] = {}
+    names: set[str] = set()
     for raw in said.split(b"\0"):
         name = os.fsdecode(raw).rstrip("/")
         if not name:
@@ -278,10 +278,10 @@ def _listed_by_git(root: Path) -> list[str] | None:
                 f"cannot look at `{root / name}`: {error.strerror}", "change its folder's mode"
             ) from error
         if stat.S_ISDIR(mode):
-            names |= dict.fromkeys(f"{name}/{below}" for below in listed(root / name))
+            names |= {f"{name}/{below}" for below in listed(root / name)}
         else:
-            names[name] = None
-    return list(names)
+            names.add(name)
+    return names
 
 
 def _git(root: Path, *arguments: str) -> bytes | None:

@@ -101,21 +101,14 @@ def fetch(
 
 def _remove_stale(target: Path) -> None:
     """Remove staging folders of ours that were last written to more than an hour ago."""
-    with suppress(OSError), os.scandir(target) as entries:
-        found = [Path(entry.path) for entry in entries if entry.name.startswith(INCOMING)]
-        for folder in found:
+    with suppress(OSError):
+        for folder in list(target.glob(f"{INCOMING}*")):
             about = folder.lstat()
-            ours = stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid()
-            if ours and time.time() - _last_change(folder) > _STALE:
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-def _last_change(folder: Path) -> float:
-    """When a folder was last written to; a file's mtime may be that of its origin."""
-    times = [folder.lstat().st_ctime]
-    for place, folders, files in os.walk(folder):
-        times += [(Path(place) / name).lstat().st_ctime for name in (*folders, *files)]
-    return max(times)
+            if stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid():
+                # A file's mtime may be that of its origin.
+                last = max(each.lstat().st_ctime for each in (folder, *folder.rglob("*")))
+                if time.time() - last > _STALE:
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass

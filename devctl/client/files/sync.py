@@ -239,7 +239,9 @@ def push(todo: Plan, progress: Progress | None = None) -> Synced:
     there = remote.look(place, [found.path for found in arrived])
     for found in arrived:
         now = there.get(found.path)
-        if now is None or not _as_sent(found, now):
+        kind, size = stat.S_IFMT(found.mode), found.size
+        sent = now and (stat.S_ISDIR(kind) or (stat.S_IFMT(now.mode), now.size) == (kind, size))
+        if not sent:
             raise DevctlError(
                 f"`{place}`: `{readable(found.path)}` is not there as it was sent",
                 "find out what else writes there, and repeat the command",
@@ -255,11 +257,6 @@ def push(todo: Plan, progress: Progress | None = None) -> Synced:
     record.write()
     done.changed.extend(found.path for found in waiting)
     return done
-
-
-def _as_sent(found: Entry, there: Found) -> bool:
-    same_type = stat.S_IFMT(there.mode) == stat.S_IFMT(found.mode)
-    return stat.S_ISDIR(found.mode) or (same_type and there.size == found.size)
 
 
 def _emptied(deleted: list[str], here: Iterable[str]) -> list[str]:

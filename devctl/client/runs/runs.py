@@ -68,15 +68,11 @@ class Runs(Collection):
         env: Mapping[str, str] | None = None,
         imports: Sequence[str] = (),
     ) -> Run:
-        """Start a command on all replicas of a server, or on none.
+        """Start a command, without a shell, on all replicas of a server, or on none.
 
-        Args:
-            place: Where.
-            argv: The command and its arguments, without a shell.
-            folder: Its working directory, absolute or relative to the home.
-            name: Of a-z, 0-9 and '-'; by default a new one.
-            env: Additional variables. They may be secrets: no record, log or process list has them.
-            imports: Subfolders to put before the server's PYTHONPATH.
+        `folder` is its working directory, absolute or relative to the home, and `imports` are
+        subfolders to put before the server's PYTHONPATH. `name` consists of a-z, 0-9 and '-'; the
+        default is a new one. `env` may hold secrets: no record, log or process list has them.
 
         Raises:
             BusyError: Another run is active on replicas that train together.
@@ -133,17 +129,10 @@ class Runs(Collection):
     ) -> Run:
         """Send a project to a server and run a command of it on every replica, like `devctl run`.
 
-        Args:
-            server: Its name.
-            command: The path of a script on this machine; or a module, another program or something
-                on the server: see devctl.client.runs.command.
-            arguments: Its arguments.
-            name: The run's name, of a-z, 0-9 and '-'; by default a new one.
-            env: Additional variables, which may be secrets.
-            max_restarts: As torchrun's.
-            options: What is sent and what may be replaced.
-            moved: Is called with the number of bytes that were just sent.
-            sent: Is called with what was sent, before the command starts.
+        `command` is the path of a script on this machine; or a module, another program or something
+        on the server: see devctl.client.runs.command. `name` and `env` are those of `start`,
+        `max_restarts` is torchrun's, `options` and `moved` are those of `client.files.push`. `sent`
+        is called with what was sent, before the command starts.
 
         Raises:
             BusyError: Another run is active on replicas that train together; nothing was sent.

@@ -12,6 +12,7 @@ import os
 import re
 import stat
 import tarfile
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from types import SimpleNamespace
@@ -46,6 +47,7 @@ _OTHERS = {
     tarfile.FIFOTYPE: "a pipe",
     tarfile.GNUTYPE_SPARSE: "a sparse file",
 }
+_SIZE = re.compile(rb"\d{1,18}")
 _RECORD = re.compile(rb"(\d{1,6}) ([^=]*)=")
 _NO_ARCHIVE = "something that is not an archive"
 
@@ -88,26 +90,26 @@ def pack(  # noqa: PLR0913 - each is a choice of the caller
     return changed
 
 
+@dataclass
 class _Exactly:
     """Exactly the announced number of a file's bytes, whatever happens to it meanwhile."""
 
-    def __init__(self, opened: io.FileIO, size: int, seen: Callable[[bytes], None] | None) -> None:
-        self._opened, self._left, self._seen = opened, size, seen
-        self.short = False
+    opened: io.FileIO
+    left: int
+    seen: Callable[[bytes], None] | None
+    short: bool = False
 
     def read(self, wanted: int) -> bytes:
         data = b""
-        wanted = min(wanted, self._left)
+        wanted = min(wanted, self.left)
         if not self.short:
-            try:
-                data = self._opened.read(wanted)
-            except OSError:
-                # The rest is filled up, so that the other files arrive.
-                self.short = True
+            with suppress(OSError):
+                data = self.opened.read(wanted)
         self.short |= len(data) < wanted
-        self._left -= wanted
-        if self._seen:
-            self._seen(data)
+        self.left -= wanted
+        if self.seen:
+            self.seen(data)
+        # Filled up, so that the other files arrive.
         return data.ljust(wanted, b"\0")
 
 
@@ -197,7 +199,7 @@ class Members:
                 raise hostile(f"{what} in place of a file")
             member.name = pax.get("path", long_name or member.name)
             member.linkname = pax.get("linkpath", long_target or member.linkname)
-            size = _decimal(pax["size"]) if "size" in pax else member.size
+            size = int(pax.get("size", member.size))
             self._left = size if member.isreg() else 0
             self._padding = -self._left % BLOCK
             long_name = long_target = ""
@@ -254,12 +256,6 @@ def _parsed(header: bytes) -> tarfile.TarInfo:
     return member
 
 
-def _decimal(text: str) -> int:
-    if not text.isdecimal() or len(text) > 18:  # noqa: PLR2004 - less than _LARGEST
-        raise hostile("an invalid size")
-    return int(text)
-
-
 def _records(content: bytes) -> dict[str, str]:
     """The records of a pax header."""
     found = {}
@@ -272,5 +268,8 @@ def _records(content: bytes) -> dict[str, str]:
         key = begun[2].decode(errors="replace")
         if key.startswith("GNU.sparse"):
             raise hostile("a sparse file in place of a file")
-        found[key] = os.fsdecode(record[begun.end() : -1])
+        value = record[begun.end() : -1]
+        if key == "size" and not _SIZE.fullmatch(value):
+            raise hostile("an invalid size")
+        found[key] = os.fsdecode(value)
     return found

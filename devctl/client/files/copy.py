@@ -196,23 +196,17 @@ def fetch_folder(  # noqa: PLR0913 - each is a choice of the caller
     offer = offered(names, target)
     found = remote.look(place, offer.names)
     filled = {posixpath.dirname(name) for name in found}
-    sizes, folders = {}, []
-    for name, about in found.items():
-        if stat.S_ISREG(about.mode) or stat.S_ISLNK(about.mode):
-            sizes[name] = about.size
-        elif stat.S_ISDIR(about.mode) and name not in filled:
-            folders.append(name)
+    folders = [n for n, about in found.items() if stat.S_ISDIR(about.mode) and n not in filled]
+    sizes = {
+        name: about.size
+        for name, about in found.items()
+        if stat.S_ISREG(about.mode) or stat.S_ISLNK(about.mode)
+    }
     with target_folder(target) as top, incoming(top) as arrived:
         unpacking, said = fetch(place, sizes, arrived, progress)
         unpacking.folders = folders
         size = unpacking.size
-        put_folder(
-            arrived,
-            top,
-            unpacking,
-            may_replace=lambda _name, _there: overwrite,
-            fix=fix,
-        )
+        put_folder(arrived, top, unpacking, may_replace=lambda *_: overwrite, fix=fix)
     count = len(unpacking.files) + len(folders)
     left_out = offer.left_out + unpacking.left_out
     return Copied(readable(str(target)), count, size, [], left_out, said, offer.git)

@@ -107,9 +107,8 @@ class Files(Collection):
     ) -> Synced:
         """Bring what has changed in a folder of a server here; arguments are those of `push`.
 
-        Raises:
-            DevctlError: Files have changed on both sides, or the pod sends what no well-behaved one
-                does; nothing here was changed.
+        DevctlError, and no change here, if files have changed on both sides, or the pod sends what
+        no well-behaved one does.
         """
         path = remote_folder(local) if path is None else path
         place = self.place(name, path, replica, volume=True)

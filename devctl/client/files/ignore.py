@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 INCOMING = ".devctl-incoming."
 """Prefix of folders in which files are staged on the disk that they are for."""
 OWN_RULES = ".devctlignore"
+_RULES = (".gitignore", OWN_RULES)
 _SECONDS = 120
 
 # A repository may be somebody else's: none of the programs that its configuration names is run.
@@ -202,11 +203,7 @@ class Rules:
     """The rules of a folder's ignore files, and by default those for by-products."""
 
     def __init__(
-        self,
-        root: Path,
-        *,
-        defaults: bool = True,
-        files: tuple[str, ...] = (".gitignore", OWN_RULES),
+        self, root: Path, *, defaults: bool = True, files: tuple[str, ...] = _RULES
     ) -> None:
         """Read the files of the folder itself."""
         self._root, self._files = root, files

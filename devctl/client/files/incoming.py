@@ -27,6 +27,7 @@ from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from io import FileIO
     from tarfile import TarInfo
 
     from devctl.client.files.remote import Place
@@ -39,7 +40,6 @@ _SPARE = 16 << 20
 """Bytes of a disk that a pod may not fill."""
 _PIECE = 1 << 18
 _LATEST = 1 << 33
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
 @contextmanager
@@ -178,11 +178,11 @@ class Unpacking:
             origin = member.linkname.removeprefix("./")
             if self._seen.get(origin) != "file" or origin == name:
                 raise hostile(f"`{readable(name)}`, a link to a file that it has not sent")
-            content = _pieces(here.file(origin, os.O_RDONLY))
-        self._write(here.file(name, _NEW), content, member)
+            content = _pieces(here.read(origin))
+        self._write(here.create(name), content, member)
 
-    def _write(self, descriptor: int, content: Iterator[bytes], member: TarInfo) -> None:
-        try:
+    def _write(self, file: FileIO, content: Iterator[bytes], member: TarInfo) -> None:
+        with file:
             for piece in content:
                 self.room -= len(piece)
                 if self.room < 0:
@@ -192,21 +192,19 @@ class Unpacking:
                     )
                 rest = memoryview(piece)
                 while rest:
-                    rest = rest[os.write(descriptor, rest) :]
+                    rest = rest[os.write(file.fileno(), rest) :]
                 if self.progress:
                     self.progress(len(piece))
             # Only its owner may write to it, and it is never set-user-ID.
             umask = os.umask(0o077)
             os.umask(umask)
-            os.fchmod(descriptor, (member.mode & 0o755 | 0o600) & ~umask)
+            os.fchmod(file.fileno(), (member.mode & 0o755 | 0o600) & ~umask)
             mtime = min(max(member.mtime, 0), _LATEST)
-            os.utime(descriptor, (mtime, mtime))
-        finally:
-            os.close(descriptor)
+            os.utime(file.fileno(), (mtime, mtime))
 
 
-def _pieces(descriptor: int) -> Iterator[bytes]:
-    with os.fdopen(descriptor, "rb", buffering=0) as file:
+def _pieces(file: FileIO) -> Iterator[bytes]:
+    with file:
         while piece := file.read(_PIECE):
             yield piece
 
@@ -279,14 +277,6 @@ def _same(come: Beneath, here: Beneath, name: str, there: os.stat_result) -> boo
 
 
 def _same_content(come: Beneath, here: Beneath, name: str) -> bool:
-    try:
-        with (
-            os.fdopen(come.file(name, os.O_RDONLY), "rb", buffering=0) as one,
-            os.fdopen(here.file(name, os.O_RDONLY), "rb", buffering=0) as other,
-        ):
-            while piece := one.read(_PIECE):
-                if piece != other.read(_PIECE):
-                    return False
-    except OSError:
-        return False
-    return True
+    with suppress(OSError), come.read(name) as one, here.read(name) as other:
+        return all(piece == other.read(_PIECE) for piece in _pieces(one))
+    return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 from enum import StrEnum
@@ -169,7 +170,7 @@ def encoded(variables: Mapping[str, str], imports: Sequence[str] = ()) -> list[b
     """
     for name, value in variables.items():
         check_name(name)
-        if "\0" in value or len(_raw(value)) > _LONGEST:
+        if "\0" in value or len(os.fsencode(value)) > _LONGEST:
             why = "holds a NUL" if "\0" in value else f"has more than {_LONGEST:,} bytes"
             raise UsageError(f"the value of `{name}` {why}", "put it into a file, and send that")
     if sum(len(value) for value in variables.values()) > _MOST:
@@ -178,7 +179,7 @@ def encoded(variables: Mapping[str, str], imports: Sequence[str] = ()) -> list[b
     paths = [("+PYTHONPATH", folder) for folder in reversed(imports)]
     lines = []
     for name, value in [*paths, *variables.items()]:
-        escaped = (bytes([b]) if b in _PLAIN else b"\\0%03o" % b for b in _raw(value))
+        escaped = (bytes([b]) if b in _PLAIN else b"\\0%03o" % b for b in os.fsencode(value))
         lines.append(name.encode() + b"=" + b"".join(escaped) + b"\n")
     return lines
 
@@ -189,7 +190,3 @@ def check_name(name: str) -> None:
         raise UsageError(
             f"`{readable(name)}` is not the name of a variable", "use letters, digits and `_`"
         )
-
-
-def _raw(value: str) -> bytes:
-    return value.encode(errors="surrogateescape")

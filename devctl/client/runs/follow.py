@@ -39,7 +39,8 @@ _RETRY = 1.0
 _POLL = 0.25
 _WAITING = 256
 """Size of the queue of events; writers wait while it is full."""
-_MOST_SAID = 64 * 1024
+MOST_SAID = 64 * 1024
+"""Bytes of what a replica reports beside the output."""
 _NO_ROOM = "there is no room in its home: free space there, or raise spec.persistentHomeSize"
 _GONE = "its processes are gone, and how they ended is unknown"
 _ENDED = re.compile(rb"^ended (\d{1,3}) (\d{1,12}\.\d\d?) (\d{1,12}\.\d\d?)$", re.MULTILINE)
@@ -230,7 +231,7 @@ class _Reader:
             for channel, data in stream.read():
                 if channel == STDOUT:
                     held += data
-                elif len(said) < _MOST_SAID:
+                elif len(said) < MOST_SAID:
                     said += data
                     end = end or self._end(said)
                 if self.offset < 0 and (match := _FROM.search(said)):
@@ -286,9 +287,8 @@ class _Reader:
         if found := self.fates.get(self.replica):
             return found
         before = self.place.pods[self.replica]
-        meta = before["metadata"]
         try:
-            now = self.place.cluster.find(resources.Pod, meta["name"], meta["namespace"])
+            now = self.place.cluster.find(resources.Pod, before["metadata"]["name"])
         except DevctlError:
             return ""
         return fate(before, now)

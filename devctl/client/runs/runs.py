@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from devctl.client.objects import Collection
 from devctl.client.runs.command import encoded, local_script, new_name
-from devctl.client.runs.follow import Following, said_size
+from devctl.client.runs.follow import MOST_SAID, Following, said_size
 from devctl.client.runs.place import find_place
 from devctl.client.runs.record import Record, Run, merged, parse
 from devctl.client.waiting import OnEvery, on_every
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 _PATIENCE = 20.0
 """Seconds to try to end a run on a replica that does not answer."""
 _RETRY = 0.5
-_MOST_SAID = 64 * 1024
 
 
 class Runs(Collection):
@@ -106,7 +105,9 @@ class Runs(Collection):
             except BaseException:
                 # Even after Ctrl-C: requests that were sent still arrive.
                 begun.wait(_PATIENCE)
-                refused = {replica for replica, e in begun.failed.items() if not _unknown(e)}
+                # Without an answer, a request may have succeeded all the same.
+                unknown = ConnectionLostError | WaitTimeoutError
+                refused = {k for k, e in begun.failed.items() if not isinstance(e, unknown)}
                 asked = ([first] if number else []) + replicas
                 left = [replica for replica in asked if replica not in refused]
                 OnEvery(left, lambda replica: self._stop(place, name, replica)).wait(_PATIENCE)
@@ -141,8 +142,7 @@ class Runs(Collection):
         if isinstance(command, str):
             command = local_script(command)
         place = self.place(server)
-        distributed = place.distributed
-        argv = command.argv(arguments, distributed=distributed, restarts=max_restarts)
+        argv = command.argv(arguments, distributed=place.distributed, restarts=max_restarts)
         # First, or files would change under an active training.
         self.check_free(place)
         if command.local:
@@ -178,9 +178,7 @@ class Runs(Collection):
     def find(self, server: str, name: str | None = None, *, running: bool = False) -> Run:
         """A run by its name, else an active one, else (unless `running`) the latest.
 
-        Raises:
-            NotFoundError: There is none.
-            UsageError: `running`, without a name, and several are active.
+        NotFoundError if there is none, UsageError if `running` without a name fits several.
         """
         found = self.list(server)
         active = [run for run in found if run.state == "Running"]
@@ -238,7 +236,7 @@ class Runs(Collection):
                         offset += len(data)
                         yield bytes(data)
                     else:
-                        said = (said + data)[:_MOST_SAID]
+                        said = (said + data)[:MOST_SAID]
                 code = stream.exit_code
             if code:
                 raise run.place.failure(replica, code, said)
@@ -258,10 +256,8 @@ class Runs(Collection):
         for piece in self.output(run, replica):
             begins.extend(at + found.end() for found in re.finditer(b"\n", piece))
             at, whole = at + len(piece), piece.endswith(b"\n")
-        begun = list(begins)
-        if whole:
-            return begun[0] if lines else at
-        return begun[-lines] if 0 < lines <= len(begun) else (begun[0] if lines else at)
+        begun = list(begins)[0 if whole else -lines :]
+        return begun[0] if lines else at
 
     def stop(self, run: Run, replicas: Iterable[int] | None = None) -> None:
         """End a run on its replicas; raises DevctlError where one does not answer or end."""
@@ -289,8 +285,3 @@ class Runs(Collection):
 
 def _recorded(place: Place, replica: int) -> list[Record]:
     return parse(place.ask(replica, "list"))
-
-
-def _unknown(error: Exception) -> bool:
-    """Whether a request may have succeeded all the same."""
-    return isinstance(error, ConnectionLostError | WaitTimeoutError)

@@ -136,7 +136,6 @@ class PodLife:
         """Start from the pod as it is now."""
         self._cluster, self._before = cluster, pod
         self._name: str = pod["metadata"]["name"]
-        self._namespace: str = pod["metadata"]["namespace"]
         self._server = self._name.rpartition("-")[0]
 
     def watch(self, going: Callable[[], object]) -> DevctlError | None:
@@ -158,7 +157,7 @@ class PodLife:
         until = time.monotonic() + (_PATIENCE if killed else 0)
         while True:
             try:
-                now = self._cluster.find(resources.Pod, self._name, self._namespace)
+                now = self._cluster.find(resources.Pod, self._name)
             except DevctlError:
                 return None
             if found := self.fate(now):

@@ -58,9 +58,8 @@ class Ssh:
     def destination(self, name: str, replica: int = 0, *, user: str = USER) -> Destination:
         """A replica as ssh knows it, whether it exists or not; `user` is the image's user 1000.
 
-        Raises:
-            UsageError: The name or the replica is invalid.
-            HostError: This machine has no ssh, or the key cannot be stored.
+        UsageError if the name or the replica is invalid, HostError if this machine has no ssh, or
+        cannot store the key.
         """
         return Destination(
             name=name,

@@ -81,10 +81,8 @@ class Execute(Collection):
     ) -> Executed:
         """Run a command in a replica, from 0, to its end; it reads what it is fed, if anything.
 
-        Raises:
-            NotFoundError: There is no such server or replica.
-            ConnectionLostError: The connection, or the end of the command's output, was lost.
-            DevctlError: The server does not run.
+        ConnectionLostError if the connection, or the end of the command's output, was lost;
+        DevctlError if the server does not run.
         """
         said = {STDOUT: bytearray(), STDERR: bytearray()}
         pod, place = self._pod(name, argv, replica)

@@ -26,10 +26,7 @@ def running_pod(cluster: Cluster, name: str, replica: int = 0) -> Object:
     check_name(name)
     if replica < 0:
         raise UsageError(f"there is no replica {replica}", "replicas count from 0")
-    try:
-        pod = cluster.get(resources.Pod, f"{name}-{replica}")
-    except NotFoundError:
-        pod = {}
+    pod = cluster.find(resources.Pod, f"{name}-{replica}") or {}
     # Anybody may call a pod of theirs `lab-0`: its label tells.
     labels = (pod.get("metadata") or {}).get("labels") or {}
     if labels.get(DEVSERVER) == name and container_state(pod) == "running":

@@ -24,20 +24,14 @@ from devctl.errors import (
     UsageError,
 )
 from unit.client.objects import PODS, SERVERS, pod, server
-from unit.client.run_things import SLEEP, Ranks, ranks, running, seen, start
+from unit.client.run_things import SLEEP, Ranks, exit_code, ranks, running, seen, start
 from unit.devserver_files.conftest import eventually
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from devctl.client.runs.events import Outcome
     from devctl.client.runs.runs import Runs
     from unit.client.fake_cluster import FakeApi
-
-
-def exit_code(outcome: Outcome) -> int:
-    error = outcome.error()
-    return error.exit_code if error else 0
 
 
 @pytest.mark.parametrize("module", [command, record])

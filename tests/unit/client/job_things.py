@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.ephemeral_acceleration_job import GROUP, JOB, KIND, PVC_TTL_SECONDS, VERSION
 from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl.client.files import remote as files_remote
 from devctl.client.files.remote import Place
+from devctl.client.jobs import files as jobs_files
+from devctl.client.jobs.files import JobFiles
 from unit.client.fake_cluster import NAMESPACE, FakeApi, Thing, ago
 from unit.client.pods import Cluster, Command
 
@@ -118,6 +120,15 @@ def volume(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def place(path: str = "/artifacts") -> Place:
     """A place on that volume."""
-    cluster: Any = Cluster()
     owner = "artifacts-my-job"
-    return Place(cluster, NAMESPACE, "loader-x", path, container="loader", owner=owner)
+    return Place(CLUSTER, NAMESPACE, "loader-x", path, container="loader", owner=owner)
+
+
+def volume_of_a_job(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same volume, with a pod that mounts it already."""
+    volume(root, monkeypatch)
+    monkeypatch.setattr(jobs_files, "helper", lambda *_, **__: nullcontext(place()))
+
+
+CLUSTER: Any = Cluster()
+FILES = JobFiles(CLUSTER)

@@ -14,7 +14,7 @@ from devctl.cli.options import connected
 
 if TYPE_CHECKING:
     from devctl.client.client import Client
-    from devctl.client.jobs.helper_pod import VolumePlace
+    from devctl.client.files.remote import Place
 
 
 @click.command()
@@ -51,7 +51,7 @@ def _wait(pod: str) -> int:
     return 0
 
 
-def _shell(client: Client, place: VolumePlace) -> int:
+def _shell(client: Client, place: Place) -> int:
     """Run a shell in the pod; returns its exit code."""
     from devctl.client.streams import stdio  # noqa: PLC0415 - heavy
     from devctl.kube.pod_streams import open_exec  # noqa: PLC0415

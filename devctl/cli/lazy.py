@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +13,7 @@ from click.exceptions import Exit
 from devctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from click.shell_completion import CompletionItem
 
@@ -77,15 +76,15 @@ class SectionedGroup(click.Group):
             f"did you mean `{path} {close[0]}`?" if close else f"see `{path} --help`",
         )
 
-    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        """Parse the command line."""
-        with _interruptible():
-            return super().make_context(*args, **kwargs)
-
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command."""
-        with _interruptible():
+        """Run a command, and exit silently on Ctrl-C."""
+        try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:
+            if sys.stderr.isatty():
+                # Keeps the shell's prompt off the line with the terminal's `^C`.
+                click.echo(err=True)
+            raise Exit(INTERRUPTED) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the sections, with names of one width."""
@@ -105,15 +104,3 @@ class SectionedGroup(click.Group):
             if name.startswith(incomplete)
         ]
         return commands + click.Command.shell_complete(self, ctx, incomplete)
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Exit silently on Ctrl-C; click would print `Aborted!`."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if sys.stderr.isatty():
-            # Keeps the shell's prompt off the line with the terminal's `^C`.
-            click.echo(err=True)
-        raise Exit(INTERRUPTED) from None

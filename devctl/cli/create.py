@@ -127,7 +127,7 @@ def create(
     output: str | None,
     timeout: float,
     *,
-    wait: bool | None,
+    wait: bool,
     **asked: Any,
 ) -> None:
     """Create a server. Its files outlive it.

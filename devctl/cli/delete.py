@@ -7,17 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.confirm import answers, confirm_names
-from devctl.cli.options import (
-    command,
-    connected,
-    patience,
-    result_output,
-    server_names,
-    unique,
-    waits,
-)
+from devctl.cli.options import command, connected, patience, result_output, server_names, waits
 from devctl.cli.results import Results
-from devctl.cli.waiting import live_line, wanted
+from devctl.cli.waiting import live_line
 from devctl.errors import DeniedError, NotFoundError
 
 if TYPE_CHECKING:
@@ -44,7 +36,7 @@ def delete(
     output: str | None,
     *,
     yes: bool,
-    wait: bool | None,
+    wait: bool,
     delete_home: bool,
 ) -> None:
     """Delete servers; their files are kept for the next server of the same name.
@@ -57,18 +49,17 @@ def delete(
       devctl delete my-dev
       devctl delete my-dev --delete-home
     """
-    names = unique(servers)
-    found = {name: _server(client, name, delete_home=delete_home) for name in names}
-    homes = {name: _homes(client, name, needed=delete_home) for name in names}
+    found = {name: _server(client, name, delete_home=delete_home) for name in servers}
+    homes = {name: _homes(client, name, needed=delete_home) for name in servers}
     if delete_home:
         files = volumes([home for each in homes.values() for home in each])
         what = f"this deletes {', '.join(homes)} and all files in {files}"
-        confirm_names(names, confirm, what, yes=yes)
+        confirm_names(servers, confirm, what, yes=yes)
     results = Results(output)
     for there in filter(None, found.values()):
         results.add(client.servers.delete(there), "deleted")
     for name, server in found.items():
-        if server and (wanted(wait=wait) or delete_home):
+        if server and (wait or delete_home):
             _see_gone(client, server, timeout)
         if delete_home:
             for home in homes[name]:

@@ -82,7 +82,9 @@ def list_(
 
 
 @click.command()
-@click.argument("homes", nargs=-1, metavar="[HOME]...", shell_complete=completions.homes)
+@click.argument(
+    "homes", nargs=-1, metavar="[HOME]...", shell_complete=completions.homes, callback=unique
+)
 @click.option(
     "--server", metavar="NAME", shell_complete=completions.servers, help="All those of a server."
 )
@@ -118,7 +120,7 @@ def delete(
                 "list all homes with `devctl homes list`",
             )
     else:
-        found = [client.homes.get(name) for name in unique(homes)]
+        found = [client.homes.get(name) for name in homes]
     named = [server] if server else [home.name for home in found]
     confirm_names(named, confirm, f"this deletes all files in {volumes(found)}", yes=yes)
     results = Results(output, "persistentvolumeclaim")

@@ -7,17 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.confirm import confirm_ending, yes_option
-from devctl.cli.options import (
-    command,
-    connected,
-    patience,
-    result_output,
-    server_names,
-    unique,
-    waits,
-)
+from devctl.cli.options import command, connected, patience, result_output, server_names, waits
 from devctl.cli.results import Results
-from devctl.cli.waiting import live_line, see_started, showing, wanted
+from devctl.cli.waiting import live_line, see_started, showing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +31,7 @@ def stop(
     output: str | None,
     *,
     yes: bool,
-    wait: bool | None,
+    wait: bool,
 ) -> None:
     """Stop servers: pods and processes end, all files in their homes are kept.
 
@@ -49,11 +41,11 @@ def stop(
       devctl stop my-dev --wait && devctl start my-dev
     """
     results = Results(output)
-    found = [client.servers.get(name) for name in unique(servers)]
+    found = [client.servers.get(name) for name in servers]
     confirm_ending(client, found, yes=yes)
     for server in found:
         results.add(client.servers.stop(server), "stopped")
-    for name in [server.name for server in found] if wanted(wait=wait) else []:
+    for name in [server.name for server in found] if wait else []:
         left = f"`{name}` keeps stopping: see {command(f'status {name} --watch')}"
         with live_line(name, "asked to stop", left) as line:
             stopped = client.servers.wait_stopped(name, timeout, progress=showing(line))
@@ -76,7 +68,7 @@ def start(
     timeout: float,
     output: str | None,
     *,
-    wait: bool | None,
+    wait: bool,
 ) -> None:
     """Start stopped servers, with their files as they were.
 
@@ -86,7 +78,7 @@ def start(
       devctl start my-dev --wait --timeout 5m
     """
     results = Results(output)
-    found = [client.servers.get(name) for name in unique(servers)]
+    found = [client.servers.get(name) for name in servers]
     for server in found:
         results.add(client.servers.start(server), "started")
     for server in found:
@@ -108,7 +100,7 @@ def restart(
     output: str | None,
     *,
     yes: bool,
-    wait: bool | None,
+    wait: bool,
 ) -> None:
     """Stop servers and start them again, which applies changes to their specs.
 
@@ -121,7 +113,7 @@ def restart(
       devctl update my-dev --image torch:2.9 && devctl restart my-dev --yes
     """
     results = Results(output)
-    found = [client.servers.get(name) for name in unique(servers)]
+    found = [client.servers.get(name) for name in servers]
     confirm_ending(client, found, yes=yes)
     for server in found:
         name = server.name

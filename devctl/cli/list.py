@@ -101,7 +101,13 @@ _STATES = [
 
 
 @click.command()
-@click.argument("servers", nargs=-1, metavar="[NAME]...", shell_complete=completions.servers)
+@click.argument(
+    "servers",
+    nargs=-1,
+    metavar="[NAME]...",
+    shell_complete=completions.servers,
+    callback=unique,
+)
 @all_namespaces
 @selector
 @watch_option
@@ -131,7 +137,7 @@ def status(
         raise UsageError("--watch shows a table", "leave out -o, or --watch")
     where, columns = scope(_STATES, all_namespaces=all_namespaces)
     if not watch:
-        found = [client.servers.get(name) for name in unique(servers)]
+        found = [client.servers.get(name) for name in servers]
         print_items(
             found if servers else client.servers.list(where, labels(selector)),
             output,
@@ -143,7 +149,7 @@ def status(
     from devctl.cli.live import follow  # noqa: PLC0415 - only this needs it
 
     follow(
-        client.servers.snapshots(where, labels(selector), names=unique(servers)),
+        client.servers.snapshots(where, labels(selector), names=servers),
         lambda seen, width: list(lines_of_items(seen, columns, width)) if seen else ["no servers"],
         news,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.options import connected, duration, output, seconds, server_name
+from devctl.cli.options import connected, output, seconds, server_name
 from devctl.cli.results import print_document
 from devctl.cli.screen import columns
 from devctl.cli.tables import table
@@ -30,7 +30,7 @@ _NEARLY_FULL = 0.95
 @click.option("--once", is_flag=True, help="Show it once, and exit.")
 @click.option(
     "--interval",
-    type=duration,
+    type=seconds,
     metavar="D",
     default="2s",
     show_default=True,
@@ -47,7 +47,7 @@ _NEARLY_FULL = 0.95
 @output("table", "json", "yaml")
 @connected
 def monitor(
-    client: Client, name: str, interval: int | str, processes: int, output: str, *, once: bool
+    client: Client, name: str, interval: float, processes: int, output: str, *, once: bool
 ) -> None:
     """Show what each replica of a server uses: CPU, memory, disk, GPUs and processes.
 
@@ -71,11 +71,10 @@ def monitor(
         raise UsageError(f"-o {output} needs --once", "add --once, or leave out -o")
     from devctl.cli.live import follow, polled  # noqa: PLC0415 - only this needs it
 
-    every = seconds(interval)
-    if every <= 0:
+    if interval <= 0:
         raise UsageError("--interval is too short", "use 1s or more")
     follow(
-        polled(_look(client, name), every),
+        polled(_look(client, name), interval),
         lambda seen, width: picture(seen, width, processes),
         lambda seen, _before: [*picture(seen, 0, processes), ""],
     )

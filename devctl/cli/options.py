@@ -42,21 +42,16 @@ def duration(value: int | str) -> int | str:
     return whole
 
 
-def seconds(length: int | str) -> float:
-    """A duration in seconds.
+def seconds(value: int | str) -> float:
+    """The type of an option that takes a duration and gives seconds.
 
     >>> seconds("1m30s")
     90.0
     """
-    return parse_duration(length).total_seconds()
+    return parse_duration(duration(value)).total_seconds()
 
 
-def _seconds(value: str) -> float:
-    return seconds(duration(value))
-
-
-# What click's messages call the type.
-duration.__name__ = _seconds.__name__ = "duration"
+seconds.__name__ = "duration"  # what click's messages call the type
 
 
 def preference(key: str, otherwise: object = None) -> Callable[[], Any]:
@@ -82,7 +77,7 @@ def where(command: Command) -> Command:
         command = click.option(
             *flags,
             cls=kind,
-            type=_seconds if kind is RareOption else None,
+            type=seconds if kind is RareOption else None,
             metavar=metavar,
             shell_complete=complete,
             help=text,
@@ -152,6 +147,11 @@ def output(*formats: str) -> Command:
     return click.option("-o", "--output", type=kind, metavar="FORMAT", default=default, help=text)
 
 
+def unique(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str]:
+    """The callback of an argument that takes names: in the order given, without repetitions."""
+    return list(dict.fromkeys(given))
+
+
 _RESULT = OutputFormat(("name", "json", "yaml"))
 result_output = click.option(
     "-o", "--output", type=_RESULT, metavar="FORMAT", help=f"{_RESULT.choices}."
@@ -160,12 +160,14 @@ result_output = click.option(
 all_namespaces = click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
 watch_option = click.option("-w", "--watch", is_flag=True, help="Show changes until Ctrl-C.")
 waits = click.option(
-    "--wait/--no-wait", default=preference("wait"), help="Wait until done (default on a terminal)."
+    "--wait/--no-wait",
+    default=preference("wait"),
+    callback=lambda _context, _option, asked: is_terminal(sys.stdout) if asked is None else asked,
+    help="Wait until done (default on a terminal).",
 )
-"""Whether to wait for the result; see devctl.cli.waiting.wanted."""
 patience = click.option(
     "--timeout",
-    type=_seconds,
+    type=seconds,
     metavar="D",
     default=preference("timeout", "10m"),
     help="Stop waiting after this long.  [default: 10m]",
@@ -189,10 +191,10 @@ secrets_option = click.option(
 large_option = click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
 server_name = click.argument("name", metavar="NAME", shell_complete=names.servers)
 server_names = click.argument(
-    "servers", nargs=-1, required=True, metavar="NAME...", shell_complete=names.servers
+    "servers",
+    nargs=-1,
+    required=True,
+    metavar="NAME...",
+    shell_complete=names.servers,
+    callback=unique,
 )
-
-
-def unique(given: Sequence[str]) -> list[str]:
-    """Names in the order given, without repetitions."""
-    return list(dict.fromkeys(given))

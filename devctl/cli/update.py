@@ -8,14 +8,7 @@ import click
 
 from devctl.api.durations import parse_duration
 from devctl.cli.create import chosen, server_options
-from devctl.cli.options import (
-    connected,
-    duration,
-    result_output,
-    server_name,
-    server_names,
-    unique,
-)
+from devctl.cli.options import connected, duration, result_output, server_name, server_names
 from devctl.cli.results import Results
 from devctl.cli.times import until
 from devctl.cli.waiting import say_restart
@@ -75,7 +68,7 @@ def extend(
     if ttl is None and idle is None:
         raise UsageError("nothing to extend", "specify --ttl or --idle")
     results = Results(output)
-    for server in [client.servers.get(name) for name in unique(servers)]:
+    for server in [client.servers.get(name) for name in servers]:
         changed = client.servers.extend(server, ttl=ttl, idle=idle)
         results.add(changed, "extended")
         if ttl is not None and not results.quiet:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import click
 
 from devctl.api.devserver import Condition
 from devctl.cli.options import command
-from devctl.cli.screen import LiveLine, is_terminal
+from devctl.cli.screen import LiveLine
 from devctl.text import one_line
 
 if TYPE_CHECKING:
@@ -23,11 +22,6 @@ if TYPE_CHECKING:
     from devctl.client.servers import Server
 
 _TICK = 1.0
-
-
-def wanted(*, wait: bool | None) -> bool:
-    """Whether to wait: as asked, else on a terminal only."""
-    return is_terminal(sys.stdout) if wait is None else wait
 
 
 def state(found: Server | Job) -> str:
@@ -49,7 +43,7 @@ def see_started(
     results: Results,
     timeout: float,
     *,
-    wait: bool | None,
+    wait: bool,
     first: str = "asked to start",
     look: str = "describe",
 ) -> None:
@@ -59,7 +53,7 @@ def see_started(
         DevctlError: It cannot start, or takes longer.
     """
     name = server.name
-    if not wanted(wait=wait):
+    if not wait:
         if not results.quiet:
             click.echo(f"see its state with {command(f'{look} {name}')}", err=True)
         return

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from devctl.cli.egpu.options import command, loader_image, patience, seconds, whole_seconds
+from devctl.cli.egpu.options import command, loader_image, patience, whole_seconds
 from devctl.cli.egpu.screen import moving, see_it_end
 from devctl.cli.options import connected, dry_run_option, result_output, waits
 from devctl.cli.results import Results
-from devctl.cli.waiting import live_line, state, wanted
+from devctl.cli.waiting import live_line, state
 from devctl.errors import DevctlError, UsageError
 
 if TYPE_CHECKING:
@@ -51,12 +51,12 @@ def create(
     project_dir: str | None,
     dry_run: str,
     output: str | None,
-    timeout: int | str | None,
+    timeout: float | None,
     loader_image: str,
     *,
     include_secrets: bool,
     large: bool,
-    wait: bool | None,
+    wait: bool,
     **asked: Any,
 ) -> None:
     """Create a job; with --project-dir it starts once the folder's contents are on its volume.
@@ -89,9 +89,9 @@ def create(
     job = client.jobs.create(name, **options)
     results.add(job, "created")
     if what is not None:
-        results.add(_fill(client, job, what, loader_image, seconds(timeout)), "resumed")
-    if wanted(wait=wait):
-        see_it_end(client, name, seconds(timeout), "waiting to start")
+        results.add(_fill(client, job, what, loader_image, timeout), "resumed")
+    if wait:
+        see_it_end(client, name, timeout, "waiting to start")
         if results.quiet:
             results.add(client.jobs.get(name), "ended")
     elif not results.quiet:

@@ -10,10 +10,10 @@ import click
 from devctl.cli import names as completions
 from devctl.cli.confirm import answers, confirm_names, somebody_is_here
 from devctl.cli.egpu.options import command
-from devctl.cli.options import all_namespaces, connected, patience, result_output, seconds, waits
+from devctl.cli.options import all_namespaces, connected, patience, result_output, waits
 from devctl.cli.results import Results
 from devctl.cli.times import until
-from devctl.cli.waiting import live_line, wanted
+from devctl.cli.waiting import live_line
 from devctl.errors import AlreadyExistsError, DeniedError, NotFoundError
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ def delete(
     client: Client,
     names: Sequence[str],
     confirm: Sequence[str],
-    timeout: int | str,
+    timeout: float,
     output: str | None,
     *,
     yes: bool,
-    wait: bool | None,
+    wait: bool,
     delete_pvc: bool,
 ) -> None:
     """Delete jobs; their volumes are kept for their retention period.
@@ -66,10 +66,10 @@ def delete(
             results.add(job, "deleted")
             if not delete_pvc and not results.quiet:
                 _say_kept(job, claims[name])
-    for name, job in found.items() if delete_pvc or wanted(wait=wait) else ():
+    for name, job in found.items() if delete_pvc or wait else ():
         # The pod may still be shutting down even if the job is gone.
         with live_line(name, "shutting down", f"`{name}` keeps shutting down; its volume is kept"):
-            client.jobs.wait_gone(name, job.uid if job else "", seconds(timeout))
+            client.jobs.wait_gone(name, job.uid if job else "", timeout)
         if delete_pvc and (claim := claims[name]):
             client.jobs.delete_claim(claim)
             results.add(claim, "deleted", "persistentvolumeclaim")

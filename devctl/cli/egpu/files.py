@@ -10,7 +10,7 @@ import click
 from devctl.cli.egpu.options import command, job_name, loader_image, size
 from devctl.cli.egpu.screen import moving
 from devctl.cli.formats import FORMATS
-from devctl.cli.options import connected, duration, output, seconds
+from devctl.cli.options import connected, output, seconds
 from devctl.cli.progress import tell_of_git, tell_of_trouble
 from devctl.cli.results import print_items
 from devctl.cli.tables import Column
@@ -87,7 +87,7 @@ def _amount(file: StoredFile) -> str:
     "--max-size", type=size, metavar="N", default="1Gi", show_default=True, help="Size limit."
 )
 @click.option(
-    "--timeout", type=duration, metavar="D", default="10m", show_default=True, help="Time limit."
+    "--timeout", type=seconds, metavar="D", default="10m", show_default=True, help="Time limit."
 )
 @click.option(
     "--allow-private", is_flag=True, help="Allow URLs in your own network, for a store there."
@@ -100,7 +100,7 @@ def copy_file(
     url: str,
     target_path: str | None,
     max_size: int,
-    timeout: int | str,
+    timeout: float,
     loader_image: str,
     *,
     allow_private: bool,
@@ -122,7 +122,7 @@ def copy_file(
 
     # Nothing is created for what cannot be fetched or written.
     check_name(name)
-    limits = fetch.Limits(max_size, seconds(timeout), allow_private)
+    limits = fetch.Limits(max_size, timeout, allow_private)
     path = "" if target_path is None else copy_url.target_path(target_path)
     fetch.look_up(url, limits)
     job = _job(client, name)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.egpu.options import job_name, patience, seconds
+from devctl.cli.egpu.options import job_name, patience
 from devctl.cli.egpu.screen import see_it_end
 from devctl.cli.options import connected
 from devctl.cli.replica_output import ReplicaOutput
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @job_name
 @patience
 @connected
-def watch(client: Client, name: str, timeout: int | str | None) -> None:
+def watch(client: Client, name: str, timeout: float | None) -> None:
     """Show the state of a job and the reason until it ends.
 
     The exit code is 0 if it succeeded, 1 if it failed, and 4 after --timeout.
@@ -29,7 +29,7 @@ def watch(client: Client, name: str, timeout: int | str | None) -> None:
       egpu watch my-job
       egpu watch my-job --timeout 10m && egpu artifacts my-job --to results
     """
-    see_it_end(client, name, seconds(timeout), "no news yet")
+    see_it_end(client, name, timeout, "no news yet")
 
 
 @click.command()

@@ -13,10 +13,9 @@ from devctl.cli.options import (
     duration,
     patience,
     preference,
-    result_output,
     waits,
 )
-from devctl.cli.results import Results
+from devctl.cli.results import Results, changes
 from devctl.cli.waiting import see_started
 
 if TYPE_CHECKING:
@@ -118,13 +117,13 @@ def chosen(
 @waits
 @patience
 @dry_run_option
-@result_output
+@changes()
 @connected
 def create(
     client: Client,
     name: str,
     dry_run: str,
-    output: str | None,
+    results: Results,
     timeout: float,
     *,
     wait: bool,
@@ -138,7 +137,7 @@ def create(
       devctl create training-job --flavor gpu-large --distributed --replicas 4
       devctl create my-dev --ttl 3d --idle-timeout 2h --wait
     """
-    options, results = chosen(**asked), Results(output)
+    options = chosen(**asked)
     if dry_run == "client":
         from devctl.client.servers import Server  # noqa: PLC0415 - heavy
 
@@ -151,4 +150,3 @@ def create(
         created = client.servers.create(name, **options)
         results.add(created, "created")
         see_started(client, created, results, timeout, wait=wait, first="asked for")
-    results.print()

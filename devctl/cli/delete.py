@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.confirm import answers, confirm_names
-from devctl.cli.options import command, connected, patience, result_output, server_names, waits
-from devctl.cli.results import Results
+from devctl.cli.options import command, connected, patience, server_names, waits
+from devctl.cli.results import Results, changes
 from devctl.cli.waiting import live_line
 from devctl.errors import DeniedError, NotFoundError
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 @answers
 @waits
 @patience
-@result_output
+@changes()
 @connected
 def delete(
     client: Client,
     servers: Sequence[str],
     confirm: Sequence[str],
     timeout: float,
-    output: str | None,
+    results: Results,
     *,
     yes: bool,
     wait: bool,
@@ -55,7 +55,6 @@ def delete(
         files = volumes([home for each in homes.values() for home in each])
         what = f"this deletes {', '.join(homes)} and all files in {files}"
         confirm_names(servers, confirm, what, yes=yes)
-    results = Results(output)
     for there in filter(None, found.values()):
         results.add(client.servers.delete(there), "deleted")
     for name, server in found.items():
@@ -71,7 +70,6 @@ def delete(
                 f"  {command(f'homes delete --server {name}')} deletes them",
                 err=True,
             )
-    results.print()
 
 
 def _server(client: Client, name: str, *, delete_home: bool) -> Server | None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.confirm import somebody_is_here
-from devctl.cli.options import connected, result_output, server_name
-from devctl.cli.results import Results
+from devctl.cli.options import connected, server_name
+from devctl.cli.results import Results, changes
 from devctl.cli.waiting import say_restart
 from devctl.errors import DevctlError, HostError, NotFoundError
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @server_name
-@result_output
+@changes()
 @connected
-def edit(client: Client, name: str, output: str | None) -> None:
+def edit(client: Client, name: str, results: Results) -> None:
     """Change a server's spec in $VISUAL, else $EDITOR, else vi.
 
     If the API server refuses the edit, the editor opens again and shows the reason. Save it
@@ -43,12 +43,10 @@ def edit(client: Client, name: str, output: str | None) -> None:
     changed = _edited(client, server, Path(path))
     if changed is None:
         click.echo("nothing changed", err=True)
-        return
-    results = Results(output)
+        click.get_current_context().exit()
     results.add(changed, "edited")
     if not results.quiet:
         say_restart(client, changed)
-    results.print()
 
 
 def _edited(client: Client, server: Server, file: Path) -> Server | None:

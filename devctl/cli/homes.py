@@ -12,8 +12,8 @@ from devctl.cli.delete import volumes
 from devctl.cli.formats import FORMATS
 from devctl.cli.lazy import Entry, SectionedGroup
 from devctl.cli.listing import AGE, ordered, scope, sort_by
-from devctl.cli.options import all_namespaces, connected, output, result_output, unique
-from devctl.cli.results import Results, print_items
+from devctl.cli.options import all_namespaces, connected, output, unique
+from devctl.cli.results import Results, changes, print_items
 from devctl.cli.tables import Column
 from devctl.errors import NotFoundError, UsageError
 
@@ -89,14 +89,14 @@ def list_(
     "--server", metavar="NAME", shell_complete=completions.servers, help="All those of a server."
 )
 @answers
-@result_output
+@changes("persistentvolumeclaim")
 @connected
 def delete(
     client: Client,
     homes: Sequence[str],
     server: str | None,
     confirm: Sequence[str],
-    output: str | None,
+    results: Results,
     *,
     yes: bool,
 ) -> None:
@@ -123,7 +123,5 @@ def delete(
         found = [client.homes.get(name) for name in homes]
     named = [server] if server else [home.name for home in found]
     confirm_names(named, confirm, f"this deletes all files in {volumes(found)}", yes=yes)
-    results = Results(output, "persistentvolumeclaim")
     for home in found:
         results.add(client.homes.delete(home), "deleted")
-    results.print()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.confirm import confirm_ending, yes_option
-from devctl.cli.options import command, connected, patience, result_output, server_names, waits
-from devctl.cli.results import Results
+from devctl.cli.options import command, connected, patience, server_names, waits
+from devctl.cli.results import Results, changes
 from devctl.cli.waiting import live_line, see_started, showing
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 @yes_option
 @waits
 @patience
-@result_output
+@changes()
 @connected
 def stop(
     client: Client,
     servers: Sequence[str],
     timeout: float,
-    output: str | None,
+    results: Results,
     *,
     yes: bool,
     wait: bool,
@@ -40,7 +40,6 @@ def stop(
       devctl stop my-dev
       devctl stop my-dev --wait && devctl start my-dev
     """
-    results = Results(output)
     found = [client.servers.get(name) for name in servers]
     confirm_ending(client, found, yes=yes)
     for server in found:
@@ -50,7 +49,6 @@ def stop(
         with live_line(name, "asked to stop", left) as line:
             stopped = client.servers.wait_stopped(name, timeout, progress=showing(line))
         results.add(stopped, "stopped")
-    results.print()
     if not results.quiet:
         names = " ".join(server.name for server in found)
         click.echo(f"next: {command(f'start {names}')}", err=True)
@@ -60,13 +58,13 @@ def stop(
 @server_names
 @waits
 @patience
-@result_output
+@changes()
 @connected
 def start(
     client: Client,
     servers: Sequence[str],
     timeout: float,
-    output: str | None,
+    results: Results,
     *,
     wait: bool,
 ) -> None:
@@ -77,13 +75,11 @@ def start(
       devctl start my-dev
       devctl start my-dev --wait --timeout 5m
     """
-    results = Results(output)
     found = [client.servers.get(name) for name in servers]
     for server in found:
         results.add(client.servers.start(server), "started")
     for server in found:
         see_started(client, server, results, timeout, wait=wait)
-    results.print()
 
 
 @click.command()
@@ -91,13 +87,13 @@ def start(
 @yes_option
 @waits
 @patience
-@result_output
+@changes()
 @connected
 def restart(
     client: Client,
     servers: Sequence[str],
     timeout: float,
-    output: str | None,
+    results: Results,
     *,
     yes: bool,
     wait: bool,
@@ -112,7 +108,6 @@ def restart(
       devctl restart my-dev
       devctl update my-dev --image torch:2.9 && devctl restart my-dev --yes
     """
-    results = Results(output)
     found = [client.servers.get(name) for name in servers]
     confirm_ending(client, found, yes=yes)
     for server in found:
@@ -123,4 +118,3 @@ def restart(
         results.add(restarted, "restarted")
     for server in found:
         see_started(client, server, results, timeout, wait=wait, look="status")
-    results.print()

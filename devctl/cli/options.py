@@ -95,7 +95,7 @@ def _keep(context: click.Context, option: click.Parameter, value: str | float | 
 def connected(command: Command) -> Command:
     """Give a command a client for the cluster and namespace of its command line.
 
-    Options after the command's name override those before it.
+    Options after the command's name override those before it. Its results are printed at the end.
     """
 
     @functools.wraps(command)
@@ -103,17 +103,19 @@ def connected(command: Command) -> Command:
         from devctl.client.client import Client  # noqa: PLC0415 - heavy
 
         client = Client.connect(**names.connection(click.get_current_context()))
-        result = command(client, *args, **kwargs)
+        code = command(client, *args, **kwargs)
+        if results := kwargs.get("results"):
+            results.print()
         _warn_of_skew(client)  # last, so that nobody waits for it
-        return result
+        return code
 
     return where(verbose(run))
 
 
 def _warn_of_skew(client: Client) -> None:
     """Warn daily per cluster if the releases here and there are too far apart; not with -o."""
-    source = click.get_current_context().get_parameter_source("output")
-    if not is_terminal(sys.stderr) or source is click.core.ParameterSource.COMMANDLINE:
+    sources = map(click.get_current_context().get_parameter_source, ("output", "results"))
+    if not is_terminal(sys.stderr) or click.core.ParameterSource.COMMANDLINE in sources:
         return
     from devctl.client.settings import due, skew  # noqa: PLC0415 - once a day
 
@@ -152,11 +154,6 @@ def unique(_context: click.Context, _option: click.Parameter, given: Sequence[st
     return list(dict.fromkeys(given))
 
 
-_RESULT = OutputFormat(("name", "json", "yaml"))
-result_output = click.option(
-    "-o", "--output", type=_RESULT, metavar="FORMAT", help=f"{_RESULT.choices}."
-)
-"""The `-o` of a command that changes something; without it, a line tells what was done."""
 all_namespaces = click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
 watch_option = click.option("-w", "--watch", is_flag=True, help="Show changes until Ctrl-C.")
 waits = click.option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from devctl.cli.formats import JSONPATH, is_document
+from devctl.cli.formats import JSONPATH, OutputFormat, is_document
 from devctl.cli.screen import columns as terminal_columns
 from devctl.cli.screen import is_terminal
 from devctl.cli.tables import lines_of_items
@@ -126,14 +126,10 @@ class Changed(Protocol):
 
 
 class Results:
-    """What a command has changed: a line for each at once, or the objects at the end.
+    """What a command has changed: a line for each at once, or the objects at the end."""
 
-    `output` is `name`, a format of documents, or None for lines that people read; `resource` is
-    the prefix of names.
-    """
-
-    def __init__(self, output: str | None, resource: str = "devserver") -> None:
-        """Start with no changes."""
+    def __init__(self, output: str | None, resource: str) -> None:
+        """Start with no changes; see `changes`."""
         self._output, self._resource = output, resource
         self._found: dict[tuple[str, str], Changed] = {}
 
@@ -160,3 +156,22 @@ class Results:
             print_document(found[0], str(self._output))
         else:
             _print_list(found, str(self._output))
+
+
+_FORMAT = OutputFormat(("name", "json", "yaml"))
+
+
+def changes(resource: str = "devserver") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command that changes something `-o`, and Results as `results`.
+
+    `resource` is the prefix of names. Without `-o`, people read a line about each change.
+    """
+    return click.option(
+        "-o",
+        "--output",
+        "results",
+        type=_FORMAT,
+        metavar="FORMAT",
+        callback=lambda _context, _option, output: Results(output, resource),
+        help=f"{_FORMAT.choices}.",
+    )

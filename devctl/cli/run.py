@@ -6,15 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.options import (
-    connected,
-    large_option,
-    result_output,
-    secrets_option,
-    server_name,
-)
+from devctl.cli.options import connected, large_option, secrets_option, server_name
 from devctl.cli.progress import tell_of_secrets, transferred
-from devctl.cli.results import Results
+from devctl.cli.results import Results, changes
 from devctl.cli.run_line import RunCommand, chosen, variables
 from devctl.cli.run_screen import end, keeps_running, on_replicas, see_it_through
 from devctl.client.files.names import named
@@ -41,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--overwrite", is_flag=True, help="Replace files that were changed there.")
 @secrets_option
 @large_option
-@result_output
+@changes("run")
 @server_name
 @click.argument(
     "words", metavar="SCRIPT|-m MODULE|-- COMMAND [ARGS...]", nargs=-1, type=click.UNPROCESSED
@@ -51,7 +45,7 @@ def run(
     client: Client,
     name: str,
     words: tuple[str, ...],
-    output: str | None,
+    results: Results,
     *,
     module: str | None,
     workdir: str | None,
@@ -79,7 +73,7 @@ def run(
     """
     from devctl.client.files.sync import SyncOptions  # noqa: PLC0415 - heavy
 
-    if output and not detach:
+    if results.quiet and not detach:
         raise UsageError("-o needs --detach", "add --detach, or leave out -o")
     command, arguments = chosen(words, module, workdir, remote=no_sync)
     env = variables(given, env_file, secret)
@@ -99,14 +93,12 @@ def run(
     finally:
         _say_sent(sent)
     try:
-        if detach and output is None:
-            click.echo(started.name)  # the bare name, for scripts
-            click.echo(f"it {keeps_running(started)}", err=True)
+        if results.quiet:
+            results.add(started, "started")
             return 0
         if detach:
-            results = Results(output, "run")
-            results.add(started, "started")
-            results.print()
+            click.echo(started.name)  # the bare name, for scripts
+            click.echo(f"it {keeps_running(started)}", err=True)
             return 0
         click.echo(f"{started.name} runs{on_replicas(started.place)}; Ctrl-C ends it", err=True)
     except KeyboardInterrupt:

@@ -8,8 +8,8 @@ import click
 
 from devctl.api.durations import parse_duration
 from devctl.cli.create import chosen, server_options
-from devctl.cli.options import connected, duration, result_output, server_name, server_names
-from devctl.cli.results import Results
+from devctl.cli.options import connected, duration, server_name, server_names
+from devctl.cli.results import Results, changes
 from devctl.cli.times import until
 from devctl.cli.waiting import say_restart
 from devctl.errors import UsageError
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 @click.command()
 @server_name
 @server_options(new=False)
-@result_output
+@changes()
 @connected
-def update(client: Client, name: str, output: str | None, **asked: Any) -> None:
+def update(client: Client, name: str, results: Results, **asked: Any) -> None:
     """Change a server's spec; what is not named stays as it is.
 
     A running server keeps its pods: changes to them take effect at the next start, and
@@ -36,27 +36,25 @@ def update(client: Client, name: str, output: str | None, **asked: Any) -> None:
       devctl update my-dev --flavor gpu-large
       devctl update training-job --replicas 8 --nccl NCCL_DEBUG=INFO
     """
-    results = Results(output)
     server = client.servers.get(name)
     changed = client.servers.update(server, **chosen(**asked))
     results.add(changed, "unchanged" if changed.spec == server.spec else "updated")
     if not results.quiet:
         say_restart(client, changed)
-    results.print()
 
 
 @click.command()
 @server_names
 @click.option("--ttl", type=duration, metavar="D", help="Keep it this long from now, e.g. 3d.")
 @click.option("--idle", type=duration, metavar="D", help="Idle limit; recorded, not enforced yet.")
-@result_output
+@changes()
 @connected
 def extend(
     client: Client,
     servers: Sequence[str],
     ttl: int | str | None,
     idle: int | str | None,
-    output: str | None,
+    results: Results,
 ) -> None:
     """Give servers more time before they are deleted.
 
@@ -67,7 +65,6 @@ def extend(
     """
     if ttl is None and idle is None:
         raise UsageError("nothing to extend", "specify --ttl or --idle")
-    results = Results(output)
     for server in [client.servers.get(name) for name in servers]:
         changed = client.servers.extend(server, ttl=ttl, idle=idle)
         results.add(changed, "extended")
@@ -75,4 +72,3 @@ def extend(
             # By its spec, as its status is a moment late.
             expires = changed.created_at + parse_duration(changed.lifecycle["timeToLive"])
             click.echo(f"it expires {until(expires)}; its files are kept", err=True)
-    results.print()

@@ -10,8 +10,8 @@ import click
 
 from devctl.cli.egpu.options import command, loader_image, patience, whole_seconds
 from devctl.cli.egpu.screen import moving, see_it_end
-from devctl.cli.options import connected, dry_run_option, result_output, waits
-from devctl.cli.results import Results
+from devctl.cli.options import connected, dry_run_option, waits
+from devctl.cli.results import Results, changes
 from devctl.cli.waiting import live_line, state
 from devctl.errors import DevctlError, UsageError
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @click.option("--include-secrets", is_flag=True, help="Send .env files, keys and tokens too.")
 @click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
 @dry_run_option
-@result_output
+@changes("ephemeralaccelerationjob")
 @waits
 @patience
 @loader_image
@@ -50,7 +50,7 @@ def create(
     name: str,
     project_dir: str | None,
     dry_run: str,
-    output: str | None,
+    results: Results,
     timeout: float | None,
     loader_image: str,
     *,
@@ -70,7 +70,7 @@ def create(
       egpu create my-job --model mobilenet_v3_small --pvc-ttl 86400 --wait
       egpu create my-job --image python:3.13 --command "python /artifacts/main.py"
     """
-    options, results = chosen(**asked), Results(output, "ephemeralaccelerationjob")
+    options = chosen(**asked)
     if dry_run != "none":
         from devctl.client.jobs.job import Job  # noqa: PLC0415 - heavy
 
@@ -79,7 +79,6 @@ def create(
         else:
             made = client.jobs.create(name, dry_run=True, **options)
             results.add(made, "created (server dry run)")
-        results.print()
         return
     # Nothing is created for a folder that cannot be sent.
     what = None
@@ -96,7 +95,6 @@ def create(
             results.add(client.jobs.get(name), "ended")
     elif not results.quiet:
         click.echo(f"next: {command(f'watch {name}')} follows it", err=True)
-    results.print()
 
 
 def chosen(*, words: str | None, **asked: Any) -> Options:

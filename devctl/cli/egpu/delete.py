@@ -10,8 +10,8 @@ import click
 from devctl.cli import names as completions
 from devctl.cli.confirm import answers, confirm_names, somebody_is_here
 from devctl.cli.egpu.options import command
-from devctl.cli.options import all_namespaces, connected, patience, result_output, waits
-from devctl.cli.results import Results
+from devctl.cli.options import all_namespaces, connected, patience, waits
+from devctl.cli.results import Results, changes
 from devctl.cli.times import until
 from devctl.cli.waiting import live_line
 from devctl.errors import AlreadyExistsError, DeniedError, NotFoundError
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 @answers
 @waits
 @patience
-@result_output
+@changes("ephemeralaccelerationjob")
 @connected
 def delete(
     client: Client,
     names: Sequence[str],
     confirm: Sequence[str],
     timeout: float,
-    output: str | None,
+    results: Results,
     *,
     yes: bool,
     wait: bool,
@@ -59,7 +59,6 @@ def delete(
         volumes = ", ".join(claim.name for claim in claims.values() if claim) or "no volume"
         what = f"this deletes {', '.join(found)} and all files in {volumes}"
         confirm_names([*found], confirm, what, yes=yes)
-    results = Results(output, "ephemeralaccelerationjob")
     for name, job in found.items():
         if job:
             client.jobs.delete(job)
@@ -73,7 +72,6 @@ def delete(
         if delete_pvc and (claim := claims[name]):
             client.jobs.delete_claim(claim)
             results.add(claim, "deleted", "persistentvolumeclaim")
-    results.print()
 
 
 def _job(client: Client, name: str, *, delete_pvc: bool) -> Job | None:
@@ -112,9 +110,9 @@ def _say_kept(job: Job, claim: Claim | None) -> None:
 @click.command()
 @all_namespaces
 @click.option("--dry-run", is_flag=True, help="Only print what would be deleted.")
-@result_output
+@changes("persistentvolumeclaim")
 @connected
-def cleanup(client: Client, output: str | None, *, all_namespaces: bool, dry_run: bool) -> None:
+def cleanup(client: Client, results: Results, *, all_namespaces: bool, dry_run: bool) -> None:
     """Delete expired volumes of jobs; the observer also does so by itself.
 
     A volume expires --pvc-ttl after the end of its job. Volumes that a running pod uses are kept.
@@ -127,7 +125,7 @@ def cleanup(client: Client, output: str | None, *, all_namespaces: bool, dry_run
     from devctl.client.jobs.claim import Why  # noqa: PLC0415 - heavy
     from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415 - heavy
 
-    results, done = Results(output, "persistentvolumeclaim"), 0
+    done = 0
     for judged in client.jobs.cleanup.look(EVERYWHERE if all_namespaces else None):
         if judged.why is not Why.DUE:
             _keep(judged, _why(judged))
@@ -136,7 +134,6 @@ def cleanup(client: Client, output: str | None, *, all_namespaces: bool, dry_run
             done += 1
         else:
             done += _delete(client, judged, results)
-    results.print()
     if not done:
         click.echo("nothing to clean up", err=True)
 

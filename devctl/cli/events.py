@@ -11,8 +11,8 @@ from devctl.cli import names
 from devctl.cli.formats import FORMATS, TABLES
 from devctl.cli.listing import scope
 from devctl.cli.options import all_namespaces, connected, output, watch_option
-from devctl.cli.results import print_item, print_items, shown_columns
-from devctl.cli.tables import Column, lines_of_items
+from devctl.cli.results import print_item, print_items
+from devctl.cli.tables import Column, lines_of
 from devctl.cli.times import age
 from devctl.errors import UsageError
 
@@ -79,6 +79,6 @@ def _follow(seen: Iterator[Event], output: str, columns: Sequence[Column]) -> No
             print_item(event, output, "event")
         else:
             first, recent = not recent, [*recent[-_ALIGNED:], event]
-            title, *_, row = lines_of_items(recent, *shown_columns(columns, output, 0))
+            title, *_, row = lines_of(recent, columns, wide=output == "wide")
             click.echo(f"{title}\n{row}" if first else row)
         sys.stdout.flush()

@@ -9,8 +9,8 @@ import click
 from devctl.cli.formats import FORMATS, TABLES, chosen_format
 from devctl.cli.listing import AGE, ordered, sort_by
 from devctl.cli.options import connected, output, watch_option
-from devctl.cli.results import print_items, shown_columns
-from devctl.cli.tables import Column, lines_of_items
+from devctl.cli.results import print_items
+from devctl.cli.tables import Column, lines_of
 from devctl.errors import UsageError
 from devctl.text import one_line
 
@@ -72,11 +72,11 @@ def flavors(client: Client, output: str, sort_by: str, *, watch: bool) -> None:
         raise UsageError("--watch shows a table", "leave out -o, or --watch")
     from devctl.cli.live import follow, polled  # noqa: PLC0415 - only this needs it
 
-    follow(polled(client.flavors.list, _EVERY), _table, news)
-
-
-def _table(seen: Sequence[Flavor], width: int) -> list[str]:
-    return list(lines_of_items(seen, *shown_columns(COLUMNS, "table", width)))
+    follow(
+        polled(client.flavors.list, _EVERY),
+        lambda seen, width: list(lines_of(seen, COLUMNS, width)),
+        news,
+    )
 
 
 def news(seen: Sequence[Flavor], before: Sequence[Flavor] | None) -> list[str]:

@@ -12,7 +12,7 @@ from devctl.cli.listing import AGE, labels, ordered, scope, selector, sort_by
 from devctl.cli.options import all_namespaces, connected, output, unique, watch_option
 from devctl.cli.results import print_items
 from devctl.cli.screen import coloured
-from devctl.cli.tables import Column, lines_of_items
+from devctl.cli.tables import Column, lines_of
 from devctl.cli.times import left
 from devctl.cli.waiting import state
 from devctl.errors import UsageError
@@ -150,7 +150,7 @@ def status(
 
     follow(
         client.servers.snapshots(where, labels(selector), names=servers),
-        lambda seen, width: list(lines_of_items(seen, columns, width)) if seen else ["no servers"],
+        lambda seen, width: list(lines_of(seen, columns, width)) if seen else ["no servers"],
         news,
     )
 

@@ -8,14 +8,15 @@ import threading
 import time
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from devctl.cli.listing import sorter
-from devctl.cli.results import print_item, shown_columns
+from devctl.cli.results import print_item
 from devctl.cli.screen import clipped, columns, is_terminal
-from devctl.cli.tables import lines_of_items
+from devctl.cli.tables import lines_of
+from devctl.client.objects import Snapshot
 from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
 from devctl.text import one_line, readable
 
@@ -23,10 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from devctl.cli.tables import Column
-    from devctl.client.objects import Named, Snapshot
+    from devctl.client.objects import Named
 
 Seen = TypeVar("Seen")
-Seen_co = TypeVar("Seen_co", covariant=True)
 Item = TypeVar("Item", bound="Named")
 
 _OPEN, _CLOSE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
@@ -36,47 +36,30 @@ _TICK = 1.0
 """Seconds after which ages are redrawn."""
 
 
-class Look(Protocol[Seen_co]):
-    """What was seen, such as a Snapshot; `trouble` says why it may be out of date."""
-
-    @property
-    def items(self) -> Seen_co:
-        """What was seen last."""
-
-    @property
-    def trouble(self) -> str:
-        """Empty if all is well."""
-
-
-class _Poll(NamedTuple, Generic[Seen]):
-    items: Seen
-    trouble: str = ""
-
-
-def polled(look: Callable[[], Seen], every: float) -> Iterator[Look[Seen]]:
+def polled(look: Callable[[], Sequence[Seen]], every: float) -> Iterator[Snapshot[Seen]]:
     """Look every few seconds; never ends by itself.
 
     Raises:
         DevctlError: The first look failed, or a later one shows that none can succeed.
     """
-    last: _Poll[Seen] | None = None
+    last: Sequence[Seen] | None = None
     while True:
         try:
-            last = _Poll(look())
-            yield last
+            last = look()
+            yield Snapshot(last)
         except (DeniedError, NotFoundError, UsageError):
             raise
         except DevctlError as error:
             if last is None:
                 raise
-            yield last._replace(trouble=f"{error.message}; trying again")
+            yield Snapshot(last, f"{error.message}; trying again")
         time.sleep(every)
 
 
 def follow(
-    seen: Iterator[Look[Seen]],
-    show: Callable[[Seen, int], Sequence[str]],
-    tell: Callable[[Seen, Seen | None], Sequence[str]],
+    seen: Iterator[Snapshot[Seen]],
+    show: Callable[[Sequence[Seen], int], Sequence[str]],
+    tell: Callable[[Sequence[Seen], Sequence[Seen] | None], Sequence[str]],
     *,
     lines: bool = False,
 ) -> NoReturn:
@@ -93,7 +76,7 @@ def follow(
     """
     if is_terminal(sys.stdout) and not lines:
         _picture(seen, show)
-    before: Seen | None = None
+    before: Sequence[Seen] | None = None
     for look in seen:
         if look.trouble:
             click.echo(readable(look.trouble), err=True)
@@ -119,7 +102,7 @@ def follow_table(
         return sorted(items, key=order) if order else items
 
     def show(items: Sequence[Any], width: int) -> list[str]:
-        return list(lines_of_items(in_order(items), *shown_columns(columns, output, width)))
+        return list(lines_of(in_order(items), columns, width, wide=output == "wide"))
 
     def rows(items: Sequence[Any], before: Sequence[Any] | None) -> list[str]:
         title, *lines = show(items, 0)
@@ -149,8 +132,10 @@ def changed(seen: Sequence[Item], before: Sequence[Item] | None) -> list[Item]:
     return [item for item in seen if old.get(item.uid) != item]
 
 
-def _picture(seen: Iterator[Look[Seen]], show: Callable[[Seen, int], Sequence[str]]) -> NoReturn:
-    looks: SimpleQueue[Look[Seen] | BaseException] = SimpleQueue()
+def _picture(
+    seen: Iterator[Snapshot[Seen]], show: Callable[[Sequence[Seen], int], Sequence[str]]
+) -> NoReturn:
+    looks: SimpleQueue[Snapshot[Seen] | BaseException] = SimpleQueue()
 
     def watch() -> None:
         try:
@@ -160,7 +145,7 @@ def _picture(seen: Iterator[Look[Seen]], show: Callable[[Seen, int], Sequence[st
             looks.put(error)
 
     threading.Thread(target=watch, daemon=True).start()
-    last: Look[Seen] | None = None
+    last: Snapshot[Seen] | None = None
     with _page() as final:
         while True:
             try:

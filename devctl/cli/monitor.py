@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +10,7 @@ import click
 from devctl.cli.options import connected, output, seconds, server_name
 from devctl.cli.results import print_document
 from devctl.cli.screen import columns
-from devctl.cli.tables import table
+from devctl.cli.tables import folded, table
 from devctl.errors import DevctlError, UsageError
 from devctl.text import one_line
 
@@ -107,8 +106,7 @@ def picture(samples: Sequence[Sample], width: int = 0, processes: int = 5) -> li
             lines += ["", *table(titles, rows, width)]
     for sample in samples:
         if note := one_line(_note(sample)):
-            folded = textwrap.wrap(note, width, break_on_hyphens=False) if width else [note]
-            lines += ["", *folded]
+            lines += ["", *folded(note, width)]
     return lines
 
 

@@ -12,7 +12,7 @@ import click
 from devctl.cli.formats import JSONPATH, OutputFormat, is_document
 from devctl.cli.screen import columns as terminal_columns
 from devctl.cli.screen import is_terminal
-from devctl.cli.tables import lines_of_items
+from devctl.cli.tables import lines_of
 from devctl.text import one_line, readable
 
 if TYPE_CHECKING:
@@ -52,16 +52,9 @@ def print_items(
     if first is None:
         click.echo(empty, err=True)
         return
-    shown, width = shown_columns(columns, output, terminal_columns(sys.stdout))
-    for line in lines_of_items(chain([first], rest), shown, width):
+    width = terminal_columns(sys.stdout)
+    for line in lines_of(chain([first], rest), columns, width, wide=output == "wide"):
         click.echo(line)
-
-
-def shown_columns(columns: Sequence[Column], output: str, width: int) -> tuple[list[Column], int]:
-    """The columns of a `table` or `wide` table, and the width of its lines."""
-    if output == "wide":
-        return list(columns), 0
-    return [column for column in columns if not column.wide], width
 
 
 def print_item(item: Any, output: str, resource: str) -> None:

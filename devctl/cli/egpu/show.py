@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.describe import event_rows, fact
+from devctl.cli.describe import latest, page
 from devctl.cli.egpu.options import command, job_name
 from devctl.cli.formats import FORMATS
 from devctl.cli.listing import AGE, labels, ordered, scope, selector, sort_by
@@ -15,20 +15,15 @@ from devctl.cli.options import all_namespaces, connected, output
 from devctl.cli.results import print_document, print_items
 from devctl.cli.screen import coloured
 from devctl.cli.screen import columns as terminal_columns
-from devctl.cli.tables import Column, table
+from devctl.cli.tables import Column
 from devctl.cli.times import age, left, span, until
-from devctl.errors import DeniedError
-from devctl.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
+    from collections.abc import Iterator
 
     from devctl.client.client import Client
-    from devctl.client.events import Event
     from devctl.client.jobs.job import Job
 
-_EVENTS = 8
 COLUMNS = [
     Column("NAME", lambda job: job.name),
     Column("MODEL", lambda job: job.spec.get("model", "resnet50")),
@@ -84,31 +79,13 @@ def get(client: Client, name: str, output: str) -> None:
     if output != "text":
         print_document(job.raw, output)
         return
-    try:
-        events: Sequence[Event] = client.jobs.events(name)[-_EVENTS:]
-    except DeniedError:
-        events = ()
-    for line in page(job, events, width=terminal_columns(sys.stdout)):
+    events = latest(lambda: client.jobs.events(name))
+    for line in page(facts(job), events, terminal_columns(sys.stdout)):
         click.echo(line)
 
 
-def page(
-    job: Job, events: Sequence[Event], *, width: int = 0, now: datetime | None = None
-) -> list[str]:
-    """The lines of the page; see devctl.cli.describe.page."""
-    lines = []
-    for label, text in facts(job, now):
-        lines += fact(label, one_line(text), width)
-        if label == "Phase":
-            lines[-1] = lines[-1].replace(job.phase, coloured(job.phase), 1)
-    titles, *rows = [[one_line(cell) for cell in row] for row in event_rows(events, now)]
-    if rows:
-        lines += ["", "Events:", *(f"  {line}" for line in table(titles, rows))]
-    return lines
-
-
-def facts(job: Job, now: datetime | None = None) -> Iterator[tuple[str, str]]:
-    """Labels and texts about a job; further lines of a text have no label."""
+def facts(job: Job) -> Iterator[tuple[str, str]]:
+    """The labels and facts of a job's page."""
     spec, status = job.spec, job.status
     yield "Name", job.name
     yield "Namespace", job.namespace
@@ -123,15 +100,15 @@ def facts(job: Job, now: datetime | None = None) -> Iterator[tuple[str, str]]:
         yield "Result", job.artifact_path
     yield "Image", str(spec.get("image", "(the default)"))
     yield "GPUs", str(job.gpus)
-    yield "Age", age(job.created_at, now)
+    yield "Age", age(job.created_at)
     started, finished = job.moment("startedAt"), job.moment("finishedAt")
     if started:
-        yield "Started", f"{age(started, now)} ago ({started:%Y-%m-%d %H:%M:%S} UTC)"
+        yield "Started", f"{age(started)} ago ({started:%Y-%m-%d %H:%M:%S} UTC)"
     if started and finished:
         yield "Took", span(finished - started)
     for label, name in (("Pod expires", "podExpiresAt"), ("Files expire", "artifactsExpireAt")):
         if at := job.moment(name):
-            yield label, until(at, now)
+            yield label, until(at)
     if status.get("podName"):
         yield "Pod", str(status["podName"])
     yield "Volume", f"{job.claim}, {spec.get('pvcSize', '1Gi')}"

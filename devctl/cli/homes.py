@@ -11,9 +11,9 @@ from devctl.cli.confirm import answers, confirm_names
 from devctl.cli.delete import volumes
 from devctl.cli.formats import FORMATS
 from devctl.cli.lazy import Entry, SectionedGroup
-from devctl.cli.listing import AGE, ordered, scope, sort_by
-from devctl.cli.options import all_namespaces, connected, output, unique
-from devctl.cli.results import Results, changes, print_items
+from devctl.cli.listing import AGE, Listing, all_namespaces, lists, sort_by
+from devctl.cli.options import connected, output, unique
+from devctl.cli.results import Results, changes
 from devctl.cli.tables import Column
 from devctl.errors import NotFoundError, UsageError
 
@@ -56,13 +56,9 @@ def homes() -> None:
 @click.option(
     "--server", metavar="NAME", shell_complete=completions.servers, help="Only those of a server."
 )
-@all_namespaces
-@sort_by
-@output(*FORMATS)
+@lists(COLUMNS, "persistentvolumeclaim", all_namespaces, sort_by, output(*FORMATS))
 @connected
-def list_(
-    client: Client, server: str | None, output: str, sort_by: str, *, all_namespaces: bool
-) -> None:
+def list_(client: Client, server: str | None, listing: Listing) -> None:
     """List homes, and what uses them.
 
     \b
@@ -70,15 +66,8 @@ def list_(
       devctl homes list
       devctl homes list --server my-dev -o name
     """
-    where, columns = scope(COLUMNS, all_namespaces=all_namespaces)
-    inside = "" if all_namespaces else f" in namespace `{client.namespace}`"
-    print_items(
-        ordered(client.homes.list(where, server=server), sort_by, columns),
-        output,
-        columns,
-        "persistentvolumeclaim",
-        empty=f"no homes{inside}",
-    )
+    found = client.homes.list(listing.where, server=server)
+    listing.print(found, empty=f"no homes{listing.inside(client)}")
 
 
 @click.command()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from devctl.cli.listing import sorter
+from devctl.cli.formats import TABLES, chosen_format
 from devctl.cli.results import print_item
 from devctl.cli.screen import clipped, columns, is_terminal
 from devctl.cli.tables import lines_of
@@ -23,7 +23,7 @@ from devctl.text import one_line, readable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from devctl.cli.tables import Column
+    from devctl.cli.listing import Listing
     from devctl.client.objects import Named
 
 Seen = TypeVar("Seen")
@@ -88,26 +88,40 @@ def follow(
     raise AssertionError  # pragma: no cover - looks do not end
 
 
-def follow_table(
-    seen: Iterator[Snapshot[Any]],
-    output: str,
-    columns: Sequence[Column],
-    resource: str,
-    sort_by: str,
+def follow_news(
+    seen: Iterator[Snapshot[Seen]],
+    listing: Listing,
+    news: Callable[[Sequence[Seen], Sequence[Seen] | None], Sequence[str]],
+    empty: Sequence[str] = (),
 ) -> NoReturn:
-    """Show a table, or print each object that is new or has changed; see `print_items`."""
-    order = sorter(sort_by, columns) if sort_by else None
+    """Show a table, or print the news between two looks.
 
-    def in_order(items: Sequence[Any]) -> Sequence[Any]:
-        return sorted(items, key=order) if order else items
+    Raises:
+        UsageError: The command line asks for another format.
+        DevctlError: There is nothing more to see.
+    """
+    if chosen_format(listing.output) not in TABLES:
+        raise UsageError("--watch shows a table", "leave out -o, or --watch")
+
+    def show(items: Sequence[Seen], width: int) -> Sequence[str]:
+        return list(lines_of(items, listing.columns, width)) if items or not empty else empty
+
+    follow(seen, show, news)
+
+
+def follow_table(seen: Iterator[Snapshot[Any]], listing: Listing) -> NoReturn:
+    """Show a table, or print each object that is new or has changed; see `print_items`."""
+    output, resource = listing.output, listing.resource
 
     def show(items: Sequence[Any], width: int) -> list[str]:
-        return list(lines_of(in_order(items), columns, width, wide=output == "wide"))
+        wide = output == "wide"
+        return list(lines_of(listing.ordered(items), listing.columns, width, wide=wide))
 
     def rows(items: Sequence[Any], before: Sequence[Any] | None) -> list[str]:
         title, *lines = show(items, 0)
         new = {item.uid for item in changed(items, before)}
-        told = [line for item, line in zip(in_order(items), lines, strict=True) if item.uid in new]
+        shown = zip(listing.ordered(items), lines, strict=True)
+        told = [line for item, line in shown if item.uid in new]
         left = {item.uid for item in items}
         gone = [
             f"{resource}/{one_line(item.name)} deleted"
@@ -121,7 +135,7 @@ def follow_table(
             print_item(item, output, resource)
         return []
 
-    if output in {"table", "wide"}:
+    if output in TABLES:
         follow(seen, show, rows)
     follow(seen, show, documents, lines=True)
 

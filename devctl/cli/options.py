@@ -154,8 +154,6 @@ def unique(_context: click.Context, _option: click.Parameter, given: Sequence[st
     return list(dict.fromkeys(given))
 
 
-all_namespaces = click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
-watch_option = click.option("-w", "--watch", is_flag=True, help="Show changes until Ctrl-C.")
 waits = click.option(
     "--wait/--no-wait",
     default=preference("wait"),

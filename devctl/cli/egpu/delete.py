@@ -10,7 +10,8 @@ import click
 from devctl.cli import names as completions
 from devctl.cli.confirm import answers, confirm_names, somebody_is_here
 from devctl.cli.egpu.options import command
-from devctl.cli.options import all_namespaces, connected, patience, waits
+from devctl.cli.listing import all_namespaces
+from devctl.cli.options import connected, patience, waits
 from devctl.cli.results import Results, changes
 from devctl.cli.times import until
 from devctl.cli.waiting import live_line

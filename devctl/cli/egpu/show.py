@@ -10,9 +10,9 @@ import click
 from devctl.cli.describe import latest, page
 from devctl.cli.egpu.options import command, job_name
 from devctl.cli.formats import FORMATS
-from devctl.cli.listing import AGE, labels, ordered, scope, selector, sort_by
-from devctl.cli.options import all_namespaces, connected, output
-from devctl.cli.results import print_document, print_items
+from devctl.cli.listing import AGE, Listing, all_namespaces, lists, selector, sort_by
+from devctl.cli.options import connected, output
+from devctl.cli.results import print_document
 from devctl.cli.screen import coloured
 from devctl.cli.screen import columns as terminal_columns
 from devctl.cli.tables import Column
@@ -38,14 +38,9 @@ COLUMNS = [
 
 
 @click.command("list")
-@all_namespaces
-@selector
-@sort_by
-@output(*FORMATS)
+@lists(COLUMNS, "ephemeralaccelerationjob", all_namespaces, selector, sort_by, output(*FORMATS))
 @connected
-def list_(
-    client: Client, output: str, selector: str, sort_by: str, *, all_namespaces: bool
-) -> None:
+def list_(client: Client, listing: Listing) -> None:
     """List jobs.
 
     \b
@@ -53,12 +48,8 @@ def list_(
       egpu list
       egpu list -A -o wide
     """
-    where, columns = scope(COLUMNS, all_namespaces=all_namespaces)
-    print_items(
-        ordered(client.jobs.list(where, labels(selector)), sort_by, columns),
-        output,
-        columns,
-        "ephemeralaccelerationjob",
+    listing.print(
+        client.jobs.list(listing.where, listing.labels),
         empty=f"no jobs in namespace `{client.namespace}`; create one with `egpu create JOB`",
     )
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli import names
-from devctl.cli.formats import FORMATS, TABLES
+from devctl.cli.formats import TABLES
 from devctl.cli.listing import Listing, all_namespaces, lists, watch_option
-from devctl.cli.options import connected, output
+from devctl.cli.options import connected
 from devctl.cli.results import print_item
 from devctl.cli.tables import Column, lines_of
 from devctl.cli.times import age
@@ -36,7 +36,7 @@ _ALIGNED = 50
 
 @click.command()
 @click.argument("name", required=False, metavar="[NAME]", shell_complete=names.servers)
-@lists(COLUMNS, "event", all_namespaces, watch_option, output(*FORMATS))
+@lists(COLUMNS, "event", all_namespaces, watch_option)
 @connected
 def events(client: Client, name: str | None, listing: Listing, *, watch: bool) -> None:
     """Show what happened to servers, their pods and volumes; the newest come last.

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.formats import FORMATS, TABLES
+from devctl.cli.formats import TABLES
 from devctl.cli.listing import AGE, Listing, lists, sort_by, watch_option
-from devctl.cli.options import connected, output
+from devctl.cli.options import connected
 from devctl.cli.tables import Column
 from devctl.text import one_line
 
@@ -38,7 +38,7 @@ _EVERY = 2.0
 
 
 @click.command()
-@lists(COLUMNS, "devserverflavor", watch_option, sort_by, output(*FORMATS))
+@lists(COLUMNS, "devserverflavor", watch_option, sort_by)
 @connected
 def flavors(client: Client, listing: Listing, *, watch: bool) -> None:
     """Show the flavors of servers: how many pods of each the cluster holds, and how many are free.

@@ -9,10 +9,9 @@ import click
 from devctl.cli import names as completions
 from devctl.cli.confirm import answers, confirm_names
 from devctl.cli.delete import volumes
-from devctl.cli.formats import FORMATS
 from devctl.cli.lazy import Entry, SectionedGroup
 from devctl.cli.listing import AGE, Listing, all_namespaces, lists, sort_by
-from devctl.cli.options import connected, output, unique
+from devctl.cli.options import connected, unique
 from devctl.cli.results import Results, changes
 from devctl.cli.tables import Column
 from devctl.errors import NotFoundError, UsageError
@@ -56,7 +55,7 @@ def homes() -> None:
 @click.option(
     "--server", metavar="NAME", shell_complete=completions.servers, help="Only those of a server."
 )
-@lists(COLUMNS, "persistentvolumeclaim", all_namespaces, sort_by, output(*FORMATS))
+@lists(COLUMNS, "persistentvolumeclaim", all_namespaces, sort_by)
 @connected
 def list_(client: Client, server: str | None, listing: Listing) -> None:
     """List homes, and what uses them.

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli import names as completions
-from devctl.cli.formats import FORMATS
 from devctl.cli.listing import AGE, Listing, all_namespaces, lists, selector, sort_by, watch_option
-from devctl.cli.options import connected, output, unique
+from devctl.cli.options import connected, unique
 from devctl.cli.screen import coloured
 from devctl.cli.tables import Column
 from devctl.cli.times import left
@@ -47,7 +46,7 @@ COLUMNS = [
 
 
 @click.command("list")
-@lists(COLUMNS, "devserver", all_namespaces, selector, sort_by, watch_option, output(*FORMATS))
+@lists(COLUMNS, "devserver", all_namespaces, selector, sort_by, watch_option)
 @connected
 def list_(client: Client, listing: Listing, *, watch: bool) -> None:
     """List servers.
@@ -90,7 +89,7 @@ _STATES = [
     shell_complete=completions.servers,
     callback=unique,
 )
-@lists(_STATES, "devserver", all_namespaces, selector, watch_option, output(*FORMATS))
+@lists(_STATES, "devserver", all_namespaces, selector, watch_option)
 @connected
 def status(client: Client, servers: Sequence[str], listing: Listing, *, watch: bool) -> None:
     """Show the state of servers and the reason for it: of all, or of those named.

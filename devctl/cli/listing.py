@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from devctl.api.quantities import parse_quantity
+from devctl.cli.formats import FORMATS
+from devctl.cli.options import output
 from devctl.cli.results import print_items
 from devctl.cli.tables import Column
 from devctl.cli.times import age
@@ -90,7 +92,7 @@ _ASKED = ("output", "selector", "sort_by", "all_namespaces")
 
 
 def lists(columns: Sequence[Column], resource: str, *options: Command) -> Command:
-    """Give a command that lists objects `-o`, these options, and the Listing they ask for."""
+    """Give a command that lists objects these options, `-o`, and the Listing they ask for."""
 
     def give(command: Command) -> Command:
         @functools.wraps(command)
@@ -98,7 +100,8 @@ def lists(columns: Sequence[Column], resource: str, *options: Command) -> Comman
             asked = {name: given.pop(name) for name in _ASKED if name in given}
             return command(*args, listing=Listing(columns, resource, **asked), **given)
 
-        return functools.reduce(lambda done, option: option(done), reversed(options), run)
+        added = (output(*FORMATS), *reversed(options))
+        return functools.reduce(lambda done, option: option(done), added, run)
 
     return give
 

@@ -145,7 +145,7 @@ def output(*formats: str) -> Command:
         found = preference("output")() if "wide" in formats else None
         return str(found) if found in formats else formats[0]
 
-    text = f"{kind.choices}.  [default: {formats[0]}]"
+    text = f"{kind.listed}.  [default: {formats[0]}]"
     return click.option("-o", "--output", type=kind, metavar="FORMAT", default=default, help=text)
 
 
@@ -181,7 +181,7 @@ user_option = click.option(
     "--user", metavar="U", default="dev", show_default=True, help="Name of user 1000 in the image."
 )
 secrets_option = click.option(
-    "--include-secrets", is_flag=True, help="Send .env files, keys and tokens too."
+    "--include-secrets", "secrets", is_flag=True, help="Send .env files, keys and tokens too."
 )
 large_option = click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
 server_name = click.argument("name", metavar="NAME", shell_complete=names.servers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,9 +16,11 @@ from devctl.cli.tables import lines_of
 from devctl.text import one_line, readable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from devctl.cli.tables import Column
+    from devctl.client.objects import Named
+    from devctl.client.runs.record import Run
 
 
 def print_items(
@@ -106,32 +108,20 @@ def _published(document: object) -> object:
     return document | {"metadata": meta}
 
 
-class Changed(Protocol):
-    """An object that a command changes."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def raw(self) -> Mapping[str, object]:
-        """The whole object."""
-
-
 class Results:
     """What a command has changed: a line for each at once, or the objects at the end."""
 
     def __init__(self, output: str | None, resource: str) -> None:
         """Start with no changes; see `changes`."""
         self._output, self._resource = output, resource
-        self._found: dict[tuple[str, str], Changed] = {}
+        self._found: dict[tuple[str, str], Named | Run] = {}
 
     @property
     def quiet(self) -> bool:
         """Whether a program reads, which needs no hints."""
         return self._output is not None
 
-    def add(self, item: Changed, did: str, resource: str = "") -> None:
+    def add(self, item: Named | Run, did: str, resource: str = "") -> None:
         """Report a change once, such as `stopped`, and keep the object's latest state."""
         key = (resource or self._resource, item.name)
         known, self._found[key] = key in self._found, item
@@ -166,5 +156,5 @@ def changes(resource: str = "devserver") -> Callable[[Callable[..., Any]], Calla
         type=_FORMAT,
         metavar="FORMAT",
         callback=lambda _context, _option, output: Results(output, resource),
-        help=f"{_FORMAT.choices}.",
+        help=f"{_FORMAT.listed}.",
     )

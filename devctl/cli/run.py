@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -55,9 +55,7 @@ def run(
     max_restarts: int | None,
     detach: bool,
     no_sync: bool,
-    overwrite: bool,
-    include_secrets: bool,
-    large: bool,
+    **how: Any,
 ) -> int:
     """Send a project to a server and run a script of it on every replica.
 
@@ -86,7 +84,7 @@ def run(
                 arguments,
                 env=env,
                 max_restarts=max_restarts,
-                options=SyncOptions(secrets=include_secrets, large=large, overwrite=overwrite),
+                options=SyncOptions(**how),
                 moved=moved,
                 sent=sent.extend,
             )

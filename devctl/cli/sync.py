@@ -46,16 +46,12 @@ def sync(
     local: str,
     remote: str | None,
     *,
+    replica: int | None,
     back: bool,
     watch: bool,
-    delete: bool,
     yes: bool,
     confirm: bool,
-    dry_run: bool,
-    overwrite: bool,
-    replica: int | None,
-    include_secrets: bool,
-    large: bool,
+    **how: bool,
 ) -> None:
     """Send changes in the folder LOCAL to a server, or fetch them.
 
@@ -71,17 +67,12 @@ def sync(
     """
     from devctl.client.files import sync as files_sync  # noqa: PLC0415 - heavy
 
-    if watch and dry_run:
-        raise UsageError("--watch does not go with --dry-run", "leave out one of them")
     folder = Path(local)
     options = files_sync.SyncOptions(
-        delete=delete,
-        overwrite=overwrite,
-        dry_run=dry_run,
-        secrets=include_secrets,
-        large=large,
-        may_delete=lambda going: confirm_deletion(going, given=yes or confirm),
+        **how, may_delete=lambda going: confirm_deletion(going, given=yes or confirm)
     )
+    if watch and options.dry_run:
+        raise UsageError("--watch does not go with --dry-run", "leave out one of them")
 
     def once() -> Sequence[Synced]:
         with transferred() as moved:
@@ -164,7 +155,7 @@ def _watch(once: Callable[[], Sequence[Synced]], glance: Callable[[], object] | 
 @secrets_option
 @click.option("--overwrite", is_flag=True, help="Also replace files that differ at the target.")
 @connected
-def cp(client: Client, source: str, target: str, *, include_secrets: bool, overwrite: bool) -> None:
+def cp(client: Client, source: str, target: str, **how: bool) -> None:
     """Copy a file or a folder to or from a server.
 
     Exactly one side is NAME:PATH, or NAME.K:PATH for replica K; a relative PATH starts at the home.
@@ -178,9 +169,7 @@ def cp(client: Client, source: str, target: str, *, include_secrets: bool, overw
       devctl cp data my-dev.1:/home/dev/data
     """
     with transferred() as moved:
-        done = client.files.copy(
-            source, target, secrets=include_secrets, overwrite=overwrite, moved=moved
-        )
+        done = client.files.copy(source, target, **how, moved=moved)
     click.echo(done.summary())
     tell_of_secrets(done.secrets)
     tell_of_git(done.git)

@@ -10,7 +10,8 @@ import click
 
 from devctl.cli.egpu.options import command, loader_image, patience, whole_seconds
 from devctl.cli.egpu.screen import moving, see_it_end
-from devctl.cli.options import connected, dry_run_option, waits
+from devctl.cli.options import connected, dry_run_option, large_option, secrets_option, waits
+from devctl.cli.progress import tell_of_secrets
 from devctl.cli.results import Results, changes
 from devctl.cli.waiting import live_line, state
 from devctl.errors import DevctlError, UsageError
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
 @click.option("--pvc-size", metavar="SIZE", help="Size of its volume, for example 1Gi.")
 @click.option("--image", metavar="REF", help="Image to run.")
 @click.option("--command", "words", metavar="CMD", help="Command to run instead.")
-@click.option("--include-secrets", is_flag=True, help="Send .env files, keys and tokens too.")
-@click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
+@secrets_option
+@large_option
 @dry_run_option
 @changes("ephemeralaccelerationjob")
 @waits
@@ -54,7 +55,7 @@ def create(
     timeout: float | None,
     loader_image: str,
     *,
-    include_secrets: bool,
+    secrets: bool,
     large: bool,
     wait: bool,
     **asked: Any,
@@ -83,7 +84,10 @@ def create(
     # Nothing is created for a folder that cannot be sent.
     what = None
     if project_dir is not None:
-        what = _choose(Path(project_dir), secrets=include_secrets, large=large)
+        from devctl.client.jobs.files import choose  # noqa: PLC0415 - heavy
+
+        what = choose(Path(project_dir), secrets=secrets, large=large)
+        tell_of_secrets(what.secrets, hint=False)
         options["suspend"] = True
     job = client.jobs.create(name, **options)
     results.add(job, "created")
@@ -112,15 +116,6 @@ def chosen(*, words: str | None, **asked: Any) -> Options:
         if not options["command"]:
             raise UsageError("--command is empty", "leave it out, or name a program")
     return options
-
-
-def _choose(folder: Path, *, secrets: bool, large: bool) -> Selection:
-    from devctl.cli.progress import tell_of_secrets  # noqa: PLC0415 - heavy
-    from devctl.client.jobs.files import choose  # noqa: PLC0415 - heavy
-
-    found = choose(folder, secrets=secrets, large=large)
-    tell_of_secrets(found.secrets, hint=False)
-    return found
 
 
 def _fill(client: Client, job: Job, what: Selection, image: str, timeout: float | None) -> Job:

@@ -9,7 +9,6 @@ import click
 
 from devctl.cli.describe import latest, page
 from devctl.cli.egpu.options import command, job_name
-from devctl.cli.formats import FORMATS
 from devctl.cli.listing import AGE, Listing, all_namespaces, lists, selector, sort_by
 from devctl.cli.options import connected, output
 from devctl.cli.results import print_document
@@ -38,7 +37,7 @@ COLUMNS = [
 
 
 @click.command("list")
-@lists(COLUMNS, "ephemeralaccelerationjob", all_namespaces, selector, sort_by, output(*FORMATS))
+@lists(COLUMNS, "ephemeralaccelerationjob", all_namespaces, selector, sort_by)
 @connected
 def list_(client: Client, listing: Listing) -> None:
     """List jobs.

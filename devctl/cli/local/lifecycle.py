@@ -19,29 +19,20 @@ from devctl.local.paths import cluster_paths
 from devctl.local.settings import WantedRanges
 
 
-class NetworkType(click.ParamType[IPv4Network]):
-    """An IPv4 range in CIDR notation."""
-
-    name = "cidr"
-
-    def convert(
-        self, value: str | IPv4Network, param: click.Parameter | None, ctx: click.Context | None
-    ) -> IPv4Network:
-        """Parse a range."""
-        try:
-            return IPv4Network(value)
-        except ValueError as error:
-            self.fail(f"`{value}` is not an IPv4 range: {error}", param, ctx)
+def cidr(value: str) -> IPv4Network:
+    """The type of an option that takes an IPv4 range in CIDR notation."""
+    try:
+        return IPv4Network(value)
+    except ValueError as error:
+        raise click.BadParameter(f"`{value}` is not an IPv4 range: {error}") from error
 
 
 @click.command()
 @name_option
 @click.option("--nodes", metavar="N", type=int, help="How many nodes, 1 to 4; a new cluster has 2.")
-@click.option("--node-range", type=NetworkType(), help="The nodes' addresses, at least a /24.")
-@click.option("--pod-range", type=NetworkType(), help="The pods' addresses, at least a /22.")
-@click.option(
-    "--service-range", type=NetworkType(), help="The services' addresses, at least a /24."
-)
+@click.option("--node-range", type=cidr, help="The nodes' addresses, at least a /24.")
+@click.option("--pod-range", type=cidr, help="The pods' addresses, at least a /22.")
+@click.option("--service-range", type=cidr, help="The services' addresses, at least a /24.")
 @click.option("--merge-kubeconfig", is_flag=True, help="Also add the cluster to ~/.kube/config.")
 def up(
     name: str,

@@ -9,7 +9,7 @@ import click
 from devctl.cli import names as completions
 from devctl.cli.confirm import answers, confirm_names
 from devctl.cli.delete import volumes
-from devctl.cli.lazy import Entry, SectionedGroup
+from devctl.cli.lazy import SectionedGroup
 from devctl.cli.listing import AGE, Listing, all_namespaces, lists, sort_by
 from devctl.cli.options import connected, unique
 from devctl.cli.results import Results, changes
@@ -32,15 +32,7 @@ COLUMNS = [
 ]
 
 
-@click.group(
-    cls=SectionedGroup,
-    sections={
-        "Commands": {
-            "list": Entry("devctl.cli.homes:list_", "List homes, and what uses them"),
-            "delete": Entry("devctl.cli.homes:delete", "Delete homes with all files in them"),
-        },
-    },
-)
+@click.group(cls=SectionedGroup)
 def homes() -> None:
     """List or delete homes: the files of servers, which are kept when servers are deleted.
 
@@ -51,7 +43,7 @@ def homes() -> None:
     """
 
 
-@click.command("list")
+@homes.command("list", short_help="List homes, and what uses them")
 @click.option(
     "--server", metavar="NAME", shell_complete=completions.servers, help="Only those of a server."
 )
@@ -69,7 +61,7 @@ def list_(client: Client, server: str | None, listing: Listing) -> None:
     listing.print(found, empty=f"no homes{listing.inside(client)}")
 
 
-@click.command()
+@homes.command(short_help="Delete homes with all files in them")
 @click.argument(
     "homes", nargs=-1, metavar="[HOME]...", shell_complete=completions.homes, callback=unique
 )

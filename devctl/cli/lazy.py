@@ -35,25 +35,32 @@ class SectionedGroup(click.Group):
     def __init__(
         self,
         *args: Any,
-        sections: Mapping[str, Mapping[str, Entry]],
+        sections: Mapping[str, Mapping[str, Entry]] | None = None,
         hidden: Mapping[str, Entry] | None = None,
         **kwargs: Any,
     ) -> None:
         """Take commands by heading and name; only programs call the hidden ones."""
         super().__init__(*args, **kwargs)
-        self._sections = sections
-        self._shown = {name: entry for part in sections.values() for name, entry in part.items()}
+        self._shown: dict[str, Entry] = {}
+        self._sections = sections or {"Commands": self._shown}
+        for part in self._sections.values():
+            self._shown.update(part)
         self._all = {**(hidden or {}), **self._shown}
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Add a command of the group's own module; its short help is its line in help."""
+        super().add_command(cmd, name)
+        self._shown[name or str(cmd.name)] = Entry("", cmd.short_help or "")
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """The names that help shows, in the order given."""
         return list(self._shown)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command; None if there is none of that name."""
         entry = self._all.get(cmd_name)
         if entry is None:
-            return None
+            return super().get_command(ctx, cmd_name)
         module, _, attribute = entry.path.partition(":")
         command: click.Command = getattr(import_module(module), attribute)
         return command
@@ -67,7 +74,7 @@ class SectionedGroup(click.Group):
             UsageError: There is no such command; the fix names one that is spelled alike.
         """
         name = args[0]
-        if name in self._all or ctx.resilient_parsing or name.startswith("-"):
+        if self.get_command(ctx, name) or ctx.resilient_parsing or name.startswith("-"):
             return super().resolve_command(ctx, args)
         path = ctx.command_path
         close = get_close_matches(name, self._shown, n=1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,21 +13,33 @@ from devctl.cli.results import Results, changes
 from devctl.cli.waiting import live_line, see_started, showing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from devctl.client.client import Client
+    from devctl.client.servers import Server
+
+
+def _on_servers(act: Callable[..., None]) -> Callable[..., Any]:
+    """Give a command the servers that its arguments name, and the options of all commands here."""
+
+    @server_names
+    @waits
+    @patience
+    @changes()
+    @connected
+    @functools.wraps(act)
+    def command(client: Client, servers: Sequence[str], **options: Any) -> None:
+        act(client, [client.servers.get(name) for name in servers], **options)
+
+    return command
 
 
 @click.command()
-@server_names
 @yes_option
-@waits
-@patience
-@changes()
-@connected
+@_on_servers
 def stop(
     client: Client,
-    servers: Sequence[str],
+    servers: list[Server],
     timeout: float,
     results: Results,
     *,
@@ -40,33 +53,23 @@ def stop(
       devctl stop my-dev
       devctl stop my-dev --wait && devctl start my-dev
     """
-    found = [client.servers.get(name) for name in servers]
-    confirm_ending(client, found, yes=yes)
-    for server in found:
+    confirm_ending(client, servers, yes=yes)
+    for server in servers:
         results.add(client.servers.stop(server), "stopped")
-    for name in [server.name for server in found] if wait else []:
+    for name in [server.name for server in servers] if wait else []:
         left = f"`{name}` keeps stopping: see {command(f'status {name} --watch')}"
         with live_line(name, "asked to stop", left) as line:
             stopped = client.servers.wait_stopped(name, timeout, progress=showing(line))
         results.add(stopped, "stopped")
     if not results.quiet:
-        names = " ".join(server.name for server in found)
+        names = " ".join(server.name for server in servers)
         click.echo(f"next: {command(f'start {names}')}", err=True)
 
 
 @click.command()
-@server_names
-@waits
-@patience
-@changes()
-@connected
+@_on_servers
 def start(
-    client: Client,
-    servers: Sequence[str],
-    timeout: float,
-    results: Results,
-    *,
-    wait: bool,
+    client: Client, servers: list[Server], timeout: float, results: Results, *, wait: bool
 ) -> None:
     """Start stopped servers, with their files as they were.
 
@@ -75,23 +78,18 @@ def start(
       devctl start my-dev
       devctl start my-dev --wait --timeout 5m
     """
-    found = [client.servers.get(name) for name in servers]
-    for server in found:
+    for server in servers:
         results.add(client.servers.start(server), "started")
-    for server in found:
+    for server in servers:
         see_started(client, server, results, timeout, wait=wait)
 
 
 @click.command()
-@server_names
 @yes_option
-@waits
-@patience
-@changes()
-@connected
+@_on_servers
 def restart(
     client: Client,
-    servers: Sequence[str],
+    servers: list[Server],
     timeout: float,
     results: Results,
     *,
@@ -108,13 +106,12 @@ def restart(
       devctl restart my-dev
       devctl update my-dev --image torch:2.9 && devctl restart my-dev --yes
     """
-    found = [client.servers.get(name) for name in servers]
-    confirm_ending(client, found, yes=yes)
-    for server in found:
+    confirm_ending(client, servers, yes=yes)
+    for server in servers:
         name = server.name
         left = f"`{name}` stops and stays stopped: {command(f'start {name}')} starts it"
         with live_line(name, "asked to stop", left) as line:
             restarted = client.servers.restart(name, timeout, progress=showing(line))
         results.add(restarted, "restarted")
-    for server in found:
+    for server in servers:
         see_started(client, server, results, timeout, wait=wait, look="status")

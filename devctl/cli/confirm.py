@@ -35,13 +35,9 @@ def answers(command: Callable[..., Any]) -> Callable[..., Any]:
 def confirm_names(
     names: Sequence[str], given: Sequence[str], what: str, *, yes: bool = False
 ) -> None:
-    """Have a person type the names of what is destroyed.
+    """Have a person type the names of what is destroyed, unless --yes or --confirm gives them.
 
-    Args:
-        names: What is destroyed.
-        given: The values of --confirm; without any, the person is asked.
-        what: What happens, as a sentence.
-        yes: Whether --yes has answered already.
+    `what` says what happens.
 
     Raises:
         UsageError: Another name was given, or there is no terminal to ask on.

@@ -77,12 +77,8 @@ def page(
 ) -> list[str]:
     """The lines of the page of an object, at most `width` long if that is not 0.
 
-    Args:
-        facts: Labels and facts, of which `Phase` starts with the phase; further lines of a fact
-            have an empty label.
-        events: The oldest come first.
-        width: Characters per line.
-        replicas: Those of a server.
+    Facts come with labels, which are empty for further lines of a fact; `Phase` starts with the
+    phase. Events come oldest first.
     """
     lines = []
     for label, text in facts:

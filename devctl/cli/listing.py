@@ -13,6 +13,7 @@ from devctl.cli.options import output
 from devctl.cli.results import print_items
 from devctl.cli.tables import Column
 from devctl.cli.times import age
+from devctl.client.jsonpath import values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -43,13 +44,7 @@ watch_option = click.option("-w", "--watch", is_flag=True, help="Show changes un
 class Listing:
     """Which objects a command is to list, and how it prints them.
 
-    Attributes:
-        columns: Of the table.
-        resource: The prefix of names in `-o name`.
-        output: The format.
-        where: The namespace; None for the command line's.
-        selector: As given.
-        labels: Those that the objects must have, as `labels` returns them.
+    `where` is the namespace, None for the command line's; `labels` are those that they must have.
     """
 
     def __init__(
@@ -131,8 +126,6 @@ def sorter(key: str, columns: Sequence[Column]) -> Callable[[Any], Any]:
 
 
 def _by_path(key: str) -> Callable[[Named], object]:
-    from devctl.client.jsonpath import values  # noqa: PLC0415 - rarely used
-
     find = values(key)
     return lambda item: next(iter(find(item.raw)), None)
 

@@ -65,11 +65,8 @@ def follow(
 ) -> NoReturn:
     """Show what is seen until Ctrl-C.
 
-    Args:
-        seen: Each look; never ends by itself.
-        show: Draws a picture for a width.
-        tell: Gives the lines to print without a picture, also given the look before.
-        lines: Whether to print lines on a terminal, too.
+    `show` draws a picture of a width. `tell` gives the lines to print off a terminal, or on it too
+    with `lines`, from a look and the one before.
 
     Raises:
         DevctlError: There is nothing more to see.

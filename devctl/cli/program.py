@@ -17,12 +17,9 @@ from devctl.text import readable
 
 
 def run_program(group: click.Command, program: str, variable: str) -> NoReturn:
-    """Run this process's command line.
+    """Run this process's command line; never returns.
 
-    Args:
-        group: The commands.
-        program: The name that was typed, for help.
-        variable: The environment variable through which shells ask for completions.
+    Help calls it `program`, as typed. Shells ask for completions through an environment variable.
     """
     for stream in (sys.stdout, sys.stderr):
         # A character that the terminal's encoding lacks must not end a command.

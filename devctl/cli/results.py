@@ -13,6 +13,7 @@ from devctl.cli.formats import JSONPATH, OutputFormat, is_document
 from devctl.cli.screen import columns as terminal_columns
 from devctl.cli.screen import is_terminal
 from devctl.cli.tables import lines_of
+from devctl.client.jsonpath import Template
 from devctl.text import one_line, readable
 
 if TYPE_CHECKING:
@@ -32,15 +33,9 @@ def print_items(
     raw: Callable[[Any], object] = lambda item: item.raw,
     empty: str,
 ) -> None:
-    """Print items as they arrive.
+    """Print items as they arrive; without any, people are told `empty`.
 
-    Args:
-        items: They are fetched while they are printed.
-        output: One of FORMATS, or `jsonpath=` and a template.
-        columns: Of the table.
-        resource: The prefix of names in `-o name`.
-        raw: Makes a document of an item.
-        empty: What people are told if there are no items.
+    `resource` is the prefix of names in `-o name`; `raw` makes a document of an item.
     """
     if is_document(output):
         _print_list([raw(item) for item in items], output)
@@ -79,8 +74,6 @@ def print_document(document: object, output: str) -> None:
     """Print a document as `json` or `yaml`, or what a `jsonpath=` makes of it."""
     document = _published(document)
     if output.startswith(JSONPATH):
-        from devctl.client.jsonpath import Template  # noqa: PLC0415 - rarely used
-
         escape = readable if is_terminal(sys.stdout) else str
         text = Template(output.removeprefix(JSONPATH)).render(document, escape)
         click.echo(text, nl=is_terminal(sys.stdout) and not text.endswith("\n"))

@@ -15,6 +15,7 @@ from devctl.cli.run_screen import on_replicas, say_who_is_away, see_it_through, 
 from devctl.cli.screen import coloured
 from devctl.cli.tables import Column
 from devctl.cli.times import age
+from devctl.client.runs import command as run_command
 from devctl.errors import DevctlError, NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -105,10 +106,8 @@ def _replicas(run: Run, replica: int | None) -> list[int]:
 
 def _words(run: Run) -> tuple[str, ...]:
     """The command without the torchrun that we put before it."""
-    from devctl.client.runs.command import TORCHRUN  # noqa: PLC0415 - heavy
-
-    count = len(TORCHRUN)
-    return run.argv[count:] if run.argv[:count] == TORCHRUN else run.argv
+    count = len(run_command.TORCHRUN)
+    return run.argv[count:] if run.argv[:count] == run_command.TORCHRUN else run.argv
 
 
 @click.command()

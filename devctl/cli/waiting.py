@@ -81,13 +81,7 @@ def say_restart(client: Client, server: Server) -> None:
 
 @contextmanager
 def live_line(name: str, first: str, left: str) -> Iterator[LiveLine]:
-    """A line about something that is waited for.
-
-    Args:
-        name: What is waited for.
-        first: Its state until more is known.
-        left: What to say if Ctrl-C ends the waiting.
-    """
+    """A line about what is waited for: at first in a state; `left` is said if Ctrl-C ends it."""
     over = threading.Event()
 
     def tick() -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from devctl.client.client import Client
     from devctl.client.events import Event
+    from devctl.client.jobs.job import Job
     from devctl.client.servers import Replica, Server
 
 _EVENTS = 8
@@ -53,20 +54,33 @@ def describe(client: Client, name: str, output: str) -> None:
     server = client.servers.get(name)
     if output == "name":
         click.echo(f"devserver/{server.name}")
-    elif output != "text":
-        print_document(server.raw, output)
     else:
-        events = latest(lambda: client.events.list(server=name))
-        for line in page(facts(server), events, columns(sys.stdout), server.replicas):
-            click.echo(line)
+        print_page(
+            server,
+            output,
+            facts(server),
+            lambda: client.events.list(server=name),
+            server.replicas,
+        )
 
 
-def latest(look: Callable[[], Sequence[Event]]) -> Sequence[Event]:
-    """The events of a page; none for those who may not see events."""
+def print_page(
+    found: Server | Job,
+    output: str,
+    facts: Iterable[tuple[str, str]],
+    look: Callable[[], Sequence[Event]],
+    replicas: Sequence[Replica] = (),
+) -> None:
+    """Print an object: as a document, or as `text`, a page with its events; see `page`."""
+    if output != "text":
+        print_document(found.raw, output)
+        return
     try:
-        return look()[-_EVENTS:]
+        events = look()[-_EVENTS:]
     except DeniedError:
-        return ()
+        events = ()
+    for line in page(facts, events, columns(sys.stdout), replicas):
+        click.echo(line)
 
 
 def page(

@@ -13,6 +13,7 @@ from devctl.cli.results import print_document
 from devctl.cli.screen import columns, painted
 from devctl.cli.shared_options import verbose
 from devctl.cli.tables import folded
+from devctl.client.client import Client
 from devctl.text import one_line
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ def doctor(output: str) -> int:
       devctl doctor
       devctl doctor -n team -o json
     """
-    from devctl.client.client import Client  # noqa: PLC0415 - heavy
     from devctl.client.doctor.doctor import examine  # noqa: PLC0415 - heavy
 
     named = names.connection(click.get_current_context())

@@ -51,7 +51,7 @@ def flavors(client: Client, listing: Listing, *, watch: bool) -> None:
     if watch:
         from devctl.cli.live import follow_news, polled  # noqa: PLC0415 - only this needs it
 
-        follow_news(polled(client.flavors.list, _EVERY), listing, news)
+        follow_news(polled(lambda: iter(client.flavors.list, None), _EVERY), listing, news)
     found = client.flavors.list()
     listing.print(found, empty="there are no flavors; an administrator creates them")
     if listing.output in TABLES and any(flavor.free is None for flavor in found):

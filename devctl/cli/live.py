@@ -36,22 +36,23 @@ _TICK = 1.0
 """Seconds after which ages are redrawn."""
 
 
-def polled(look: Callable[[], Sequence[Seen]], every: float) -> Iterator[Snapshot[Seen]]:
-    """Look every few seconds; never ends by itself.
+def polled(start: Callable[[], Iterator[Sequence[Seen]]], every: float) -> Iterator[Snapshot[Seen]]:
+    """Look every few seconds, and start anew after a look that failed; never ends by itself.
 
     Raises:
         DevctlError: The first look failed, or a later one shows that none can succeed.
     """
-    last: Sequence[Seen] | None = None
+    looks, last = start(), None
     while True:
         try:
-            last = look()
+            last = next(looks)
             yield Snapshot(last)
         except (DeniedError, NotFoundError, UsageError):
             raise
         except DevctlError as error:
             if last is None:
                 raise
+            looks = start()
             yield Snapshot(last, f"{error.message}; trying again")
         time.sleep(every)
 

@@ -11,11 +11,11 @@ from devctl.cli.options import connected, output, seconds, server_name
 from devctl.cli.results import print_document
 from devctl.cli.screen import columns
 from devctl.cli.tables import folded, table
-from devctl.errors import DevctlError, UsageError
+from devctl.errors import UsageError
 from devctl.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from devctl.client.client import Client
     from devctl.client.monitor import Sample
@@ -73,26 +73,11 @@ def monitor(
     if interval <= 0:
         raise UsageError("--interval is too short", "use 1s or more")
     follow(
-        polled(_look(client, name), interval),
+        # The poll sleeps between samples.
+        polled(lambda: client.monitor.watch(name, sleep=lambda _seconds: None), interval),
         lambda seen, width: picture(seen, width, processes),
         lambda seen, _before: [*picture(seen, 0, processes), ""],
     )
-
-
-def _look(client: Client, name: str) -> Callable[[], Sequence[Sample]]:
-    # The poll sleeps between samples.
-    samples = client.monitor.watch(name, sleep=lambda _seconds: None)
-
-    def look() -> Sequence[Sample]:
-        nonlocal samples
-        try:
-            return next(samples)
-        except DevctlError:
-            # A generator that has raised is exhausted.
-            samples = client.monitor.watch(name, sleep=lambda _seconds: None)
-            raise
-
-    return look
 
 
 def picture(samples: Sequence[Sample], width: int = 0, processes: int = 5) -> list[str]:

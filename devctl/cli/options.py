@@ -15,13 +15,12 @@ from devctl.cli import names
 from devctl.cli.formats import OutputFormat
 from devctl.cli.screen import is_terminal
 from devctl.cli.shared_options import RareOption, SharedOption, verbose
+from devctl.client.client import Client
 from devctl.errors import DevctlError
 from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from devctl.client.client import Client
 
     Command = Callable[..., Any]
 
@@ -100,8 +99,6 @@ def connected(command: Command) -> Command:
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
-        from devctl.client.client import Client  # noqa: PLC0415 - heavy
-
         client = Client.connect(**names.connection(click.get_current_context()))
         code = command(client, *args, **kwargs)
         if results := kwargs.get("results"):

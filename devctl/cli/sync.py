@@ -9,7 +9,7 @@ import click
 
 from devctl.cli.confirm import confirm_deletion, yes_option
 from devctl.cli.options import connected, large_option, secrets_option, server_name
-from devctl.cli.progress import tell_of_git, tell_of_secrets, tell_of_trouble, transferred
+from devctl.cli.progress import tell_of_trouble, tell_of_withheld, transferred
 from devctl.client.files.names import named
 from devctl.errors import UsageError
 from devctl.text import one_line, readable
@@ -94,8 +94,7 @@ def sync(
         return
     done = once()
     show(done)
-    tell_of_secrets(done[0].secrets)
-    tell_of_git(done[0].git)
+    tell_of_withheld(done[0])
     tell_of_trouble([what for each in done for what in each.left_out], _changed(done))
 
 
@@ -139,8 +138,7 @@ def _watch(once: Callable[[], Sequence[Synced]], glance: Callable[[], object] | 
     for done in watching(once, glance, lost):
         show(done, quiet=not first)
         if first:
-            tell_of_secrets(done[0].secrets)
-            tell_of_git(done[0].git)
+            tell_of_withheld(done[0])
             click.echo("watching; Ctrl-C ends it", err=True)
         first = False
         for what in (what for each in done for what in each.left_out):
@@ -171,6 +169,5 @@ def cp(client: Client, source: str, target: str, **how: bool) -> None:
     with transferred() as moved:
         done = client.files.copy(source, target, **how, moved=moved)
     click.echo(done.summary())
-    tell_of_secrets(done.secrets)
-    tell_of_git(done.git)
+    tell_of_withheld(done)
     tell_of_trouble(done.left_out, done.changed)

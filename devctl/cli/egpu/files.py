@@ -11,7 +11,7 @@ from devctl.cli.egpu.options import command, job_name, loader_image, size
 from devctl.cli.egpu.screen import moving
 from devctl.cli.formats import FORMATS
 from devctl.cli.options import connected, output, seconds
-from devctl.cli.progress import tell_of_git, tell_of_trouble
+from devctl.cli.progress import tell_of_trouble, tell_of_withheld
 from devctl.cli.results import print_items
 from devctl.cli.tables import Column
 from devctl.cli.times import age
@@ -63,7 +63,7 @@ def artifacts(
     with moving(name, loader_image) as (pod, moved):
         done = client.jobs.files.download(name, Path(target), moved, **pod)
     click.echo(done.summary())
-    tell_of_git(done.git)
+    tell_of_withheld(done)
     tell_of_trouble(done.left_out, done.changed)
 
 

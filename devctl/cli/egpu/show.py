@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.describe import latest, page
+from devctl.cli.describe import print_page
 from devctl.cli.egpu.options import command, job_name
 from devctl.cli.listing import AGE, Listing, all_namespaces, lists, selector, sort_by
 from devctl.cli.options import connected, output
-from devctl.cli.results import print_document
 from devctl.cli.screen import coloured
-from devctl.cli.screen import columns as terminal_columns
 from devctl.cli.tables import Column
 from devctl.cli.times import age, left, span, until
 
@@ -66,12 +63,7 @@ def get(client: Client, name: str, output: str) -> None:
       egpu get my-job -o yaml
     """
     job = client.jobs.get(name)
-    if output != "text":
-        print_document(job.raw, output)
-        return
-    events = latest(lambda: client.jobs.events(name))
-    for line in page(facts(job), events, terminal_columns(sys.stdout)):
-        click.echo(line)
+    print_page(job, output, facts(job), lambda: client.jobs.events(name))
 
 
 def facts(job: Job) -> Iterator[tuple[str, str]]:

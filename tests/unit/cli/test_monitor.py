@@ -135,7 +135,7 @@ def test_a_picture_is_drawn_over_and_its_last_state_stays(
 
     out, _ = terminal(20, 5)
     monkeypatch.setattr(time, "sleep", lambda _seconds: None)
-    looked = polled(look, 1)
+    looked = polled(lambda: iter(look, [0]), 1)
     with pytest.raises(KeyboardInterrupt):
         follow(looked, lambda n, width: [f"{n[0]} of {width}"] * 9, lambda *_: [])
     first, *pages = out.getvalue().split("\x1b[H")

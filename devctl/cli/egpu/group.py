@@ -25,8 +25,8 @@ VARIABLE = "_EGPU_COMPLETE"
             "create": Entry("devctl.cli.egpu.create:create", "Create a job, with its files"),
             "list": Entry("devctl.cli.egpu.show:list_", "List jobs"),
             "get": Entry("devctl.cli.egpu.show:get", "Show details of a job"),
-            "watch": Entry("devctl.cli.egpu.watch:watch", "Wait for its end, and say why"),
-            "logs": Entry("devctl.cli.egpu.watch:logs", "Print its output"),
+            "watch": Entry("devctl.cli.egpu.show:watch", "Wait for its end, and say why"),
+            "logs": Entry("devctl.cli.egpu.show:logs", "Print its output"),
             "delete": Entry("devctl.cli.egpu.delete:delete", "Delete it, but keep its volume"),
         },
         "Files of a job": {

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from devctl.cli.options import stacked
 from devctl.errors import UsageError
 from devctl.text import one_line, readable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
+    from collections.abc import Sequence
 
     from devctl.client.client import Client
     from devctl.client.servers import Server
@@ -23,13 +23,8 @@ _SHOWN = 10
 yes_option = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 
 
-def answers(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command that deletes data the options that answer its question in advance.
-
-    Help does not show `--confirm=NAME`, for scripts that want the name checked.
-    """
-    named = click.option("--confirm", multiple=True, metavar="NAME", hidden=True)
-    return yes_option(named(command))
+answers = stacked(yes_option, click.option("--confirm", multiple=True, metavar="NAME", hidden=True))
+"""For a command that deletes data: `--confirm=NAME` is for scripts that want the name checked."""
 
 
 def confirm_names(

@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from devctl.cli import names
-from devctl.cli.options import (
-    connected,
-    dry_run_option,
-    duration,
-    patience,
-    preference,
-    waits,
-)
+from devctl.cli.options import connected, dry_run_option, duration, preference, stacked
 from devctl.cli.results import Results, changes
-from devctl.cli.waiting import see_started
+from devctl.cli.waiting import patience, see_started, waits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,7 +32,7 @@ def server_options(*, new: bool) -> Callable[[Callable[..., Any]], Callable[...,
     """Give a command the options of a spec; those of a new server have defaults."""
     flavor = "Default: the cluster's default flavor." if new else "Resources of each pod."
     image = "Default: $DEVCTL_IMAGE, else the cluster's." if new else "Container image."
-    options = (
+    return stacked(
         click.option(
             "--flavor",
             metavar="F",
@@ -73,13 +66,6 @@ def server_options(*, new: bool) -> Callable[[Callable[..., Any]], Callable[...,
         if new
         else click.option("--ssh/--no-ssh", default=None, help="Enable or disable SSH."),
     )
-
-    def give(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return give
 
 
 _DISTRIBUTED = click.option("--distributed", is_flag=True, help="Several pods that train together.")
@@ -141,8 +127,7 @@ def create(
     if dry_run == "client":
         from devctl.client.servers import Server  # noqa: PLC0415 - heavy
 
-        manifest = Server(client.servers.manifest(name, **options))
-        results.add(manifest, "created (dry run)")
+        results.add(Server(client.servers.manifest(name, **options)), "created (dry run)")
     elif dry_run == "server":
         made = client.servers.create(name, dry_run=True, **options)
         results.add(made, "created (server dry run)")

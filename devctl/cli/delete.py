@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.confirm import answers, confirm_names
-from devctl.cli.options import command, connected, patience, server_names, waits
+from devctl.cli.options import command, connected, server_names
 from devctl.cli.results import Results, changes
-from devctl.cli.waiting import live_line
+from devctl.cli.waiting import live_line, patience, waits
 from devctl.errors import DeniedError, NotFoundError
 
 if TYPE_CHECKING:

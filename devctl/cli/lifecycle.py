@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from devctl.cli.confirm import confirm_ending, yes_option
-from devctl.cli.options import command, connected, patience, server_names, waits
+from devctl.cli.options import command, connected, server_names
 from devctl.cli.results import Results, changes
-from devctl.cli.waiting import live_line, see_started, showing
+from devctl.cli.waiting import live_line, patience, see_started, showing, waits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

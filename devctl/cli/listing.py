@@ -9,7 +9,7 @@ import click
 
 from devctl.api.quantities import parse_quantity
 from devctl.cli.formats import FORMATS
-from devctl.cli.options import output
+from devctl.cli.options import output, stacked
 from devctl.cli.results import print_items
 from devctl.cli.tables import Column
 from devctl.cli.times import age
@@ -95,8 +95,7 @@ def lists(columns: Sequence[Column], resource: str, *options: Command) -> Comman
             asked = {name: given.pop(name) for name in _ASKED if name in given}
             return command(*args, listing=Listing(columns, resource, **asked), **given)
 
-        added = (output(*FORMATS), *reversed(options))
-        return functools.reduce(lambda done, option: option(done), added, run)
+        return stacked(*options, output(*FORMATS))(run)
 
     return give
 

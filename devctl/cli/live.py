@@ -6,7 +6,6 @@ import shutil
 import sys
 import threading
 import time
-from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -158,7 +157,9 @@ def _picture(
 
     threading.Thread(target=watch, daemon=True).start()
     last: Snapshot[Seen] | None = None
-    with _page() as final:
+    final: Sequence[str] = ()
+    sys.stdout.write(_OPEN)
+    try:
         while True:
             try:
                 news = looks.get(timeout=_TICK)
@@ -167,8 +168,12 @@ def _picture(
             if isinstance(news, BaseException):
                 raise news
             last = news
-            final[:] = show(last.items, columns(sys.stdout))
+            final = show(last.items, columns(sys.stdout))
             _draw(final, last.trouble)
+    finally:
+        # The lines drawn last stay on the screen.
+        sys.stdout.write(_CLOSE + "".join(f"{line}\n" for line in final))
+        sys.stdout.flush()
 
 
 def _draw(lines: Sequence[str], trouble: str) -> None:
@@ -177,15 +182,3 @@ def _draw(lines: Sequence[str], trouble: str) -> None:
     text = "".join(f"{line}{_END_OF_LINE}\n" for line in shown)
     sys.stdout.write(_HOME + text + _REST)
     sys.stdout.flush()
-
-
-@contextmanager
-def _page() -> Iterator[list[str]]:
-    """A page of its own; the lines drawn last stay on the screen."""
-    final: list[str] = []
-    sys.stdout.write(_OPEN)
-    try:
-        yield final
-    finally:
-        sys.stdout.write(_CLOSE + "".join(f"{line}\n" for line in final))
-        sys.stdout.flush()

@@ -65,6 +65,17 @@ def preference(key: str, otherwise: object = None) -> Callable[[], Any]:
     return default
 
 
+def stacked(*options: Command) -> Callable[[Command], Command]:
+    """One decorator that gives a command several options, in this order."""
+
+    def give(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return give
+
+
 def where(command: Command) -> Command:
     """Give a command the options that choose cluster and namespace; see `names.named`."""
     for flags, kind, metavar, complete, text in (
@@ -151,20 +162,6 @@ def unique(_context: click.Context, _option: click.Parameter, given: Sequence[st
     return list(dict.fromkeys(given))
 
 
-waits = click.option(
-    "--wait/--no-wait",
-    default=preference("wait"),
-    callback=lambda _context, _option, asked: is_terminal(sys.stdout) if asked is None else asked,
-    help="Wait until done (default on a terminal).",
-)
-patience = click.option(
-    "--timeout",
-    type=seconds,
-    metavar="D",
-    default=preference("timeout", "10m"),
-    help="Stop waiting after this long.  [default: 10m]",
-)
-"""How many seconds to wait at most."""
 dry_run_option = click.option(
     "--dry-run",
     type=click.Choice(["none", "client", "server"]),
@@ -180,7 +177,10 @@ user_option = click.option(
 secrets_option = click.option(
     "--include-secrets", "secrets", is_flag=True, help="Send .env files, keys and tokens too."
 )
-large_option = click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
+sends = stacked(
+    secrets_option, click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
+)
+"""What a command may send that syncs leave out."""
 server_name = click.argument("name", metavar="NAME", shell_complete=names.servers)
 server_names = click.argument(
     "servers",

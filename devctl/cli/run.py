@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from devctl.cli.options import connected, large_option, secrets_option, server_name
+from devctl.cli.options import connected, sends, server_name
 from devctl.cli.progress import tell_of_secrets, transferred
 from devctl.cli.results import Results, changes
 from devctl.cli.run_line import RunCommand, chosen, variables
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 @click.option("-d", "--detach", is_flag=True, help="Print the run's name, and return.")
 @click.option("--no-sync", is_flag=True, help="Send nothing; paths are on the server.")
 @click.option("--overwrite", is_flag=True, help="Replace files that were changed there.")
-@secrets_option
-@large_option
+@sends
 @changes("run")
 @server_name
 @click.argument(

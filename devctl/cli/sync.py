@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.confirm import confirm_deletion, yes_option
-from devctl.cli.options import connected, large_option, secrets_option, server_name
+from devctl.cli.options import connected, secrets_option, sends, server_name
 from devctl.cli.progress import tell_of_trouble, tell_of_withheld, transferred
 from devctl.client.files.names import named
 from devctl.errors import UsageError
@@ -37,8 +37,7 @@ _SIGNS = {"new": "+", "changed": "~", "deleted": "-"}
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--overwrite", is_flag=True, help="Replace files changed at the target.")
 @click.option("--replica", type=click.IntRange(0), metavar="K", help="Only this one.")
-@secrets_option
-@large_option
+@sends
 @connected
 def sync(
     client: Client,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.api.devserver import Condition
-from devctl.cli.options import command
-from devctl.cli.screen import LiveLine
+from devctl.cli.options import command, preference, seconds
+from devctl.cli.screen import LiveLine, is_terminal
 from devctl.text import one_line
 
 if TYPE_CHECKING:
@@ -22,6 +23,21 @@ if TYPE_CHECKING:
     from devctl.client.servers import Server
 
 _TICK = 1.0
+
+waits = click.option(
+    "--wait/--no-wait",
+    default=preference("wait"),
+    callback=lambda _context, _option, asked: is_terminal(sys.stdout) if asked is None else asked,
+    help="Wait until done (default on a terminal).",
+)
+patience = click.option(
+    "--timeout",
+    type=seconds,
+    metavar="D",
+    default=preference("timeout", "10m"),
+    help="Stop waiting after this long.  [default: 10m]",
+)
+"""How many seconds to wait at most."""
 
 
 def state(found: Server | Job) -> str:

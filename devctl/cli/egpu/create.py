@@ -10,10 +10,10 @@ import click
 
 from devctl.cli.egpu.options import command, loader_image, patience, whole_seconds
 from devctl.cli.egpu.screen import moving, see_it_end
-from devctl.cli.options import connected, dry_run_option, large_option, secrets_option, waits
+from devctl.cli.options import connected, dry_run_option, sends
 from devctl.cli.progress import tell_of_secrets
 from devctl.cli.results import Results, changes
-from devctl.cli.waiting import live_line, state
+from devctl.cli.waiting import live_line, state, waits
 from devctl.errors import DevctlError, UsageError
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 @click.option("--pvc-size", metavar="SIZE", help="Size of its volume, for example 1Gi.")
 @click.option("--image", metavar="REF", help="Image to run.")
 @click.option("--command", "words", metavar="CMD", help="Command to run instead.")
-@secrets_option
-@large_option
+@sends
 @dry_run_option
 @changes("ephemeralaccelerationjob")
 @waits

@@ -11,10 +11,10 @@ from devctl.cli import names as completions
 from devctl.cli.confirm import answers, confirm_names, somebody_is_here
 from devctl.cli.egpu.options import command
 from devctl.cli.listing import all_namespaces
-from devctl.cli.options import connected, patience, waits
+from devctl.cli.options import connected
 from devctl.cli.results import Results, changes
 from devctl.cli.times import until
-from devctl.cli.waiting import live_line
+from devctl.cli.waiting import live_line, patience, waits
 from devctl.errors import AlreadyExistsError, DeniedError, NotFoundError
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ def delete(
         if job:
             client.jobs.delete(job)
             results.add(job, "deleted")
-            if not delete_pvc and not results.quiet:
-                _say_kept(job, claims[name])
+            if (claim := claims[name]) and not delete_pvc and not results.quiet:
+                _say_kept(job, claim)
     for name, job in found.items() if delete_pvc or wait else ():
         # The pod may still be shutting down even if the job is gone.
         with live_line(name, "shutting down", f"`{name}` keeps shutting down; its volume is kept"):
@@ -94,10 +94,8 @@ def _claim(client: Client, name: str, *, needed: bool) -> Claim | None:
         return None
 
 
-def _say_kept(job: Job, claim: Claim | None) -> None:
+def _say_kept(job: Job, claim: Claim) -> None:
     """Say that the volume is kept, and until when."""
-    if claim is None:
-        return
     kept = int(job.spec.get("pvcTTLSecondsAfterFinished", 3600))
     at = job.moment("artifactsExpireAt") or datetime.now(UTC) + timedelta(seconds=kept)
     click.echo(
@@ -126,37 +124,30 @@ def cleanup(client: Client, results: Results, *, all_namespaces: bool, dry_run: 
     from devctl.client.jobs.claim import Why  # noqa: PLC0415 - heavy
     from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415 - heavy
 
-    done = 0
+    done = False
     for judged in client.jobs.cleanup.look(EVERYWHERE if all_namespaces else None):
-        if judged.why is not Why.DUE:
-            _keep(judged, _why(judged))
-        elif dry_run:
-            results.add(judged.claim, "deleted (dry run)")
-            done += 1
+        why = _why(judged)
+        if judged.why is Why.DUE:
+            why = "" if dry_run else _delete(client, judged)
+        if why:
+            click.echo(f"{judged.claim.name} is kept: {why}", err=True)
         else:
-            done += _delete(client, judged, results)
+            results.add(judged.claim, "deleted (dry run)" if dry_run else "deleted")
+            done = True
     if not done:
         click.echo("nothing to clean up", err=True)
 
 
-def _delete(client: Client, judged: Judged, results: Results) -> bool:
-    """Delete a volume or say why it is kept; returns whether it was deleted."""
+def _delete(client: Client, judged: Judged) -> str:
+    """Delete a volume; why it is kept instead, if it is."""
     try:
-        if client.jobs.cleanup.delete(judged):
-            results.add(judged.claim, "deleted")
-            return True
-        _keep(judged, "it has changed meanwhile")
+        return "" if client.jobs.cleanup.delete(judged) else "it has changed meanwhile"
     except DeniedError as error:
         # It is another person's; the next may be ours.
-        _keep(judged, error.message)
-    return False
+        return error.message
 
 
 def _why(judged: Judged) -> str:
     if judged.pods:
         return f"pod {judged.pods[0]} uses it"
     return f"it expires {until(judged.until)}" if judged.until else str(judged.why)
-
-
-def _keep(judged: Judged, why: str) -> None:
-    click.echo(f"{judged.claim.name} is kept: {why}", err=True)

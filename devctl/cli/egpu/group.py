@@ -70,7 +70,7 @@ def completion(shell: str) -> None:
     click.echo(script(shell, egpu, "egpu", VARIABLE))
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Run the command line; never returns."""
     require_posix("egpu")
     # Exit in order, so that the pods that a command has created are deleted.

@@ -11,11 +11,10 @@ import pytest
 
 from devctl.cli import progress, screen, waiting
 from devctl.cli.list import COLUMNS
-from devctl.cli.options import waits
 from devctl.cli.progress import transferred
 from devctl.cli.results import print_items
 from devctl.cli.screen import LiveLine, coloured
-from devctl.cli.waiting import live_line
+from devctl.cli.waiting import live_line, waits
 from devctl.client.servers import Server
 from unit.client.objects import server
 

@@ -56,11 +56,7 @@ def describe(client: Client, name: str, output: str) -> None:
         click.echo(f"devserver/{server.name}")
     else:
         print_page(
-            server,
-            output,
-            facts(server),
-            lambda: client.events.list(server=name),
-            server.replicas,
+            server, output, facts(server), lambda: client.events.list(server=name), server.replicas
         )
 
 
@@ -100,10 +96,7 @@ def page(
         if label == "Phase":
             phase = text.partition(" ")[0]
             lines[-1] = lines[-1].replace(phase, coloured(phase), 1)
-    for title, shown, items in (
-        ("Replicas", _REPLICAS, replicas),
-        ("Events", EVENTS, events),
-    ):
+    for title, shown, items in (("Replicas", _REPLICAS, replicas), ("Events", EVENTS, events)):
         if items:
             table = lines_of(items, shown, max(0, width - 2))
             lines += ["", f"{title}:", *(f"  {line}" for line in table)]

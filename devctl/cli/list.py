@@ -83,11 +83,7 @@ _STATES = [
 
 @click.command()
 @click.argument(
-    "servers",
-    nargs=-1,
-    metavar="[NAME]...",
-    shell_complete=completions.servers,
-    callback=unique,
+    "servers", nargs=-1, metavar="[NAME]...", shell_complete=completions.servers, callback=unique
 )
 @lists(_STATES, "devserver", all_namespaces, selector, watch_option)
 @connected

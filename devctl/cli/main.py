@@ -41,7 +41,7 @@ LOCAL = {"local": Entry("devctl.cli.local.group:local", "A Kubernetes on this ma
             "ssh": Entry("devctl.cli.ssh:ssh", "Open a shell, or run a command"),
             "code": Entry("devctl.cli.code:code", "Open a server in VS Code"),
             "jupyter": Entry("devctl.cli.port_forward:jupyter", "Open Jupyter on a server"),
-            "exec": Entry("devctl.cli.exec:exec_", "Run a command without SSH"),
+            "exec": Entry("devctl.cli.ssh:exec_", "Run a command without SSH"),
             "port-forward": Entry(
                 "devctl.cli.port_forward:port_forward", "Forward ports of a server"
             ),

@@ -129,12 +129,11 @@ def _changed(done: Sequence[Synced]) -> list[str]:
 def _watch(once: Callable[[], Sequence[Synced]], glance: Callable[[], object] | None) -> None:
     from devctl.client.files.files import watch as watching  # noqa: PLC0415 - heavy
 
-    def lost(error: Exception) -> None:
-        click.echo(f"{error}; trying again", err=True)
-
     told: set[str] = set()
     first = True
-    for done in watching(once, glance, lost):
+    for done in watching(
+        once, glance, lambda error: click.echo(f"{error}; trying again", err=True)
+    ):
         show(done, quiet=not first)
         if first:
             tell_of_withheld(done[0])

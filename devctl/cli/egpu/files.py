@@ -1,7 +1,10 @@
-"""`egpu artifacts` and `egpu copy-file`."""
+"""`egpu artifacts`, `egpu copy-file` and `egpu debug`: the files on a job's volume."""
 
 from __future__ import annotations
 
+import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +25,9 @@ from devctl.text import readable
 if TYPE_CHECKING:
     from devctl.client.client import Client
     from devctl.client.jobs.files import StoredFile
+    from devctl.client.jobs.helper_pod import VolumePlace
     from devctl.client.jobs.job import Job
+
 
 COLUMNS = [
     Column("NAME", lambda file: readable(file.name)),
@@ -138,14 +143,57 @@ def _job(client: Client, name: str) -> Job | None:
     """The job, created if it does not exist; None if only its volume does."""
     job = client.jobs.find(name)
     if job is None:
-        try:
+        with suppress(NotFoundError):
             client.jobs.claim(name)
-        except NotFoundError:
-            job = client.jobs.create(name, suspend=True)
-            click.echo(f"ephemeralaccelerationjob/{name} created (suspended)", err=True)
-        else:
             return None
+        job = client.jobs.create(name, suspend=True)
+        click.echo(f"ephemeralaccelerationjob/{name} created (suspended)", err=True)
     again = f"`{name}` is waiting: repeat the command, or {command(f'delete {name}')}"
     with live_line(name, "waiting for its volume", again) as line:
         client.jobs.wait_claim(name, progress=lambda seen: line.show(state(seen)))
     return job
+
+
+@click.command()
+@job_name
+@click.option("--keep", is_flag=True, help="Leave the pod running.")
+@loader_image
+@connected
+def debug(client: Client, name: str, loader_image: str, *, keep: bool) -> int:
+    """Create a pod with a job's volume at /mnt and, on a terminal, open a shell in it.
+
+    Without a terminal, the pod is kept until Ctrl-C; with --keep, the command ends at once. A pod
+    that is left running ends by itself after 8 hours.
+
+    \b
+    Examples:
+      egpu debug my-job
+      egpu debug my-job --keep
+    """
+    ready = False
+    with moving(name, loader_image) as (pod, _):
+        # A pod that does not start is not worth keeping.
+        pod["keep"] = lambda: keep and ready
+        with client.jobs.files.debug(name, **pod) as place:
+            ready = True
+            click.echo(f"kubectl exec -it {place.pod} -n {place.namespace} -- sh")
+            if sys.stdin.isatty() and sys.stdout.isatty():
+                return _shell(client, place)
+            return 0 if keep else _wait(place.pod)
+
+
+def _wait(pod: str) -> int:
+    click.echo(f"pod {pod} is kept until Ctrl-C", err=True)
+    threading.Event().wait()
+    return 0
+
+
+def _shell(client: Client, place: VolumePlace) -> int:
+    """Run a shell in the pod; returns its exit code."""
+    from devctl.client.streams import stdio  # noqa: PLC0415 - heavy
+    from devctl.kube.pod_streams import open_exec  # noqa: PLC0415
+
+    where = {"namespace": place.namespace, "container": place.container}
+    stream = open_exec(client.cluster, place.pod, ["sh"], **where, stdin=True, tty=True)
+    source, output = sys.stdin.fileno(), sys.stdout.fileno()
+    return stdio.drain_terminal(stream, source, output, lambda data: stdio.write(2, data))

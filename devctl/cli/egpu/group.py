@@ -32,7 +32,7 @@ VARIABLE = "_EGPU_COMPLETE"
         "Files of a job": {
             "copy-file": Entry("devctl.cli.egpu.files:copy_file", "Copy a URL to its volume"),
             "artifacts": Entry("devctl.cli.egpu.files:artifacts", "List or download its files"),
-            "debug": Entry("devctl.cli.egpu.debug:debug", "Open a shell with its volume"),
+            "debug": Entry("devctl.cli.egpu.files:debug", "Open a shell with its volume"),
             "cleanup": Entry("devctl.cli.egpu.delete:cleanup", "Delete expired volumes"),
         },
         "Set up": {

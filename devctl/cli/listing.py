@@ -44,7 +44,7 @@ watch_option = click.option("-w", "--watch", is_flag=True, help="Show changes un
 class Listing:
     """Which objects a command is to list, and how it prints them.
 
-    `where` is the namespace, None for the command line's; `labels` are those that they must have.
+    `where` is the namespace, None for the command line's; `labels` select objects there.
     """
 
     def __init__(

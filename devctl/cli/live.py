@@ -36,7 +36,7 @@ _TICK = 1.0
 
 
 def polled(start: Callable[[], Iterator[Sequence[Seen]]], every: float) -> Iterator[Snapshot[Seen]]:
-    """Look every few seconds, and start anew after a look that failed; never ends by itself.
+    """Look every few seconds, and restart after a look that failed; never ends by itself.
 
     Raises:
         DevctlError: The first look failed, or a later one shows that none can succeed.

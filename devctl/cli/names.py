@@ -6,12 +6,12 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING, Any
 
-from devctl.client.client import Client
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     import click
+
+    from devctl.client.client import Client
 
     Completion = Callable[[click.Context, click.Parameter, str], list[str]]
 
@@ -51,6 +51,8 @@ def _completion(names: Callable[[Client], Iterable[str]]) -> Completion:
         def look() -> None:
             # An error message would only disturb the line being completed.
             with contextlib.suppress(Exception):
+                from devctl.client.client import Client  # noqa: PLC0415 - not for --help
+
                 there = names(Client.connect(**connection(context)))
                 found.extend(name for name in there if name.startswith(begun))
 

@@ -15,12 +15,13 @@ from devctl.cli import names
 from devctl.cli.formats import OutputFormat
 from devctl.cli.screen import is_terminal
 from devctl.cli.shared_options import RareOption, SharedOption, verbose
-from devctl.client.client import Client
 from devctl.errors import DevctlError
 from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from devctl.client.client import Client
 
     Command = Callable[..., Any]
 
@@ -110,6 +111,8 @@ def connected(command: Command) -> Command:
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
+        from devctl.client.client import Client  # noqa: PLC0415 - not for --help
+
         client = Client.connect(**names.connection(click.get_current_context()))
         code = command(client, *args, **kwargs)
         if results := kwargs.get("results"):
@@ -180,7 +183,7 @@ secrets_option = click.option(
 sends = stacked(
     secrets_option, click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
 )
-"""What a command may send that syncs leave out."""
+"""For a command that sends files: what to send that it leaves out by default."""
 server_name = click.argument("name", metavar="NAME", shell_complete=names.servers)
 server_names = click.argument(
     "servers",

@@ -129,11 +129,7 @@ def ssh_proxy(client: Client, host: str, replica: str | None) -> int:
     try:
         destination = client.ssh.destination(*parse_host(host))
         return connect(
-            client.cluster,
-            destination,
-            source=0,
-            output=1,
-            tell=lambda data: write(2, data),
+            client.cluster, destination, source=0, output=1, tell=lambda data: write(2, data)
         )
     except DevctlError as error:
         if not sys.stderr.isatty():
@@ -152,13 +148,7 @@ def ssh_proxy(client: Client, host: str, replica: str | None) -> int:
 @replica_option
 @connected
 def exec_(
-    client: Client,
-    name: str,
-    argv: tuple[str, ...],
-    replica: int,
-    *,
-    reads: bool,
-    terminal: bool,
+    client: Client, name: str, argv: tuple[str, ...], replica: int, *, reads: bool, terminal: bool
 ) -> int:
     """Run a command in a server, without SSH.
 

@@ -1,4 +1,4 @@
-"""What every run would import first. The warm runner imports it once, before it forks."""
+"""Imports that every run needs. The warm runner imports this once, before it forks."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ __all__ = ["condition", "connection", "converge", "imported", "prepare"]
 
 _FOLDERS = {path.parent.name for path in Path(__file__).parent.glob("*/values.py")} - {"apply"}
 imported = {name: importlib.import_module(f"{name}.values") for name in sorted(_FOLDERS)}
-"""What each kind computes with, by the name of its folder."""
+"""The `values` module of each kind, by the name of its folder."""

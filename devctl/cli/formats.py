@@ -33,9 +33,9 @@ class OutputFormat(click.Choice[str]):
         """Check a format."""
         text = str(value)
         if text.startswith(JSONPATH):
-            from devctl.client.jsonpath import Template  # noqa: PLC0415 - rarely used
+            from devctl.client.jsonpath import template  # noqa: PLC0415 - rarely used
 
-            Template(text.removeprefix(JSONPATH))
+            template(text.removeprefix(JSONPATH))
         elif text not in self.choices:
             self.fail(f"`{text}` is not a format; use {self.listed}", param, ctx)
         return text

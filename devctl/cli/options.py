@@ -113,7 +113,7 @@ def connected(command: Command) -> Command:
     def run(*args: Any, **kwargs: Any) -> Any:
         from devctl.client.client import Client  # noqa: PLC0415 - not for --help
 
-        client = Client.connect(**names.connection(click.get_current_context()))
+        client = Client(**names.connection(click.get_current_context()))
         code = command(client, *args, **kwargs)
         if results := kwargs.get("results"):
             results.print()

@@ -13,7 +13,7 @@ from devctl.cli.formats import JSONPATH, OutputFormat, is_document
 from devctl.cli.screen import columns as terminal_columns
 from devctl.cli.screen import is_terminal
 from devctl.cli.tables import lines_of
-from devctl.client.jsonpath import Template
+from devctl.client.jsonpath import template
 from devctl.text import one_line, readable
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def print_document(document: object, output: str) -> None:
     document = _published(document)
     if output.startswith(JSONPATH):
         escape = readable if is_terminal(sys.stdout) else str
-        text = Template(output.removeprefix(JSONPATH)).render(document, escape)
+        text = template(output.removeprefix(JSONPATH))(document, escape)
         click.echo(text, nl=is_terminal(sys.stdout) and not text.endswith("\n"))
         return
     if output == "json":

@@ -1,6 +1,6 @@
-"""Action plugin: one step of bringing a local cluster up or down (devctl.local.steps).
+"""Action plugin: one step of starting or stopping a local cluster (devctl.local.steps).
 
-It runs in Ansible's own process: a module of its own would start an interpreter for each step.
+It runs in Ansible's own process: a module would start an interpreter for each step.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from devctl.local.steps import STEPS, Context
 
 DOCUMENTATION = """
 name: local_step
-short_description: One step of bringing a local cluster up or down
+short_description: One step of starting or stopping a local cluster
 options:
   step: {description: The step's name, required: true, type: str}
   cluster: {description: The cluster's name, required: true, type: str}
-  node: {description: The node, for steps that are done for each one, type: str}
-  arguments: {description: What the step needs besides, type: dict}
+  node: {description: The node, for steps that run once per node, type: str}
+  arguments: {description: Further arguments of the step, type: dict}
 """
 
 
 class ActionModule(ActionBase):
-    """Calls the step and turns what it raises into a failed task."""
+    """Calls the step and reports its error as a failed task."""
 
     TRANSFERS_FILES = False
     _requires_connection = False

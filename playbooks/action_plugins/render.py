@@ -1,7 +1,7 @@
-"""Action plugin: write templates of the current role, all in one task and in Ansible's own process.
+"""Action plugin: write templates of the current role in one task, in Ansible's own process.
 
-`ansible.builtin.template` starts two modules for each file; a node has many small files, and
-`up` is to be fast where nothing has changed.
+`ansible.builtin.template` starts two modules per file; a node has many small files, and
+`up` should be fast if nothing has changed.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ DOCUMENTATION = """
 name: render
 short_description: Write templates of the current role
 options:
-  files: {description: Template name to target path, required: true, type: dict}
+  files: {description: Target paths by template name, required: true, type: dict}
   mode: {description: The files' mode, default: "0644", type: str}
 """
 
 
 class ActionModule(ActionBase):
-    """Writes what differs and reports it."""
+    """Writes files that differ and reports them."""
 
     TRANSFERS_FILES = False
     _requires_connection = False
@@ -30,7 +30,7 @@ class ActionModule(ActionBase):
     def run(
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Render every template; write those whose text differs from what is there."""
+        """Render every template; write those that differ from the existing file."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(
             argument_spec={

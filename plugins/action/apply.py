@@ -1,6 +1,6 @@
-"""Action plugin: make the cluster hold what a role's templates render, in one task.
+"""Action plugin: apply what a role's templates render, in one task.
 
-It runs in Ansible's own process, on what plugins/apply holds; docs/decisions/0004 says why.
+It runs in Ansible's own process; the logic is in plugins/apply (docs/decisions/0004).
 """
 
 from __future__ import annotations
@@ -28,58 +28,59 @@ from devctl.api.conditions import find
 
 DOCUMENTATION = """
 name: apply
-short_description: Make the cluster hold what the role's templates render
+short_description: Apply what the role's templates render
 description:
   - Server-side apply of every manifest in the owner's namespace, then deletion of the owner's
-    objects of the prune kinds that are no longer rendered. Where the owner is in no namespace, each
-    manifest says where it belongs.
-  - An object that is not the owner's is never touched; the run then fails before its first write.
+    objects of the prune kinds that are no longer rendered. If the owner is cluster-scoped, each
+    manifest states its namespace.
+  - An object that does not belong to the owner is never touched; the run fails before its first
+    write instead.
   - PersistentVolumeClaims get no owner reference, are never pruned, and are deleted only if
     `finalize` names their kind. Manifests annotated devops.yourcompany.com/create-only=true are
-    made if absent and never changed; those annotated devops.yourcompany.com/shared=true are of no
-    owner and stay.
+    created if absent and never changed; those annotated devops.yourcompany.com/shared=true have no
+    owner and are kept.
   - A failure has a `reason` (Conflict, Invalid, Forbidden, QuotaExceeded, Terminating, Unavailable,
     TemplateError), and `retryable` says whether the same run may succeed later.
 options:
-  owner: {description: The whole custom resource, required: true, type: dict}
+  owner: {description: The complete custom resource, required: true, type: dict}
   values:
     description:
-      - The folder in plugins/ of the owner's kind. Its values.py has the functions identity and
-        values. Templates have the names that the latter gives, and write each value as JSON.
+      - The folder of the owner's kind in plugins/. Its values.py has the functions identity and
+        values. Templates use the names that the latter returns; each value is rendered as JSON.
     required: true
     type: str
   neighbours:
     description:
-      - What values is to know beside the owner, by the name of its argument. Objects with the
-        owner's identity; with `everywhere`, all of a kind that is in no namespace.
+      - Further arguments of values, by name, as lists of objects that have the owner's identity;
+        with `everywhere`, all objects of a cluster-scoped kind.
     type: dict
     default: {}
   files:
-    description: Files of the role whose texts values is to know
+    description: Files of the role whose contents are passed to values
     type: list
     elements: str
     default: []
   templates: {description: Templates of the role, required: true, type: list, elements: str}
   condition:
-    description: The type of the owner's status condition that says whether the run succeeded.
+    description: The type of the owner's status condition that reports whether the run succeeded.
     type: str
   finalize:
     description:
-      - Kinds of which the owner has objects in other namespaces, where Kubernetes removes none for
-        it. They carry the label devops.yourcompany.com/owner-uid. A run for an owner that is being
-        deleted applies nothing, and succeeds when they are gone; watches.yaml gives such a kind a
-        finalizer.
+      - Kinds of which the owner has objects in other namespaces, where Kubernetes does not garbage
+        collect them. They carry the label devops.yourcompany.com/owner-uid. A run for an owner that
+        is being deleted applies nothing, and succeeds when they are gone; such an owner needs a
+        finalizer in watches.yaml.
     type: list
     elements: dict
     default: []
     options: {apiVersion: {type: str, required: true}, kind: {type: str, required: true}}
   prune:
-    description: Kinds of which what is no longer rendered goes
+    description: Kinds whose objects are deleted when they are no longer rendered
     type: list
     elements: dict
     default: []
     options: {apiVersion: {type: str, required: true}, kind: {type: str, required: true}}
-  field_manager: {description: The name of its fields' manager, type: str, default: devctl-operator}
+  field_manager: {description: The name of the field manager, type: str, default: devctl-operator}
 """
 _ARGUMENTS: dict[str, Any] = yaml.safe_load(DOCUMENTATION)["options"]
 
@@ -113,7 +114,7 @@ class ActionModule(ActionBase):
         return result
 
     def _converge(self, arguments: dict[str, Any], report: Report) -> ApplyError | None:
-        """Do it, and tell the owner; why it failed, if it did."""
+        """Apply or finalize, and write the owner's condition; returns the failure, if any."""
         try:
             finalized = frozenset(map(kind_of, arguments["finalize"]))
             owner = Owner.of(arguments["owner"], going=bool(finalized))
@@ -142,10 +143,10 @@ class ActionModule(ActionBase):
         self, owner: Owner, cluster: Cluster, arguments: dict[str, Any], finalized: frozenset[Kind]
     ) -> Goal:
         resource, name = arguments["owner"], arguments["values"]
-        # Without Ansible's tags, by which a text is not what the server has.
+        # Strips Ansible's tags: a tagged string does not equal the server's.
         identity = {str(k): str(v) for k, v in load(name).identity(resource).items()}
         if not identity:
-            raise ApplyError(Reason.INVALID, "identity is empty: nothing would tell whose is what")
+            raise ApplyError(Reason.INVALID, "identity is empty: ownership could not be recognised")
         read: dict[str, Any] = {
             argument: neighbours(cluster, asked, identity)
             for argument, asked in arguments["neighbours"].items()

@@ -1,16 +1,16 @@
-"""What the `apply` action does, apart from Ansible: it makes the cluster hold what a role rendered.
+"""The logic of the `apply` action, independent of Ansible: applies what a role rendered.
 
-values      what a kind's own module says, and what is read for it
+values      the module of a kind, and the objects read for it
 templates   templates to manifests
-manifests   what names them, and how they are written
-ownership   how a manifest becomes the owner's, and whose an existing object is
-fields      whose a field is, and whether an apply would change nothing
-converge    read, check, remove, write, prune
-finalize    what an owner that is being deleted has in other namespaces
-report      what was done, and the differences
-condition   the owner's condition about it
-errors      why an apply failed, in words for that condition
-server      how the API server is asked
+manifests   keys and serialisation of manifests
+ownership   gives manifests their owner, and checks who owns existing objects
+fields      field ownership, and whether an apply would change nothing
+converge    read, check, remove, apply, prune
+finalize    deletes a terminating owner's objects in other namespaces
+report      what was done, and the diffs
+condition   the owner's condition that reports the result
+errors      why an apply failed, as that condition shows it
+server      requests to the API server
 
 The folder `plugins/` must be on Python's path: Ansible loads an action plugin as a single file.
 """

@@ -1,4 +1,4 @@
-"""The one condition that a role writes: whether the cluster holds what it rendered."""
+"""The only condition that a role writes: whether everything that it rendered is applied."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from apply.manifests import key_of
 from apply.server.client import Cluster
 from devctl.api.conditions import find
 
-# A status condition holds 32 KiB.
+# The message of a condition may have 32 KiB.
 _LONGEST = 4096
 
 
 def status_manifest(
     owner: Mapping[str, Any], kind: str, error: ApplyError | None
 ) -> dict[str, Any] | None:
-    """The status to apply to the owner; None where it says so already.
+    """The status to apply to the owner; None if the condition is already up to date.
 
     Args:
         owner: The custom resource, as it was when the run began.
         kind: The condition's type.
-        error: Why it is not so; None where it is.
+        error: Why the run failed; None if it succeeded.
     """
     metadata = owner["metadata"]
     before = find(owner.get("status", {}), kind)
@@ -32,7 +32,7 @@ def status_manifest(
         "status": "False" if error else "True",
         "observedGeneration": metadata["generation"],
         "reason": str(error.reason) if error else "Applied",
-        "message": str(error)[:_LONGEST] if error else "the cluster holds what it is to hold",
+        "message": str(error)[:_LONGEST] if error else "everything is applied",
     }
     since = before.get("lastTransitionTime")
     if since and wanted.items() <= before.items():
@@ -42,7 +42,7 @@ def status_manifest(
     return {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],
-        # The UID: an object of that name that was made since is another one.
+        # The UID, because the object may have been recreated under the same name.
         "metadata": {
             name: metadata[name] for name in ("name", "namespace", "uid") if name in metadata
         },
@@ -51,7 +51,7 @@ def status_manifest(
 
 
 def tell(cluster: Cluster, owner: Mapping[str, Any], kind: str, error: ApplyError | None) -> None:
-    """Write the condition where it is not so already; an owner that is gone needs none.
+    """Write the condition unless it is up to date, or the owner is gone.
 
     Raises:
         ApplyError: The server refused it, or cannot be reached.
@@ -68,7 +68,7 @@ def _write(cluster: Cluster, status: dict[str, Any]) -> None:
     except NotFoundError:
         return
     except StaleReadError:
-        # Somebody else wrote in that moment, or another object has the name by now.
+        # There was a concurrent write, or the object has been recreated.
         there = cluster.get(key_of(status))
         if there is not None and there["metadata"]["uid"] == status["metadata"]["uid"]:
             raise

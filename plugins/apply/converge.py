@@ -1,4 +1,4 @@
-"""One run: read the neighbours, refuse what is foreign, remove, apply, prune."""
+"""One run: read existing objects, refuse foreign ones, remove, apply, prune."""
 
 from __future__ import annotations
 
@@ -17,28 +17,27 @@ from devctl.api.applied import Reason
 from devctl.api.labels import OWNER_UID
 
 _LOOKS, _LOOK_SECONDS = 10, 0.02
-# Other controllers write into these, and the operator takes what one writes first for a change that
-# the role is to answer: a run for nothing, for each. That one is gone, the observer tells. Of
-# ConfigMaps a cluster may have thousands of others': watches.yaml blacklists them.
+# Other controllers write to these, and the operator treats the first write of each as a change: an
+# unnecessary run every time. The observer reports deleted ones instead. ConfigMaps are blacklisted
+# in watches.yaml, because a cluster may have thousands of foreign ones.
 _UNWATCHED = {"PersistentVolumeClaim", "StatefulSet", "Deployment", "Job", "Pod", "ConfigMap"}
-# Where, for whose owners and what the operator is known to watch. A process ends with its operator.
+# What the operator watches: host, owner's kind, child's kind. A process ends with its operator.
 _watched: set[tuple[str, Kind, Kind]] = set()
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What the cluster is to hold.
+    """The desired state.
 
     Attributes:
-        owner: Whose objects they are.
-        identity: The labels that say so.
+        owner: The owner of the objects.
+        identity: The labels that mark them as the owner's.
         manifests: The objects, already stamped with owner and labels.
-        prune: Kinds of which what is no longer rendered goes.
-        remove: Objects that are to go, as they were read when that was decided.
-        update_only: What is left out where it does not exist.
-        first: No run for this owner has come to its end yet.
-        finalized: Kinds of which it may have objects in any namespace; what is no longer rendered
-            goes, too.
+        prune: Kinds whose objects are deleted when they are no longer rendered.
+        remove: Objects to delete, as they were read when that was decided.
+        update_only: Objects that are skipped if they do not exist.
+        first: No run for this owner has completed yet.
+        finalized: Like `prune`, for kinds of which the owner may have objects in any namespace.
     """
 
     owner: Owner
@@ -52,11 +51,11 @@ class Goal:
 
 
 def converge(cluster: Cluster, goal: Goal, report: Report) -> None:
-    """Make the cluster hold the goal; the report is right even if this raises.
+    """Bring the cluster to the desired state; the report is correct even if this raises.
 
     Raises:
-        ApplyError: What stands in the way. With reason Conflict over a whole object nothing has
-            been written; with reason Terminating nothing has been applied.
+        ApplyError: It is impossible. With reason Conflict over a whole object nothing has been
+            written; with reason Terminating nothing has been applied.
     """
     remove = list(goal.remove)
     cluster.retry.while_stale(lambda: _pass(cluster, goal, remove, report))
@@ -69,7 +68,7 @@ def _pass(cluster: Cluster, goal: Goal, remove: list[Manifest], report: Report) 
     refuse_unshared((touched[key] for key in shared), goal.owner)
     own = (thing for key, thing in touched.items() if key not in shared)
     refuse_foreign(own, goal.owner, goal.identity)
-    # Before what is going is refused: a claim may be waiting for the very pod that is removed.
+    # Before terminating objects are refused: a claim may be waiting for exactly the removed pod.
     while remove:
         _remove(cluster, goal, remove[0], report)
         del remove[0]
@@ -91,25 +90,25 @@ def _pass(cluster: Cluster, goal: Goal, remove: list[Manifest], report: Report) 
 
 
 def _remove(cluster: Cluster, goal: Goal, thing: Manifest, report: Report) -> None:
-    """Delete an object exactly as it was when that was decided."""
+    """Delete an object if it is still as it was when that was decided."""
     name = key_of(thing)
     if not is_prunable(thing, goal.owner, goal.identity):
-        raise ApplyError(Reason.CONFLICT, f"{name} is not {goal.owner}'s to remove")
+        raise ApplyError(Reason.CONFLICT, f"{name} is not an object that {goal.owner} may delete")
     try:
         cluster.delete(thing)
     except StaleReadError as error:
-        # Not read again here: what has changed may be what it was decided by.
-        message = f"{name} was to be removed and has changed meanwhile; it is left: {error}"
+        # Not read again here: the decision may depend on what has changed.
+        message = f"{name} was not deleted, because it has changed meanwhile: {error}"
         raise ApplyError(Reason.UNAVAILABLE, message) from error
     report.deleted(thing)
 
 
 def have_watched(cluster: Cluster, owner: Owner, keys: Iterable[Key]) -> None:
-    """Make the operator's proxy watch every kind, so that a child's deletion starts a run.
+    """Make the operator's proxy watch every kind, so that a child's deletion triggers a run.
 
-    It begins to when it answers a GET, never a LIST, of a child from its cache: a millisecond, but
-    what was made just now takes a moment to get there. It goes on for as long as the operator
-    lives, so a process that does several runs asks once.
+    It starts watching when it answers a GET (never a LIST) of a child from its cache. That takes a
+    millisecond, but a new object reaches the cache a moment later. It watches until the operator
+    ends, so a process that does several runs asks once.
     """
     for key in {key.kind: key for key in keys}.values():
         watch = (cluster.host, owner.key.kind, key.kind)
@@ -123,12 +122,12 @@ def have_watched(cluster: Cluster, owner: Owner, keys: Iterable[Key]) -> None:
 
 
 def read(cluster: Cluster, goal: Goal) -> dict[Key, Manifest]:
-    """What exists of what is rendered, and of what may have to go.
+    """The existing objects that are rendered, or may have to be deleted.
 
-    One LIST finds all of a kind that carries the identity. Names that it lacks are asked for,
-    since an object without the identity may hold them. A kind with one name and nothing to prune
-    needs only the latter. So does a first run that finds none of the names: what a run that was
-    killed has left begins with what it applied first.
+    One LIST returns all objects of a kind that have the identity. Missing names are requested by
+    GET, because an object without the identity may have them. A kind with one name and nothing to
+    prune needs only the GET. So does a first run if none of the names exists: an interrupted run
+    would have applied the first of them first.
     """
     rendered = Counter(key.kind for key in goal.manifests)
     existing: dict[Key, Manifest] = {}
@@ -153,13 +152,13 @@ def _apply(cluster: Cluster, manifest: Manifest, before: Manifest | None) -> Man
     manifest = leave_to_others(manifest, before, cluster.field_manager)
     if is_marked(manifest, CREATE_ONLY) or is_settled(manifest, before, cluster.field_manager):
         return before
-    # The server refuses if the object of that name is another one by now.
+    # With the UID, the server refuses if the object has been recreated.
     identified: dict[str, Any] = manifest["metadata"] | {"uid": before["metadata"]["uid"]}
     manifest = manifest | {"metadata": identified}
     try:
         return cluster.apply(manifest)
     except FieldConflictError as conflict:
-        # Our own name under another operation, as an earlier release may have left it, may move.
+        # Fields of our own name under another operation, from an earlier release, are migrated.
         if conflict.managers != {cluster.field_manager}:
             raise
         return cluster.apply(manifest, force=True)

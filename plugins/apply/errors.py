@@ -6,28 +6,28 @@ from devctl.api.applied import PASSING, Reason
 
 
 class ApplyError(Exception):
-    """An apply that failed; `str()` is one line for a person."""
+    """A failed apply; `str()` is one line for the user."""
 
     def __init__(self, reason: Reason, message: str) -> None:
-        """Keep the reason apart from the message, as a condition does."""
+        """Take reason and message, both for a condition."""
         super().__init__(" ".join(message.split()))
         self.reason = reason
 
     @property
     def retryable(self) -> bool:
-        """Whether the same run may succeed later with nothing changed."""
+        """Whether the same run may succeed later without any change."""
         return self.reason in PASSING
 
 
 class StaleReadError(Exception):
-    """What was read is outdated: another has changed the object since. Read again."""
+    """The object has changed since it was read: read it again."""
 
 
 class NotFoundError(ApplyError):
-    """There is no such object, kind or namespace; an error except where absence is an answer."""
+    """There is no such object, kind or namespace; an error unless the caller expects that."""
 
     def __init__(self, message: str) -> None:
-        """Say what the server said."""
+        """Take the server's message."""
         super().__init__(Reason.INVALID, message)
 
 
@@ -35,6 +35,6 @@ class FieldConflictError(ApplyError):
     """Other field managers hold fields that the manifest sets."""
 
     def __init__(self, message: str, managers: frozenset[str]) -> None:
-        """Name the managers, so that the caller can tell its own earlier ones from foreign ones."""
+        """Take the managers, so that the caller can recognise its own."""
         super().__init__(Reason.CONFLICT, message)
         self.managers = managers

@@ -1,4 +1,4 @@
-"""Whose a field is: what is told from the server's record of who applied which (managedFields)."""
+"""Field ownership, according to the server's record of who applied which field (managedFields)."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from typing import Any
 from apply.manifests import Manifest
 from devctl.api.labels import GROUP
 
-# What names the object; the server keeps no record of who set it.
+# These identify the object; managedFields does not contain them.
 _NAMES = ("name", "namespace", "uid")
 CREATE_ONLY_FIELDS = f"{GROUP}/create-only-fields"
-"""Annotation of a manifest: paths such as `spec.suspend`, apart by commas, none into a list."""
+"""Annotation of a manifest: comma-separated paths such as `spec.suspend`, none into a list."""
 
 
 def is_settled(manifest: Mapping[str, Any], live: Mapping[str, Any], manager: str) -> bool:
-    """Whether an object already is what a manager's manifest makes of it.
+    """Whether applying a manager's manifest would change nothing.
 
-    The server would find the same, but not for nothing: each such apply is a request, and for a
-    PersistentVolumeClaim it even stores the equal object again, under a new resourceVersion. An
-    apply changes nothing if the object has every value of the manifest, and the server's record of
-    our fields names exactly the manifest's. Whatever is not understood counts as a change, and the
-    server decides.
+    The server could tell, but each apply is a request, and an identical PersistentVolumeClaim is
+    even stored again, under a new resourceVersion. An apply changes nothing if the object has every
+    value of the manifest, and the server's record of our fields lists exactly the manifest's.
+    Anything that this check does not understand counts as a change, and the server decides.
     """
     fields = fields_of(live, manager, manifest["apiVersion"])
     metadata = {k: v for k, v in manifest["metadata"].items() if k not in _NAMES}
@@ -45,12 +44,12 @@ def fields_of(live: Mapping[str, Any], manager: str, version: str) -> dict[str, 
 
 
 def leave_to_others(manifest: Manifest, live: Mapping[str, Any], manager: str) -> Manifest:
-    """The manifest for an object that is there: with the live values of its create-only fields.
+    """The manifest for an existing object: with the live values of its create-only fields.
 
-    Those a role sets once, and they are another's afterwards: a queue resumes a Job that was made
-    suspended; a person scales what was made with one replica. Under server-side apply, a field that
-    a later manifest leaves out is removed while it is still the applier's. So it is repeated as it
-    is while we hold it, and left out as soon as another does.
+    A role sets these once, and then others own them: a queue resumes a Job that was created
+    suspended; a user scales what was created with one replica. Server-side apply removes a field
+    that a later manifest omits while the applier still owns it. Therefore the live value is
+    repeated as long as we own the field, and omitted as soon as another manager does.
 
     Args:
         manifest: What was rendered.
@@ -76,10 +75,10 @@ def leave_to_others(manifest: Manifest, live: Mapping[str, Any], manager: str) -
 
 
 def _equal(wanted: Any, live: Any, fields: Mapping[str, Any]) -> bool:
-    """Whether a value is there, and its recorded fields are the wanted ones and no others."""
+    """Whether the live value is equal, and its recorded fields are exactly the wanted ones."""
     inner = {name: value for name, value in fields.items() if name != "."}
     if not inner:
-        # A single value, or a list or map that is set as a whole.
+        # A scalar, or an atomic list or map.
         return type(wanted) is type(live) and bool(wanted == live)
     if isinstance(wanted, dict) and isinstance(live, dict):
         return inner.keys() == {f"f:{name}" for name in wanted} and all(
@@ -94,14 +93,14 @@ def _equal(wanted: Any, live: Any, fields: Mapping[str, Any]) -> bool:
 def _item_is_equal(
     name: str, wanted: list[Any], live: list[Any], fields: Mapping[str, Any]
 ) -> bool:
-    """The same for the item of a list that a recorded name stands for: by keys or by value."""
+    """The same for a list item that a recorded name identifies, by keys or by value."""
     sort, _, text = name.partition(":")
     value: Any = json.loads(text) if sort in {"k", "v"} else None
     if sort == "v":
         return value in wanted and value in live
     if sort != "k":
         return False
-    # A key that has a default, as a port's protocol, may be missing in the manifest.
+    # A key with a default, such as a port's protocol, may be missing in the manifest.
     asked = [item for item in wanted if all(item.get(k, v) == v for k, v in value.items())]
     there = [item for item in live if all(item.get(k) == v for k, v in value.items())]
     return len(asked) == len(there) == 1 and _equal(asked[0], there[0], fields)

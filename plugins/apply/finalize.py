@@ -1,4 +1,4 @@
-"""What an owner that is being deleted has in other namespaces goes before it does."""
+"""Deletes a terminating owner's objects in other namespaces before the owner itself."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from devctl.api.messages import listed
 
 
 def finalize(cluster: Cluster, owner: Owner, kinds: Iterable[Kind], report: Report) -> None:
-    """Delete what carries the owner's UID, in every namespace; the owner may go when this returns.
+    """Delete what carries the owner's UID, in every namespace; then the owner may be deleted.
 
-    Its identity is not asked for: somebody may have taken those labels off, and nothing else would
-    ever remove the object. A namespace that is going itself takes no harm from it.
+    The identity labels are not required: someone may have removed them, and nothing else would
+    ever delete the object. Deleting in a namespace that is terminating is harmless.
 
     Raises:
-        ApplyError: With reason Terminating where something is still going: a finalizer of its own
-            may take its time, so this does not wait for it. Otherwise as the client says.
+        ApplyError: With reason Terminating if objects are still terminating: their finalizers may
+            take long, so this does not wait. Otherwise as the client says.
     """
     kinds = sorted(kinds)
     for kind in kinds:
@@ -30,7 +30,7 @@ def finalize(cluster: Cluster, owner: Owner, kinds: Iterable[Kind], report: Repo
     left = [str(key_of(thing)) for kind in kinds for thing in _there(cluster, owner, kind)]
     if left:
         named = listed(sorted(left), 3)
-        raise ApplyError(Reason.TERMINATING, f"{owner} goes when these are gone: {named}")
+        raise ApplyError(Reason.TERMINATING, f"{owner} waits for the deletion of {named}")
 
 
 def _delete(cluster: Cluster, owner: Owner, kind: Kind, report: Report) -> None:
@@ -41,9 +41,9 @@ def _delete(cluster: Cluster, owner: Owner, kind: Kind, report: Report) -> None:
 
 
 def _there(cluster: Cluster, owner: Owner, kind: Kind) -> list[Manifest]:
-    """What there is now: a cache may lack what was made just before the deletion."""
+    """The existing objects, uncached: a cache may lack those created just before the deletion."""
     try:
         return cluster.list(kind, {OWNER_UID: owner.uid}, everywhere=True, cached=False)
     except NotFoundError:
-        # The kind itself has gone, and its objects with it.
+        # The kind itself is gone, and its objects with it.
         return []

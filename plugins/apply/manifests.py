@@ -1,4 +1,4 @@
-"""Manifests: what names them, and how they are written."""
+"""Keys and serialisation of manifests."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from devctl.api.labels import GROUP
 
 Manifest = dict[str, Any]
 
-# Made once if absent and never changed, as a generated key is.
+# Created if absent and never changed, such as a generated key.
 CREATE_ONLY = f"{GROUP}/create-only"
 
-# Of no owner: one for all of a namespace, and kept when the last of them goes.
+# Has no owner: all objects of a namespace share it, and it stays when the last of them is deleted.
 SHARED = f"{GROUP}/shared"
 
 _NOT_ASCII = re.compile(r"[^\x20-\x7e]")
 
 
 class Kind(NamedTuple):
-    """A kind and the API version that it is spoken in."""
+    """A kind and the API version that is used for it."""
 
     api_version: str
     kind: str
 
 
 class Key(NamedTuple):
-    """What names an object."""
+    """What identifies an object."""
 
     kind: Kind
     name: str
     namespace: str = ""
-    """Empty for one that is in none."""
+    """Empty if it is cluster-scoped."""
 
     def __str__(self) -> str:
-        """As people name it."""
+        """As messages name it."""
         return f"{self.kind.kind} {place(self.namespace, self.name)}"
 
 
 def place(namespace: str, name: str) -> str:
-    """A name and where that is, as people write it."""
+    """A name with its namespace, as messages show it."""
     return f"{namespace}/{name}" if namespace else name
 
 
@@ -53,7 +53,7 @@ def kind_of(thing: Mapping[str, Any]) -> Kind:
 
 
 def key_of(thing: Mapping[str, Any]) -> Key:
-    """What names an object."""
+    """What identifies an object."""
     metadata = thing["metadata"]
     return Key(kind_of(thing), str(metadata["name"]), str(metadata.get("namespace", "")))
 
@@ -65,26 +65,26 @@ def is_marked(thing: Mapping[str, Any], annotation: str) -> bool:
 
 
 def is_retained(thing: Mapping[str, Any]) -> bool:
-    """Whether an object holds data that outlives its owner: it is never owned, and never pruned."""
+    """Whether an object holds data that outlives its owner: never owned, never pruned."""
     return bool(thing["kind"] == "PersistentVolumeClaim")
 
 
 def to_yaml(value: Any, **options: Any) -> str:
-    r"""A value as JSON in ASCII that reads the same as YAML.
+    r"""A value as ASCII JSON that means the same as YAML.
 
-    JSON has two escapes for a character beyond 16 bits, an emoji for one. libyaml and the API
-    server, which reads every apply as YAML, refuse these.
+    JSON escapes a character beyond 16 bits, such as an emoji, as two surrogates. libyaml and the
+    API server, which reads every apply as YAML, reject these.
 
     >>> print(to_yaml({"a": "\U0001f600"}))
     {"a": "\U0001F600"}
     """
     text = json.dumps(value, ensure_ascii=False, **options)
-    # All of these are inside of quotes.
+    # All of these are inside quotes.
     return _NOT_ASCII.sub(lambda found: f"\\U{ord(found[0]):08X}", text)
 
 
 def unique(manifests: Iterable[Manifest]) -> dict[Key, Manifest]:
-    """The manifests by what names them, in order.
+    """The manifests by key, in order.
 
     Raises:
         ApplyError: Two manifests name the same object.

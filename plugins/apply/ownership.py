@@ -1,6 +1,6 @@
-"""How a manifest becomes the owner's, and whose an existing object is.
+"""Gives manifests their owner, and checks who owns existing objects.
 
-Only the owner's own objects are ever written or deleted.
+Only the owner's objects are ever written or deleted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from apply.manifests import SHARED, Key, Kind, Manifest, is_marked, is_retained,
 from devctl.api.applied import Reason
 from devctl.api.labels import MANAGED_BY, MANAGER, OWNER_UID
 
-# By which what is shared is known. Only we can write an annotation of ours (config/admission).
+# The labels of shared objects. Only devctl can write its own annotations (config/admission).
 SHARED_IDENTITY = {MANAGED_BY: MANAGER}
 
 
@@ -27,7 +27,7 @@ class Owner:
 
     @classmethod
     def of(cls, resource: Mapping[str, Any], *, going: bool = False) -> Owner:
-        """The owner that a custom resource is; `going` lets in one that is being deleted.
+        """The owner for a custom resource; `going` accepts one that is being deleted.
 
         Raises:
             ApplyError: A field is missing, or the resource is being deleted.
@@ -41,11 +41,11 @@ class Owner:
         return owner
 
     def __str__(self) -> str:
-        """As people name it."""
+        """As messages name it."""
         return str(self.key)
 
     def reference(self) -> dict[str, Any]:
-        """The owner reference that its objects carry."""
+        """The owner reference for its objects."""
         return {
             "apiVersion": self.key.kind.api_version,
             "kind": self.key.kind.kind,
@@ -56,7 +56,7 @@ class Owner:
         }
 
     def was(self, reference: Mapping[str, Any]) -> bool:
-        """Whether a reference names an earlier resource of this name, deleted since."""
+        """Whether a reference points to an earlier, deleted resource of the same name."""
         kind, name, _ = self.key
         group = kind.api_version.partition("/")[0]
         return (
@@ -72,11 +72,11 @@ def stamp(
     identity: Mapping[str, str],
     finalized: Collection[Kind] = frozenset(),
 ) -> Manifest:
-    """The manifest with the identity labels and, unless it is data or shared, its owner.
+    """The manifest with the identity labels and, unless it is data or shared, its owner reference.
 
-    It is put into the owner's namespace. Where the owner is in none, the manifest says itself where
-    it belongs: Kubernetes lets such an owner have objects anywhere. So it may where its kind is
-    finalized: those are known by the owner's UID, and removed by us.
+    It gets the owner's namespace. If the owner is cluster-scoped, the manifest states its own
+    namespace: Kubernetes lets such an owner have objects anywhere. It may also do so if its kind is
+    finalized: such objects carry the owner's UID as a label, and we delete them.
 
     Raises:
         ApplyError: The manifest names another namespace, or gives an identity label another value.
@@ -88,7 +88,7 @@ def stamp(
     apart = bool(home) and namespace != home
     is_finalized = where.kind in finalized
     if apart and not is_finalized:
-        message = f"{where} is not meant for the owner's namespace, {home}"
+        message = f"{where} is outside the owner's namespace, {home}"
         raise ApplyError(Reason.INVALID, message)
     shared = is_marked(manifest, SHARED)
     if shared:
@@ -96,9 +96,7 @@ def stamp(
     labels = dict(metadata.get("labels") or {})
     for label, value in identity.items():
         if labels.get(label, value) != value:
-            message = (
-                f"{where} sets the label {label}, by which its owner is known, to another value"
-            )
+            message = f"{where} sets the owner's label {label} to a different value"
             raise ApplyError(Reason.INVALID, message)
     known = {OWNER_UID: owner.uid} if is_finalized else {}
     stamped = metadata | {"labels": {**labels, **identity, **known}}
@@ -116,7 +114,7 @@ def controller_of(thing: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def has_identity(thing: Mapping[str, Any], identity: Mapping[str, str]) -> bool:
-    """Whether an object carries every identity label."""
+    """Whether an object has every identity label."""
     labels = thing["metadata"].get("labels") or {}
     return all(labels.get(label) == value for label, value in identity.items())
 
@@ -124,32 +122,33 @@ def has_identity(thing: Mapping[str, Any], identity: Mapping[str, str]) -> bool:
 def refuse_foreign(
     existing: Iterable[Mapping[str, Any]], owner: Owner, identity: Mapping[str, str]
 ) -> None:
-    """Stop a run before its first write if it would touch what is not the owner's.
+    """Stop a run before its first write if it would touch an object that is not the owner's.
 
-    An object that the owner controls stays its own when somebody takes the labels off.
+    An object that the owner controls remains the owner's if someone removes the labels.
 
     Raises:
-        ApplyError: With reason Conflict: time does not fix it.
+        ApplyError: With reason Conflict, because retrying does not help.
     """
     for thing in existing:
         if problem := _foreign(thing, owner, identity):
-            raise ApplyError(Reason.CONFLICT, f"{key_of(thing)} exists and {problem}")
+            message = f"{key_of(thing)} exists and {problem}; choose another name, or delete it"
+            raise ApplyError(Reason.CONFLICT, message)
 
 
 def refuse_unshared(existing: Iterable[Mapping[str, Any]], owner: Owner) -> None:
-    """Stop a run before its first write if what is to be shared is somebody's own.
+    """Stop a run before its first write if an object to be shared has an owner or no mark.
 
     Raises:
         ApplyError: With reason Conflict.
     """
     for thing in existing:
         if controller_of(thing) or not is_marked(thing, SHARED):
-            message = f"{key_of(thing)} exists and is not what {owner} is to share with others"
+            message = f"{key_of(thing)} exists and is not a shared object that {owner} may use"
             raise ApplyError(Reason.CONFLICT, message)
 
 
 def refuse_going(existing: Iterable[Mapping[str, Any]], owner: Owner) -> None:
-    """Stop a run before it applies anything if it would touch what is about to go.
+    """Stop a run before it applies anything if it would touch an object that is about to go away.
 
     Raises:
         ApplyError: With reason Terminating.
@@ -159,12 +158,12 @@ def refuse_going(existing: Iterable[Mapping[str, Any]], owner: Owner) -> None:
         if thing["metadata"].get("deletionTimestamp"):
             raise ApplyError(Reason.TERMINATING, f"{key_of(thing)} is still being deleted")
         if reference and owner.was(reference):
-            message = f"{key_of(thing)} belongs to a deleted {owner} and has yet to go"
+            message = f"{key_of(thing)} belongs to a deleted {owner} and awaits garbage collection"
             raise ApplyError(Reason.TERMINATING, message)
 
 
 def belongs_to(thing: Mapping[str, Any], owner: Owner) -> bool:
-    """Whether an object says of itself that it is an owner's: by reference, or by the UID."""
+    """Whether an object is marked as the owner's, by its owner reference or the UID label."""
     reference = controller_of(thing)
     if reference is not None:
         return bool(reference["uid"] == owner.uid)
@@ -172,7 +171,7 @@ def belongs_to(thing: Mapping[str, Any], owner: Owner) -> bool:
 
 
 def is_prunable(thing: Mapping[str, Any], owner: Owner, identity: Mapping[str, str]) -> bool:
-    """Whether an object may be deleted: surely ours, no data, and not being deleted already."""
+    """Whether an object may be deleted: certainly ours, not data, not being deleted already."""
     return (
         belongs_to(thing, owner)
         and has_identity(thing, identity)
@@ -182,7 +181,7 @@ def is_prunable(thing: Mapping[str, Any], owner: Owner, identity: Mapping[str, s
 
 
 def _foreign(thing: Mapping[str, Any], owner: Owner, identity: Mapping[str, str]) -> str:
-    """Whose an object is that is not the owner's; empty where it is."""
+    """Why an object is not the owner's; empty if it is."""
     if belongs_to(thing, owner):
         return ""
     reference = controller_of(thing)
@@ -194,4 +193,4 @@ def _foreign(thing: Mapping[str, Any], owner: Owner, identity: Mapping[str, str]
     if has_identity(thing, identity):
         return ""
     labels = ", ".join(f"{label}={value}" for label, value in identity.items())
-    return f"is not known as {owner}'s: it lacks {labels}"
+    return f"does not belong to {owner}: it lacks the labels {labels}"

@@ -1,4 +1,4 @@
-"""What a run did, and the differences that it made."""
+"""What a run did, and the diffs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from apply.manifests import Key, key_of
 
 _HIDDEN = "(hidden)"
-# What the server keeps for itself; it differs without anything having changed.
+# The server's bookkeeping, which differs even if nothing has changed.
 _BOOKKEEPING = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp")
 
 
 class Action(StrEnum):
-    """What became of an object, in kubectl's words."""
+    """What happened to an object, in kubectl's words."""
 
     CREATED = "created"
     CONFIGURED = "configured"
@@ -24,7 +24,7 @@ class Action(StrEnum):
 
 @dataclass
 class Report:
-    """What was done so far; also right for a run that failed half-way."""
+    """What was done so far; also correct for a run that failed halfway."""
 
     objects: dict[Key, dict[str, Any]] = field(default_factory=dict)
     pruned: list[dict[str, str]] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Report:
         if action is not Action.UNCHANGED:
             self._differs(before, after)
         elif key in self.objects:
-            # A second pass, after a fault, must not hide what the first one did.
+            # A second pass after a fault must not hide what the first one did.
             action = self.objects[key]["action"]
         version = after["metadata"].get("resourceVersion", "")
         self.objects[key] = {**_name(key), "resourceVersion": version, "action": str(action)}
@@ -65,11 +65,11 @@ class Report:
 
 
 def compare(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> Action:
-    """What became of an object.
+    """What happened to an object.
 
-    Equal resource versions would not do: a dry run changes none. Nor would unequal ones: a status
-    may have been written since we read, or the operator's cache answered. So what a new version
-    stands for decides: the content, and which manager holds which field.
+    Resource versions do not tell: a dry run does not change them, and they also differ if a status
+    was written since we read, or the operator's cache answered. Therefore the content decides, and
+    which manager holds which field.
     """
     if before is None:
         return Action.CREATED
@@ -88,13 +88,13 @@ def _held(thing: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def content(thing: Mapping[str, Any]) -> dict[str, Any]:
-    """An object without its status and what the server keeps for itself."""
+    """An object without its status and the server's bookkeeping."""
     metadata = {k: v for k, v in thing["metadata"].items() if k not in _BOOKKEEPING}
     return {k: v for k, v in thing.items() if k != "status"} | {"metadata": metadata}
 
 
 def visible(thing: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> dict[str, Any]:
-    """An object as a diff may show it: a Secret's values only as equal to the other's or not."""
+    """An object as a diff may show it: of a Secret's values only whether they have changed."""
     if thing is None:
         return {}
     shown = content(thing)

@@ -1,4 +1,4 @@
-"""What a kind's own module says, and what is read for it beside its owner."""
+"""The module of a kind, and the objects read for it besides the owner."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Values:
     """What one run is to do.
 
     Attributes:
-        names: What the templates print, by name.
-        remove: Objects that are to go, as they were read: they are deleted before anything is
-            applied. One that has changed since is left, and the run fails as retryable.
-        update_only: What is applied if it exists, and not made.
+        names: The names that templates can use, with their values.
+        remove: Objects to delete before anything is applied, as they were read. If one has changed
+            since, it is kept, and the run fails as retryable.
+        update_only: Objects that are applied if they exist, but not created.
     """
 
     names: Mapping[str, Any]
@@ -30,13 +30,13 @@ class Values:
 
 
 def load(name: str) -> Any:
-    """`values.py` in the folder of a kind, with two functions of an owner that ask nobody.
+    """`values.py` in the folder of a kind, with two pure functions of an owner.
 
-    `identity` gives the labels that say that an object is the owner's. `values`, which also gets
-    what was read beside the owner, gives the Values of the run.
+    `identity` returns the labels that mark an object as the owner's. `values`, which also gets the
+    other objects that were read, returns the Values of the run.
 
     Raises:
-        ApplyError: There is none.
+        ApplyError: It does not exist.
     """
     try:
         return importlib.import_module(f"{name}.values")
@@ -45,7 +45,7 @@ def load(name: str) -> Any:
 
 
 def compute(name: str, owner: Mapping[str, Any], read: Mapping[str, Any]) -> Values:
-    """What a kind's function says.
+    """Call a kind's `values`.
 
     Raises:
         ApplyError: It refuses, or fails.
@@ -54,7 +54,7 @@ def compute(name: str, owner: Mapping[str, Any], read: Mapping[str, Any]) -> Val
         found: Values = load(name).values(owner, **read)
     except ApplyError:
         raise
-    except Exception as error:  # the owner is told of a mistake of ours, too
+    except Exception as error:  # a bug of ours is reported to the owner, too
         message = f"values of {name}: {type(error).__name__}: {error}"
         raise ApplyError(Reason.TEMPLATE_ERROR, message) from error
     return found
@@ -63,14 +63,14 @@ def compute(name: str, owner: Mapping[str, Any], read: Mapping[str, Any]) -> Val
 def neighbours(
     cluster: Cluster, asked: Mapping[str, Any], identity: Mapping[str, str]
 ) -> list[Manifest]:
-    """The objects of a kind that carry the owner's identity, or all where it has no namespaces.
+    """The objects of a kind that have the owner's identity; with `everywhere`, all of them.
 
-    By labels, never by name: where the operator's proxy answers for an object by name, it begins
-    to run the role for each status that a controller writes.
+    By labels, never by name: once the operator's proxy has answered a GET by name, it runs the role
+    for every status that a controller writes.
 
     Args:
         cluster: Seen from the owner's namespace.
-        asked: `apiVersion` and `kind`; and `everywhere`, for a kind that is in no namespace.
+        asked: `apiVersion` and `kind`, and `everywhere` for a cluster-scoped kind.
         identity: The labels.
 
     Raises:
@@ -86,9 +86,9 @@ def neighbours(
 
 
 def entries(values: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The entries of a container's `env`, which the kubelet hands on as they were.
+    """The entries of a container's `env`, escaped so that the kubelet leaves values unchanged.
 
-    It would put a variable in the place of `$(NAME)`, and reads two dollars as one.
+    It would expand `$(NAME)`, and reads two dollar signs as one.
 
     >>> entries({"A": "$(HOME) $$"})
     [{'name': 'A', 'value': '$$(HOME) $$$$'}]

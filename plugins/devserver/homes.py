@@ -1,4 +1,4 @@
-"""How large each home is. Homes only grow, whatever is asked for."""
+"""The size of each home. Homes only grow, whatever the spec says."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 from devctl.api.devserver import home_names
 from devctl.api.quantities import larger
 
-# What the API server puts in by itself; to apply it would be a write.
+# Defaulted by the API server; applying these would be a write.
 _DEFAULTS = {"volumeMode": "Filesystem", "creationTimestamp": None}
 
 
 def homes(
     name: str, count: int, wanted: str | int, claims: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, str]]:
-    """Name and size of the claim of each pod.
+    """Name and size of each pod's claim.
 
-    A home that is there keeps its size if it is larger: a server that was deleted and made again
-    with a smaller one would otherwise never start.
+    An existing home keeps its size if that is larger: otherwise, a server that was recreated with a
+    smaller home would never start.
 
     >>> homes("lab", 1, "1Gi", [])
     [{'name': 'home-lab-0', 'size': '1Gi'}]
@@ -38,14 +38,14 @@ def claim_templates(
     metadata: Mapping[str, Mapping[str, str]],
     wanted: str | int,
 ) -> list[dict[str, Any]]:
-    """The StatefulSet's claim templates, of which nothing can ever change once they are made.
+    """The StatefulSet's claim templates, which are immutable.
 
     Homes grow through their claims, which the role renders itself.
 
     Args:
-        statefulset: As it is now; None where there is none yet.
-        metadata: Of the homes of a new one: the controller makes one that is missing, too.
-        wanted: The size of the homes of a new one.
+        statefulset: The existing one, if any.
+        metadata: Metadata of a new one's homes: the controller, too, creates missing ones.
+        wanted: The size of a new one's homes.
     """
     live = (statefulset or {}).get("spec", {}).get("volumeClaimTemplates", [])
     if live:

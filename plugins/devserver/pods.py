@@ -1,8 +1,8 @@
-"""What a server's pods are made from.
+"""What a server's pods are created from.
 
-A server that runs is never restarted by a change: it keeps what its pods were made from, recorded
-on its StatefulSet, until it is stopped and started. While nobody can be at work in a pod there is
-nothing to keep, and a change is taken up at once: that is how a mistake is fixed.
+A change never restarts a running server: it keeps what its pods were created from, as recorded on
+its StatefulSet, until it is stopped and started. While no pod is usable, a change takes effect
+immediately, so that mistakes can be fixed.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _ORDINAL = {"fieldRef": {"fieldPath": "metadata.labels['apps.kubernetes.io/pod-i
 
 
 def recorded(server: Mapping[str, Any], statefulset: Mapping[str, Any] | None) -> MadeFrom | None:
-    """What the StatefulSet's pods were made from; None where that is not known.
+    """What the StatefulSet's pods were created from; None if unknown.
 
-    A StatefulSet of an earlier server of the same name says nothing about this one.
+    The StatefulSet of an earlier server of the same name does not count.
     """
     metadata = (statefulset or {}).get("metadata", {})
     owners = {owner["uid"] for owner in metadata.get("ownerReferences", [])}
@@ -37,7 +37,7 @@ def recorded(server: Mapping[str, Any], statefulset: Mapping[str, Any] | None) -
 
 
 def is_serving(server: Mapping[str, Any], pods: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether somebody may be at work on the server."""
+    """Whether someone may be working on the server."""
     return not server["spec"].get("stopped", False) and any(map(is_occupied, pods))
 
 
@@ -47,10 +47,10 @@ def made_from(
     statefulset: Mapping[str, Any] | None,
     pods: Sequence[Mapping[str, Any]],
 ) -> MadeFrom:
-    """What the pods are to be made from now.
+    """What pods are to be created from now.
 
     Raises:
-        ApplyError: The server is to start, and the flavor that it asks for cannot be told.
+        ApplyError: The server is to start, and its flavor cannot be determined.
     """
     kept = recorded(server, statefulset)
     if kept and is_serving(server, pods):
@@ -59,7 +59,7 @@ def made_from(
     try:
         return MadeFrom(spec, *find_flavor(spec.get("flavor"), flavors))
     except ApplyError:
-        # Whatever has become of the flavor, a server can be stopped.
+        # A server can be stopped even if its flavor is gone.
         if kept and server["spec"].get("stopped", False):
             return kept
         raise
@@ -71,11 +71,11 @@ def update_strategy(
     pods: Sequence[Mapping[str, Any]],
     wanted: MadeFrom,
 ) -> str:
-    """How the StatefulSet takes up a changed template.
+    """The StatefulSet's update strategy.
 
-    Not by itself, or an upgrade of the operator would restart everybody's servers. But pods that
-    never came up would otherwise stay when what broke them is fixed: those are replaced until the
-    server serves.
+    OnDelete, because an upgrade of the operator would otherwise restart everyone's servers. But
+    pods that never became ready are replaced until the server is usable: otherwise they would
+    remain after their problem is fixed.
     """
     stopped = server["spec"].get("stopped", False)
     if statefulset is None or stopped or is_serving(server, pods):
@@ -89,14 +89,14 @@ def update_strategy(
 def find_flavor(
     name: str | None, flavors: Sequence[Mapping[str, Any]]
 ) -> tuple[str, int, dict[str, Any]]:
-    """Name, generation and spec of the flavor of that name, or of the default one.
+    """Name, generation and spec of the flavor of that name, or of the default flavor.
 
     Args:
-        name: What the server names; None if it leaves the choice to the administrator.
+        name: The server's flavor; None for the default.
         flavors: Every DevServerFlavor.
 
     Raises:
-        ApplyError: There is none of that name; or not exactly one default.
+        ApplyError: There is no such flavor, or not exactly one default.
     """
     by_name = {flavor["metadata"]["name"]: flavor for flavor in flavors}
     choice = choose(name, {n: bool(f["spec"].get("default")) for n, f in by_name.items()})
@@ -107,18 +107,18 @@ def find_flavor(
 
 
 def environment(name: str, spec: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The entries of the container's `env`, in an order that does not change.
+    """The entries of the container's `env`, in a stable order.
 
     torch.distributed and NCCL read them.
 
     Args:
-        name: The server's.
-        spec: What its pods are made from.
+        name: The server's name.
+        spec: The spec that its pods are created from.
     """
     nodes, per_node = shape(spec)
     distributed = spec["distributed"] if spec.get("mode") == "distributed" else {}
     values = {
-        # A user's image may lack our user, whose home it would be.
+        # A user's image may lack our user, and with it a home.
         "HOME": "/home/dev",
         "WORLD_SIZE": nodes * per_node,
         "LOCAL_WORLD_SIZE": per_node,
@@ -131,7 +131,7 @@ def environment(name: str, spec: Mapping[str, Any]) -> list[dict[str, Any]]:
     }
     return [
         {"name": "NODE_RANK", "valueFrom": _ORDINAL},
-        # The rank of the pod's first process where each pod has one; torchrun sets it otherwise.
+        # Correct if each pod has one process; otherwise torchrun sets it.
         {"name": "RANK", "valueFrom": _ORDINAL},
         *entries(dict(sorted(values.items()))),
     ]

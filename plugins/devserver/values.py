@@ -1,4 +1,4 @@
-"""Whose an object of a server is, and everything that the role's templates print."""
+"""The labels of a server's objects, and all values for the role's templates."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from devserver.pods import environment, made_from, update_strategy
 
 
 def identity(server: Mapping[str, Any]) -> dict[str, str]:
-    """Who made it, for which server, of which owner.
+    """The labels that mark an object as the server's.
 
-    Homes outlive their server. The owner is part of the identity, so that a server of the same name
-    that somebody else makes does not come up with another person's files, but with a conflict.
+    Homes outlive their server. The owner is part of the identity, so that someone else's server of
+    the same name gets a conflict instead of another user's files.
     """
     return {
         labels.MANAGED_BY: labels.MANAGER,
@@ -29,7 +29,7 @@ def identity(server: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def values(  # noqa: PLR0913 - all that its task reads
+def values(  # noqa: PLR0913 - everything that its task reads
     server: Mapping[str, Any],
     *,
     flavors: Sequence[Mapping[str, Any]],
@@ -38,18 +38,18 @@ def values(  # noqa: PLR0913 - all that its task reads
     pods: Sequence[Mapping[str, Any]],
     files: Mapping[str, str],
 ) -> Values:
-    """What the templates print.
+    """The values for the templates.
 
     Args:
         server: The DevServer.
         flavors: Every DevServerFlavor.
-        stateful_sets: The server's, if it has one yet.
-        claims: The homes that are there.
-        pods: Those that are there.
+        stateful_sets: The server's StatefulSet, if it exists.
+        claims: The existing homes.
+        pods: The existing pods.
         files: The scripts that every server gets.
 
     Raises:
-        ApplyError: The flavor that it needs cannot be told.
+        ApplyError: The server's flavor is needed and cannot be determined.
     """
     statefulset = next(iter(stateful_sets), None)
     name, known, live = server["metadata"]["name"], identity(server), server["spec"]
@@ -61,7 +61,7 @@ def values(  # noqa: PLR0913 - all that its task reads
     limits, requests = resources.get("limits", {}), resources["requests"]
     size = live["persistentHomeSize"]
     replicas = 0 if live.get("stopped", False) else nodes
-    # Where no pod is missing, no wake is for the StatefulSet's controller: it keeps what it has.
+    # If no pod is missing, the StatefulSet's controller need not be woken: keep its annotation.
     woken = server if len(pods) < replicas else statefulset
     names = {
         "name": name,
@@ -76,7 +76,7 @@ def values(  # noqa: PLR0913 - all that its task reads
         "resources": quantities(resources),
         "node_selector": flavor.get("nodeSelector", {}),
         "tolerations": flavor.get("tolerations", []),
-        # Shared memory counts against the container's memory: its limit bounds both.
+        # Shared memory counts towards the container's memory, whose limit bounds both.
         "shared_memory": str(limits.get("memory", requests.get("memory", "64Mi"))),
         "shared_claim": spec.get("sharedVolumeClaimName"),
         "home_annotations": owner,
@@ -91,10 +91,10 @@ def values(  # noqa: PLR0913 - all that its task reads
 
 
 def _wake(woken: Mapping[str, Any] | None) -> dict[str, str]:
-    """Why something was woken, for whom it wakes in turn.
+    """The wake annotation of an object, to be passed on.
 
-    The StatefulSet's controller waits longer and longer after each pod that a quota refuses, up to
-    a quarter of an hour. A change of any kind has it try at once.
+    The StatefulSet's controller backs off after each pod that a quota refuses, up to a quarter of
+    an hour. Any change makes it retry immediately.
     """
     value = (woken or {}).get("metadata", {}).get("annotations", {}).get(labels.WAKE)
     return {labels.WAKE: str(value)} if value else {}
@@ -114,9 +114,9 @@ def quantities(resources: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str
 
 
 def utilities_name(scripts: Mapping[str, str]) -> str:
-    """The name of the ConfigMap of the scripts that every server has, by its content.
+    """The name of the ConfigMap with the scripts of every server, derived from its content.
 
-    A release that has other scripts has another.
+    A release with different scripts gets a new ConfigMap.
 
     >>> utilities_name({"start": "exec sleep infinity"})
     'devctl-utilities-699a9470e5'

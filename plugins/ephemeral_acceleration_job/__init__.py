@@ -1,10 +1,10 @@
-"""What the role `ephemeral_acceleration_job` computes, from a job and its neighbours.
+"""The values for the role `ephemeral_acceleration_job`, from a job and its neighbours.
 
-state     how far a job has come, from its status and its live pod
-decision  what becomes of the pod: made once, kept, or removed
+state     the progress of a job, from its status and its live pod
+decision  whether the pod is created, kept, or removed
 claim     the claim of the volume, which outlives the job
-pod       what the pod is made from
-values    all of it together, and the labels that say that an object is a job's
+pod       the contents of the pod
+values    all values together, and the labels that mark an object as a job's
 
 The folder `plugins/` must be on Python's path: the action `apply` imports `values` by name.
 """

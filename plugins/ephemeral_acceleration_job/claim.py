@@ -19,9 +19,9 @@ def is_rendered(
 ) -> bool:
     """Whether this run has a claim to apply.
 
-    One that a job has written to is kept up to date, and if it is lost it is not made again: an
-    empty volume would pass for the job's. One that goes before its job has started is applied all
-    the same, which fails for as long as it is there: so the run is tried again until it is gone.
+    A claim that a job has written to is kept up to date but not recreated if it is lost: an empty
+    volume would pass for the job's. If a claim is terminating before its job has started, it is
+    applied nevertheless. That fails while the claim exists, so the run is retried until it is gone.
     """
     if not is_begun(job, pod):
         return True
@@ -30,7 +30,7 @@ def is_rendered(
 
 
 def refuse_anothers(job: Mapping[str, Any], claim: Mapping[str, Any]) -> None:
-    """Stop a run before it gives a job the files of another person's.
+    """Stop a run before it gives a job another user's files.
 
     Raises:
         ApplyError: With reason Conflict.
@@ -41,7 +41,7 @@ def refuse_anothers(job: Mapping[str, Any], claim: Mapping[str, Any]) -> None:
     if words.has_claim(metadata["uid"], job["spec"].get("owner", ""), labels, annotations):
         return
     owner = annotations.get(words.OWNER_NAME)
-    whose = f"of `{owner}`" if owner else "of nobody knows whom"
+    whose = f"of `{owner}`" if owner else "of an unknown owner"
     who = f"have `{owner}` or an administrator delete it" if owner else "delete it"
     advice = f"choose another name for the job, or {who}: `egpu delete {name} --delete-pvc`"
     message = f"claim `{words.claim_name(name)}` has the files of an earlier job {whose}; {advice}"
@@ -49,11 +49,11 @@ def refuse_anothers(job: Mapping[str, Any], claim: Mapping[str, Any]) -> None:
 
 
 def claim_values(job: Mapping[str, Any], claim: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What the claim's template prints.
+    """The values for the claim's template.
 
     Args:
         job: The job.
-        claim: The claim as it is now, perhaps from an earlier job; None where there is none.
+        claim: The existing claim, perhaps from an earlier job; None if there is none.
     """
     spec, status = job["spec"], job.get("status", {})
     annotations = {
@@ -63,7 +63,7 @@ def claim_values(job: Mapping[str, Any], claim: Mapping[str, Any] | None) -> dic
     if status.get("finishedAt"):
         annotations[words.FINISHED_AT] = str(status["finishedAt"])
     labels = {}
-    # A job of a release that knew no owners has none, and neither has its claim.
+    # A job from a release without owners has none, and neither has its claim.
     if owner := spec.get("owner"):
         labels[words.OWNER] = owner_digest(str(owner))
         annotations[words.OWNER_NAME] = str(owner)
@@ -78,9 +78,9 @@ def claim_values(job: Mapping[str, Any], claim: Mapping[str, Any] | None) -> dic
 
 
 def _applied_class(claim: Mapping[str, Any]) -> str | None:
-    """The claim's own class, if it was applied: to leave it out then would be to take it off.
+    """The claim's class if it was applied, because omitting it would then remove it.
 
-    A class never changes. One that the API server has filled in stays the server's: to apply that,
+    A class never changes. One that the API server has defaulted remains the server's: applying it,
     too, would be a write in the second run of every job.
     """
     for entry in claim["metadata"].get("managedFields") or []:

@@ -1,7 +1,7 @@
-"""What becomes of a job's pod.
+"""Whether a job's pod is created, kept or removed.
 
-A pod is made once, never changed, and never made again once it has started: its program may have
-written half a result. Until then it may be removed, and a later run makes it anew.
+A pod is created once, never changed, and not recreated once it has started: its program may have
+written half a result. Until then it may be removed, and a later run recreates it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ephemeral_acceleration_job.state import is_begun, is_finished, is_going, is
 
 
 class Decision(Enum):
-    """What a run does about the pod."""
+    """What a run does with the pod."""
 
     MAKE = auto()
     KEEP = auto()
-    """Leave it as it is, be it there or not."""
+    """Leave it as it is, whether it exists or not."""
     REMOVE = auto()
 
 
@@ -29,16 +29,16 @@ def decide(
     claim: Mapping[str, Any] | None,
     made_from: str,
 ) -> Decision:
-    """What to do about a job's pod.
+    """What to do with a job's pod.
 
     Args:
         job: The job.
-        pod: Its pod as it is now; None where there is none, or only one of an earlier job.
-        claim: Its claim as it is now; None where there is none.
-        made_from: The digest of what a pod would be made from now.
+        pod: Its current pod; None if there is none, or only that of an earlier job.
+        claim: Its current claim; None if there is none.
+        made_from: The digest for a pod created now.
     """
     begun = is_begun(job, pod)
-    # A pod that waits holds the claim that is to go, and would wait for ever for another.
+    # A pending pod keeps a terminating claim alive, and would wait forever for another.
     unwanted = job["spec"].get("suspend", False) or is_going(claim)
     if pod is None:
         return Decision.KEEP if begun or unwanted else Decision.MAKE

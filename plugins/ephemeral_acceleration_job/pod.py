@@ -1,4 +1,4 @@
-"""What a job's pod is made from."""
+"""The contents of a job's pod."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _FIELDS = (
     "activeDeadlineSeconds",
 )
 _NODE_SECONDS = 60
-"""A node that does not answer for so long is given up, and the job with it."""
+"""If a node does not respond for this long, the pod is evicted and the job fails."""
 
 
 def made_from(job: Mapping[str, Any]) -> str:
-    """A digest of the part of the spec that shapes the pod."""
+    """A digest of the part of the spec that determines the pod."""
     spec = job["spec"]
     shaping = {name: spec[name] for name in _FIELDS if name in spec}
     return sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:32]
@@ -37,7 +37,8 @@ def made_from(job: Mapping[str, Any]) -> str:
 def pod_of(job: Mapping[str, Any], pods: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The job's own pod among those with its labels.
 
-    One of an earlier job of that name is another's: it is waited for, not counted as a start.
+    The pod of an earlier job of the same name is ignored: its end is awaited, and it does not count
+    as a start.
     """
     metadata = job["metadata"]
     for pod in pods:
@@ -48,13 +49,13 @@ def pod_of(job: Mapping[str, Any], pods: list[dict[str, Any]]) -> dict[str, Any]
 
 
 def pod_values(job: Mapping[str, Any]) -> dict[str, Any]:
-    """What the pod's template prints."""
+    """The values for the pod's template."""
     name, spec = job["metadata"]["name"], job["spec"]
     gpus = spec["resources"]["gpu"]
     return {
         "name": pod_name(name),
         "labels": APP,
-        # Once made, no later run changes it, nor one beside this run.
+        # No later or concurrent run changes an existing pod.
         "annotations": {MADE_FROM: made_from(job), CREATE_ONLY: "true"},
         "claim": claim_name(name),
         "image": spec["image"],
@@ -67,7 +68,7 @@ def pod_values(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def environment(spec: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The entries of the container's `env`, in an order that does not change."""
+    """The entries of the container's `env`, in a stable order."""
     weights = spec.get("weights", {})
     values = {
         "MODEL": spec["model"],
@@ -81,7 +82,7 @@ def environment(spec: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def _resources(wanted: Mapping[str, Any], gpus: int) -> dict[str, dict[str, str]]:
-    """Memory is what it is given and no more; CPU that nobody else needs is its own to use."""
+    """Memory is limited to the request; CPU is not, so that a job can use idle cores."""
     memory = str(wanted["memory"])
     limits = {"memory": memory} | ({GPU: str(gpus)} if gpus else {})
     return {"requests": {"cpu": str(wanted["cpu"]), "memory": memory}, "limits": limits}

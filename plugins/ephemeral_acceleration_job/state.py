@@ -1,7 +1,7 @@
-"""How far a job has come.
+"""The progress of a job.
 
-The observer's status says it, a moment late. What may never happen twice is also asked of the live
-pod.
+The observer reports it in the status with a short delay. Where something must not happen twice, the
+live pod is checked as well.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from devctl.api.ephemeral_acceleration_job import Condition, Phase
 
 _ENDED = {Phase.SUCCEEDED, Phase.FAILED}
 _BEGUN = {"Running", "Succeeded", "Failed"}
-"""Phases of a pod that it never comes back from."""
+"""Phases from which a pod never returns to Pending."""
 
 
 def is_going(thing: Mapping[str, Any] | None) -> bool:
-    """Whether an object is there and is being deleted."""
+    """Whether an object exists and is being deleted."""
     return bool(thing and thing["metadata"].get("deletionTimestamp"))
 
 
 def is_finished(job: Mapping[str, Any]) -> bool:
-    """Whether the job has ended, for ever."""
+    """Whether the job has ended, which is final."""
     status = job.get("status", {})
     return bool(status.get("finishedAt")) or status.get("phase") in _ENDED
 
 
 def is_begun(job: Mapping[str, Any], pod: Mapping[str, Any] | None) -> bool:
-    """Whether the job's program runs or has run, or never will, since the job has ended."""
+    """Whether the job's program has started, or never will because the job has ended."""
     started = bool(job.get("status", {}).get("startedAt"))
     return started or is_finished(job) or _has_begun(pod)
 
@@ -46,7 +46,7 @@ def _has_begun(pod: Mapping[str, Any] | None) -> bool:
         for container in status.get("containerStatuses") or []
         for name in ("state", "lastState")
     )
-    # A container that has ended may be told before the pod's phase is.
+    # A terminated container may be reported before the pod's phase.
     return status.get("phase") in _BEGUN or any(
         s.keys() & {"running", "terminated"} for s in states
     )

@@ -1,4 +1,4 @@
-"""Whose an object of a job is, and everything that its role prints and does."""
+"""The labels of a job's objects, and all values for its role."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CLAIM = Kind("v1", "PersistentVolumeClaim")
 
 
 def identity(job: Mapping[str, Any]) -> dict[str, str]:
-    """Who made it, and for which job.
+    """The labels that mark an object as the job's.
 
     >>> identity({"metadata": {"name": "scan"}})["gpu.yourdomain.io/job"]
     'scan'
@@ -30,7 +30,7 @@ def identity(job: Mapping[str, Any]) -> dict[str, str]:
 def values(
     job: Mapping[str, Any], *, pods: list[dict[str, Any]], claims: list[dict[str, Any]]
 ) -> Values:
-    """What the templates print, and what goes.
+    """The values for the templates, and what to remove.
 
     Args:
         job: The EphemeralAccelerationJob.
@@ -38,10 +38,10 @@ def values(
         claims: The claims with its labels.
 
     Returns:
-        `claim` and `pod`, what their templates print: None where nothing is applied.
+        `claim` and `pod`, the values for their templates: None if nothing is applied.
 
     Raises:
-        ApplyError: The claim of its name is another person's.
+        ApplyError: The claim of that name belongs to another user.
     """
     name = claim_name(job["metadata"]["name"])
     claim = next((claim for claim in claims if claim["metadata"]["name"] == name), None)

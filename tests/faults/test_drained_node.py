@@ -12,7 +12,7 @@ from support.servers import wait_until
 if TYPE_CHECKING:
     from support.fault_day import Day, Standing
 
-WHY = "no node that its home can be reached from"
+WHY = "no node that can reach its home"
 
 
 @dataclass(frozen=True)

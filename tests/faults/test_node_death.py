@@ -146,7 +146,7 @@ def test_operator_and_observer_leave_it(fault: Fault, part: str) -> None:
 def test_a_rank_on_it_is_waited_for(fault: Fault) -> None:
     """It would come up elsewhere without files."""
     assert fault.replica["reason"] == "NodeLost"
-    assert f"node `{fault.node}` does not answer" in fault.replica["message"]
+    assert f"node `{fault.node}` is not ready" in fault.replica["message"]
 
 
 def test_the_server_is_as_it_was_when_the_node_is_back(fault: Fault) -> None:
@@ -157,8 +157,8 @@ def test_the_server_is_as_it_was_when_the_node_is_back(fault: Fault) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("running", "node `{}`, on which its program ran, went away"),
-        ("starting", "node `{}` went away before it said"),
+        ("running", "node `{}` was lost while the program ran"),
+        ("starting", "node `{}` was lost before it reported"),
     ],
 )
 def test_a_job_on_it_fails_for_that_reason(fault: Fault, name: str, said: str) -> None:

@@ -359,13 +359,13 @@ def test_what_is_about_to_go_is_waited_for(
         (config("a") | {"dta": {}}, "Invalid", ".dta: field not declared in schema"),
         (config("A_B"), "Invalid", 'ConfigMap "A_B" is invalid: metadata.name'),
         (config("a") | {"data": {"v": 5}}, "Invalid", "data"),
-        (config("a", namespace="default"), "Invalid", "default/a is not meant for the owner"),
-        (config("a", kind="Nothing"), "Invalid", "the API serves no Nothing in v1"),
-        (config("a", kind="Namespace"), "Invalid", "of a kind without namespaces"),
+        (config("a", namespace="default"), "Invalid", "default/a is outside the owner"),
+        (config("a", kind="Nothing"), "Invalid", "does not serve kind Nothing in v1"),
+        (config("a", kind="Namespace"), "Invalid", "is cluster-scoped"),
         (
             config("a") | {"apiVersion": "example.com/v1"},
             "Invalid",
-            "serves no ConfigMap in example",
+            "does not serve kind ConfigMap in example",
         ),
     ],
 )

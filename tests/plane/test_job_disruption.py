@@ -34,7 +34,7 @@ def test_an_eviction_ends_a_job_that_runs(job: Job) -> None:
     job.wait("Running")
     evict(job)
     status = job.wait("Failed", "Evicted")
-    assert "the cluster needed its place" in status["message"]
+    assert "its pod was evicted" in status["message"]
     assert "exitCode" in status, "its program was asked to end, and did"
     job.wait_gone("pod", job.pod)
     job.apply(ttlSecondsAfterFinished=60)

@@ -207,7 +207,7 @@ def test_a_distributed_server_lists_every_replica(make: Maker) -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"command": "exit 3"}, ("Failed", "CrashLoop", "ended with exit code 3")),
+        ({"command": "exit 3"}, ("Failed", "CrashLoop", "exited with code 3")),
         (
             {"command": "tail /dev/zero", "memory": "20Mi"},
             ("Failed", "OutOfMemory", "choose a flavor with more memory"),
@@ -226,7 +226,7 @@ def test_a_distributed_server_lists_every_replica(make: Maker) -> None:
         ),
         (
             {"storage": "none"},
-            ("Pending", "VolumePending", "claim `home-box-0` gets no volume"),
+            ("Pending", "VolumePending", "claim `home-box-0` has no volume"),
         ),
     ],
     ids=["crash", "memory", "image", "image-never", "cpu", "storage"],

@@ -212,7 +212,7 @@ def test_a_missing_shared_claim_is_named_and_waited_for(
         lambda _: server.condition("Ready").get("reason") == "VolumeNotFound",
         "it says that a claim is not there",
     )
-    assert "PersistentVolumeClaim `data` of spec.shared" in server.condition("Ready")["message"]
+    assert "PersistentVolumeClaim `data` in spec.shared" in server.condition("Ready")["message"]
     claim = {"metadata": {"name": "data", "namespace": server.namespace}}
     kind = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
     kubectl.api.create(kind | claim | THEIRS["persistentvolumeclaim/home-lab-0"])

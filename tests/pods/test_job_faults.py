@@ -24,7 +24,7 @@ HOSTILE: dict[str, tuple[str, dict[str, str], str, str]] = {
     "cut": (f"{READY}; {GOOD}; os.truncate('input.jpg', 500)", {}, "InputInvalid", "input.jpg"),
     "text": (
         f"{READY}; put('input.jpg', b'not an image, whatever it is called')",
-        *({}, "InputInvalid", "input.jpg is not a whole image (BMP, GIF, JPEG, PNG, WEBP)"),
+        *({}, "InputInvalid", "input.jpg is not a complete image (BMP, GIF, JPEG, PNG, WEBP)"),
     ),
     "huge": (f"{READY}; {GOOD}; os.truncate('input.jpg', 65 << 20)", {}, "InputTooLarge", "64 MiB"),
     "link": (
@@ -38,7 +38,7 @@ HOSTILE: dict[str, tuple[str, dict[str, str], str, str]] = {
     ),
     "short": (
         f"{LABELS}; {GOOD}; put('resnet50.safetensors', head(ONE) + bytes(3))",
-        *({}, "WeightsInvalid", "it has 3 bytes of tensors and speaks of 8: is it truncated?"),
+        *({}, "WeightsInvalid", "3 bytes of tensors, but its header says 8: is it truncated?"),
     ),
     "shape": (
         f"{LABELS}; {GOOD}; put('resnet50.safetensors', head(ONE) + bytes(8))",

@@ -1,1 +1,1 @@
-"""A kubelet device plugin whose GPUs are made up: scheduling is real, computing is not."""
+"""A kubelet device plugin with simulated GPUs: scheduling is real, computing is not."""

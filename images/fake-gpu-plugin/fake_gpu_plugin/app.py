@@ -1,4 +1,4 @@
-"""Runs the plugin as a process."""
+"""The plugin's process."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from fake_gpu_plugin.session import session
 log = logging.getLogger(__name__)
 
 FOLDER = Path("/var/lib/kubelet/device-plugins")
-"""Where the kubelet looks for plugins; its API names this path."""
+"""The kubelet's folder for plugins, as its API defines it."""
 
 
 def main() -> None:
-    """Run as a process: 0 after SIGTERM, 2 where the settings are wrong."""
+    """Run the plugin: exits with 0 after SIGTERM, with 2 if the settings are invalid."""
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s fake-gpu-plugin: %(message)s"
     )
     try:
         names = devices.names(devices.count_from(os.environ))
     except ValueError as error:
-        log.error("%s", error)  # noqa: TRY400 - the settings are wrong, not the code
+        log.error("%s", error)  # noqa: TRY400 - invalid settings need no traceback
         sys.exit(2)
 
     async def until_signal() -> None:
@@ -42,4 +42,4 @@ def main() -> None:
     try:
         asyncio.run(until_signal())
     except asyncio.CancelledError:
-        log.info("ended by a signal; the made-up devices go away")
+        log.info("stopped by a signal; the simulated devices disappear")

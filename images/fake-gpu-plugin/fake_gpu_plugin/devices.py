@@ -1,4 +1,4 @@
-"""The made-up devices: how many, their names, and what a container is told of them."""
+"""The simulated devices: their number and names, and the variables for a container."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def count_from(environment: Mapping[str, str]) -> int:
     """How many devices the node gets.
 
     Raises:
-        ValueError: The variable is no sensible number.
+        ValueError: The variable is not a valid number.
     """
     text = environment.get(COUNT, "") or str(DEFAULT_COUNT)
     if not (text.isascii() and text.isdecimal() and int(text) <= MAX_COUNT):
@@ -27,7 +27,7 @@ def count_from(environment: Mapping[str, str]) -> int:
 
 
 def names(count: int) -> list[str]:
-    """The devices' names, which say what they are.
+    """The devices' names, which show that they are not real.
 
     >>> names(2)
     ['fake-gpu-0', 'fake-gpu-1']
@@ -36,22 +36,21 @@ def names(count: int) -> list[str]:
 
 
 def unknown(wanted: Iterable[str], devices: Iterable[str]) -> list[str]:
-    """What the kubelet still holds from a time when there were more devices."""
+    """Devices that the kubelet still knows from a time when there were more."""
     return sorted(set(wanted) - set(devices))
 
 
 def environment_of(wanted: Iterable[str]) -> dict[str, str]:
-    """What a container is told: as NVIDIA's own plugin does, and that the devices are made up.
+    """A container's variables: NVIDIA's own, and one that shows that the devices are simulated.
 
-    A program that looks for CUDA finds none, whatever the first variable says; the second tells a
-    person why.
+    Despite the first, programs do not find CUDA; the second tells users why.
     """
     listed = ",".join(sorted(wanted, key=_index))
     return {"NVIDIA_VISIBLE_DEVICES": listed, "DEVCTL_FAKE_GPUS": listed}
 
 
 def preferred(available: Iterable[str], needed: Iterable[str], size: int) -> list[str]:
-    """The devices to take: those that must be among them, then the lowest numbers.
+    """The devices to allocate: the required ones, then those with the lowest numbers.
 
     >>> preferred(["fake-gpu-10", "fake-gpu-2", "fake-gpu-3"], ["fake-gpu-3"], 2)
     ['fake-gpu-3', 'fake-gpu-2']

@@ -1,4 +1,4 @@
-"""What the kubelet asks of a device plugin, answered for devices that do not exist."""
+"""The device plugin's gRPC service, for devices that do not exist."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPTIONS = api.DevicePluginOptions(get_preferred_allocation_available=True)
 
 
 class DevicePlugin:
-    """The DevicePlugin service of deviceplugin.proto; its methods have that service's names."""
+    """The service DevicePlugin of deviceplugin.proto, which defines the methods' names."""
 
     def __init__(self, names: Sequence[str]) -> None:
         """Offer these devices."""
@@ -28,16 +28,16 @@ class DevicePlugin:
         self.watched = asyncio.Event()
         """Set once the kubelet has the list of devices."""
         self.released = asyncio.Event()
-        """Set once the kubelet no longer listens: it ended, or dropped us."""
+        """Set once the kubelet no longer listens: it has stopped, or dropped us."""
         self.ending = asyncio.Event()
-        """Set where we are the one who ends; a call that is cut off would be logged as an error."""
+        """Set when the plugin stops: an interrupted call would be logged as an error."""
 
     async def GetDevicePluginOptions(self, _request: Any, _context: Any) -> Any:  # noqa: N802
-        """Nothing is to be done before a container starts."""
+        """Nothing needs to be done before a container starts."""
         return OPTIONS
 
     async def ListAndWatch(self, _request: Any, _context: Any) -> AsyncIterator[Any]:  # noqa: N802
-        """The devices, once: what does not exist never changes. The kubelet listens on."""
+        """The devices, once, because they never change; then the stream stays open."""
         listed = [api.Device(ID=name, health="Healthy") for name in self.names]
         try:
             yield api.ListAndWatchResponse(devices=listed)
@@ -47,7 +47,7 @@ class DevicePlugin:
             self.released.set()
 
     async def GetPreferredAllocation(self, request: Any, _context: Any) -> Any:  # noqa: N802
-        """The lowest numbers, so that what a person sees is the same each time."""
+        """The lowest numbers, so that users see the same ones each time."""
         chosen = [
             devices.preferred(
                 each.available_deviceIDs, each.must_include_deviceIDs, each.allocation_size
@@ -58,17 +58,17 @@ class DevicePlugin:
         return api.PreferredAllocationResponse(container_responses=answers)
 
     async def Allocate(self, request: Any, context: Any) -> Any:  # noqa: N802
-        """Only variables: there is no device file to hand in."""
+        """Only variables: there are no device files."""
         answers = []
         for each in request.container_requests:
             if missing := devices.unknown(each.devices_ids, self.names):
-                message = f"no made-up device {', '.join(missing)}"
+                message = f"unknown simulated device {', '.join(missing)}"
                 await context.abort(grpc.StatusCode.NOT_FOUND, message)
             environment = devices.environment_of(each.devices_ids)
-            log.info("a container gets the made-up devices %s", environment["DEVCTL_FAKE_GPUS"])
+            log.info("allocated the simulated devices %s", environment["DEVCTL_FAKE_GPUS"])
             answers.append(api.ContainerAllocateResponse(envs=environment))
         return api.AllocateResponse(container_responses=answers)
 
     async def PreStartContainer(self, _request: Any, _context: Any) -> Any:  # noqa: N802
-        """Never asked for; answered all the same."""
+        """Never called, but part of the service."""
         return api.PreStartContainerResponse()

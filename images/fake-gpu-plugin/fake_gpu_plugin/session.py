@@ -1,4 +1,4 @@
-"""One session with one kubelet: serve, register, and stay until it goes away."""
+"""One session with one kubelet: serve, register, and stay until it stops."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ KUBELET = "kubelet.sock"
 OWN = "fake-gpu-plugin.sock"
 API_VERSION = "v1beta1"
 PATIENCE = 10.0
-"""Seconds until the kubelet must have answered, and have asked for the devices."""
+"""Seconds for the kubelet to respond, and again to list the devices."""
 
 
 async def session(folder: Path, names: Sequence[str]) -> None:
-    """Offer the devices to the kubelet of this node until it goes away.
+    """Offer the devices to the kubelet of this node until it stops.
 
     Args:
-        folder: The kubelet's folder of plugins.
+        folder: The kubelet's folder for plugins.
         names: The devices.
 
     Raises:
-        NotRegisteredError: The kubelet did not take us.
+        NotRegisteredError: The kubelet did not accept the plugin.
     """
     service = DevicePlugin(names)
     server = grpc.aio.server()
@@ -43,15 +43,15 @@ async def session(folder: Path, names: Sequence[str]) -> None:
     try:
         server.add_insecure_port(f"unix:{folder / OWN}")
     except RuntimeError as error:
-        raise NotRegisteredError(f"no socket can be made in {folder}: {error}") from error
+        raise NotRegisteredError(f"cannot create a socket in {folder}: {error}") from error
     try:
         await server.start()
         await _register(folder)
         await asyncio.wait_for(service.watched.wait(), PATIENCE)
-        log.info("registered %d made-up devices as %s: no GPU is behind them", len(names), RESOURCE)
+        log.info("registered %d simulated devices as %s", len(names), RESOURCE)
         await service.released.wait()
     except TimeoutError as error:
-        raise NotRegisteredError("it does not ask for the devices") from error
+        raise NotRegisteredError("it does not list the devices") from error
     finally:
         service.ending.set()
         await server.stop(grace=1)
@@ -61,11 +61,11 @@ async def _register(folder: Path) -> None:
     request = api.RegisterRequest(
         version=API_VERSION, endpoint=OWN, resource_name=RESOURCE, options=OPTIONS
     )
-    # A channel of its own each time: one that failed waits ever longer before it tries again.
+    # A new channel each time: a failed one backs off before it reconnects.
     async with grpc.aio.insecure_channel(f"unix:{folder / KUBELET}") as channel:
         try:
             await api_grpc.RegistrationStub(channel).Register(request, timeout=PATIENCE)
         except grpc.aio.AioRpcError as error:
             away = error.code() is grpc.StatusCode.UNAVAILABLE
-            reason = "it does not answer" if away else f"it refused: {error.details()}"
+            reason = "it does not respond" if away else f"it refused: {error.details()}"
             raise NotRegisteredError(reason) from error

@@ -1,1 +1,1 @@
-"""What a job's container does: waits for an image, classifies it, writes the answer."""
+"""The program in a job's container: waits for an image, classifies it, writes the result."""

@@ -1,4 +1,4 @@
-"""`python -m devctl_inference`: 0 after an answer, 1 after a failure, which the status shows."""
+"""`python -m devctl_inference`: exits with 0, or with 1 after a failure, which status shows."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _TERMINATION_LOG = "/dev/termination-log"
 
 
 def main() -> int:
-    """Do what the environment says."""
-    # The first process of a container is not ended by a signal that it does not expect.
+    """Run the job that the environment describes."""
+    # The first process of a container ignores signals without a handler.
     signal.signal(signal.SIGTERM, _end)
     try:
         job.run(settings.read(os.environ), _torch, _say)
     except Failure as failure:
         return _failed(failure)
     except MemoryError:
-        return _failed(Failure(Reason.OUT_OF_MEMORY, "there is too little memory for the model"))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the status is to say so
+        return _failed(Failure(Reason.OUT_OF_MEMORY, "not enough memory for the model"))
+    except Exception as error:  # noqa: BLE001 - the status shows any error
         traceback.print_exc()
         message = f"{type(error).__name__}: {error}"
         return _failed(Failure(Reason.INFERENCE_FAILED, message))
@@ -44,7 +44,7 @@ def _failed(failure: Failure) -> int:
 
 
 def _say(text: str) -> None:
-    # File names are the user's: no escape sequence reaches the terminal of whoever reads the log.
+    # File names are the user's: keep escape sequences away from the log reader's terminal.
     line = "".join(char if char.isprintable() else "?" for char in text)
     print(line, flush=True)  # noqa: T201 - the job's log
 

@@ -1,4 +1,4 @@
-"""A job's answer: the classes that a model finds likeliest."""
+"""A job's result: the most likely classes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _DIGITS = 6
 
 
 class Class(TypedDict):
-    """One of the classes."""
+    """A class with its probability."""
 
     label: str
     probability: float
 
 
 class Answer(TypedDict):
-    """What stands in the output file: no more and no less, other programs read it."""
+    """The exact content of the output file, which other programs read."""
 
     model: str
     top5: list[Class]
@@ -34,14 +34,14 @@ class Answer(TypedDict):
 
 
 def top5(names: Sequence[str], probabilities: Sequence[float]) -> list[Class]:
-    """The likeliest classes, the first one first; fewer than five if there are no more.
+    """The most likely classes in descending order; fewer than five if the model has fewer.
 
     Raises:
-        Failure: The model does not say numbers.
+        Failure: The model's output is not numeric.
     """
     if len(names) != len(probabilities) or not all(map(math.isfinite, probabilities)):
-        # Weights of NaN, or so large that they overflow.
-        message = "the model's answer is not a number for each class: its weights are damaged"
+        # Weights are NaN, or so large that they overflow.
+        message = "the model's output is not one number per class: its weights are damaged"
         raise Failure(Reason.WEIGHTS_INVALID, message)
     best = heapq.nlargest(_LISTED, range(len(names)), key=probabilities.__getitem__)
     return [
@@ -51,14 +51,14 @@ def top5(names: Sequence[str], probabilities: Sequence[float]) -> list[Class]:
 
 
 def answer(model: str, likeliest: list[Class], seconds: float, device: str, at: datetime) -> Answer:
-    """The whole of it.
+    """The complete result.
 
     Args:
-        model: Its name.
-        likeliest: What it says.
-        seconds: What it took the model to say so.
-        device: Where it ran.
-        at: When that was.
+        model: The model's name.
+        likeliest: The most likely classes.
+        seconds: The model's time for this image.
+        device: The device that it ran on.
+        at: When it finished.
     """
     return {
         "model": model,

@@ -1,4 +1,4 @@
-"""`python -m devctl_inference.bake WHAT FOLDER`: puts weights into the image while it is built."""
+"""`python -m devctl_inference.bake WHAT FOLDER`: adds weights to the image during its build."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from devctl_inference.settings import ModelName
 
 
 def torchvision(folder: Path) -> None:
-    """Download what torchvision publishes: trained on ImageNet, at the scale that is used here."""
-    # Here, because a build without weights has no use for torch.
+    """Download torchvision's weights, trained on ImageNet at the scale that is used here."""
+    # Imported here, because a build without weights does not need torch.
     import torch  # noqa: PLC0415
     from safetensors.torch import save_file  # noqa: PLC0415
     from torchvision import models  # noqa: PLC0415
@@ -23,7 +23,7 @@ def torchvision(folder: Path) -> None:
     }
     with tempfile.TemporaryDirectory() as temporary:
         for model, weights in published.items():
-            # A pickle is published: its hash is compared, and nothing but tensors is read from it.
+            # Published as a pickle: its hash is verified, and only tensors are read from it.
             state = torch.hub.load_state_dict_from_url(
                 weights.url, model_dir=temporary, check_hash=True, weights_only=True
             )
@@ -34,15 +34,15 @@ def torchvision(folder: Path) -> None:
 
 
 def main(what: str, folder: Path) -> int:
-    """Bake nothing, or what is published."""
+    """Add the weights that `what` names, if any."""
     if what not in {"", "none", "torchvision"}:
-        return _failed(f"WEIGHTS is `none` or `torchvision`, not `{what}`")
+        return _failed(f"WEIGHTS must be `none` or `torchvision`, not `{what}`")
     folder.mkdir(parents=True, exist_ok=True)
     if what == "torchvision":
         try:
             torchvision(folder)
         except (OSError, RuntimeError) as error:
-            advice = "build with WEIGHTS=none, and bring weights in each job's volume"
+            advice = "build with WEIGHTS=none, and put weights on each job's volume"
             return _failed(f"cannot download torchvision's weights: {error}\n  fix: {advice}")
     return 0
 

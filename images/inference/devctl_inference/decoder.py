@@ -1,7 +1,7 @@
-"""Decoding in a process of its own: hostile data makes decoders crash, hang or fill the memory.
+"""Decoding in a separate process: hostile data makes decoders crash, hang or exhaust memory.
 
-A bound on memory within the job's own process would itself be a danger: decoders written in C do
-not all look at what they are given, and an end by a signal tells the job's user nothing.
+Limiting the memory of the job's own process would be dangerous: not all decoders in C check their
+allocations, and a process killed by a signal cannot tell the user why.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 SECONDS = 60.0
 MEMORY = 640 * MIB
-"""Twice the largest image: once as it is, once in other colours."""
+"""Twice the largest image: as decoded, and in another colour mode."""
 
 _REFUSED = 3
-"""The exit code with which the failure's words come."""
+"""The exit code for a failure that standard error describes."""
 
 
 def prepare(
@@ -36,13 +36,13 @@ def prepare(
 
     Args:
         data: The file's content.
-        preprocess: How it is scaled.
-        path: What it is called.
-        seconds: How long that may take.
-        memory: Bytes that it may take.
+        preprocess: How to scale it.
+        path: The file's name for messages.
+        seconds: The limit on time.
+        memory: The limit on memory, in bytes.
 
     Raises:
-        Failure: It is no image, or one that takes too much.
+        Failure: It is not an image, or exceeds a limit.
     """
     words = [path, str(memory), json.dumps(preprocess)]
     code = Path(__file__).parents[1]
@@ -56,7 +56,7 @@ def prepare(
             env={**os.environ, "PYTHONPATH": str(code)},
         )
     except subprocess.TimeoutExpired as error:
-        message = f"{path} takes longer than {seconds:g} s to decode"
+        message = f"{path} took longer than {seconds:g} s to decode"
         raise Failure(Reason.INPUT_TOO_LARGE, message) from error
     if ended.returncode == _REFUSED:
         reason, message = json.loads(ended.stderr)
@@ -65,19 +65,19 @@ def prepare(
     if ended.returncode == 0 and len(ended.stdout) == height * width * 3:
         return ended.stdout
     if -ended.returncode == signal.SIGKILL:
-        raise Failure(Reason.INPUT_TOO_LARGE, f"{path} takes too much memory to decode")
-    how = f"ended with code {ended.returncode}"
-    message = f"{path} is damaged or takes too much memory to decode: its decoder {how}"
+        raise Failure(Reason.INPUT_TOO_LARGE, f"{path} needs too much memory to decode")
+    how = f"exited with code {ended.returncode}"
+    message = f"{path} is damaged or needs too much memory to decode: its decoder {how}"
     raise Failure(Reason.INPUT_INVALID, message)
 
 
 def main() -> int:
-    """Be that process: the image comes on standard input, its pixels go to standard output."""
-    from devctl_inference import image  # noqa: PLC0415 - the job itself needs no Pillow
+    """The separate process: reads the image from standard input, writes pixels to the output."""
+    from devctl_inference import image  # noqa: PLC0415 - the job itself does not need Pillow
     from devctl_inference.preprocess import Preprocess  # noqa: PLC0415
 
     path, memory, preprocess = sys.argv[1:]
-    # A core of a job's memory would be of no use to anybody.
+    # Nobody needs a core dump.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
     try:

@@ -1,4 +1,4 @@
-"""Why a job fails, in the words that its status will show."""
+"""Why a job fails, as its status shows it."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class Reason(StrEnum):
     INFERENCE_FAILED = "InferenceFailed"
 
 
-class Failure(Exception):  # noqa: N818 - the word of the issue and of the status
-    """An end that its user can do something about."""
+class Failure(Exception):  # noqa: N818 - the status's term
+    """A failure with a reason, and a message for the user."""
 
     def __init__(self, reason: Reason, message: str) -> None:
-        """Keep the reason apart from the text."""
+        """Take reason and message, both for the status."""
         super().__init__(message)
         self.reason = reason
 
     @property
     def message(self) -> str:
-        """The text on one line that fits: it may hold names from the volume."""
+        """The text as one printable line of limited length: it may contain names of files."""
         line = "".join(
             char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in str(self)
         )
@@ -49,7 +49,7 @@ class Failure(Exception):  # noqa: N818 - the word of the issue and of the statu
 
 
 def record(failure: Failure, termination_log: Path) -> None:
-    """Write a failure where the kubelet picks it up; elsewhere there may be no such place."""
+    """Write a failure to the termination log, which may be missing outside Kubernetes."""
     text = json.dumps({"reason": failure.reason, "message": failure.message}, ensure_ascii=False)
     with contextlib.suppress(OSError):
         termination_log.write_text(text, encoding="utf-8")

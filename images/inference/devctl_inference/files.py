@@ -1,4 +1,4 @@
-"""Files that are read, and never anything that a link or a name leads to instead of one."""
+"""Opening input files safely: only regular files inside a folder, whatever links and names say."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 MIB = 1 << 20
 
-# Not waiting for a FIFO's writer, and not following a link that was put there after the check.
+# Do not wait for a FIFO's writer, and do not follow a link that was created after the check.
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class Kind(NamedTuple):
-    """What a file is for: how large it may be, and what it is called when something is wrong."""
+    """The purpose of a file: its maximum size, and the reasons of its failures."""
 
     limit: int
     missing: Reason
@@ -35,14 +35,14 @@ LABELS = Kind(16 * MIB, *_WEIGHTS)
 
 
 def real_path(path: str, folder: Path, invalid: Reason) -> Path:
-    """Where a path leads once its links are followed.
+    """The path with all links resolved.
 
     Raises:
-        Failure: Out of the folder.
+        Failure: It leads out of the folder.
     """
-    # A relative path would be one of the container's working folder.
+    # A relative path would be relative to the container's working directory.
     if not path.startswith("/") or "\0" in path:
-        raise Failure(invalid, f"{path} is not a path in {folder}")
+        raise Failure(invalid, f"{path} is not an absolute path in {folder}")
     real = Path(os.path.realpath(path))
     if not real.is_relative_to(os.path.realpath(folder)):
         raise Failure(invalid, f"{path} is outside {folder}")
@@ -51,18 +51,18 @@ def real_path(path: str, folder: Path, invalid: Reason) -> Path:
 
 @dataclass(frozen=True)
 class File:
-    """A file that is wanted, there or not."""
+    """A file that is needed, whether it exists or not."""
 
     path: str
     folder: Path
-    """What it must not lead out of."""
+    """The folder that it must not lead out of."""
     kind: Kind
 
     def look(self) -> os.stat_result | None:
-        """What is there now; None if nothing.
+        """Its current `stat`; None if it does not exist.
 
         Raises:
-            Failure: Something that is not a file, or cannot be looked at.
+            Failure: It is not a valid file, or cannot be read.
         """
         try:
             found = real_path(self.path, self.folder, self.kind.invalid).lstat()
@@ -74,10 +74,10 @@ class File:
         return found
 
     def open(self) -> BinaryIO:
-        """Open it; what comes out is a regular file of the folder, neither empty nor too large.
+        """Open it: always a regular file in the folder, neither empty nor too large.
 
         Raises:
-            Failure: It is not.
+            Failure: It is anything else, or missing.
         """
         if self.look() is None:
             raise Failure(self.kind.missing, f"{self.path} does not exist")
@@ -94,7 +94,7 @@ class File:
         return file
 
     def read(self) -> bytes:
-        """All of it; a file that grows meanwhile is read to its limit and refused.
+        """Read all of it; never more than the limit, even if the file grows meanwhile.
 
         Raises:
             Failure: It cannot be opened, or is too large.
@@ -110,7 +110,7 @@ class File:
         self._check(found)
         if found.st_size == 0:
             raise self._invalid("is empty")
-        # A folder on the way may have become a link since the path was resolved.
+        # A folder in the path may have become a link since the path was resolved.
         opened = Path(f"/proc/self/fd/{file.fileno()}").readlink()
         if not opened.is_relative_to(os.path.realpath(self.folder)):
             raise self._invalid(f"is outside {self.folder}")
@@ -125,5 +125,5 @@ class File:
         return Failure(self.kind.invalid, f"{self.path} {what}")
 
     def _too_large(self) -> Failure:
-        message = f"{self.path} has more than {self.kind.limit // MIB} MiB"
+        message = f"{self.path} is larger than {self.kind.limit // MIB} MiB"
         return Failure(self.kind.too_large, message)

@@ -1,4 +1,4 @@
-"""From a file's bytes to the pixels that a model gets."""
+"""Converts the bytes of a file to the pixels for a model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from devctl_inference.preprocess import Preprocess
 
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP")
-"""Pillow reads more, some of them by starting other programs."""
+"""Pillow supports more, some of them through external programs."""
 
 MAX_PIXELS = 64 * MIB
 
@@ -27,11 +27,11 @@ def prepare(data: bytes, preprocess: Preprocess, path: str) -> bytes:
     """Decode an image and scale it: red, green and blue of each pixel, row by row.
 
     Raises:
-        Failure: It is no image, or one that takes too much.
+        Failure: It is not an image, or too large.
     """
     Image.MAX_IMAGE_PIXELS = MAX_PIXELS
     try:
-        # Pillow only warns of up to twice as many pixels.
+        # Up to twice this number of pixels, Pillow only warns.
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             return _prepare(data, preprocess)
@@ -39,11 +39,11 @@ def prepare(data: bytes, preprocess: Preprocess, path: str) -> bytes:
         message = f"{path} has more than {MAX_PIXELS // 10**6} million pixels"
         raise Failure(Reason.INPUT_TOO_LARGE, message) from error
     except MemoryError as error:
-        message = f"{path} takes too much memory to decode"
+        message = f"{path} needs too much memory to decode"
         raise Failure(Reason.INPUT_TOO_LARGE, message) from error
-    # Decoders meet damage with whatever goes wrong first: IndexError, struct.error, zlib.error, ...
+    # Decoders raise all sorts of errors for damaged data: IndexError, struct.error, zlib.error, ...
     except Exception as error:
-        message = f"{path} is not a whole image ({', '.join(FORMATS)}): {error}"
+        message = f"{path} is not a complete image ({', '.join(FORMATS)}): {error}"
         raise Failure(Reason.INPUT_INVALID, message) from error
 
 
@@ -51,12 +51,12 @@ def _prepare(data: bytes, preprocess: Preprocess) -> bytes:
     height, width = preprocess.size
     with Image.open(BytesIO(data), formats=FORMATS) as opened:
         if opened.mode not in _EIGHT_BIT_MODES:
-            # Pillow would cut off what is brighter than 255, and the answer would be wrong.
-            raise ValueError(f"its pixels are {opened.mode}, and only 8 bits a channel are read")
+            # Pillow would clip values above 255, and the result would be wrong.
+            raise ValueError(f"mode {opened.mode}: only 8 bits per channel are supported")
         _draft(opened, preprocess)
         ImageOps.exif_transpose(opened, in_place=True)
         mode = "L" if preprocess.grayscale else "RGB"
-        # Converting is copying, also from a mode to itself.
+        # `convert` copies even if the mode does not change.
         image: Image.Image = opened if opened.mode == mode else opened.convert(mode)
         box = preprocess.box(*image.size)
         scaled = image.resize((width, height), Image.Resampling.BILINEAR, box)
@@ -64,9 +64,9 @@ def _prepare(data: bytes, preprocess: Preprocess) -> bytes:
 
 
 def _draft(image: Image.Image, preprocess: Preprocess) -> None:
-    """Let a JPEG's decoder leave out most of what scaling would throw away."""
+    """Let a JPEG's decoder skip most of the detail that scaling would discard."""
     left, top, right, bottom = preprocess.box(*image.size)
     height, width = preprocess.size
-    # The image may still be turned by a quarter.
+    # The image may be rotated by 90 degrees later.
     scale = 2 * max(height, width) / min(right - left, bottom - top)
     image.draft(None, (math.ceil(image.width * scale), math.ceil(image.height * scale)))

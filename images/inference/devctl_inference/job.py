@@ -1,4 +1,4 @@
-"""One job from beginning to end."""
+"""A job from start to end."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 def run(
     settings: Settings, get_library: Callable[[], Library], say: Callable[[str], object]
 ) -> Answer:
-    """Wait for the files, classify the image and write the answer.
+    """Wait for the files, classify the image and write the result.
 
     Args:
-        settings: What is to be done.
-        get_library: Brings the library, which takes its time.
-        say: Told what a person who follows the log wants to know.
+        settings: The job's settings.
+        get_library: Imports the library, which takes seconds.
+        say: Receives lines for the log.
 
     Raises:
-        Failure: It could not be done.
+        Failure: The job failed.
     """
     image_file = File(settings.input, settings.volume, files.INPUT)
     found = weights.find(settings)
     output = Output(settings.output, settings.volume)
     wanted = [image_file, *found.wanted()]
     output.check(file.path for file in wanted)
-    # What is wrong from the start is told before the library is brought.
+    # Report obvious errors before importing the library.
     for file in wanted:
         file.look()
     # Importing the library and waiting for the files take seconds each: both at once.
@@ -49,7 +49,7 @@ def run(
         wait_for(wanted, settings.wait_seconds, say)
         library = coming.result()
     known = labels.parse(found.labels.read(), found.labels.path)
-    # The image before the weights: its decoder may need as much memory for a while.
+    # Decode before reading the weights: for a while, the decoder may need as much memory as they.
     pixels = decoder.prepare(image_file.read(), known.preprocess, image_file.path)
     classes = len(known.names)
     tensors = weights.read(found.tensors, library.shapes(settings.model, classes))
@@ -60,5 +60,5 @@ def run(
     likeliest = top5(known.names, probabilities)
     made = answer(settings.model, likeliest, seconds, network.device, datetime.now(UTC))
     output.write(json.dumps(made, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
-    say(f"{settings.input} is `{likeliest[0]['label']}`; all of it is in {settings.output}")
+    say(f"{settings.input} is `{likeliest[0]['label']}`; the full result is in {settings.output}")
     return made

@@ -1,4 +1,4 @@
-"""What a model's outputs mean, and how its images are prepared."""
+"""The labels of a model's outputs, and how its images are preprocessed."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ _MAX_CHARACTERS = 256
 
 
 class Labels(NamedTuple):
-    """A labels file."""
+    """The content of a labels file."""
 
     names: tuple[str, ...]
-    """One for each output of the model, in its order. ImageNet has two classes `crane`."""
+    """One per output of the model, in order. Not unique: ImageNet has two classes `crane`."""
     preprocess: Preprocess
 
 
 def parse(data: bytes, path: str) -> Labels:
-    """Read a labels file: a list of names, or an object that says `preprocess`, too.
+    """Read a labels file: a list of names, or an object that also has `preprocess`.
 
     Raises:
-        Failure: It is something else.
+        Failure: It is anything else.
     """
     try:
         found = json.loads(data, object_pairs_hook=_once, parse_constant=_refuse)
         return _labels(found)
-    # The decoder runs into the stack's end on a million brackets.
+    # A million brackets make the decoder hit the recursion limit.
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        raise Failure(Reason.WEIGHTS_INVALID, f"{path} is not a file of labels: {why}") from error
+        raise Failure(Reason.WEIGHTS_INVALID, f"{path} is not a labels file: {why}") from error
 
 
 def _labels(found: object) -> Labels:
@@ -45,16 +45,16 @@ def _labels(found: object) -> Labels:
     if not isinstance(found, dict):
         raise ValueError("neither a list nor an object")  # noqa: TRY004 - one kind for all
     if found.keys() != {"labels", "preprocess"}:
-        raise ValueError("an object has `labels` and `preprocess`, and nothing else")
+        raise ValueError("an object must have exactly the keys `labels` and `preprocess`")
     return Labels(_names(found["labels"]), preprocess.parse(found["preprocess"]))
 
 
 def _names(found: object) -> tuple[str, ...]:
     if not isinstance(found, list) or not 1 <= len(found) <= _MAX_LABELS:
-        raise ValueError(f"labels are a list of 1 to {_MAX_LABELS}")
+        raise ValueError(f"labels must be a list of 1 to {_MAX_LABELS} names")
     for number, name in enumerate(found):
         if not _is_name(name):
-            raise ValueError(f"label {number} is not a text of 1 to {_MAX_CHARACTERS} characters")
+            raise ValueError(f"label {number} is not a string of 1 to {_MAX_CHARACTERS} characters")
     return tuple(found)
 
 
@@ -62,7 +62,7 @@ def _is_name(found: object) -> bool:
     return (
         isinstance(found, str)
         and 1 <= len(found) <= _MAX_CHARACTERS
-        # No line breaks, and no halves of characters, which UTF-8 cannot write.
+        # No control characters, and no lone surrogates, which UTF-8 cannot encode.
         and not any(unicodedata.category(char) in {"Cc", "Cs"} for char in found)
     )
 
@@ -70,7 +70,7 @@ def _is_name(found: object) -> bool:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key stands there twice")
+        raise ValueError("duplicate key")
     return found
 
 

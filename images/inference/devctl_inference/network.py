@@ -1,4 +1,4 @@
-"""What is asked of a machine learning library; tests have one of their own."""
+"""The interface of a machine learning library; tests have their own."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ class Network(Protocol):
 
     @property
     def device(self) -> str:
-        """What it runs on: cuda or cpu."""
+        """The device: cuda or cpu."""
 
     def probabilities(self, pixels: bytes, preprocess: Preprocess) -> Sequence[float]:
-        """How likely each class is.
+        """The probability of each class.
 
         Raises:
-            Failure: The device has not the memory for it.
+            Failure: The device has not enough memory.
         """
 
 
 class Library(Protocol):
-    """What makes networks."""
+    """A factory of networks."""
 
     def shapes(self, model: ModelName, classes: int) -> Mapping[str, tuple[int, ...]]:
-        """The tensors that a model is made of."""
+        """The shapes of a model's tensors by name."""
 
     def load(self, model: ModelName, classes: int, tensors: bytes) -> Network:
         """A model with the weights of a safetensors file.
 
         Raises:
-            Failure: They do not fit, or the device has not the memory for them.
+            Failure: They do not match, or the device has not enough memory.
         """

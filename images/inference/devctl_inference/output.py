@@ -1,4 +1,4 @@
-"""Writing the answer: whole or not at all, and nowhere but in the volume."""
+"""Writing the result: atomically, and only to the volume."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @dataclass(frozen=True)
 class Output:
-    """Where the answer goes."""
+    """The output file."""
 
     path: str
     folder: Path
-    """What it must not lead out of."""
+    """The folder that it must not lead out of."""
 
     def check(self, inputs: Iterable[str] = ()) -> None:
-        """Find out early whether it can be written there.
+        """Check early whether the file may be written.
 
         Args:
-            inputs: Files that the answer must not replace.
+            inputs: Files that it must not replace.
 
         Raises:
-            Failure: It cannot.
+            Failure: It may not.
         """
         target = self._target()
         for path in inputs:
@@ -43,7 +43,7 @@ class Output:
                 raise self._invalid("is one of the files that the job reads")
 
     def write(self, text: str) -> None:
-        """Put a file there that has all of the text, in place of what was there.
+        """Write the text, atomically replacing an existing file.
 
         Raises:
             Failure: It could not be written.
@@ -67,13 +67,13 @@ class Output:
             found = None
         except OSError as error:
             raise self._invalid(f"cannot be written: {error.strerror}") from error
-        # A link is only left where links lead in a circle.
+        # Only a cycle of links is still a link here.
         if self.path.endswith("/") or (found and not stat.S_ISREG(found.st_mode)):
             raise self._invalid("is not a regular file")
         return target
 
     def _open_folder(self, folder: Path) -> int:
-        """Go there from the volume step by step, so that nobody can put a link in the way."""
+        """Open a folder step by step from the volume, so that no link can redirect the path."""
         root = os.path.realpath(self.folder)
         opened = os.open(root, _FOLDER)
         try:
@@ -93,9 +93,9 @@ class Output:
 
 
 def _replace(folder: int, name: str, text: str) -> None:
-    # A short name of its own: with anything added, the longest names would be too long.
+    # A short, unrelated name: with a suffix, the longest names would be too long.
     new = f".devctl-{secrets.token_hex(8)}"
-    # Whoever mounts the volume later reads it under another user.
+    # Readable for everyone: the volume may be mounted later by another user.
     file = os.open(new, _NEW_FILE, 0o644, dir_fd=folder)
     try:
         with os.fdopen(file, "w", encoding="utf-8") as opened:

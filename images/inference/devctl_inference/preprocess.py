@@ -1,4 +1,4 @@
-"""How an image is prepared for a model: as in its training, or the answers are wrong."""
+"""How an image is preprocessed: as during training, or the results are wrong."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _MIN_STD, _MAX_STD = 1e-6, 100.0
 
 
 class Preprocess(NamedTuple):
-    """Scaling, cutting out and normalising."""
+    """Cropping, scaling and normalisation."""
 
     size: tuple[int, int]
-    """Height and width that the model gets."""
+    """Height and width of the model's input."""
     mean: tuple[float, ...]
     std: tuple[float, ...]
-    """Of red, green and blue, where 1 is the brightest."""
+    """For red, green and blue, where 1 is the brightest."""
     grayscale: bool
-    """Whether colours are taken out first; the model gets three equal channels."""
+    """Whether colours are removed first; the model still gets three (equal) channels."""
     centre: float | None = None
-    """The share of the shorter side that a central square has; None for all of the image."""
+    """Side of a central square, as a share of the shorter side; None for the whole image."""
 
     def box(self, width: int, height: int) -> tuple[float, float, float, float]:
         """The part of an image that is scaled to `size`: left, top, right, bottom."""
@@ -39,24 +39,24 @@ class Preprocess(NamedTuple):
 IMAGENET = Preprocess(
     (224, 224), (0.485, 0.456, 0.406), (0.229, 0.224, 0.225), grayscale=False, centre=224 / 256
 )
-"""The central 224 pixels of an image scaled to 256: what torchvision's weights were made for.
+"""The central 224 pixels of an image scaled to 256, as torchvision's weights require.
 
-As one step: an image of one pixel's width scaled to 256 would fill the memory.
+In a single step, because scaling an image one pixel wide to 256 would exhaust memory.
 """
 
 
 def parse(found: object) -> Preprocess:
-    """Read what a labels file says.
+    """Read `preprocess` of a labels file.
 
     Raises:
-        ValueError: It says something else; with what it should say.
+        ValueError: It is invalid; says what is expected.
     """
     keys = {"size", "mean", "std", "grayscale"}
     if not isinstance(found, dict) or found.keys() != keys:
-        raise ValueError(f"`preprocess` is not an object of {', '.join(sorted(keys))}")
+        raise ValueError(f"`preprocess` must be an object with {', '.join(sorted(keys))}")
     grayscale = found["grayscale"]
     if not isinstance(grayscale, bool):
-        raise ValueError("`preprocess.grayscale` is not true or false")  # noqa: TRY004 - one kind for all
+        raise ValueError("`preprocess.grayscale` must be true or false")  # noqa: TRY004 - one kind for all
     return Preprocess(
         _size(found["size"]),
         _channels(found, "mean", -_MAX_MEAN, _MAX_MEAN),
@@ -67,20 +67,20 @@ def parse(found: object) -> Preprocess:
 
 def _size(found: object) -> tuple[int, int]:
     match found:
-        # A bool is an int for Python.
+        # In Python, a bool is an int.
         case [int(height), int(width)] if not {type(height), type(width)} - {int}:
             if 1 <= height <= MAX_SIDE and 1 <= width <= MAX_SIDE:
                 return height, width
-    raise ValueError(f"`preprocess.size` is not a height and a width of 1 to {MAX_SIDE}")
+    raise ValueError(f"`preprocess.size` must be a height and a width from 1 to {MAX_SIDE}")
 
 
 def _channels(found: Mapping[str, Any], key: str, low: float, high: float) -> tuple[float, ...]:
     values = found[key]
-    # The comparison is false for what is not a number, and true for nothing without bounds.
+    # The comparison is false for NaN and infinity.
     if (
         isinstance(values, list)
         and len(values) == _CHANNELS
         and all(type(value) in {int, float} and low <= value <= high for value in values)
     ):
         return tuple(float(value) for value in values)
-    raise ValueError(f"`preprocess.{key}` is not three numbers from {low:g} to {high:g}")
+    raise ValueError(f"`preprocess.{key}` must be three numbers from {low:g} to {high:g}")

@@ -1,4 +1,4 @@
-"""The head of a safetensors file: what its tensors are, before any of them is read."""
+"""The header of a safetensors file, which describes its tensors before any of them is read."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 _LENGTH_BYTES = 8
 _MAX_HEADER = 8 * MIB
 _MAX_SIDES = 8
-"""More no tensor has; of a million of them the product would take minutes to compute."""
+"""No tensor has more; the product of a million sides would take minutes to compute."""
 _ITEM_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8}
 
 
 class Tensor(NamedTuple):
-    """One of them."""
+    """Type and shape of a tensor."""
 
     dtype: str
     shape: tuple[int, ...]
 
 
 def read(file: BinaryIO, size: int) -> dict[str, Tensor]:
-    """Read a file's head.
+    """Read a file's header.
 
     Raises:
-        ValueError: The file is none of that format, or not all of it is there.
+        ValueError: The file is not in this format, or incomplete.
     """
     length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
     if not 0 < length <= min(_MAX_HEADER, size - _LENGTH_BYTES):
@@ -47,13 +47,13 @@ def read(file: BinaryIO, size: int) -> dict[str, Tensor]:
     there = size - _LENGTH_BYTES - length
     if wanted != there:
         raise ValueError(
-            f"it has {there} bytes of tensors and speaks of {wanted}: is it truncated?"
+            f"it has {there} bytes of tensors, but its header says {wanted}: is it truncated?"
         )
     return tensors
 
 
 def differences(found: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]]) -> list[str]:
-    """What of a model's tensors a file has otherwise; empty if it fits."""
+    """How a file differs from a model's tensors; empty if it matches."""
     said = []
     for what, names in (
         ("has no", sorted(wanted.keys() - found.keys())),

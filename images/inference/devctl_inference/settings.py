@@ -1,4 +1,4 @@
-"""What the environment asks for: the role sets it from the job's spec."""
+"""Settings from the environment, which the role sets from the job's spec."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_WAIT_SECONDS = 3600
 
 
 class ModelName(StrEnum):
-    """The models that there are, named as torchvision names them."""
+    """The supported models, under torchvision's names."""
 
     RESNET50 = "resnet50"
     MOBILENET_V3_SMALL = "mobilenet_v3_small"
@@ -26,25 +26,25 @@ class ModelName(StrEnum):
 
 @dataclass(frozen=True)
 class Settings:
-    """One job."""
+    """The settings of a job."""
 
     model: ModelName
     input: str
     output: str
     wait_seconds: int
     weights: str | None
-    """None: those of the image, or the volume's usual ones."""
+    """None for the image's own, or else those in the default place on the volume."""
     labels: str | None
-    """None: beside the weights."""
+    """None for the file next to the weights."""
     volume: Path = VOLUME
     baked: Path = BAKED
 
 
 def read(environ: Mapping[str, str], volume: Path = VOLUME, baked: Path = BAKED) -> Settings:
-    """Read the environment; what is not set has the default of the job's schema.
+    """Read the environment; unset variables have the defaults of the job's schema.
 
     Raises:
-        Failure: A value that there cannot be.
+        Failure: A value is invalid.
     """
     return Settings(
         model=_model(environ.get("MODEL", ModelName.RESNET50)),
@@ -63,15 +63,15 @@ def _model(text: str) -> ModelName:
         return ModelName(text)
     except ValueError:
         known = " or ".join(ModelName)
-        message = f"there is no model `{text}`: spec.model is {known}"
+        message = f"unknown model `{text}`: spec.model must be {known}"
         raise Failure(Reason.SETTINGS_INVALID, message) from None
 
 
 def _seconds(text: str) -> int:
-    # Python reads other scripts' digits, signs and underscores, too.
+    # Python also accepts other scripts' digits, signs and underscores.
     if text.isascii() and text.isdecimal() and len(text) <= len(str(MAX_WAIT_SECONDS)):
         seconds = int(text)
         if seconds <= MAX_WAIT_SECONDS:
             return seconds
-    message = f"spec.input.waitSeconds is 0 to {MAX_WAIT_SECONDS}, not `{text}`"
+    message = f"spec.input.waitSeconds must be 0 to {MAX_WAIT_SECONDS}, not `{text}`"
     raise Failure(Reason.SETTINGS_INVALID, message)

@@ -1,4 +1,4 @@
-"""The models of torchvision; the only module that imports torch, which takes seconds."""
+"""torchvision's models; the only module that imports torch, which takes seconds."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _MODELS = {
     "mobilenet_v3_small": models.mobilenet_v3_small,
 }
 _MAX_THREADS = 4
-"""More do not help a single image, and a node with many cores is not this job's alone."""
+"""More do not speed up a single image, and the job shares the node's cores."""
 
 
 class TorchNetwork:
-    """A network on the GPU if there is one."""
+    """A network, on the GPU if there is one."""
 
     def __init__(self, module: torch.nn.Module) -> None:
-        """Bring a network to the device."""
+        """Move a network to the device."""
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self._module = module.eval().to(self._device)
 
@@ -41,7 +41,7 @@ class TorchNetwork:
         return str(self._device.type)
 
     def probabilities(self, pixels: bytes, preprocess: Preprocess) -> list[float]:
-        """Softmax of what the network says about one image."""
+        """The softmax of the network's output for one image."""
         height, width = preprocess.size
         with _gpu_memory(), torch.inference_mode():
             flat = torch.frombuffer(bytearray(pixels), dtype=torch.uint8).to(self._device)
@@ -56,24 +56,24 @@ class TorchNetwork:
 
 
 class TorchLibrary:
-    """Makes torchvision's models without weights of their own, so that none is ever untrained."""
+    """Creates torchvision's models without initial weights, so that none is ever untrained."""
 
     def __init__(self) -> None:
-        """Take no more of the node than helps."""
+        """Limit the number of threads."""
         torch.set_num_threads(min(_MAX_THREADS, len(os.sched_getaffinity(0))))
 
     def shapes(self, model: ModelName, classes: int) -> dict[str, tuple[int, ...]]:
-        """Names and shapes, from a network that has no memory yet."""
+        """Names and shapes, from a network without memory."""
         state = _empty(model, classes).state_dict()
         return {name: tuple(tensor.shape) for name, tensor in state.items()}
 
     def load(self, model: ModelName, classes: int, tensors: bytes) -> TorchNetwork:
-        """A network whose every tensor comes from the file."""
+        """A network with all of its tensors from the file."""
         module = _empty(model, classes)
         try:
             state = safetensors.torch.load(tensors)
             state = {n: t.float() if t.is_floating_point() else t for n, t in state.items()}
-            # Assigned, not copied into random ones: making those takes longer than reading a file.
+            # Assigned, not copied into random tensors: creating those takes longer than reading.
             module.load_state_dict(state, strict=True, assign=True)
         except (SafetensorError, RuntimeError) as error:
             message = f"the weights cannot be loaded: {error}"
@@ -93,5 +93,5 @@ def _gpu_memory() -> Iterator[None]:
     try:
         yield
     except torch.cuda.OutOfMemoryError as error:
-        message = f"the GPU has too little free memory: {error}"
+        message = f"not enough free memory on the GPU: {error}"
         raise Failure(Reason.OUT_OF_GPU_MEMORY, message) from error

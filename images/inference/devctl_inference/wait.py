@@ -1,4 +1,4 @@
-"""Waiting for files that somebody still copies into the volume."""
+"""Waiting for files that are still being copied to the volume."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.5
 
 _QUIET_SECONDS = 2.0
-"""How long a file that was written just now must rest: a download stalls longer than one poll."""
+"""How long a recent file must stay unchanged: a download may stall for longer than one poll."""
 
 _GRACE_SECONDS = 60.0
-"""How long a file may go on growing once the time to wait is over."""
+"""How long a file may continue to grow after the wait is over."""
 
 
 class Clock(Protocol):
-    """The module `time`, as far as it is needed here."""
+    """The part of the module `time` that is needed here."""
 
     def monotonic(self) -> float:
-        """Seconds that only go forward."""
+        """Seconds of a clock that never goes backwards."""
 
     def time(self) -> float:
-        """Seconds as files' times count them."""
+        """Seconds since 1970, as in modification times."""
 
     def sleep(self, seconds: float, /) -> None:
-        """Let them pass."""
+        """Wait."""
 
 
 def wait_for(
     files: Sequence[File], seconds: float, say: Callable[[str], object], clock: Clock = time
 ) -> None:
-    """Come back when all files are there and nobody writes to them any more.
+    """Return when all files exist and are no longer being written.
 
     Args:
-        files: What is waited for; the first that is missing is the one that the job fails for.
-        seconds: How long they may stay away.
-        say: Told once what is waited for.
-        clock: The time.
+        files: The files to wait for; the first missing one is the reason of a failure.
+        seconds: How long they may be missing.
+        say: Receives one line about what is missing.
+        clock: The clock.
 
     Raises:
-        Failure: One did not come, or is nothing that can be read.
+        Failure: A file did not arrive, or cannot be read.
     """
     deadline = clock.monotonic() + seconds
     before = [file.look() for file in files]
@@ -70,7 +70,7 @@ def wait_for(
 
 
 def _is_there(found: os.stat_result | None) -> bool:
-    # A copy begins with an empty file.
+    # A copy starts with an empty file.
     return found is not None and found.st_size > 0
 
 
@@ -82,7 +82,7 @@ def _rests(before: os.stat_result | None, now: os.stat_result | None, time_of_da
         now.st_mtime_ns,
     ):
         return False
-    # A copy can keep the time of its source: one in the future says nothing.
+    # A copy can keep its source's time; one in the future proves nothing.
     return not 0 <= time_of_day - now.st_mtime < _QUIET_SECONDS
 
 

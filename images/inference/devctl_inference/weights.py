@@ -1,4 +1,4 @@
-"""Where a model's weights are, and whether they are this model's."""
+"""Finds a model's weights, and checks that they match the model."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _SHOWN = 3
 
 
 class Weights(NamedTuple):
-    """A file of weights and what its outputs mean."""
+    """The files with the weights and the labels."""
 
     tensors: File
     labels: File
     baked: bool
-    """Whether they are the image's own, and so are there from the start."""
+    """Whether they are part of the image, and so always exist."""
 
     def wanted(self) -> list[File]:
-        """What may still have to come."""
+        """The files that may have yet to arrive."""
         return [] if self.baked else [self.tensors, self.labels]
 
 
 def find(settings: Settings) -> Weights:
-    """The weights that the job names, else those of the image, else the volume's usual ones.
+    """The weights that the job names, else the image's, else the default ones on the volume.
 
     Raises:
-        Failure: A name that labels cannot be found by.
+        Failure: The name has the wrong suffix.
     """
     usual = f"{settings.model}{_SUFFIX}"
     baked = settings.baked / usual
@@ -47,7 +47,7 @@ def find(settings: Settings) -> Weights:
 
 def _weights(path: str, labels: str | None, settings: Settings, *, baked: bool) -> Weights:
     if not path.endswith(_SUFFIX):
-        # Other formats can run code when they are read.
+        # Other formats can execute code when they are loaded.
         raise Failure(Reason.WEIGHTS_INVALID, f"{path} does not end in {_SUFFIX}")
     folder = settings.baked if baked else settings.volume
     labels = labels or f"{path.removesuffix(_SUFFIX)}-labels.json"
@@ -57,14 +57,14 @@ def _weights(path: str, labels: str | None, settings: Settings, *, baked: bool) 
 
 
 def read(file: File, wanted: Mapping[str, tuple[int, ...]]) -> bytes:
-    """A file of weights, if they are those of the model.
+    """Read a file of weights that match the model.
 
     Args:
         file: The file.
-        wanted: The model's tensors and their shapes.
+        wanted: The shapes of the model's tensors.
 
     Raises:
-        Failure: They are others, or the file is damaged.
+        Failure: They do not match, or the file is damaged.
     """
     with file.open() as opened:
         size = os.fstat(opened.fileno()).st_size
@@ -74,9 +74,9 @@ def read(file: File, wanted: Mapping[str, tuple[int, ...]]) -> bytes:
             raise Failure(Reason.WEIGHTS_INVALID, f"{file.path}: {error}") from error
         if said := safetensors_header.differences(found, wanted):
             more = f"; and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
-            message = f"{file.path} does not fit the model and its labels: it "
+            message = f"{file.path} does not match the model and its labels: it "
             raise Failure(Reason.WEIGHTS_INVALID, f"{message}{'; '.join(said[:_SHOWN])}{more}")
-        # Only now is its size known to be that of a model. In memory, because a file of the
-        # volume that is cut off while it is mapped would end the process without a word.
+        # Its size is known to be the model's only now. Read, not mapped: if a mapped file were
+        # truncated, the process would be killed without a message.
         opened.seek(0)
         return opened.read(size)

@@ -1,11 +1,11 @@
-"""The observer: derives status from what the cluster does, and keeps time.
+"""The observer: derives status from the state of the cluster, and enforces deadlines.
 
-Each room imports only those below it:
+Each layer imports only those below it:
 
     app, observer, probes    one process
-    servers, jobs            a kind each: what it follows, what its status is, what is done then
-    flavors, artifacts       what these two are made of
-    control                  what every kind's package is built from, and all requests that write
-    watching                 keeps stores equal to what the API server has
-    judging                  pure functions: what Kubernetes' objects mean to people
+    servers, jobs            one kind each: what it watches, its status, and the actions taken
+    flavors, artifacts       what these two build on
+    control                  what every kind's package is built from, and all write requests
+    watching                 stores that mirror the API server
+    judging                  pure functions that interpret Kubernetes objects for users
 """

@@ -1,4 +1,4 @@
-"""Leads, observes, and answers the kubelet."""
+"""The process: leader election, observation and probes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LEASE = "devctl-observer"
 
 @dataclass(frozen=True)
 class Settings:
-    """What the environment decides."""
+    """Settings from the environment."""
 
     namespace: str
     identity: str
@@ -38,7 +38,7 @@ class Settings:
         pod = os.environ.get("POD_NAME")
         return cls(
             namespace=os.environ.get("POD_NAMESPACE", "devctl-system"),
-            # No `_` outside of a pod, where several may run.
+            # No `_` outside a pod, where several may run: none inherits another's lease.
             identity=f"{pod}_{uuid4()}" if pod else f"observer-{uuid4()}",
             port=int(os.environ.get("DEVCTL_PROBES_PORT", "6790")),
         )
@@ -52,7 +52,7 @@ async def run(settings: Settings) -> None:
     observer = Observer(client, ClusterApi(client, election.leads), Clock())
 
     def problems() -> list[str]:
-        # What only waits for its turn watches nothing yet, and is ready for it.
+        # A standby watches nothing yet, and is ready to take over.
         return observer.problems() if election.leads() else list(filter(None, [election.problem]))
 
     try:
@@ -66,7 +66,7 @@ async def run(settings: Settings) -> None:
 
 
 def main() -> None:
-    """Run as a process: 0 after SIGTERM, 1 after an error."""
+    """Run the process; the exit code is 0 after SIGTERM, 1 after an error."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("httpx2").setLevel(logging.WARNING)
 
@@ -81,4 +81,4 @@ def main() -> None:
     try:
         asyncio.run(until_signal())
     except asyncio.CancelledError:
-        log.info("ended by a signal")
+        log.info("terminated by a signal")

@@ -13,11 +13,11 @@ from devctl_observer.kinds.jobs.family import Jobs
 from devctl_observer.kinds.servers.family import Servers
 
 STANDARD: Sequence[Standard[Any]] = ()
-"""Kinds of which nothing but the status is their own."""
+"""Kinds for which only the status is specific."""
 
 
 def families(process: Process) -> Sequence[Family[Any]]:
-    """One for each kind, of one process."""
+    """One family per kind, for one process."""
     flavors = Flavors(process)
     own: list[Family[Any]] = [flavors, Servers(flavors, process), Jobs(process)]
     return [*own, *(StandardFamily(kind, process) for kind in STANDARD)]

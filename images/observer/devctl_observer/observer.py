@@ -1,4 +1,4 @@
-"""One process's watches, and the families of kinds that they serve."""
+"""The watches of one process, and the families of kinds that use them."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from devctl_observer.watching.store import Key, Store
 
 log = logging.getLogger(__name__)
 
-# What pods' own conditions tell, and far more often.
+# FailedScheduling is left out: the pods' own conditions report it, and far less often.
 _WARNINGS = {"fields": {"type": "Warning", "reason": not_equal("FailedScheduling")}}
 
 
 class Observer:
-    """One process's watches and families."""
+    """The watches and families of one process."""
 
     def __init__(self, client: AsyncClient, api: ClusterApi, clock: Clock) -> None:
-        """Watch nothing yet."""
+        """Set up the families without watching anything yet."""
         self._client, self._api = client, api
         self.children = Children()
         self.families: Sequence[Family[Any]] = families(Process(self.children, api, clock))
@@ -55,18 +55,18 @@ class Observer:
         first = [family.first for family in self.families]
         others = [followed for family in self.families for followed in family.others]
         async with asyncio.TaskGroup() as tasks:
-            # Children are listed after what they are made for, so none of them seems to be missing.
+            # Children are listed after their owners, so that none seems to be missing.
             for group in (first, [*others, *self.shared]):
                 reflectors = [Reflector(source, followed) for followed in group]
                 self._reflectors += reflectors
                 for reflector in reflectors:
                     tasks.create_task(reflector.run())
                 for reflector in reflectors:
-                    # A status from half of what there is would be wrong, and flap.
+                    # A status derived from a partial cache would be wrong, and flap.
                     await reflector.synced.wait()
             self._filled = True
             sizes = {family.controller.word: len(family.store) for family in self.families}
-            log.info("caches filled: %s, %d pods", sizes, len(self.children.pods))
+            log.info("caches synced: %s, %d pods", sizes, len(self.children.pods))
             tasks.create_task(self._clock.run())
             for family in self.families:
                 for queue, workers in family.queues:
@@ -74,25 +74,25 @@ class Observer:
                         tasks.create_task(queue.run())
 
     def problems(self) -> list[str]:
-        """Why statuses may be wrong or cannot be written; empty where all is well."""
+        """Why statuses may be wrong or cannot be written; empty if there are no problems."""
         found = [reflector.problem for reflector in self._reflectors]
-        found += [*self._api.refused.values(), "" if self._filled else "caches are not filled yet"]
+        found += [*self._api.refused.values(), "" if self._filled else "caches are not synced yet"]
         return [problem for problem in found if problem]
 
     def child(self, old: Any, new: Any) -> None:
-        """Something that a role has made has changed: it concerns the object that it belongs to."""
+        """Reconcile the owner of a child that has changed."""
         named = (self.children.owner(state.metadata) for state in (old, new) if state is not None)
         for owner in {owner for owner in named if owner}:
             self._by_label[owner.label].child(owner.key, old, new)
 
     def warning(self, old: Event | None, new: Event | None) -> None:
-        """Something was warned of."""
+        """Reconcile the objects that a warning Event concerns."""
         if event := new or old:
             for family, key in self._warned(event.involvedObject):
                 family.queue.add(key)
 
     def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:
-        """A node has changed; what is on it is looked at where it was lost or found."""
+        """Handle a changed node; reconcile what runs on it if its readiness changed."""
         for family in self.families:
             family.node(old, new)
         if old is None or new is None or old.ready != new.ready:
@@ -101,25 +101,25 @@ class Observer:
                 self._by_label[owner.label].queue.add(owner.key)
 
     def _look_in(self, namespace: str) -> None:
-        """Look at everything of a namespace."""
+        """Reconcile everything in a namespace."""
         for family in self.families:
-            for key in family.store.keys():  # noqa: SIM118 - a Store is no dict
+            for key in family.store.keys():  # noqa: SIM118 - a Store is not a dict
                 if key.namespace == namespace:
                     family.queue.add(key)
 
     def _warned(self, about: ObjectReference) -> list[tuple[Family[Any], Key]]:
-        """The objects that a warning concerns."""
+        """The existing objects that a warning concerns."""
         named = [(family, family.of_warning(about)) for family in self.families]
         return [(family, key) for family, key in named if key and family.store.get(key)]
 
     def look_again(self) -> None:
-        """Look at everything: the clock was set."""
+        """Reconcile everything after a step of the clock."""
         for family in self.families:
             family.look_again()
 
     @property
     def shared(self) -> Sequence[Followed]:
-        """What every family hears of."""
+        """What is watched once for all families."""
         known = self.children
         return [
             Followed(Node, known.nodes, node_facts, self.node),
@@ -130,7 +130,7 @@ class Observer:
             Followed(ResourceQuota, Store(), room, self.quotas.changed),
             Followed(
                 *(Event, known.warnings, without_history, self.warning, _WARNINGS),
-                # A cluster that is ill tells of everybody's pods, for an hour.
+                # An unhealthy cluster emits Events about everyone's pods, each kept for an hour.
                 keep=lambda event: bool(self._warned(event.involvedObject)),
             ),
         ]

@@ -1,4 +1,4 @@
-"""Answers the kubelet: whether the event loop turns, and whether the work can be done."""
+"""Serves the kubelet's probes (the event loop runs; the observer can work) and the metrics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PATIENCE = 5.0
 
 
 async def serve(port: int, problems: Callable[[], Sequence[str]]) -> None:
-    """Answer `/healthz`, `/readyz` and `/metrics` until cancelled."""
+    """Serve `/healthz`, `/readyz` and `/metrics` until cancelled."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -32,7 +32,7 @@ async def serve(port: int, problems: Callable[[], Sequence[str]]) -> None:
 
 
 def respond(request: Sequence[bytes], problems: Sequence[str]) -> bytes:
-    """The response to the words of a request's first line; problems are why nothing can be done."""
+    """The response to a request line, split into words; with problems, it is not ready."""
     path = request[1] if len(request) > 1 and request[0] == b"GET" else b""
     status, body = b"200 OK", b"ok\n"
     if path == b"/metrics":

@@ -1,33 +1,33 @@
 """The `ansible-runner` that ansible-operator starts: hands its run to the daemon and waits.
 
-Whatever the daemon cannot do goes to the stock ansible-runner, which takes this process over. So
-nothing here may fail a run, and little is imported: the start of this program is part of each run.
+Anything the daemon cannot do goes to the stock ansible-runner, which replaces this process. Nothing
+here may fail a run, and imports are minimal, because this program's start is part of every run.
 """
 
 import os
 import sys
 import time
 
-# The C module under `socket`, whose own imports take longer than all that is done here.
+# The C module behind `socket`, whose own imports take longer than all of this program.
 from _socket import AF_UNIX, SOCK_SEQPACKET, socket
 
 from devctl_runner import paths
 
-# A daemon that warms up answers when it is done; longer than this is worse than the stock runner.
+# A daemon answers once it is warm; waiting longer than this is worse than the stock runner.
 ACCEPT_SECONDS = 20.0
-# One that dies at its start must not cost each run another start.
+# If the daemon crashes on start, not every run must start it again.
 RESTART_SECONDS = 30.0
 
 
 def main() -> None:
-    """Do the run; never return: what Python tidies up at its end takes a tenth of this program."""
+    """Do the run; never return: Python's cleanup takes a tenth of this program's time."""
     status = run()
     sys.stdout.flush()
     os._exit(status)
 
 
 def run() -> int:
-    """Do the run; return the exit status that ansible-runner would have."""
+    """Do the run; return the exit status that ansible-runner would return."""
     if not paths.enabled():
         return stock("disabled")
     word, _, rest = ask().partition(" ")
@@ -39,7 +39,7 @@ def run() -> int:
 
 
 def request() -> bytes:
-    """This run, for the daemon; entry.py reads it."""
+    """This run as a message to the daemon, which runs/request.py parses."""
     arguments = [os.fsencode(word) for word in sys.argv[1:]]
     environment = [name + b"=" + value for name, value in os.environb.items()]
     count = str(len(arguments)).encode()
@@ -48,7 +48,7 @@ def request() -> bytes:
 
 
 def ask() -> str:
-    """The daemon's last word: `rc STATUS` and what the run printed, or `fallback REASON`."""
+    """The daemon's final reply: `rc STATUS` and the run's output, or `fallback REASON`."""
     connection = socket(AF_UNIX, SOCK_SEQPACKET)
     connection.settimeout(ACCEPT_SECONDS)
     try:
@@ -60,7 +60,7 @@ def ask() -> str:
         connection.send(request())
         answer = connection.recv(paths.MESSAGE_BYTES)
         if answer == paths.ACCEPTED:
-            # From here on the daemon keeps the time.
+            # From here on, the daemon enforces the timeout.
             connection.settimeout(None)
             answer = connection.recv(paths.MESSAGE_BYTES)
     except TimeoutError:
@@ -76,9 +76,9 @@ def stock(reason: str) -> int:
     """Become the stock ansible-runner; note why, for the daemon's metrics."""
     if reason != "disabled":
         note(reason)
-    # -P: the folder that the operator stands in holds no modules of ours.
+    # -P: do not import modules from the operator's working directory.
     arguments = [sys.executable, "-P", "-m", "ansible_runner", *sys.argv[1:]]
-    os.execv(sys.executable, arguments)  # noqa: S606 - a shell is what must not be here
+    os.execv(sys.executable, arguments)  # noqa: S606 - there must not be a shell
 
 
 def note(reason: str) -> None:
@@ -91,7 +91,7 @@ def note(reason: str) -> None:
 
 
 def start_daemon() -> None:
-    """Start the daemon for later runs, unless somebody did a moment ago; never raises."""
+    """Start the daemon for later runs, unless it was started recently; never raises."""
     try:
         os.makedirs(paths.folder(), mode=0o700, exist_ok=True)  # noqa: PTH103 - pathlib is slow
         mark = f"{paths.folder()}/started"
@@ -99,8 +99,8 @@ def start_daemon() -> None:
             return
         with open(mark, "w", encoding="utf-8"):  # noqa: PTH123 - slow
             pass
-        # Not our own output: the operator reads it until the last process has closed it.
-        # What the operator itself writes to is the pod's log.
+        # Not our own output, which the operator reads until the last process closes it, but the
+        # operator's standard error, which is the pod's log.
         log = f"/proc/{os.getppid()}/fd/2"
         target = log if os.access(log, os.W_OK) else os.devnull
         os.posix_spawn(

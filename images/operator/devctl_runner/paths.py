@@ -1,12 +1,12 @@
-"""Where client and daemon meet, and what the environment decides. Imports next to nothing."""
+"""The files that client and daemon share, and settings. Imports next to nothing."""
 
 import os
 
 MESSAGE_BYTES = 1 << 18
-"""The longest message; the client's environment is most of one."""
+"""The longest message; most of it is the client's environment."""
 
 ACCEPTED = b"accepted"
-"""The daemon has a run; its last word follows."""
+"""The daemon has accepted a run; its final reply follows."""
 
 
 def folder() -> str:
@@ -15,12 +15,12 @@ def folder() -> str:
 
 
 def socket_path() -> str:
-    """Where the daemon takes runs."""
+    """Where the daemon accepts runs."""
     return f"{folder()}/socket"
 
 
 def lock_path() -> str:
-    """Held by the daemon for as long as it lives."""
+    """Locked by the daemon as long as it lives."""
     return f"{folder()}/lock"
 
 
@@ -35,12 +35,12 @@ def enabled() -> bool:
 
 
 def max_runs() -> int:
-    """How many runs go on at once, all kinds together; 0 leaves everything to the stock runner."""
+    """Maximum number of concurrent runs of all kinds; 0 leaves them all to the stock runner."""
     return int(os.environ.get("DEVCTL_RUNNER_MAX_RUNS") or 4)
 
 
 def timeout() -> float:
-    """Seconds after which a run is ended."""
+    """Seconds after which a run is killed."""
     return float(os.environ.get("DEVCTL_RUNNER_TIMEOUT") or 300)
 
 
@@ -50,5 +50,5 @@ def metrics_port() -> int:
 
 
 def watches() -> str:
-    """The operator's watches.yaml, which says which roles to warm up."""
+    """The operator's watches.yaml, which names the roles to warm up."""
     return os.environ.get("DEVCTL_RUNNER_WATCHES", "watches.yaml")

@@ -1,8 +1,8 @@
-"""devctl-prestart: what ansible-operator does not do before it starts, so that it is back at once.
+"""devctl-prestart: prepares ansible-operator's start, so that it leads again immediately.
 
-It is a new candidate at each start, also in the same container: after a kill it would wait 15 s for
-the lease of the process that it replaces. And while the API server is away it ends again and again,
-and the kubelet starts it later each time. All that has its time would be late.
+The operator is a new candidate on each start, even in the same container: after a kill it would
+wait 15 s for the lease of the process that it replaces. And while the API server is unavailable, it
+would exit repeatedly, and the kubelet would back off. Everything that is due would be late.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ _REQUEST_SECONDS = 5
 
 
 def main() -> int:
-    """Do it for the operator with these arguments; whatever fails, the operator starts."""
+    """Release the lease of the operator with these arguments; the operator starts in any case."""
     name = lease_name(sys.argv[1:])
-    # Outside of a cluster nobody can say which process was ours.
+    # Outside a cluster, it is unknown which process was ours.
     if not name or "KUBERNETES_SERVICE_HOST" not in os.environ:
         return 0
     try:
         namespace = NAMESPACE.read_text(encoding="utf-8").strip()
         configuration = client.Configuration()
-        configuration.retries = False  # ours is the only count
+        configuration.retries = False  # `when_answered` retries
         config.load_incluster_config(client_configuration=configuration)
     except (config.ConfigException, OSError) as error:
-        return say(f"not looked at: {error}")
+        return say(f"lease `{name}` not checked: {error}")
     api = client.CoordinationV1Api(client.ApiClient(configuration))
     return say(when_answered(lambda: release(api, namespace, name, os.uname().nodename)))
 
 
 def say(line: str) -> int:
-    """One line for the pod's log, if there is anything to say."""
+    """Write a line to the pod's log, unless it is empty."""
     if line:
         print(f"devctl-prestart: {' '.join(line.split())}", file=sys.stderr)  # noqa: T201
     return 0
 
 
 def lease_name(arguments: Sequence[str]) -> str:
-    """The lease that an operator with these arguments waits for; empty without an election."""
+    """The lease that an operator with these arguments waits for; empty without leader election."""
     prefix = "--leader-election-id="
     names = [word.removeprefix(prefix) for word in arguments if word.startswith(prefix)]
     return names[-1] if names and "--leader-elect" in arguments else ""
@@ -58,10 +58,10 @@ def is_ours(holder: str, pod: str) -> bool:
 
 
 def release(api: Any, namespace: str, name: str, pod: str) -> str:
-    """Make a lease nobody's, as client-go does at an orderly end, if a process of this pod has it.
+    """Release a lease, as client-go does on a clean exit, if a process of this pod holds it.
 
-    The kubelet starts a container only after its last one has ended, so that a holder of our own
-    pod is dead for as long as the operator has not started.
+    The kubelet starts a container only after the previous one has ended, so a holder in our own pod
+    is dead until the operator starts.
 
     Args:
         api: A client's CoordinationV1Api.
@@ -73,13 +73,13 @@ def release(api: Any, namespace: str, name: str, pod: str) -> str:
         What has been done, for the log.
 
     Raises:
-        kubernetes.client.ApiException: The server refuses: somebody else has it by now.
-        urllib3.exceptions.HTTPError: It does not answer.
+        kubernetes.client.ApiException: The server refuses, as when someone else has it by now.
+        urllib3.exceptions.HTTPError: It does not respond.
     """
     lease = api.read_namespaced_lease(name, namespace, _request_timeout=_REQUEST_SECONDS)
     if not is_ours(lease.spec.holder_identity or "", pod):
         return ""
     lease.spec.holder_identity = lease.spec.acquire_time = lease.spec.renew_time = None
-    # With the version that was read.
+    # With the resourceVersion that was read.
     api.replace_namespaced_lease(name, namespace, lease, _request_timeout=_REQUEST_SECONDS)
-    return f"{name}: let go what a dead process held"
+    return f"{name}: released the lease of a dead process"

@@ -1,8 +1,8 @@
-"""How the API server is asked: by the requests of a run, and by nothing else.
+"""Everything that talks to the API server during a run.
 
 client      the requests
-connection  to the cluster that the environment names
-kinds       where the API serves a kind
-refusals    what the server meant by an error
-retry       how long and how often to try again
+connection  the connection to the cluster that the environment names
+kinds       the API path of a kind
+refusals    what an API error means
+retry       how long and how often to retry
 """

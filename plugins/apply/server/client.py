@@ -1,7 +1,7 @@
 """The requests of a run, on the official client.
 
-Only GET, LIST, PATCH and DELETE: the operator's proxy adds an owner reference of its own to
-whatever is made by POST, data among it, and a second one to what already has ours.
+Only GET, LIST, PATCH and DELETE: the operator's proxy adds its own owner reference to everything
+created by POST, even to data, and a second one to objects that already have ours.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from apply.server.refusals import is_passing, retry_after, translate
 from apply.server.retry import Retry
 from devctl.api.applied import Reason
 
-# Seconds to connect and to wait for an answer. Admission may take its time, a run may not.
+# Seconds to connect, and to wait for a response. Admission may be slow, but a run must not be.
 _TIMEOUT = (3, 10)
-# etcd's first write has 2. An apply that names it is refused where there is an object; where there
-# is none, it makes one.
+# No object has this version: etcd's first write has 2. An apply with it creates a missing object,
+# but is refused for an existing one.
 _NO_OBJECTS = "1"
-# The client would write what is applied as JSON, which is not always YAML: with a parameter in the
-# type it sends a text as it is. The server does not look at that.
+# The client would encode the body as JSON, which is not always YAML. With a parameter in the type,
+# which the server ignores, it sends a string unchanged.
 _APPLY = "application/apply-patch+yaml; charset=utf-8"
 
 
@@ -38,10 +38,10 @@ class Cluster:
 
     Attributes:
         client: The official client, from `apply.server.connection`.
-        namespace: Where lists look; empty for everywhere.
-        field_manager: The name under which the server records what is ours.
+        namespace: The namespace of lists; empty for all namespaces.
+        field_manager: The name under which the server records our fields.
         dry_run: Ask the server what it would do, and write nothing.
-        retry: The pauses that the whole run may make.
+        retry: The retries of the whole run.
     """
 
     client: ApiClient
@@ -53,12 +53,12 @@ class Cluster:
 
     @property
     def host(self) -> str:
-        """Who answers."""
+        """The URL of the API server, or of the operator's proxy."""
         return str(self.client.configuration.host)
 
     @property
     def proxied(self) -> bool:
-        """Whether the operator's proxy answers: plain HTTP, to the same pod."""
+        """Whether this is the operator's proxy: plain HTTP within the pod."""
         return self.host.startswith("http://")
 
     def list(
@@ -69,20 +69,20 @@ class Cluster:
         everywhere: bool = False,
         cached: bool = True,
     ) -> list[Manifest]:
-        """Every object of a kind that carries all the labels.
+        """Every object of a kind that has all the labels.
 
         Args:
             kind: The kind.
             labels: The labels.
-            everywhere: Look in all namespaces.
-            cached: Whether what was so a moment ago will do.
+            everywhere: List all namespaces.
+            cached: Whether a slightly outdated result is acceptable.
         """
-        # The operator's proxy answers what asks for equality from its cache, and nothing else.
+        # The operator's proxy answers only equality selectors from its cache.
         form = "{}={}" if cached else "{} in ({})"
         selector = ",".join(form.format(*pair) for pair in labels.items()) or None
         path = self._path(kind, "" if everywhere else self.namespace)
         found = self._ask(f"{kind.kind} list", "GET", path, query={"labelSelector": selector})
-        # Items of a list come without what the list says once.
+        # The items of a list lack apiVersion and kind.
         heading = {"apiVersion": kind.api_version, "kind": kind.kind}
         return [item | heading for item in found.get("items") or []]
 
@@ -94,7 +94,7 @@ class Cluster:
             return None
 
     def is_cached(self, key: Key) -> bool:
-        """Whether the operator's proxy answers for an object from its cache.
+        """Whether the operator's proxy answers a GET of the object from its cache.
 
         It then watches the object's kind for its owner, if it did not before.
         """
@@ -105,51 +105,51 @@ class Cluster:
         return bool(answer.headers.get("X-Cache") == "HIT")
 
     def make(self, manifest: Manifest) -> Manifest:
-        """Server-side apply of what is not there, and of nothing that somebody makes meanwhile.
+        """Server-side apply of a missing object; never changes one that was created meanwhile.
 
         Raises:
-            StaleReadError: It is there by now.
+            StaleReadError: It exists by now.
             ApplyError: The server refused it, or cannot be reached.
         """
         metadata = manifest["metadata"] | {"resourceVersion": _NO_OBJECTS}
         try:
             return self.apply(manifest | {"metadata": metadata})
-        except FieldConflictError as conflict:  # of the two refusals the one that comes first
+        except FieldConflictError as conflict:  # the server checks this before the version
             raise StaleReadError(str(conflict)) from conflict
 
     def apply(self, manifest: Manifest, *, force: bool = False) -> Manifest:
         """Server-side apply; returns the object as it is now.
 
         Args:
-            manifest: With metadata.uid, only that very object is changed, and none is made.
-            force: Take fields over from other managers.
+            manifest: With metadata.uid, only exactly that object is changed, and none is created.
+            force: Take over fields from other managers.
 
         Raises:
-            FieldConflictError: Other managers hold fields of it, and `force` is not set.
-            StaleReadError: The object is no longer what was read.
+            FieldConflictError: Other managers hold some of its fields, and `force` is not set.
+            StaleReadError: The object has changed since it was read.
             ApplyError: The server refused it, or cannot be reached.
         """
         return self._apply(manifest, self.field_manager, force=force)
 
     def apply_status(self, status: Manifest, manager: str) -> None:
-        """Server-side apply of an object's status alone, under a manager of its own.
+        """Server-side apply of only an object's status, under a separate field manager.
 
         Args:
             status: With apiVersion, kind, metadata.name, metadata.uid and status.
-            manager: Who writes these fields.
+            manager: The field manager.
 
         Raises:
-            StaleReadError: The object is no longer what was read.
+            StaleReadError: The object has changed since it was read.
             ApplyError: The server refused it, or cannot be reached.
         """
-        # The fields are this manager's alone; whoever else wrote them was wrong.
+        # No other manager may own these fields.
         self._apply(status, manager, "/status", force=True)
 
     def delete(self, thing: Mapping[str, Any]) -> None:
-        """Delete exactly the object that was read; one that is gone already is fine.
+        """Delete exactly the object that was read; does nothing if it is gone already.
 
         Raises:
-            StaleReadError: The object is no longer what was read.
+            StaleReadError: The object has changed since it was read.
             ApplyError: The server refused it, or cannot be reached.
         """
         key, metadata = key_of(thing), thing["metadata"]
@@ -160,7 +160,7 @@ class Cluster:
             "preconditions": {name: metadata[name] for name in ("uid", "resourceVersion")},
         }
         if self.dry_run:
-            # In here: with a body, the server does not look at the query.
+            # In the body: if there is one, the server ignores the query.
             options["dryRun"] = ["All"]
         try:
             self._ask(str(key), "DELETE", self._path_of(key), body=options)
@@ -175,7 +175,7 @@ class Cluster:
             self._path_of(key) + part,
             query={
                 "fieldManager": manager,
-                "fieldValidation": "Strict",  # a misspelt field is an error, not silence
+                "fieldValidation": "Strict",  # a misspelt field is an error
                 "force": "true" if force else None,
                 "dryRun": "All" if self.dry_run else None,
             },
@@ -187,18 +187,18 @@ class Cluster:
         """The path of an object.
 
         Raises:
-            ApplyError: It has a namespace and its kind has none, or the other way round.
+            ApplyError: It has a namespace although its kind is cluster-scoped, or vice versa.
         """
         _, namespaced = self._collection(key.kind)
         if namespaced and not key.namespace:
-            raise ApplyError(Reason.INVALID, f"{key} lacks a namespace, and so does its owner")
+            raise ApplyError(Reason.INVALID, f"{key} needs a namespace, since its owner has none")
         if key.namespace and not namespaced:
-            message = f"{key} is of a kind without namespaces, which no object in one can own"
+            message = f"{key} is cluster-scoped: it can have no namespace and no namespaced owner"
             raise ApplyError(Reason.INVALID, message)
         return f"{self._path(key.kind, key.namespace)}/{key.name}"
 
     def _path(self, kind: Kind, namespace: str) -> str:
-        """The path of a kind's objects, those of one namespace or all of them."""
+        """The path of a kind's objects, in one namespace or in all."""
         plural, namespaced = self._collection(kind)
         place = f"/namespaces/{namespace}" if namespaced and namespace else ""
         return f"{kinds.prefix(kind)}{place}/{plural}"
@@ -211,10 +211,9 @@ class Cluster:
         return known
 
     def _ask(self, subject: str, method: str, path: str, **request: Any) -> Manifest:
-        """One request, again while the fault is a passing one and the run has time left.
+        """One request, repeated while its error is transient and the run has time left.
 
-        Again is safe: an apply that got through changes nothing the second time, and a delete
-        names the UID.
+        Repeating is safe: a second apply changes nothing, and a delete carries the UID.
         """
         attempt = 0
         while True:
@@ -226,7 +225,7 @@ class Cluster:
                     raise translate(subject, error) from error
                 failure, wait = translate(subject, error), retry_after(error)
             except (HTTPError, OSError, ValueError) as error:
-                failure = ApplyError(Reason.UNAVAILABLE, f"{subject}: no answer: {error}")
+                failure = ApplyError(Reason.UNAVAILABLE, f"{subject}: no response: {error}")
             else:
                 return found
             if not self.retry.pause(attempt, wait):

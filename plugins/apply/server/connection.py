@@ -21,19 +21,19 @@ def connect(environment: Mapping[str, str] = os.environ) -> Iterator[client.ApiC
     Raises:
         ApplyError: Neither is set, or the file cannot be used.
     """
-    # Read now, not when the client is imported: a warm runner imports it long before.
+    # Read now, not at import: the warm runner imports this long before.
     path = environment.get("K8S_AUTH_KUBECONFIG") or environment.get("KUBECONFIG")
     if not path:
         raise ApplyError(Reason.UNAVAILABLE, "neither K8S_AUTH_KUBECONFIG nor KUBECONFIG is set")
     configuration = client.Configuration()
-    # urllib3 would sleep as long as a Retry-After says, and repeat requests without our count.
+    # urllib3 would sleep as long as Retry-After says, and retry without our count.
     configuration.retries = False
     try:
         _load(path, configuration)
         with client.ApiClient(configuration) as api:
             yield api
     finally:
-        # Keys that it wrote to /tmp. It cleans up at exit, which Ansible's workers never reach.
+        # It writes keys to /tmp, and removes them at exit, which Ansible's workers never reach.
         kube_config._cleanup_temp_files()  # noqa: SLF001
 
 
@@ -41,5 +41,5 @@ def _load(path: str, configuration: client.Configuration) -> None:
     try:
         kube_config.load_kube_config(path, client_configuration=configuration)
     except (ConfigException, OSError, YAMLError) as error:
-        message = f"`{path}` is no usable kubeconfig: {error}"
+        message = f"`{path}` is not a usable kubeconfig: {error}"
         raise ApplyError(Reason.UNAVAILABLE, message) from error

@@ -1,7 +1,7 @@
-"""Where the API serves a kind.
+"""The API path of a kind.
 
-The client's own discovery asks the server in every process; a run forks from a warm parent, so it
-would ask in every run. What devctl applies is known and does not move.
+The client's discovery would send requests in every run, because each is a new process. The kinds
+that devctl applies are known and do not change.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from apply.errors import NotFoundError
 from apply.manifests import Kind
 from devctl.api.kinds import KINDS
 
-# The name of each kind's collection, and whether its objects are in namespaces.
+# The plural of each kind, and whether it is namespaced.
 KNOWN = {
     **{Kind(own.api_version, own.name): (own.plural, own.namespaced) for own in KINDS},
     Kind("v1", "ConfigMap"): ("configmaps", True),
@@ -31,11 +31,11 @@ def prefix(kind: Kind) -> str:
 
 
 def discover(kind: Kind, ask: Callable[[str], Mapping[str, Any]]) -> tuple[str, bool]:
-    """The same for a kind that is not known here, as the API says it.
+    """The same for any other kind, from the API server.
 
     Args:
         kind: The kind.
-        ask: Reads a path of the API.
+        ask: Reads an API path.
 
     Raises:
         NotFoundError: The API does not serve the kind.
@@ -47,4 +47,4 @@ def discover(kind: Kind, ask: Callable[[str], Mapping[str, Any]]) -> tuple[str, 
     for resource in served:
         if resource["kind"] == kind.kind and "/" not in resource["name"]:
             return str(resource["name"]), bool(resource["namespaced"])
-    raise NotFoundError(f"the API serves no {kind.kind} in {kind.api_version}")
+    raise NotFoundError(f"the API server does not serve kind {kind.kind} in {kind.api_version}")

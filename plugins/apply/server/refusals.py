@@ -1,4 +1,4 @@
-"""What the API server meant by an error."""
+"""What an error from the API server means."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from kubernetes.client.exceptions import ApiException
 from apply.errors import ApplyError, FieldConflictError, NotFoundError, StaleReadError
 from devctl.api.applied import Reason
 
-# Enough for a page of CEL messages; a status condition holds 32 KiB.
+# Enough for a page of CEL messages; the message of a condition may have 32 KiB.
 _LONGEST = 2000
 _MANAGER = re.compile(r'^conflict with "(?P<manager>[^"]*)"')
-# A manifest against the schema of a built-in kind: the server blames itself, with status 500.
+# For a manifest that violates the schema of a built-in kind, the server returns status 500.
 _NOT_IN_SCHEMA = "failed to create typed patch object"
 
 
 def body_of(error: ApiException) -> dict[str, Any]:
-    """The Status object in an error's body; empty where a proxy in between answered."""
+    """The Status object in an error's body; empty if a proxy in between answered."""
     try:
         body = json.loads(error.body or "")
     except ValueError:
@@ -29,13 +29,13 @@ def body_of(error: ApiException) -> dict[str, Any]:
 
 
 def message_of(error: ApiException) -> str:
-    """The server's own words."""
+    """The server's message."""
     fallback = f"the API server answered {error.status} {error.reason or ''}".strip()
     return str(body_of(error).get("message") or fallback)[:_LONGEST]
 
 
 def is_passing(error: ApiException) -> bool:
-    """Whether the same request may succeed in a moment."""
+    """Whether the same request may succeed in a moment (a transient error)."""
     status = int(error.status)
     if _NOT_IN_SCHEMA in message_of(error):
         return False
@@ -43,7 +43,7 @@ def is_passing(error: ApiException) -> bool:
 
 
 def retry_after(error: ApiException) -> float:
-    """Seconds that the server asks to be left alone; 0 where it does not."""
+    """Seconds that the server asks to wait; 0 if it does not."""
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}
     try:
         return max(0.0, float(headers.get("retry-after", "")))
@@ -52,10 +52,10 @@ def retry_after(error: ApiException) -> float:
 
 
 def translate(subject: str, error: ApiException) -> ApplyError | StaleReadError:
-    """The error of ours that an API error means.
+    """Our error for an API error.
 
     Args:
-        subject: What the request was about.
+        subject: What was requested.
         error: What the client raised.
     """
     message = f"{subject}: {message_of(error)}"
@@ -64,7 +64,7 @@ def translate(subject: str, error: ApiException) -> ApplyError | StaleReadError:
     held = [cause for cause in causes if cause.get("reason") == "FieldManagerConflict"]
     if held:
         return FieldConflictError(message, frozenset(map(_manager, held)))
-    # The UID in a manifest: 409 where no object is, 422 where another one is.
+    # A wrong UID in a manifest is a 409 if no object exists, and a 422 if another one does.
     replaced = any(cause.get("field") == "metadata.uid" for cause in causes)
     if error.status == HTTPStatus.CONFLICT or replaced:
         return StaleReadError(message)

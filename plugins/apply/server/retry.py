@@ -1,6 +1,6 @@
-"""How long and how often to try again: seconds, never minutes.
+"""How long and how often to retry: seconds, never minutes.
 
-A run holds one of few workers; what takes longer is the operator's to requeue.
+A run occupies one of few workers; if a fault lasts longer, the operator requeues.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SHORTEST, _LONGEST = 0.1, 1.0
 
 @dataclass
 class Retry:
-    """The pauses that one run may make, all of them together."""
+    """The time for retries, shared by all requests of one run."""
 
     seconds: float = 4.0
     sleep: Callable[[float], None] = time.sleep
@@ -26,18 +26,18 @@ class Retry:
     _deadline: float | None = field(default=None, init=False)
 
     def pause(self, attempt: int, at_least: float = 0.0) -> bool:
-        """Wait before the next attempt; False at once where that would be too long.
+        """Wait before the next attempt; False immediately if that would take too long.
 
         Args:
             attempt: How many attempts have failed before this one.
-            at_least: What the server asks for.
+            at_least: Seconds that the server asks for.
         """
         now = self.clock()
         if self._deadline is None:
-            # From the first failure on: a slow machine must not use up what is for faults.
+            # Counted from the first failure: a slow machine must not use up the time for faults.
             self._deadline = now + self.seconds
         backoff = min(_LONGEST, _SHORTEST * 2**attempt) * random.uniform(0.5, 1)  # noqa: S311
-        # Jitter comes on top of what the server asks for, or all would return at once.
+        # Jitter is added to what the server asks for, or all clients would return at once.
         delay = at_least + backoff
         if now + delay > self._deadline:
             return False
@@ -45,7 +45,7 @@ class Retry:
         return True
 
     def while_stale(self, action: Callable[[], None]) -> None:
-        """Do something again for as long as what it goes by has changed meanwhile.
+        """Repeat an action as long as the objects that it read have changed meanwhile.
 
         Raises:
             ApplyError: That takes too long, or the action raises it.

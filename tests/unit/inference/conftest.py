@@ -1,4 +1,4 @@
-"""A volume of the test's own, and a library that has no torch in it."""
+"""A volume for each test, and a library without torch."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def picture(
     kind: str = "PNG",
     color: int | tuple[int, ...] = 0,
 ) -> bytes:
-    """An image of one colour."""
+    """A single-colour image."""
     made = BytesIO()
     Image.new(mode, size, color).save(made, kind)
     return made.getvalue()
 
 
 class Network:
-    """Says what it is told to."""
+    """Returns the given probabilities."""
 
     device = "cpu"
 
@@ -63,7 +63,7 @@ class Network:
 
 
 class Library:
-    """Stands for torch."""
+    """Replaces torch."""
 
     def __init__(self, probabilities: Sequence[float] = (0.25, 0.75)) -> None:
         self.network = Network(probabilities)
@@ -86,7 +86,7 @@ def volume(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def job(volume: Path, tmp_path: Path) -> Settings:
-    """A job with all that it needs in its volume."""
+    """A job with everything it needs on its volume."""
     (volume / "input.jpg").write_bytes(picture())
     (volume / "resnet50.safetensors").write_bytes(safetensors())
     (volume / "resnet50-labels.json").write_text(json.dumps(LABELS))

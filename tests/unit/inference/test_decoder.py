@@ -1,4 +1,4 @@
-"""The decoder as the process that it is."""
+"""The decoder as a separate process."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def test_an_image_comes_out_as_pixels() -> None:
 def test_what_the_decoder_says_is_passed_on() -> None:
     reason, message = refused(b"no image")
     assert reason is Reason.INPUT_INVALID
-    assert message.startswith("/artifacts/a\N{REPLACEMENT CHARACTER}.jpg is not a whole image")
+    assert message.startswith("/artifacts/a\N{REPLACEMENT CHARACTER}.jpg is not a complete image")
 
 
 def test_a_decoder_that_takes_too_long_is_stopped() -> None:
     reason, message = refused(picture(), seconds=0.01)
     assert reason is Reason.INPUT_TOO_LARGE
-    assert message.endswith(".jpg takes longer than 0.01 s to decode")
+    assert message.endswith(".jpg took longer than 0.01 s to decode")
 
 
 @pytest.mark.parametrize("kind", ["PNG", "BMP", "GIF"])
@@ -46,7 +46,7 @@ def test_a_decoder_that_takes_too_much_memory_is_stopped(kind: str) -> None:
 
 
 def test_a_decoder_that_crashes_without_memory_does_not_take_the_job_with_it() -> None:
-    # Pillow's for WebP looks at nothing that it is given.
+    # Pillow's WebP decoder does not check its allocations.
     reason, _ = refused(picture((6000, 6000), kind="WEBP"), memory=96 * MIB)
     assert reason in {Reason.INPUT_INVALID, Reason.INPUT_TOO_LARGE}
 
@@ -65,6 +65,6 @@ def test_a_decoder_that_ends_without_a_word_is_explained(
 ) -> None:
     ended = subprocess.CompletedProcess[bytes]([], code, b"too short", b"")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: ended)
-    with pytest.raises(Failure, match="takes too much memory to decode") as caught:
+    with pytest.raises(Failure, match="needs too much memory to decode") as caught:
         decoder.prepare(b"", SMALL, "x")
     assert caught.value.reason is reason

@@ -59,14 +59,14 @@ def test_imagenets_cut_is_the_centre() -> None:
     data = BytesIO()
     made.save(data, "PNG")
     found = Image.frombytes("RGB", (224, 224), prepare(data.getvalue(), IMAGENET, "x"))
-    # Filters look one pixel over the edge.
+    # Filters read one pixel beyond the edge.
     assert found.crop((2, 2, 222, 222)).getextrema() == ((0, 0),) * 3
     assert IMAGENET.box(512, 256) == (144, 16, 368, 240)
 
 
 def test_a_picture_taken_on_its_side_is_turned() -> None:
     made = Image.new("RGB", (60, 40))
-    made.paste("white", (0, 0, 30, 40))  # on the left; turned by a quarter, above
+    made.paste("white", (0, 0, 30, 40))  # on the left; after the rotation, on top
     exif = Image.Exif()
     exif[0x0112] = 6
     data = BytesIO()
@@ -95,7 +95,7 @@ def test_a_large_jpeg_is_not_decoded_in_full(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def bomb(width: int, height: int) -> bytes:
-    """A PNG of a few bytes that speaks of many pixels."""
+    """A PNG of a few bytes that claims many pixels."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
         body = name + data
@@ -135,7 +135,7 @@ def sixteen_bits() -> bytes:
 def test_what_is_no_whole_image_is_refused(data: bytes) -> None:
     reason, message = refused(data)
     assert reason is Reason.INPUT_INVALID
-    assert message.startswith("/artifacts/input.jpg is not a whole image (BMP, GIF, JPEG,")
+    assert message.startswith("/artifacts/input.jpg is not a complete image (BMP, GIF, JPEG,")
 
 
 @given(st.sampled_from(["BMP", "GIF", "JPEG", "PNG", "WEBP"]), st.integers(), st.integers(1, 30))
@@ -155,5 +155,5 @@ def test_too_little_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         raise MemoryError
 
     monkeypatch.setattr(image, "_prepare", full)
-    message = "/artifacts/input.jpg takes too much memory to decode"
+    message = "/artifacts/input.jpg needs too much memory to decode"
     assert refused(b"") == (Reason.INPUT_TOO_LARGE, message)

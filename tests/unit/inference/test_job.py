@@ -1,4 +1,4 @@
-"""A job from its environment to its answer, with a library that stands for torch."""
+"""A job from its environment to its result, with a replacement for torch."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_answer_lies_in_the_volume(job: Settings) -> None:
     assert found["elapsed_ms"] >= 0
     assert library.tensors == safetensors()
     assert len(library.network.pixels) == 224 * 224 * 3
-    assert said == [f"{job.input} is `dog`; all of it is in {job.output}"]
+    assert said == [f"{job.input} is `dog`; the full result is in {job.output}"]
 
 
 def test_weights_of_the_image_need_none_in_the_volume(job: Settings) -> None:
@@ -126,7 +126,7 @@ def test_a_failure_is_told_to_the_kubelet_and_to_the_log(
 ) -> None:
     log = tmp_path / "log"
     assert main(monkeypatch, log, MODEL="vgg\n16") == 1
-    message = "there is no model `vgg�16`: spec.model is resnet50 or mobilenet_v3_small"
+    message = "unknown model `vgg�16`: spec.model must be resnet50 or mobilenet_v3_small"
     assert json.loads(log.read_text()) == {"reason": "SettingsInvalid", "message": message}
     assert capsys.readouterr().err == f"error: SettingsInvalid: {message}\n"
 
@@ -136,7 +136,7 @@ def test_a_failure_is_told_to_the_kubelet_and_to_the_log(
     [
         (ZeroDivisionError("none"), "InferenceFailed", "ZeroDivisionError: none"),
         (ImportError("no torch"), "InferenceFailed", "ImportError: no torch"),
-        (MemoryError(), "OutOfMemory", "there is too little memory for the model"),
+        (MemoryError(), "OutOfMemory", "not enough memory for the model"),
     ],
 )
 def test_what_nobody_expected_is_told_as_well(
@@ -192,7 +192,7 @@ def test_baking_what_nobody_publishes_fails(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert bake.main("mine", tmp_path) == 1
-    assert capsys.readouterr().err == "error: WEIGHTS is `none` or `torchvision`, not `mine`\n"
+    assert capsys.readouterr().err == "error: WEIGHTS must be `none` or `torchvision`, not `mine`\n"
 
 
 def test_baking_without_a_network_fails_and_says_what_to_do(

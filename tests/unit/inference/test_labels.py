@@ -56,7 +56,7 @@ def test_an_object_says_how_images_are_prepared() -> None:
     ],
 )
 def test_anything_else_is_refused(data: bytes) -> None:
-    with pytest.raises(Failure, match=r"^/l is not a file of labels: ") as caught:
+    with pytest.raises(Failure, match=r"^/l is not a labels file: ") as caught:
         parse(data, "/l")
     assert caught.value.reason is Reason.WEIGHTS_INVALID
 

@@ -26,7 +26,7 @@ def refused(path: str, volume: Path) -> Reason:
 def test_folders_on_the_way_are_made(volume: Path) -> None:
     output = Output(f"{volume}/a/b/output.json", volume)
     output.check()
-    assert list(volume.iterdir()) == []  # looking leaves nothing behind
+    assert list(volume.iterdir()) == []  # the check leaves nothing behind
     output.write("one")
     output.write("two")
     assert (volume / "a/b/output.json").read_text() == "two"

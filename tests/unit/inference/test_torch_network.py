@@ -1,4 +1,4 @@
-"""Where a network runs; modules of the test's own stand for torch and what belongs to it."""
+"""Where a network runs, with replacements for torch and its companions."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ NAME = "devctl_inference.torch_network"
 
 
 class GpuFullError(RuntimeError):
-    """Stands for torch.cuda.OutOfMemoryError."""
+    """Replaces torch.cuda.OutOfMemoryError."""
 
 
 class Device(nullcontext[None]):
-    """Stands for torch.device."""
+    """Replaces torch.device."""
 
     def __init__(self, kind: str) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Device(nullcontext[None]):
 
 
 class Module:
-    """Stands for a network of torchvision's."""
+    """Replaces a network of torchvision."""
 
     def __init__(self, room: Callable[[str], bool]) -> None:
         self.on = "nowhere"
@@ -51,7 +51,7 @@ class Module:
 
 
 def library(monkeypatch: pytest.MonkeyPatch, module: Module, *, cuda: bool) -> Any:
-    """The library of jobs, on a machine with CUDA or without."""
+    """The jobs' library, on a machine with or without CUDA."""
     torch: Any = ModuleType("torch")
     torch.cuda = SimpleNamespace(is_available=lambda: cuda, OutOfMemoryError=GpuFullError)
     torch.device = Device
@@ -67,7 +67,7 @@ def library(monkeypatch: pytest.MonkeyPatch, module: Module, *, cuda: bool) -> A
     for fake in (torch, safetensors, safetensors.torch, torchvision):
         monkeypatch.setitem(sys.modules, fake.__name__, fake)
     found = importlib.import_module(NAME).TorchLibrary()
-    # Whoever imports it next does so anew, with modules of their own.
+    # The next test imports it again, with its own modules.
     del sys.modules[NAME]
     return found
 
@@ -83,8 +83,8 @@ def test_it_runs_on_cuda_if_there_is_one_and_else_on_the_cpu(
 
 
 def test_a_gpu_that_is_full_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It does not go to the CPU instead, where it could take for ever."""
+    """It does not fall back to the CPU, where it could take forever."""
     module = Module(lambda device: device != "cuda")
-    with pytest.raises(Failure, match="the GPU has too little free memory: tried") as caught:
+    with pytest.raises(Failure, match="not enough free memory on the GPU: tried") as caught:
         library(monkeypatch, module, cuda=True).load("resnet50", 2, b"")
     assert caught.value.reason is Reason.OUT_OF_GPU_MEMORY

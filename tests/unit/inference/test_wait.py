@@ -18,7 +18,7 @@ NOW = 1_000_000.0
 
 
 class Time:
-    """Time that passes in sleeps only; something can happen at each look."""
+    """A clock that advances only in sleeps; something can happen at each poll."""
 
     def __init__(self, happens: Mapping[float, Callable[[], object]] | None = None) -> None:
         self.passed = 0.0

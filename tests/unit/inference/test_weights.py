@@ -111,7 +111,7 @@ def test_a_damaged_file_is_refused(job: Settings, data: bytes) -> None:
 
 
 def test_a_tensor_of_very_many_sides_is_refused_at_once(job: Settings) -> None:
-    """Their product took minutes, and was then too long for a message."""
+    """Their product used to take minutes, and was too long for a message."""
     data = header({"a": {"dtype": "F32", "shape": [2**31] * 60_000}})
     with pytest.raises(Failure, match=r"`a` is not a tensor of F64, F32, F16, BF16, I64$"):
         read(job, data)

@@ -55,7 +55,7 @@ def test_a_preference_takes_what_it_must_and_no_more(
 
 
 def outcomes(*each: Exception | None) -> Callable[[], Coroutine[object, None, None]]:
-    """A session that ends so each time, and is cancelled when nothing is left."""
+    """A session with these outcomes in turn, cancelled after the last."""
     left = list(each)
 
     async def session() -> None:
@@ -69,7 +69,7 @@ def outcomes(*each: Exception | None) -> Callable[[], Coroutine[object, None, No
 
 
 def drive(steps: Coroutine[object, None, NoReturn]) -> None:
-    """Run what never pauses: it needs no event loop, which would open sockets."""
+    """Run a coroutine that never suspends, without an event loop, which would open sockets."""
     while True:
         steps.send(None)
 
@@ -77,17 +77,17 @@ def drive(steps: Coroutine[object, None, NoReturn]) -> None:
 def test_it_registers_again_and_again_and_says_a_trouble_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    away = NotRegisteredError("it does not answer")
+    away = NotRegisteredError("it does not respond")
     caplog.set_level(logging.INFO)
     with pytest.raises(asyncio.CancelledError):
         drive(keep_registered(outcomes(away, away, None, away), pause=0))
-    trouble = "not registered with the kubelet: it does not answer; trying on"
-    gone = "the kubelet has gone away; waiting for the next"
+    trouble = "not registered with the kubelet: it does not respond; retrying"
+    gone = "the kubelet has stopped; waiting for its restart"
     assert [record.message for record in caplog.records] == [trouble, gone, trouble]
 
 
 def test_the_api_is_the_kubelets() -> None:
-    """Package, services and field numbers of the kubelet's v1beta1 API, which it goes by."""
+    """Package, services and field numbers must match the kubelet's v1beta1 API."""
     text = (FOLDER / "fake_gpu_plugin/deviceplugin.proto").read_text()
     assert re.search(r"^package v1beta1;$", text, re.MULTILINE)
     assert re.findall(r"^service (\w+)", text, re.MULTILINE) == ["Registration", "DevicePlugin"]

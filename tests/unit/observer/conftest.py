@@ -1,3 +1,3 @@
-"""An event loop wakes itself through a pair of Unix sockets."""
+"""Allows Unix sockets, because event loops use a pair of them internally."""
 
 from support.sockets import socket_disabled  # noqa: F401 - pytest looks for it here

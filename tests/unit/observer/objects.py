@@ -1,4 +1,4 @@
-"""Kubernetes objects as an API server returns them, cut to what matters."""
+"""Kubernetes objects as the API server returns them, reduced to what matters."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def made_from(
 
 
 def pod(ordinal: int = 0, *, ready: bool = False, **changes: Any) -> Pod:
-    """A pod that has a node; `changes` replace keys of its status, `meta` those of its metadata."""
+    """A scheduled pod; `changes` replace keys of its status, `meta` keys of its metadata."""
     conditions = [
         {"type": "PodScheduled", "status": "True"},
         {"type": "Ready", "status": "True" if ready else "False"},
@@ -109,18 +109,18 @@ def pod(ordinal: int = 0, *, ready: bool = False, **changes: Any) -> Pod:
 
 
 def placed(node: str = "node-a", name: str = "p", **spec: Any) -> PlacedPod:
-    """A pod of anybody's, as it is read for what it asks of its node."""
+    """Any pod, as decoded for its requests."""
     metadata = {"name": name, "namespace": "dev-bob", "resourceVersion": "7"}
     return msgspec.convert({"metadata": metadata, "spec": {"nodeName": node, **spec}}, PlacedPod)
 
 
 def asks(**requests: str) -> dict[str, Any]:
-    """A container that asks for so much."""
+    """A container with these requests."""
     return {"resources": {"requests": requests}}
 
 
 def container(*, ready: bool = False, restarts: int = 0, **states: Any) -> dict[str, Any]:
-    """`state` and `last` are such as {"waiting": {"reason": ...}}."""
+    """A container status; `state` and `last` look like {"waiting": {"reason": ...}}."""
     started = {"running": {"startedAt": ago(minutes=9)}}
     return {
         "name": "main",

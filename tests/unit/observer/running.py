@@ -1,4 +1,4 @@
-"""Lets endless work run for a while. No limit is a time: a loaded machine is slow, not wrong."""
+"""Runs endless coroutines until a condition is met; a loaded machine only takes longer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ F = TypeVar("F")
 
 
 def idle_observer(api: object = None, clock: Clock | None = None) -> Observer:
-    """A process that watches nothing: what it would hear of is told to it."""
+    """A process without watches: tests call its handlers."""
     return Observer(cast("Any", None), cast("Any", api), clock or Clock())
 
 
@@ -45,7 +45,7 @@ def jobs_of(one: Observer) -> Jobs:
 
 
 def figure(name: str, **labels: str) -> float:
-    """What Prometheus would be told of this process, and so of all tests before."""
+    """The value of a metric, which includes all earlier tests in this process."""
     return REGISTRY.get_sample_value(f"devctl_observer_{name}", labels) or 0
 
 
@@ -54,7 +54,7 @@ def api_error(code: HTTPStatus) -> ApiError:
 
 
 async def until(work: Coroutine[Any, Any, None], reached: Callable[[], object]) -> None:
-    """Let something run until what it is to bring about is there."""
+    """Run something until it has reached a state."""
     task = asyncio.ensure_future(work)
     for _ in range(3000):
         if reached() or task.done():
@@ -65,7 +65,7 @@ async def until(work: Coroutine[Any, Any, None], reached: Callable[[], object]) 
 
 
 async def for_turns(work: Coroutine[Any, Any, None], turns: int) -> None:
-    """Let something run for so many turns of the event loop."""
+    """Run something for a number of iterations of the event loop."""
     task = asyncio.ensure_future(work)
     for _ in range(turns):
         await asyncio.sleep(0)
@@ -73,7 +73,7 @@ async def for_turns(work: Coroutine[Any, Any, None], turns: int) -> None:
 
 
 async def for_a_while(work: Coroutine[Any, Any, None]) -> None:
-    """Let something run that is to do nothing more."""
+    """Run something that should do nothing more."""
     task = asyncio.ensure_future(work)
     await asyncio.sleep(0.1)
     await _end(task)

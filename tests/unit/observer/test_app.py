@@ -1,4 +1,4 @@
-"""The process: what it reads, what it answers, and how it ends."""
+"""The process: its settings, its HTTP responses, and how it ends."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def test_the_environment_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     found = Settings.from_environment()
     assert (found.namespace, found.port) == ("ns", 1)
     assert found.identity.startswith("pod-7_")
-    # A pod that is started anew under its name is another candidate.
+    # A restarted container in the same pod is another candidate.
     assert found.identity != Settings.from_environment().identity
 
 
 class FakeWriter:
-    """What a connection writes to."""
+    """The writer of a connection."""
 
     def __init__(self, *, broken: bool = False) -> None:
         self.written, self.closed, self.broken = b"", False, broken
@@ -50,7 +50,7 @@ class FakeWriter:
 
 
 class FakeListener:
-    """Hands each connection that is waiting to the handler, in the place of a socket."""
+    """Passes prepared connections to the handler, instead of a socket."""
 
     def __init__(self, requests: list[tuple[bytes, FakeWriter]]) -> None:
         self.requests = requests
@@ -89,7 +89,7 @@ def test_each_connection_is_answered_and_closed(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What a process does, in order; its observer fails if OBSERVER_FAILS is set."""
+    """The steps of a process, in order; its observer fails if OBSERVER_FAILS is set."""
     done: list[str] = []
 
     class FakeElection:

@@ -1,4 +1,4 @@
-"""A clock that was set has every deadline looked at anew."""
+"""A step of the clock has every deadline checked again."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_it_looks_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_observer_watches_the_clock_for_each_family(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A deadline that a set clock has brought nearer must not wait for the timer of before."""
+    """A deadline that has moved closer must not wait for its old timer."""
     monkeypatch.setattr(clock_watch, "PAUSE", 0)
     told: set[str] = set()
     one = idle_observer()

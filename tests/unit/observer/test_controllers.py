@@ -1,4 +1,4 @@
-"""What is written about a server or a flavor, against a cluster that is a list in memory."""
+"""What is written about servers and flavors, with a fake cluster in memory."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ RESOURCES = {"resources": {"requests": {"cpu": 1, "memory": "1Gi"}}}
 
 
 class FakeCluster:
-    """Stores what is written, as the API server would; its versions count writes."""
+    """Stores writes as the API server would; versions count them."""
 
     def __init__(self, caches: Caches) -> None:
         self.caches = caches
@@ -83,7 +83,7 @@ class FakeCluster:
         return self.stored(meta, before.status, before, value)
 
     def read(self, meta: Any) -> Server | None:
-        """The object, of which a write has to name the version."""
+        """The stored object; a conflict if the version is outdated."""
         found = self.caches.servers.get(Key(meta.namespace, meta.name))
         if found and found.metadata.resource_version != meta.resource_version:
             raise api_error(HTTPStatus.CONFLICT)
@@ -104,7 +104,7 @@ class FakeCluster:
 
 
 class Controllers:
-    """Both of them, of one process."""
+    """The controllers of one process."""
 
     def __init__(self, caches: Caches, cluster: FakeCluster, clock: Clock | None = None) -> None:
         api, clock = cast("ClusterApi", cluster), clock or Clock()
@@ -216,7 +216,7 @@ def test_a_role_is_woken_once_for_each_cause() -> None:
         asyncio.run(controllers.server(KEY))
     assert len(cluster.woken) == 1
     assert figure("wakes_total", kind="devserver") == wakes + 1
-    # Another process that knows nothing of this one finds the annotation.
+    # A new process without that state finds the annotation.
     again = Controllers(caches, cluster)
     asyncio.run(again.server(KEY))
     assert len(cluster.woken) == 1
@@ -226,7 +226,7 @@ def test_a_role_is_woken_once_for_each_cause() -> None:
 
 
 def test_what_a_new_spec_asks_for_is_given_time_to_be_seen() -> None:
-    """Also of a server whose role had succeeded long before."""
+    """Even if the role of the server had succeeded long before."""
     caches, cluster, _ = filled()
     now = [0.0]
     controllers = Controllers(caches, cluster, Clock(steady=lambda: now[0]))

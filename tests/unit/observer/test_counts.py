@@ -1,4 +1,4 @@
-"""How many pods of a flavor there is room for: what pods ask for, and what that leaves."""
+"""How many pods of a flavor fit: what pods request, and what that leaves."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def test_what_is_kept_of_a_pod_is_shared_with_its_like() -> None:
         ({}, [], [], (0, 0)),
         ({}, [node(allocatable=HAS), node("b", allocatable=HAS)], [], (8, 8)),
         ({}, [node(allocatable=HAS)], [placed(containers=[asks(cpu="2500m")])], (4, 1)),
-        # Two pods that do not fit on one node beside another.
+        # Two pods do not fit on one node besides another one.
         (
             {"resources": {"requests": {"cpu": 3}}},
             [node(allocatable=HAS), node("b", allocatable=HAS)],
             [placed(containers=[asks(cpu="1001m")])],
             (2, 1),
         ),
-        # What is asked for a node that has gone, or shrunk below it.
+        # Requests on a node that is gone, or has become smaller than they are.
         ({}, [node(allocatable=HAS)], [placed("gone", containers=[asks(cpu="4")])], (4, 4)),
         ({}, [node(allocatable=HAS)], [placed(containers=[asks(cpu="9")])], (4, 0)),
         ({}, [node(allocatable=HAS | {"pods": "3"})], [placed(), placed()], (3, 1)),

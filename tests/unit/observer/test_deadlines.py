@@ -1,4 +1,4 @@
-"""Time deletes only where there is no doubt at all."""
+"""Nothing is deleted for its age while there is doubt."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def lived(
     ttl: Any, created: str | None = None, warned: str | None = ago(days=1), **meta: Any
 ) -> Server:
-    """A server of an age, whose owner was warned at some time."""
+    """A server with a creation time, whose owner was warned at `warned`."""
     meta = {"creationTimestamp": created, **meta}
     told = {"type": "Expiring", "status": "True", "lastTransitionTime": warned}
     status = {"conditions": [told]} if warned else {}
@@ -45,7 +45,7 @@ def lived(
         (lived(-60, ago(days=9)), False),
         (lived("99999999d", ago(days=9)), False),
         (lived(3600, ago(hours=2), deletionTimestamp=ago(seconds=1)), False),
-        # Six minutes are an hour's notice.
+        # Six minutes are the notice of an hour to live.
         (lived(3600, ago(hours=2), ago(minutes=6)), True),
         (lived(3600, ago(hours=2), ago(minutes=5)), False),
         (lived(3600, ago(hours=2), None), False),
@@ -57,7 +57,7 @@ def test_what_is_due(candidate: Server, due: bool) -> None:  # noqa: FBT001
 
 
 def test_a_time_that_is_over_at_once_leaves_the_notice() -> None:
-    """As when `timeToLive` is lowered, or nobody has looked for a day."""
+    """For example, if `timeToLive` was lowered or no observer ran for a day."""
     late = lived("10h", ago(days=3), warned=None)
     found = server_status(Observed(late), NOW)
     assert found["conditions"][0]["reason"] == "Soon"
@@ -65,7 +65,7 @@ def test_a_time_that_is_over_at_once_leaves_the_notice() -> None:
     warned = server(found, meta={"creationTimestamp": ago(days=3)}, lifecycle={"timeToLive": "10h"})
     for minutes, due in ((0, False), (53, False), (54, True)):
         assert is_due(warned, NOW + timedelta(minutes=minutes)) is due
-    # What is written down stays as it is.
+    # The stored deadline does not move.
     later = server_status(Observed(warned), NOW + timedelta(minutes=30))
     assert later["expiresAt"] == found["expiresAt"]
 
@@ -73,7 +73,7 @@ def test_a_time_that_is_over_at_once_leaves_the_notice() -> None:
 def test_one_dissenting_clock_deletes_nothing() -> None:
     old = lived(3600, ago(hours=2))
     assert not is_due(old, NOW, NOW - timedelta(hours=1, seconds=1))
-    # A clock that is before the creation is wrong, whichever it is.
+    # Any clock that is before the creation is wrong.
     assert not is_due(old, NOW, NOW - timedelta(hours=3))
 
 
@@ -99,7 +99,7 @@ def test_it_looks_again_when_the_notice_begins_and_when_time_is_up() -> None:
 
 
 def test_a_clock_that_cannot_be_right_is_looked_at_again() -> None:
-    """It may be right again before anybody has noticed that it was not."""
+    """The clock may be right again without a notification."""
     assert next_look(lived("8h", ago(hours=-5)), NOW) == timedelta(minutes=1)
     assert next_look(server(meta={"creationTimestamp": ago(hours=-5)}), NOW) is None
 
@@ -121,7 +121,7 @@ def test_the_owner_is_told_in_time(candidate: Server, status: str, reason: str) 
 
 
 class FakeApi:
-    """Answers with one stored server, and remembers what it was asked to delete."""
+    """Returns one stored server, and records deletions."""
 
     def __init__(self, stored: Server | None, clock: datetime = NOW) -> None:
         self.stored, self.clock = stored, clock
@@ -153,8 +153,8 @@ def test_an_expired_server_is_deleted_as_it_is_stored_now() -> None:
 @pytest.mark.parametrize(
     ("stored", "clock"),
     [
-        (None, NOW),  # gone already
-        (lived(3600, ago(hours=2), uid="u-2"), NOW),  # made anew under the same name
+        (None, NOW),  # already gone
+        (lived(3600, ago(hours=2), uid="u-2"), NOW),  # recreated under the same name
         (lived("9h", ago(hours=2)), NOW),  # extended at the last moment
         (lived(3600, ago(hours=2), deletionTimestamp=ago(seconds=1)), NOW),
         (lived(3600, ago(hours=2)), NOW - timedelta(hours=2)),  # our clock is ahead

@@ -1,4 +1,4 @@
-"""One observer leads. Time passes with each look at the clock: nobody has to wait for it."""
+"""One observer leads. Each read of the fake clock advances it, so that nothing waits."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_one_leads_another_waits_and_follows() -> None:
         await for_turns(both(first, second), 200)
         assert cluster.version > 50
         assert cluster.lease.spec.holderIdentity == "first"
-        await second.release()  # not its own: nothing happens
+        await second.release()  # not its own, so nothing happens
         assert cluster.lease.spec.holderIdentity == "first"
         await first.release()
         await second.win()
@@ -101,11 +101,11 @@ def test_one_that_waits_knows_whether_anybody_works() -> None:
 
     async def play() -> None:
         first, second = candidate_of("first"), candidate_of("second")
-        assert second.problem == "nobody holds lease `l`"
+        assert second.problem == "no process holds lease `l`"
         await first.win()
         assert first.problem == ""
         await for_turns(second.win(), 20)
-        # There is a lease; its holder may be dead.
+        # The lease exists, but its holder may be dead.
         assert second.problem
         cluster.version += 1
         await for_turns(second.win(), 20)
@@ -117,7 +117,7 @@ def test_one_that_waits_knows_whether_anybody_works() -> None:
 
 
 def test_a_process_does_not_wait_for_the_lease_of_its_own_pod() -> None:
-    """A killed observer's time would be lost until then, and with it that of what has to go."""
+    """After a crash, that would delay every deadline."""
     cluster = FakeLease()
 
     def process(who: str) -> Election:
@@ -126,14 +126,14 @@ def test_a_process_does_not_wait_for_the_lease_of_its_own_pod() -> None:
     async def play() -> None:
         first = process("pod-1_a")
         await first.win()
-        # Another pod waits, whatever it is called, and so does who runs in none.
+        # Another pod waits, whatever its name, and so does a process outside a pod.
         for who in ("pod-2_b", "pod-1-x_b", "pod_b", "pod-1-b", "b"):
             await for_turns(process(who).win(), 20)
             assert cluster.lease.spec.holderIdentity == "pod-1_a"
         await process("pod-1_b").win()
         assert cluster.lease.spec.holderIdentity == "pod-1_b"
         assert cluster.lease.spec.leaseTransitions == 1
-        # Were the first one still there, it would end, and not take it back.
+        # If the first one still ran, it would stop, and not take the lease back.
         await for_turns(first.hold(), 20)
         assert cluster.lease.spec.holderIdentity == "pod-1_b"
 
@@ -151,7 +151,7 @@ def test_one_that_was_frozen_does_not_lead_before_it_has_renewed() -> None:
         assert leader.leads()
         now[0] += election.RENEW + 1
         assert not leader.leads()
-        # Nobody has wanted the lease meanwhile.
+        # No other candidate has acquired the lease meanwhile.
         await for_turns(leader.hold(), 20)
         assert leader.leads()
 

@@ -1,4 +1,4 @@
-"""A server that lost what its role had made has the role run again: once for each loss."""
+"""The loss of a child triggers the server's role again, once for each loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom a change concerns."""
+"""Which objects a change concerns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMELESS = Key("dev-alice", "nameless")
 
 @pytest.fixture
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Any], None]], set[str]]:
-    """The names of the servers and flavors that a change makes the observer look at."""
+    """The names of the servers and flavors that a change has reconciled."""
 
     def play(change: Callable[[Any], None]) -> set[str]:
         async def run() -> set[str]:
@@ -44,7 +44,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Any], None
                 flavors.store.put(Key("", name), 1, flavor(name))
             one.children.pods.put(Key("dev-alice", "my-dev-0"), 1, labelled())
             change(one)
-            await asyncio.sleep(0.01)  # what is paced is done in the loop's next turn
+            await asyncio.sleep(0.01)  # paced actions run in the loop's next iteration
             return found
 
         return asyncio.run(run())
@@ -83,9 +83,9 @@ FLAVORS = {"flavor cpu-small", "flavor gpu"}
         (flavor(), flavor(generation=2), BOTH | {"flavor cpu-small"}),
         (flavor(), flavor(generation=2, default=True), BOTH | FLAVORS),
         (flavor(), recreated(), BOTH | {"flavor cpu-small"}),
-        # Its status alone.
+        # Only its status has changed.
         (flavor(), flavor(), {"flavor cpu-small"}),
-        # Another one decides about who names none.
+        # Another flavor concerns servers that name none.
         (None, flavor("gpu", default=True), {"nameless"} | FLAVORS),
         (None, None, set()),
     ],
@@ -146,7 +146,7 @@ def test_what_is_gone_is_remembered_and_a_clock_that_was_set_concerns_all(looked
 
 
 def test_nothing_is_remembered_of_a_server_that_is_gone(looked_at: Any) -> None:
-    """Its parts go after it."""
+    """Its children are deleted after it."""
     kept: list[dict[Key, str]] = []
 
     def go(one: Observer) -> None:
@@ -163,7 +163,7 @@ def test_nothing_is_remembered_of_a_server_that_is_gone(looked_at: Any) -> None:
 
 
 def test_whether_a_flavor_fits_concerns_its_servers(looked_at: Any) -> None:
-    """What waits for a place says so, and that changes with the flavor's own status."""
+    """A waiting server's message depends on the flavor's status."""
 
     class Api:
         async def apply_status(self, _kind: Any, meta: Any, status: Any) -> Any:

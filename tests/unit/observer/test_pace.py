@@ -1,4 +1,4 @@
-"""What is wished often is done now and then."""
+"""Frequent requests result in occasional runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from devctl_observer.kinds.flavors.family import Pace
 
 
 def play(pace: float, *waits: float) -> list[float]:
-    """When it was done, if it is wished after each of these waits; on a clock that we turn."""
+    """When the action runs, if requested after each of these waits; on a fake clock."""
     loop = asyncio.new_event_loop()
     now, done = 0.0, list[float]()
     loop.time = lambda: now  # type: ignore[method-assign]
@@ -20,7 +20,7 @@ def play(pace: float, *waits: float) -> list[float]:
             now += wait
             for _ in range(100):
                 it.wish()
-            # What is due by now is done within a turn or two.
+            # Due actions run within an iteration or two.
             for _ in range(3):
                 await asyncio.sleep(0)
 
@@ -32,6 +32,6 @@ def play(pace: float, *waits: float) -> list[float]:
 def test_the_first_of_a_burst_is_heard_at_once_and_the_last_in_time() -> None:
     assert play(5, 1) == [1]
     assert play(5, 1, 1, 1, 3, 0.5, 4.5) == [1, 6, 11]
-    # After a quiet time it is at once again.
+    # After a pause it runs at once again.
     assert play(5, 1, 20, 1) == [1, 21]
     assert len(play(5, *[0.1] * 200)) == 4

@@ -1,4 +1,4 @@
-"""When a namespace has more room than before."""
+"""When the quotas of a namespace have more room than before."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_more_room_is_told(old: Room | None, new: Room | None, *, grows: bool) -
     quotas.changed(old, new)
     assert told == ["dev-alice"] * grows
     assert (quotas.grew("dev-alice") != before) is grows
-    assert quotas.grew("other") == before, "it stands for the begin of this process"
+    assert quotas.grew("other") == before, "it identifies the start of this process"
 
 
 def test_all_of_the_namespace_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Why a replica does not run: the objects that a real cluster shows, and what a user reads."""
+"""Why a replica does not run: objects as in real clusters, and what users read."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def back_off(restarts: int, last: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("status", "phase", "reason", "said"),
     [
-        (waiting("ContainerCreating"), Phase.STARTING, "Creating", "being made"),
-        (waiting("PodInitializing"), Phase.STARTING, "Creating", "being made"),
+        (waiting("ContainerCreating"), Phase.STARTING, "Creating", "container is starting"),
+        (waiting("PodInitializing"), Phase.STARTING, "Creating", "container is starting"),
         (
             waiting("ErrImagePull", NOT_FOUND),
             Phase.FAILED,
@@ -51,7 +51,7 @@ def back_off(restarts: int, last: dict[str, Any]) -> dict[str, Any]:
             "ImagePullFailed",
             "ask an administrator for access",
         ),
-        (waiting("InvalidImageName"), Phase.FAILED, "ImagePullFailed", "the name is not valid"),
+        (waiting("InvalidImageName"), Phase.FAILED, "ImagePullFailed", "the name is invalid"),
         (
             waiting("CreateContainerConfigError", 'secret "hf" not found'),
             Phase.FAILED,
@@ -63,13 +63,13 @@ def back_off(restarts: int, last: dict[str, Any]) -> dict[str, Any]:
             back_off(4, exited(1)),
             Phase.FAILED,
             "CrashLoop",
-            "ended with exit code 1 (restarted 4 times)",
+            "exited with code 1 (restarted 4 times)",
         ),
         (
             back_off(1, exited(139)),
             Phase.FAILED,
             "CrashLoop",
-            "was ended by SIGSEGV (exit code 139)",
+            "was terminated by SIGSEGV (exit code 139)",
         ),
         (
             back_off(2, exited(137, "OOMKilled")),
@@ -83,9 +83,9 @@ def back_off(restarts: int, last: dict[str, Any]) -> dict[str, Any]:
             "StartFailed",
             "exec: nothing: not found",
         ),
-        # The first exit: Kubernetes starts it again, which may well do.
+        # The first exit: Kubernetes restarts the container, which may help.
         (container(state=exited(2)), Phase.STARTING, "CrashLoop", "(not restarted)"),
-        # Between two crashes the container runs; that it does not last is known by then.
+        # The container runs between two crashes, but is known to crash by now.
         (
             container(restarts=3, state={"running": {"startedAt": ago(seconds=1)}}, last=exited(1)),
             Phase.FAILED,
@@ -140,12 +140,12 @@ def test_a_failing_init_container_is_seen() -> None:
         (
             "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.",
             "Unschedulable",
-            "no node that may be used fits the flavor",
+            "no available node fits the flavor",
         ),
         (
             "0/1 nodes are available: 1 node(s) had untolerated taint {gpu: true}.",
             "Unschedulable",
-            "no node that may be used fits the flavor",
+            "no available node fits the flavor",
         ),
         (
             "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.",
@@ -155,7 +155,7 @@ def test_a_failing_init_container_is_seen() -> None:
         (
             'persistentvolumeclaim "home-my-dev-0" not found',
             "VolumePending",
-            "claim `home-my-dev-0` does not exist; it is about to be made",
+            "claim `home-my-dev-0` does not exist yet; it is about to be created",
         ),
         (
             (
@@ -163,12 +163,12 @@ def test_a_failing_init_container_is_seen() -> None:
                 "PersistentVolume's node affinity. no new claims to deallocate, preemption: none"
             ),
             "Unschedulable",
-            "no node that its home can be reached from takes pods now; it starts when one does",
+            "no node that can reach its home accepts pods now; it starts once one does",
         ),
         (
             "0/2 nodes are available: 2 node(s) had volume node affinity conflict.",
             "Unschedulable",
-            "no node that its home can be reached from takes pods now",
+            "no node that can reach its home accepts pods now",
         ),
         (
             (
@@ -176,15 +176,15 @@ def test_a_failing_init_container_is_seen() -> None:
                 "unschedulable."
             ),
             "Unschedulable",
-            "no node that it may use takes pods now; it starts when one does again: ask an",
+            "no node that it may use accepts pods now; it starts once one does; ask an",
         ),
         (
             "0/1 nodes are available: 1 node(s) exceed max volume limit.",
             "VolumePending",
             "no node can use its volumes",
         ),
-        ("0/1 nodes are available: 1 node(s) were odd.", "Unschedulable", "no node takes it"),
-        ("", "Unschedulable", "waits for the scheduler"),
+        ("0/1 nodes are available: 1 node(s) were odd.", "Unschedulable", "no node accepts it"),
+        ("", "Unschedulable", "waiting for the scheduler"),
     ],
 )
 def test_the_scheduler_says_why(message: str, reason: str, said: str) -> None:
@@ -201,8 +201,8 @@ def test_a_shared_claim_that_is_not_there_is_named_before_all_that_follows_from_
     verdict = judge_pod(unscheduled("0/2 nodes are available: 2 Insufficient cpu"), around)
     assert (verdict.phase, verdict.reason) == (Phase.PENDING, "VolumeNotFound")
     assert verdict.message == (
-        "the PersistentVolumeClaim `data` of spec.sharedVolumeClaimName does not exist: make it, "
-        "or name one that does"
+        "the PersistentVolumeClaim `data` in spec.sharedVolumeClaimName does not exist: create it, "
+        "or name an existing one"
     )
 
 
@@ -253,7 +253,7 @@ def test_running_ending_ended_and_lost_pods() -> None:
     evicted = pod(phase="Failed", reason="Evicted", message="node was low on memory", conditions=[])
     verdict = judge_pod(evicted, Surroundings())
     assert (verdict.phase, verdict.reason) == (Phase.STARTING, "Evicted")
-    assert "node was low on memory; a new one" in verdict.message
+    assert "node was low on memory; a new pod" in verdict.message
     lost = judge_pod(pod(ready=True), Surroundings(lost_nodes=frozenset({"node-a"})))
     assert (lost.phase, lost.reason) == (Phase.PENDING, "NodeLost")
 

@@ -1,4 +1,4 @@
-"""What goes over the wire, against an API server that is a function."""
+"""The requests on the wire, against a fake API server that is a function."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ STORED = {"metadata": {"name": "my-dev", "namespace": "dev-alice", "uid": "u-1"}
 
 @pytest.fixture
 def connect(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answer], AsyncClient]:
-    """A client of an API server that answers so."""
+    """A client of an API server with these responses."""
 
     def client(answer: Answer) -> AsyncClient:
         def plain(*_: object) -> httpx2.AsyncClient:
@@ -55,7 +55,7 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answer], AsyncClient]:
 
 
 def recorder() -> tuple[list[httpx2.Request], Answer]:
-    """What is asked from now on, and the server that answers it."""
+    """The requests from now on, and the server that responds to them."""
     asked: list[httpx2.Request] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -339,7 +339,7 @@ def test_a_claim_gets_a_condition_and_notes_and_goes(
     assert json.loads(woken.content)["metadata"]["annotations"] == {"gpu.yourdomain.io/wake": "v"}
     preconditions = json.loads(deleted.content)["preconditions"]
     assert preconditions == {"uid": "c", "resourceVersion": "7"}
-    # A version would let a cache answer.
+    # With a version, the API server might respond from its cache.
     assert "resourceVersion" not in listed.url.params
 
 
@@ -406,7 +406,7 @@ def test_the_whole_observer_writes_each_status_once(
         async with asyncio.timeout(30):
             while len(told) < 2 or len(written) < 3:  # noqa: ASYNC110 - the answers have no event
                 await asyncio.sleep(0.01)
-        # Meanwhile every watch fails and everything is listed again, which changes nothing.
+        # Meanwhile every watch fails and everything is listed again, without any change.
         await asyncio.sleep(0.5)
         task.cancel()
         with suppress(asyncio.CancelledError):

@@ -1,4 +1,4 @@
-"""A running server is what its record says; its owner is told what the next start will change."""
+"""A running server matches its record; its owner is told what the next start will change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from devctl.api.labels import FLAVOR, FLAVOR_GENERATION, MADE_FROM
 from devctl.api.made_from import read_record
 from unit.observer.objects import NOW, ago, container, distributed, flavor, made_from, pod, server
 
-RUN = "to use it, stop and start the server: `devctl stop my-dev && devctl start my-dev`"
+RUN = "to apply the change, run `devctl restart my-dev`"
 
 
 def seen(of: Any, record: dict[str, str], *pods: Any, **more: Any) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def test_a_running_server_keeps_the_size_that_it_started_with() -> None:
 def test_the_size_is_the_specs_once_nothing_runs() -> None:
     record = made_from(mode="standalone")
     assert seen(server(**distributed(4)), record)["replicas"] == 4
-    # Between two pods of a StatefulSet that is scaled up, it is still the record's.
+    # While a scaled-up StatefulSet has no pod, the size is still that of the record.
     assert seen(server(**distributed(4)), record, scale=1)["replicas"] == 1
     assert seen(server(**distributed(4), stopped=True), record, pod(), scale=1)["replicas"] == 0
 
@@ -150,7 +150,7 @@ def test_another_flavor_is_told_of_in_the_same_words_and_by_one_event() -> None:
         *(
             "True",
             "OtherFlavor",
-            f"the server runs on flavor `cpu-small` and asks for `gpu`; {RUN}",
+            f"the server runs on flavor `cpu-small` instead of `gpu`; {RUN}",
         ),
     )
     assert [t.reason for t in transitions(before, found)] == ["RestartRequired"]
@@ -160,9 +160,8 @@ def test_another_flavor_is_told_of_in_the_same_words_and_by_one_event() -> None:
 def test_nobody_is_told_to_stop_what_could_not_start_again() -> None:
     missing = seen(server(flavor="gone"), made_from(), pod(ready=True))
     assert said(missing)[:2] == ("True", "SpecChanged")
-    assert (
-        "do not stop it yet, it could not start: flavor `gone` does not exist" in said(missing)[2]
-    )
+    told = "do not restart it yet, it could not start: flavor `gone` does not exist"
+    assert told in said(missing)[2]
     conflict = {
         "type": "Applied",
         "status": "False",
@@ -174,7 +173,7 @@ def test_nobody_is_told_to_stop_what_could_not_start_again() -> None:
         changed = server({"conditions": [conflict]}, {"generation": generation}, flavor="gpu")
         found = seen(changed, made_from(), pod(ready=True))
         for kind in ("RestartRequired", "FlavorOutdated"):
-            assert ("devctl stop" in said(found, kind)[2]) is advised
+            assert ("devctl restart" in said(found, kind)[2]) is advised
             assert ("could not start: a foreign Service" in said(found, kind)[2]) is not advised
 
 
@@ -210,13 +209,13 @@ def test_a_release_that_makes_other_pods_waits_for_the_next_start(
         flavors={"cpu-small": flavor()},
     )
     assert said(server_status(observed, NOW))[:2] == expected
-    # A change of its owner's comes first.
+    # A change by the owner takes precedence.
     changed = replace(observed, server=server(image="torch:2"))
     assert said(server_status(changed, NOW))[:2] == ("True", "SpecChanged")
 
 
 def test_a_node_that_is_silent_does_not_say_that_nobody_works_there() -> None:
-    """Its pods are not ready any more, and the programs in them go on."""
+    """Its pods are not ready, but their programs still run."""
     silent = pod(containerStatuses=[container(ready=True)])
     found = seen(server(image="torch:2"), made_from(), silent)
     assert found["readyReplicas"] == 0
@@ -229,10 +228,10 @@ def test_a_node_that_is_silent_does_not_say_that_nobody_works_there() -> None:
     ("now", "expected"),
     [
         (flavor(generation=2), ("False", "UpToDate")),
-        # It has become the default: its pods would be the same.
+        # It has become the default, which does not change its pods.
         (flavor(generation=2, default=True), ("False", "UpToDate")),
         (flavor(generation=2, nodeSelector={"a": "b"}), ("True", "FlavorChanged")),
-        # It was deleted and made anew.
+        # It was deleted and recreated.
         (flavor(generation=1, nodeSelector={"a": "b"}), ("True", "FlavorChanged")),
     ],
 )

@@ -1,4 +1,4 @@
-"""What is in a role's way and goes without a word: the role is run again and again."""
+"""A role whose obstacle may disappear without a notification is retried."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_attempts_are_further_and_further_apart_and_go_on() -> None:
         moments.append(now := now + wait)
     assert moments[:6] == [5, 15, 35, 75, 135, 195]
     assert [attempts(moment)[0] for moment in moments] == list(range(1, len(moments) + 1))
-    # A process that was frozen does not make up for what it has missed.
+    # A process that was frozen does not catch up on missed attempts.
     assert attempts(86_400)[0] == attempts(86_400 - LONGEST)[0] + 1
 
 
@@ -62,14 +62,14 @@ def test_a_server_is_tried_again_for_as_long_as_the_reason_stays(reason: str) ->
     for _ in range(8):
         wait = asyncio.run(controllers.server(KEY))
         assert wait is not None
-        # To look at it meanwhile changes nothing.
+        # Reconciling it meanwhile changes nothing.
         asyncio.run(controllers.server(KEY))
         seen.append((now[0], len(set(cluster.woken))))
         now[0] += wait
     assert seen[:5] == [(0, 0), (FIRST, 1), (15, 2), (35, 3), (75, 4)]
     assert seen[-1] == (75 + 3 * LONGEST, 7)
     assert len(cluster.woken) == 7
-    # A process that begins does so with this, too, and its first attempt is no other one's.
+    # A new process starts over, and its first attempt has a new value.
     again = Controllers(caches, cluster, Clock(steady=lambda: now[0]))
     assert asyncio.run(again.server(KEY)) == FIRST
     now[0] += FIRST

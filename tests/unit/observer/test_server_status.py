@@ -97,7 +97,7 @@ def test_of_several_troubles_the_gravest_is_told() -> None:
         pod(2, containerStatuses=[crash]),
     )
     assert ready(found)[:3] == ("Failed", "False", "CrashLoop")
-    assert "replica 2: container `main` ended with exit code 1" in ready(found)[3]
+    assert "replica 2: container `main` exited with code 1" in ready(found)[3]
 
 
 def test_before_there_is_anything() -> None:
@@ -123,11 +123,11 @@ def test_the_roles_failure_is_passed_on_for_the_present_generation_only() -> Non
     for entry in (applied("False", 2), applied("True", 3)):
         old = server({"conditions": [entry]})
         assert ready(status(old, made=False))[2] == "NotApplied"
-    # What runs goes on, whatever the last change was.
+    # Running pods are not affected by an invalid change.
     running = ready(status(failed, pod(ready=True)))
     assert running[:3] == ("Running", "True", "Ready")
     assert running[3] == (
-        "the server is ready; but its spec as it is now is not applied (Conflict): "
+        "the server is ready; but its current spec is not applied (Conflict): "
         "a foreign Service `my-dev` is in the way"
     )
 
@@ -159,7 +159,7 @@ def test_what_passes_by_itself_is_no_failure(reason: str, phase: str) -> None:
         ),
         (unscheduled(BUSY), "True", "Unschedulable", "wait until others stop"),
         (pod(ready=True), "False", "Ready", "the server is ready"),
-        (pod(), "False", "Creating", "its container is being made"),
+        (pod(), "False", "Creating", "its container is starting"),
     ],
 )
 def test_what_fits_no_node_says_so_before_all_that_follows_from_it(
@@ -167,7 +167,7 @@ def test_what_fits_no_node_says_so_before_all_that_follows_from_it(
 ) -> None:
     why = {"type": "Schedulable", "status": fits, "message": "none of 2 nodes fits: 2 x cpu"}
     runs = msgspec.structs.replace(flavor(), status={"conditions": [why]})
-    # What it asks for now is another one, that fits.
+    # Its current spec names another flavor, which fits.
     known: dict[str, Any] = {
         "flavors": {"cpu-small": runs, "other": flavor("other")},
         "annotations": made_from(),

@@ -1,4 +1,4 @@
-"""The watching shell, against a cluster that is a few lists in memory."""
+"""Stores, queues, reflectors and probes, with a fake cluster of lists in memory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_key_is_worked_on_once_for_a_burst_and_again_after_a_change() -> None:
         async def handle(key: Key) -> None:
             seen.append(key.name)
             if len(seen) == 1:
-                queue.add(key)  # something changed while it was worked on
+                queue.add(key)  # something changed while it was being handled
             await asyncio.sleep(0)
 
         queue = WorkQueue(handle)
@@ -87,7 +87,7 @@ def test_a_failure_is_tried_again_and_a_deadline_is_kept(monkeypatch: pytest.Mon
 
 
 def test_what_fails_for_long_is_soon_done_once_it_can_be() -> None:
-    """A time to live is kept within 30 seconds, counted from then."""
+    """Then, expired objects must be deleted within 30 seconds."""
     pauses: list[float] = []
 
     class Hurried(WorkQueue):
@@ -109,7 +109,7 @@ def test_what_fails_for_long_is_soon_done_once_it_can_be() -> None:
 
 
 class FakeList:
-    """What a list returns."""
+    """The result of a list."""
 
     resourceVersion = "10"  # noqa: N815 - the library's name
 
@@ -122,7 +122,7 @@ class FakeList:
 
 
 class FakeSource:
-    """Lists one set of objects after the other; each watch gives its events and then fails."""
+    """Lists one set of objects after the other; each watch yields its events and then fails."""
 
     def __init__(self, lists: list[list[Any]], events: list[tuple[str, Any]]) -> None:
         self._lists, self._events = lists, events
@@ -270,10 +270,10 @@ def test_the_kubelet_is_answered() -> None:
 
 
 def test_what_cannot_work_is_alive_and_not_ready() -> None:
-    problems = ["Pod: pods is forbidden", "nobody holds lease `x`"]
+    problems = ["Pod: pods is forbidden", "no process holds lease `x`"]
     said = respond([b"GET", b"/readyz"], problems)
     assert said.startswith(b"HTTP/1.1 503 ")
-    assert said.endswith(b"\r\n\r\nPod: pods is forbidden\nnobody holds lease `x`\n")
+    assert said.endswith(b"\r\n\r\nPod: pods is forbidden\nno process holds lease `x`\n")
     assert respond([b"GET", b"/healthz"], problems).startswith(b"HTTP/1.1 200 OK")
 
 

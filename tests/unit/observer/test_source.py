@@ -1,4 +1,4 @@
-"""How a watch is asked for, and how long its silence is borne."""
+"""How a watch is requested, and how long it may be silent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def watched(
     selectors: Any,
     answers: list[list[dict[str, Any]]],
 ) -> tuple[list[httpx2.Request], list[tuple[str, str]], list[str]]:
-    """What is asked, what comes of it, and why it ends, of a watch with so many answers."""
+    """The requests, the results and the errors of a watch with these responses."""
     asked: list[httpx2.Request] = []
     ended: list[str] = []
 
@@ -65,7 +65,7 @@ def event(operation: str, version: int, name: str = "", **more: Any) -> dict[str
 
 
 def bookmark(version: int, **more: Any) -> dict[str, Any]:
-    """As the API server sends it: what has no value is there, too."""
+    """A bookmark as the API server sends it, with null fields."""
     metadata = {"resourceVersion": str(version), "creationTimestamp": None}
     return {"type": "BOOKMARK", "object": {"kind": "K", "metadata": metadata, **more}}
 
@@ -118,7 +118,7 @@ def test_only_what_is_asked_for_is_watched(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_dead_connection_is_noticed_within_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A live one has ended by then, even if nothing happens."""
+    """A live one has ended by then, even without events."""
     asked, _, _ = watched(monkeypatch, Pod, {}, [])
     assert asked[0].extensions["timeout"]["read"] == SILENCE < 60
     assert int(asked[0].url.params["timeoutSeconds"]) == source._RENEW < SILENCE  # noqa: SLF001

@@ -1,4 +1,4 @@
-"""A kind of which nothing but the status is its own."""
+"""A kind for which only the status is specific."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def status(seen: Seen[Widget], now: datetime) -> dict[str, Any]:
 
 
 class Place:
-    """A process that knows such a kind, and an API server that takes all that it is told."""
+    """A process with such a kind, and an API server that accepts every write."""
 
     def __init__(self, *, namespaced: bool) -> None:
         version = "v1" if namespaced else "v2"  # lightkube knows one of each
@@ -154,7 +154,7 @@ def test_what_is_lost_is_made_again_after_a_while_and_told_once(place: Place) ->
     for _ in range(2):
         place.look()
     assert len(place.wakes) == 1
-    # Lost once more, and so another cause.
+    # Another loss is another cause.
     place.family.child(place.key, place.child(), None)
     assert place.queued == [place.key]
     place.look()

@@ -1,4 +1,4 @@
-"""A role that failed for its flavor runs again when the flavor is there: once for each cause."""
+"""A role that failed for lack of a flavor is triggered by the flavor, once for each cause."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def test_who_is_not_woken(asleep: Any) -> None:
 def test_the_value_is_the_cause_and_nothing_else() -> None:
     value = cause_of(failed(), HERE)
     assert value
-    # A role that failed again, for whatever reason, is not woken again.
+    # A repeated failure does not trigger the role again.
     assert cause_of(failed(since=ago(seconds=1)), HERE) == value
-    # Neither for another flavor, while it names one.
+    # Neither does another flavor, if the server names one.
     assert cause_of(failed(), known(flavor(), flavor("gpu", 7))) == value
     others = [
         cause_of(failed(), known(flavor(generation=2))),

@@ -1,4 +1,4 @@
-"""An API server in memory, as far as `apply` can tell: preconditions, field managers, dry runs."""
+"""An in-memory API server with all that `apply` uses: preconditions, field managers, dry runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Thing = dict[str, Any]
 def failure(
     status: int, message: str = "", *causes: dict[str, str], **headers: str
 ) -> ApiException:
-    """What the client raises for an error of the server."""
+    """The exception that the client raises for a server's error."""
     error = ApiException(status=status, reason="Reason")
     error.body = json.dumps({"kind": "Status", "message": message, "details": {"causes": causes}})
     error.headers = headers
@@ -35,7 +35,7 @@ def _anywhere(path: str) -> str:
 
 @dataclass
 class FakeApi:
-    """Objects by path; every request is noted, and may meet a fault first."""
+    """Objects by path; every request is recorded, and may meet a fault first."""
 
     host: str = "https://cluster"
     objects: dict[str, Thing] = field(default_factory=dict)
@@ -45,10 +45,10 @@ class FakeApi:
     version: int = 100
     managers: dict[str, dict[str, str]] = field(default_factory=dict)
     uncached: int = 0
-    """How many answers of the operator's proxy do not come from its cache yet."""
+    """How many responses of the operator's proxy do not come from its cache yet."""
 
     def client(self) -> Any:
-        """What takes the official client's place."""
+        """The replacement for the official client."""
         return self
 
     @property
@@ -56,7 +56,7 @@ class FakeApi:
         return SimpleNamespace(host=self.host)
 
     def put(self, path: str, thing: Thing, manager: str = "other") -> Thing:
-        """Store an object as somebody else's doing."""
+        """Store an object, as someone else would."""
         self.version += 1
         name = path.rpartition("/")[2]
         metadata = {"namespace": "team", "name": name, "uid": f"uid-{self.version}"}
@@ -80,7 +80,7 @@ class FakeApi:
             if isinstance(fault, Exception):
                 raise fault
             fault(self)
-        # As YAML, which is how the server reads what is applied.
+        # As YAML, because the server reads every apply as YAML.
         sent = yaml.load(body, yaml.CSafeLoader) if isinstance(body, bytes) else copy.deepcopy(body)
         answer = getattr(self, method.lower())(path, dict(query), sent)
         headers = {} if self.uncached else {"X-Cache": "HIT"}
@@ -139,7 +139,7 @@ class FakeApi:
         metadata = self._existing(path)["metadata"]
         if any(metadata[name] != wanted for name, wanted in body["preconditions"].items()):
             raise failure(409, "Precondition failed")
-        # As the server does it: with options in the body, the query is not looked at.
+        # Like the server: with options in the body, the query is ignored.
         if "dryRun" not in body:
             del self.objects[path]
         return {"kind": "Status", "status": "Success"}

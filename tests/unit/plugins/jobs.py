@@ -1,4 +1,4 @@
-"""A job, its pod and its claim, as the API server holds them."""
+"""A job, its pod and its claim, as the API server stores them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FINISHED = {"phase": "Succeeded", "startedAt": "t1", "finishedAt": "t2"}
 
 
 def job(status: Thing | None = None, **spec: Any) -> Thing:
-    """A job; the spec with the defaults of its kind's schema, and what differs from them."""
+    """A job; its spec has the schema's defaults, except for the given fields."""
     defaults = {
         "model": "resnet50",
         "input": {"type": "image", "path": "/artifacts/input.jpg", "waitSeconds": 120},
@@ -47,14 +47,14 @@ def job(status: Thing | None = None, **spec: Any) -> Thing:
 
 
 def expired(kind: str, status: str = "True") -> Thing:
-    """The status of a finished job, one of whose times is over, or is not."""
+    """The status of a finished job, one of whose deadlines may have passed."""
     return FINISHED | {"conditions": [{"type": kind, "status": status}]}
 
 
 def pod(
     status: Thing | None = None, made: str | None = None, uid: str = "u1", **metadata: Any
 ) -> Thing:
-    """The job's pod, made from its spec as it is."""
+    """The job's pod, created from its current spec."""
     digest = made_from(job()) if made is None else made
     return {
         "apiVersion": "v1",
@@ -79,9 +79,9 @@ def claim(
     """The job's claim.
 
     Args:
-        size: What it asks for.
+        size: The requested size.
         storage_class: Its class.
-        applied: Which operation has set the class; None where the server filled it in.
+        applied: The operation that has set the class; None if the server defaulted it.
         metadata: Further metadata.
     """
     fields: Thing = {"f:spec": {"f:storageClassName": {}}} if applied else {"f:spec": {}}
@@ -103,10 +103,10 @@ def claim(
 
 
 def decided(wanted: Thing, pods: Sequence[Thing] = (), claims: Sequence[Thing] = ()) -> Values:
-    """What is to be done for a job."""
+    """The values of a run for a job."""
     return values(wanted, pods=list(pods), claims=list(claims))
 
 
 def names(wanted: Thing, pods: Sequence[Thing] = (), claims: Sequence[Thing] = ()) -> Thing:
-    """What the templates of a job print."""
+    """The names for a job's templates."""
     return dict(decided(wanted, pods, claims).names)

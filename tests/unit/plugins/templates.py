@@ -1,4 +1,4 @@
-"""A role's templates, rendered as its one task has them rendered, and texts that try to be more."""
+"""A role's templates, rendered as by its task, and hostile texts for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Thing = dict[str, Any]
-# What YAML cannot hold at all is refused by the API server before any role sees it.
+# The API server refuses text that YAML cannot represent before any role sees it.
 TEXT = st.text(
     st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t\r"), min_size=1
 )
@@ -41,19 +41,19 @@ CONFINED_POD = {
     "fsGroupChangePolicy": "OnRootMismatch",
     "seccompProfile": {"type": "RuntimeDefault"},
 }
-"""The security context of every pod of ours."""
+"""The security context of each of our pods."""
 CONFINED_CONTAINER = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-"""And of every container."""
+"""The security context of each of our containers."""
 
 
 def rendered(role: str, names: Mapping[str, Any]) -> list[Thing]:
-    """The manifests of all of a role's templates, in the order of their names."""
+    """The manifests of all templates of a role, ordered by file name."""
     paths = sorted((REPOSITORY / "roles" / role / "templates").iterdir())
     return [manifest for path in paths for manifest in parse(path.name, render(path, names))]
 
 
 def put(thing: Any, names: Mapping[str, str]) -> Any:
-    """A thing with each text that is a placeholder replaced."""
+    """A value with all placeholder texts replaced."""
     if isinstance(thing, dict):
         return {key: put(value, names) for key, value in thing.items()}
     if isinstance(thing, list):

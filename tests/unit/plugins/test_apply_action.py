@@ -1,4 +1,4 @@
-"""The action plugin: what it takes from the task, and what it reports."""
+"""The action plugin: its arguments and its results."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Run = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def plugin() -> Any:
-    """The action plugin's class, found as Ansible finds it."""
+    """The action plugin's class, found as by Ansible."""
     if not loader.AnsibleCollectionConfig.collection_finder:
         loader.init_plugin_loader()
     loader.action_loader.add_directory(str(REPOSITORY / "plugins/action"))
@@ -64,7 +64,7 @@ def api() -> FakeApi:
 def apply(
     plugin: type, api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Run]:
-    """Runs the action on one template, as a task of a role would."""
+    """Runs the action on one template, like a role's task."""
 
     @contextmanager
     def connect() -> Iterator[Any]:
@@ -148,7 +148,7 @@ def test_what_is_to_be_pruned_is_looked_for_once_a_run_has_ended(
 
 
 def applied(api: FakeApi) -> list[str]:
-    """What the owner's condition says, if there is one."""
+    """The owner's condition, if there is one."""
     conditions = api.objects[ADA].get("status", {}).get("conditions", [])
     return [condition["status"] for condition in conditions]
 
@@ -158,7 +158,7 @@ def test_a_condition_that_met_with_another_write_is_written_again(
 ) -> None:
     owner = OWNER | {"metadata": OWNER["metadata"] | {"generation": 1}}
     api.put(ADA, owner)
-    # Of all requests of this run the condition's is the third.
+    # The third request of this run writes the condition.
     api.faults = [None, None, failure(409, "the object has been modified")]
     assert "failed" not in apply(owner=owner, condition="Applied")
     assert applied(api) == ["True"]
@@ -185,7 +185,8 @@ def test_a_refusal_is_a_failed_task_with_a_reason(api: FakeApi, apply: Callable[
 
     assert (result["failed"], result["changed"]) == (True, False)
     assert (result["reason"], result["retryable"]) == ("Conflict", False)
-    assert result["msg"].startswith("ConfigMap team/cfg exists and is not known as DevServer team/")
+    said = "ConfigMap team/cfg exists and does not belong to DevServer team/"
+    assert result["msg"].startswith(said)
 
 
 def test_a_bad_template_is_a_template_error(apply: Callable[..., Run]) -> None:
@@ -294,7 +295,7 @@ def test_what_a_task_asks_for_has_to_be_there(
 def test_an_identity_from_ansibles_own_texts_is_a_plain_one(
     apply: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A text with its tags is of another type, and each run would write it again."""
+    """A tagged string has a different type, so each run would write it again."""
     labels = {"server": trust_as_template("ada")}
     monkeypatch.setattr(sys.modules["made_up.values"], "identity", lambda _: labels)
     apply()

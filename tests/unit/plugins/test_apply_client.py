@@ -1,4 +1,4 @@
-"""Faults of the API server: what is tried again, for how long, and what is said."""
+"""Faults of the API server: what is retried, for how long, and the messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MANIFEST = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": METADATA, "data
 
 
 class Time:
-    """A clock that only sleeping moves."""
+    """A clock that advances only when something sleeps."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -151,7 +151,7 @@ def test_an_unusable_kubeconfig_is_named(tmp_path: Path, text: str) -> None:
     kubeconfig.write_text(text)
 
     with (
-        pytest.raises(ApplyError, match="is no usable kubeconfig"),
+        pytest.raises(ApplyError, match="is not a usable kubeconfig"),
         connect({"KUBECONFIG": str(kubeconfig)}),
     ):
         pass

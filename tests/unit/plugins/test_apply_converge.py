@@ -1,4 +1,4 @@
-"""Whole runs against an API server in memory."""
+"""Complete runs against an in-memory API server."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(
     owner: Owner = OWNER,
     **goal: Any,
 ) -> dict[str, Any]:
-    """One run; the result that its task would have."""
+    """Do a run; returns its task's result."""
     api.requests.clear()
     stamped = unique(stamp(manifest, owner, IDENTITY) for manifest in manifests)
     report = Report()
@@ -116,7 +116,7 @@ def test_a_single_object_is_read_by_name() -> None:
 
 
 def test_the_operators_proxy_gets_the_read_that_makes_it_watch() -> None:
-    """Once the child is in its cache, which may take a moment."""
+    """It takes a moment until the child is in the cache."""
     api = FakeApi(host="http://localhost:1", uncached=2)
     run(api, config("a", kind="Secret"), config("b", kind="Secret"))
 
@@ -189,7 +189,7 @@ def test_of_two_who_make_it_once_the_first_wins() -> None:
 
 @pytest.mark.parametrize("field", ["value", "other"])
 def test_what_somebody_makes_after_the_look_is_not_taken(field: str) -> None:
-    """Whether or not it holds a field of ours: the run looks again, and refuses it."""
+    """Whether or not it has a field of ours, the run reads again and refuses it."""
     api = FakeApi()
     theirs = config("a", "theirs") | {"data": {field: "theirs"}}
     api.faults = [None, lambda api: void(api.put(f"{CONFIG}/a", theirs))]
@@ -254,7 +254,7 @@ def test_a_pruned_object_that_is_gone_is_fine() -> None:
 
 
 def made(api: FakeApi, name: str = "a") -> dict[str, Any]:
-    """An object that an earlier run has made, as it is read."""
+    """An object from an earlier run, as it is read."""
     run(api, config(name))
     return dict(api.objects[f"{CONFIG}/{name}"])
 
@@ -282,7 +282,7 @@ def test_an_object_to_remove_that_is_gone_is_fine() -> None:
 
 @pytest.mark.parametrize("change", [{"resourceVersion": "7"}, {"uid": "another"}])
 def test_an_object_to_remove_that_has_changed_is_left(change: dict[str, str]) -> None:
-    """Not read and tried again: what has changed may be what it was decided by."""
+    """It is not read again: the decision may depend on what has changed."""
     api = FakeApi()
     old = made(api)
     old["metadata"] = old["metadata"] | change
@@ -290,7 +290,7 @@ def test_an_object_to_remove_that_has_changed_is_left(change: dict[str, str]) ->
     error = refusal(api, config("b"), remove=(old,))
 
     assert (error.reason, error.retryable) == (Reason.UNAVAILABLE, True)
-    assert "ConfigMap team/a was to be removed and has changed meanwhile" in str(error)
+    assert "ConfigMap team/a was not deleted, because it has changed meanwhile" in str(error)
     assert set(api.objects) == {f"{CONFIG}/a"}
     assert writes(api) == [f"DELETE {CONFIG}/a"]
 
@@ -321,7 +321,7 @@ def test_only_what_is_surely_ours_and_no_data_is_removed(theirs: dict[str, Any])
     error = refusal(api, config("b"), remove=(theirs,))
 
     assert error.reason is Reason.CONFLICT
-    assert "team/a is not DevServer team/ada's to remove" in str(error)
+    assert "team/a is not an object that DevServer team/ada may delete" in str(error)
     assert writes(api) == []
 
 
@@ -382,7 +382,7 @@ def test_check_mode_writes_nothing() -> None:
 
 
 EVERYWHERE = Owner(Key(Kind("devops.yourcompany.com/v1", "DevServerUser"), "ada"), "u1")
-"""An owner that is in no namespace."""
+"""A cluster-scoped owner."""
 
 
 def test_an_owner_without_a_namespace_has_objects_anywhere() -> None:
@@ -408,7 +408,7 @@ def test_an_owner_without_a_namespace_has_objects_anywhere() -> None:
     assert [gone["name"] for gone in result["pruned"]] == ["a"]
     assert "/api/v1/namespaces/two/configmaps/a" not in api.objects
     said = str(refusal(api, config("b"), owner=EVERYWHERE))
-    assert said == "ConfigMap b lacks a namespace, and so does its owner"
+    assert said == "ConfigMap b needs a namespace, since its owner has none"
 
 
 def test_what_another_has_in_one_of_its_namespaces_is_left_alone() -> None:
@@ -418,8 +418,10 @@ def test_what_another_has_in_one_of_its_namespaces_is_left_alone() -> None:
         api, config("a", namespace="one"), config("a", namespace="two"), owner=EVERYWHERE
     )
     assert error.reason is Reason.CONFLICT
-    said = "ConfigMap two/a exists and is not known as DevServerUser ada's: it lacks managed-by="
-    assert str(error).startswith(said)
+    assert str(error).startswith(
+        "ConfigMap two/a exists and does not belong to DevServerUser ada: "
+        "it lacks the labels managed-by="
+    )
     assert writes(api) == []
 
 
@@ -435,12 +437,12 @@ def test_an_unknown_kind_is_asked_for() -> None:
     assert actions(run(api, workload)) == ["created"]
     assert "/apis/kueue.x-k8s.io/v1beta1/namespaces/team/workloads/a" in api.objects
     said = str(refusal(api, workload | {"kind": "ClusterQueue"}))
-    assert said.startswith("ClusterQueue team/a is of a kind without namespaces")
-    assert "serves no Cohort" in str(refusal(api, workload | {"kind": "Cohort"}))
+    assert said.startswith("ClusterQueue team/a is cluster-scoped: it can have no namespace")
+    assert "does not serve kind Cohort" in str(refusal(api, workload | {"kind": "Cohort"}))
 
 
 def void(_: object) -> None:
-    """For what is done for its effect."""
+    """Discard a result."""
 
 
 SHARED = {"devops.yourcompany.com/shared": "true"}
@@ -463,7 +465,7 @@ def test_somebodys_own_object_is_not_taken_for_what_is_shared() -> None:
     labels = {"app.kubernetes.io/managed-by": "devctl"}
     api.put(f"{CONFIG}/tools", config("tools", "theirs", labels=labels))
 
-    with pytest.raises(ApplyError, match="is not what DevServer team/ada is to share") as raised:
+    with pytest.raises(ApplyError, match="shared object that DevServer team/ada may use") as raised:
         run(api, config("tools", annotations=SHARED))
     assert raised.value.reason is Reason.CONFLICT
     assert f"PATCH {CONFIG}/tools" not in api.requests

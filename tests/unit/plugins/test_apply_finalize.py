@@ -1,4 +1,4 @@
-"""What an owner that is being deleted has elsewhere, against an API server in memory."""
+"""Objects of a terminating owner in other namespaces, with an in-memory API server."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def path(namespace: str) -> str:
 
 
 def run(api: FakeApi, kinds: Iterable[Kind] = (CONFIG,)) -> list[str]:
-    """What it deleted."""
+    """The deleted objects."""
     report, retry = Report(), Retry(sleep=lambda _: None)
     cluster = Cluster(api.client(), OWNER.key.namespace, "devctl-operator", retry=retry)
     finalize(cluster, OWNER, kinds, report)
@@ -57,7 +57,7 @@ def test_what_is_going_already_is_waited_for_by_name() -> None:
     for number in range(5):
         going = note(f"n{number}", deletionTimestamp="2026-01-01T00:00:00Z")
         api.put(path(f"n{number}"), going)
-    with pytest.raises(ApplyError, match=r"CachePlan team/ada goes when .* and 2 more") as raised:
+    with pytest.raises(ApplyError, match=r"ada waits for the deletion of .* and 2 more") as raised:
         run(api)
     assert raised.value.reason is Reason.TERMINATING
     assert "ConfigMap n0/note, ConfigMap n1/note, ConfigMap n2/note" in str(raised.value)
@@ -84,7 +84,7 @@ def test_a_kind_that_is_not_served_any_more_holds_nothing_up() -> None:
 def test_only_finalized_kinds_may_be_in_another_namespace() -> None:
     manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
     manifest["metadata"] = {"name": "a", "namespace": "other"}
-    with pytest.raises(ApplyError, match="not meant for the owner's namespace, team"):
+    with pytest.raises(ApplyError, match="outside the owner's namespace, team"):
         stamp(manifest, OWNER, {"app": "x"})
     metadata = stamp(manifest, OWNER, {"app": "x"}, {CONFIG})["metadata"]
     assert metadata["labels"] == {"app": "x", OWNER_UID: "u1"}

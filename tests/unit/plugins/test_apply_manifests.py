@@ -1,4 +1,4 @@
-"""Rendered text to manifests: shape, marks, and values that cannot change either."""
+"""Rendered text to manifests: structure, marks, and values that cannot change either."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_template_holds_any_number_of_documents() -> None:
     assert parse("t", "") == parse("t", "---\n# nothing\n") == []
 
 
-# What a Kubernetes API can hold: any text but lone surrogates.
+# The Kubernetes API can store any text except lone surrogates.
 @given(value=st.text(st.characters(exclude_categories=["Cs"])))
 def test_a_value_written_as_json_is_read_as_it_was(value: str) -> None:
     text = f"apiVersion: v1\nkind: K\nmetadata: {{name: n}}\ndata:\n  v: {to_yaml(value)}\n"
@@ -47,13 +47,13 @@ def test_what_is_sent_reads_the_same_as_yaml(value: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: b: c", "t.j2: mapping values are not allowed in this context in line 1"),
+        ("a: b: c", "t.j2: mapping values are not allowed in this context on line 1"),
         ("- a", "t.j2: a document lacks apiVersion, kind or metadata.name"),
         ("{apiVersion: v1, kind: K, metadata: {}}", "t.j2: a document lacks"),
         ("{apiVersion: v1, kind: K, metadata: {name: 5}}", "t.j2: a document lacks"),
         (
             "{apiVersion: v1, kind: K, metadata: {name: n, ownerReferences: []}}",
-            "metadata.ownerReferences is not for a template to set",
+            "a template must not set metadata.ownerReferences",
         ),
     ],
 )
@@ -94,13 +94,13 @@ def test_data_gets_labels_but_no_owner() -> None:
 
 
 def test_another_namespace_is_refused() -> None:
-    with pytest.raises(ApplyError, match="other/ada is not meant for the owner's namespace, team"):
+    with pytest.raises(ApplyError, match="other/ada is outside the owner's namespace, team"):
         stamp(manifest(namespace="other"), OWNER, IDENTITY)
     assert stamp(manifest(namespace="team"), OWNER, IDENTITY)
 
 
 def test_an_identity_label_of_another_is_refused() -> None:
-    with pytest.raises(ApplyError, match="to another value"):
+    with pytest.raises(ApplyError, match="to a different value"):
         stamp(manifest(labels={"devops.yourcompany.com/devserver": "eve"}), OWNER, IDENTITY)
 
 

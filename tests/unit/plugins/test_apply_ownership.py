@@ -1,4 +1,4 @@
-"""Whose an existing object is, and what may therefore be done with it."""
+"""Who owns an existing object, and what may be done with it."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def test_an_owner_needs_all_that_names_it() -> None:
     "own",
     [
         thing(),
-        thing(labels=None),  # somebody took the labels off; the owner is still there
+        thing(labels=None),  # someone removed the labels; the owner reference remains
         thing("PersistentVolumeClaim", ownerReferences=[]),
-        thing(ownerReferences=None),  # orphaned on purpose, and taken up again
+        thing(ownerReferences=None),  # orphaned on purpose, then adopted again
     ],
 )
 def test_what_is_ours_passes(own: dict[str, Any]) -> None:
@@ -88,7 +88,7 @@ def test_what_is_ours_passes(own: dict[str, Any]) -> None:
         ),
         (
             thing(labels={"server": "ada"}, ownerReferences=[]),
-            "is not known as DevServer team/ada's: it lacks managed-by=devctl, server=ada",
+            "team/ada: it lacks the labels managed-by=devctl, server=ada",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""What a run says that it did."""
+"""The report of a run."""
 
 from __future__ import annotations
 

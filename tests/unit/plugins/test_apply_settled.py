@@ -43,7 +43,7 @@ FIELDS = {
 
 
 def live() -> dict[str, Any]:
-    """The object as the server has it: with defaults, a label of another's and a status."""
+    """The object as stored by the server: with defaults, a foreign label and a status."""
     found = copy.deepcopy(MANIFEST)
     found["metadata"]["labels"]["other"] = "x"
     found["spec"] |= {"type": "ClusterIP"}

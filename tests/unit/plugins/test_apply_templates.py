@@ -1,4 +1,4 @@
-"""Whatever a template prints is a value, and can be nothing else."""
+"""Everything that a template renders remains a value."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ data:
   {{ one }}: {{ one ~ '-more' }}
 {% endfor %}
 """
-# A key of more than a thousand characters is none to libyaml, nor to Kubernetes.
+# Neither libyaml nor Kubernetes accepts a key of more than a thousand characters.
 KEYS = TEXT.filter(lambda text: len(text) < 64)
-# No fractions: Kubernetes' own objects have none, and YAML 1.1 takes `1e-05` for a text.
+# No fractions: Kubernetes' own objects have none, and to YAML 1.1, `1e-05` is a string.
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXT,
     lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner),
@@ -69,8 +69,8 @@ def test_a_hostile_text_is_a_text_wherever_it_stands(template: Path, text: str) 
         ("a: {{ missing }}", "t.yaml.j2: 'missing' is undefined"),
         ("a: {{ known.missing }}", "t.yaml.j2: 'dict object' has no attribute 'missing'"),
         ("a: {{ [missing] }}", "t.yaml.j2: 'missing' is undefined"),
-        ("a: b\n{% if %}", r"t.yaml.j2: .* in line 2"),
-        ("a: {{ known.keys }}", "t.yaml.j2: a template cannot print a builtin"),
+        ("a: b\n{% if %}", r"t.yaml.j2: .* on line 2"),
+        ("a: {{ known.keys }}", "t.yaml.j2: a template cannot render a builtin"),
         ("a: {{ known['nan'] }}", "t.yaml.j2: Out of range float values"),
         ("a: {{ 1 + 'a' }}", "t.yaml.j2: unsupported operand"),
     ],
@@ -83,14 +83,14 @@ def test_a_bad_template_is_a_template_error(tmp_path: Path, text: str, message: 
 
 
 def test_a_text_joined_to_a_value_is_no_yaml(tmp_path: Path) -> None:
-    """It would be the one way in which a value could be more than that."""
+    """That would be the only way for a value to become markup."""
     (tmp_path / "t.yaml.j2").write_text("a: x-{{ name }}: 1")
     with pytest.raises(ApplyError):
         parse("t", render(tmp_path / "t.yaml.j2", {"name": "b"}))
 
 
 def test_a_hole_in_a_quoted_text_is_found() -> None:
-    """`"{{ name }}"` would close the quotes: no template has one."""
+    """In `"{{ name }}"`, a value would close the quotes: no template has this."""
     for path in REPOSITORY.glob("roles/*/templates/*.j2"):
         assert not re.search(r"[\"'\w-]\{\{|\}\}[\"'\w-]", path.read_text()), path
 

@@ -1,4 +1,4 @@
-"""What the role `devserver` computes."""
+"""The values for the role `devserver`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ RUNNING: Thing = {"started": True, "ready": True, "state": {"running": {}}}
 
 
 def pod(*, going: bool = False, **container: Any) -> Thing:
-    """A pod that serves, but for what is said of its container."""
+    """A usable pod, except for the given state of its container."""
     metadata = {"deletionTimestamp": "2026-01-01T00:00:00Z"} if going else {}
     return {"metadata": metadata, "status": {"containerStatuses": [RUNNING | container]}}
 
@@ -55,7 +55,7 @@ def values(
     claims: Any = (),
     pods: Any = None,
 ) -> Thing:
-    """What is rendered; a StatefulSet has one pod, which serves, if nothing else is said."""
+    """The values; by default, a StatefulSet has one pod, which is usable."""
     there = ([pod()] if stateful_set else []) if pods is None else pods
     found = compute(
         wanted,
@@ -69,7 +69,7 @@ def values(
 
 
 def stateful_set(made: Thing, uid: str = "u1") -> Thing:
-    """The StatefulSet that the API server holds after the values were rendered."""
+    """The StatefulSet in the API server after the values were rendered."""
     (template,) = made["claim_templates"]
     stored = {
         "metadata": template["metadata"] | {"creationTimestamp": None},
@@ -349,7 +349,7 @@ def test_a_wake_is_handed_on_while_a_pod_is_missing() -> None:
     handed = values(woken, stateful_set(values(server())), pods=[])
     assert handed["annotations"][WAKE] == "why"
 
-    # It is kept, so that no run writes for nothing, and a later wake is not for the StatefulSet.
+    # Kept, so that no run writes unnecessarily; a later wake does not concern the StatefulSet.
     woken["metadata"]["annotations"] = {WAKE: "another"}
     assert values(woken, stateful_set(handed), pods=[pod()])["annotations"][WAKE] == "why"
     stopped = server(stopped=True)

@@ -1,4 +1,4 @@
-"""Whatever a spec's fields hold, the templates give the same manifests, with it as plain text."""
+"""Whatever a spec's fields contain, the manifests are the same, with it as plain text."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def flavor(values: dict[str, str]) -> Thing:
 
 
 def render(values: dict[str, str]) -> list[Thing]:
-    """The manifests of a server of these texts."""
+    """The manifests of a server with these texts."""
     read: Thing = {"stateful_sets": [], "claims": [], "pods": [], "files": FILES}
     wanted = compute(server(values), flavors=[flavor(values)], **read)
     return rendered("devserver", wanted.names)
 
 
 def without_record(manifests: list[Thing]) -> list[Thing]:
-    """The record of the spec is JSON in a text: compared by itself."""
+    """The record of the spec is a string of JSON, and is compared separately."""
     for manifest in manifests:
         manifest["metadata"].pop("annotations", None)
     return manifests
@@ -71,13 +71,13 @@ def without_record(manifests: list[Thing]) -> list[Thing]:
 
 @cache
 def plain() -> str:
-    """The manifests of a server whose texts are placeholders."""
+    """The manifests of a server with placeholders as texts."""
     return json.dumps(without_record(render({name: f"plain-{name}" for name in FIELDS})))
 
 
 def check(values: dict[str, str]) -> None:
     texts = {f"plain-{name}": value for name, value in values.items()}
-    # The kubelet would put a variable in the place of `$(NAME)`.
+    # The kubelet would expand `$(NAME)`.
     texts["plain-setting"] = values["setting"].replace("$", "$$")
     found = render(values)
     metadata = next(m["metadata"] for m in found if m["kind"] == "StatefulSet")

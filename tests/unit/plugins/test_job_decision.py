@@ -1,4 +1,4 @@
-"""What becomes of a job's pod, in every state that the job, its pod and its claim can be in."""
+"""The decision about a job's pod, in every state of the job, its pod and its claim."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def decided(job: Thing, pod: Thing | None, claim: Thing | None) -> Decision:
 @pytest.mark.parametrize(
     ("wanted", "there", "volume", "expected"),
     [
-        # Nothing is there yet.
+        # Nothing exists yet.
         (job(), None, None, MAKE),
         (job(), None, claim(), MAKE),
         (job({"phase": "Pending"}), None, claim(), MAKE),
         (job(), None, claim(**GOING), KEEP),
         (job(suspend=True), None, claim(), KEEP),
-        # It was there: it never runs twice.
+        # It existed: it never runs twice.
         (job(STARTED), None, claim(), KEEP),
         (job({"phase": "Pending", "startedAt": "t1"}), None, claim(), KEEP),
         (job(FINISHED), None, claim(), KEEP),
         (job({"phase": "Failed"}), None, claim(), KEEP),
         (job(expired("PodExpired")), None, claim(), KEEP),
-        # It waits for its start.
+        # It is pending.
         (job(), pod(), claim(), KEEP),
         (job(), pod(WAITING), claim(), KEEP),
         (job(), pod(), None, KEEP),
@@ -46,7 +46,7 @@ def decided(job: Thing, pod: Thing | None, claim: Thing | None) -> Decision:
         (job(image="other"), pod(WAITING), claim(), REMOVE),
         (job(), pod(annotations=None), claim(), REMOVE),
         (job(ttlSecondsAfterFinished=9), pod(), claim(), KEEP),
-        # It runs or has run, whoever says so.
+        # It is or was running, according to either status.
         (job(STARTED, image="other"), pod(), claim(), KEEP),
         (job(image="other"), pod(RUNNING), claim(), KEEP),
         (job(image="other"), pod(ENDED), claim(), KEEP),

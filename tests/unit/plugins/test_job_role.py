@@ -1,4 +1,4 @@
-"""The whole role, its task and variables as they stand, against an API server in memory."""
+"""The complete role with its real task and variables, against an in-memory API server."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def api() -> FakeApi:
 
 
 def trusted(value: Any) -> Any:
-    """What a role's file holds, as Ansible's own loader marks it."""
+    """The content of a role's file, tagged by Ansible's own loader."""
     if isinstance(value, dict):
         return {name: trusted(inner) for name, inner in value.items()}
     if isinstance(value, list):
@@ -53,7 +53,7 @@ def trusted(value: Any) -> Any:
 
 @pytest.fixture
 def answer(_plugins: None, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> Callable[[Thing], Run]:
-    """Runs the role's task for a job, as the operator would."""
+    """Runs the role's task for a job, like the operator."""
 
     @contextmanager
     def connect() -> Iterator[Any]:
@@ -65,7 +65,7 @@ def answer(_plugins: None, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> Cal
 
     def run(wanted: Thing) -> Run:
         api.requests.clear()
-        # Each field of a spec is a variable, too, and must not be taken for one of the role's.
+        # Each field of a spec is a variable, too, and must not be mistaken for the role's.
         known = wanted["spec"] | {
             "ansible_operator_meta": {"name": "scan", "namespace": "team"},
             "_gpu_yourdomain_io_ephemeralaccelerationjob": wanted,
@@ -84,13 +84,13 @@ def answer(_plugins: None, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> Cal
 
 
 def stored(api: FakeApi, wanted: Thing) -> Thing:
-    """The job, in the API server as well."""
+    """A job that is also stored in the API server."""
     api.objects[JOB] = wanted
     return wanted
 
 
 def applied(api: FakeApi) -> tuple[str, str]:
-    """Status and reason of the condition that the role has written."""
+    """Status and reason of the role's condition."""
     (found,) = (c for c in api.objects[JOB]["status"]["conditions"] if c["type"] == "Applied")
     return found["status"], found["reason"]
 
@@ -129,7 +129,7 @@ def test_each_neighbour_is_read_once_and_by_its_labels(
 
     answer(stored(api, job()))
 
-    # The claim once more by its name, since it is applied.
+    # The claim is also read by name, since it is applied.
     assert [r for r in api.requests if r.startswith("GET")] == [
         f"GET {PODS}",
         f"GET {CLAIMS}",
@@ -160,7 +160,7 @@ def test_a_pod_that_has_changed_meanwhile_is_left(
     def start(api: FakeApi) -> None:
         api.put(POD, pod({"phase": "Running"}))
 
-    # Read by the lookups and for the apply; then it starts.
+    # The lookups and the apply read it; then it starts.
     api.faults = [None, None, None, start]
     result = answer(stored(api, job(image="other")))
 
@@ -218,7 +218,7 @@ def test_the_pod_of_an_earlier_job_is_waited_for(
 def test_a_claim_that_goes_takes_the_waiting_pod_with_it(
     api: FakeApi, answer: Callable[[Thing], Run]
 ) -> None:
-    """The pod holds it: neither would ever be gone otherwise."""
+    """The pod keeps the claim alive: otherwise, neither would ever be gone."""
     api.put(POD, pod())
     api.put(CLAIM, claim(deletionTimestamp="now"))
 

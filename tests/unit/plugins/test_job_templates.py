@@ -1,4 +1,4 @@
-"""Whatever a job's fields hold, the templates give the same manifests, with it as plain text."""
+"""Whatever a job's fields contain, the manifests are the same, with it as plain text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from unit.plugins.templates import (
 )
 
 ENVIRONMENT = ("model", "input", "output", "weights", "labels")
-"""The kubelet reads these, and two dollars as one."""
+"""The kubelet expands these, and reads two dollar signs as one."""
 FIELDS = (
     *ENVIRONMENT,
     *("image", "command", "argument", "cpu", "memory", "pvcSize", "storageClass", "finishedAt"),
@@ -29,7 +29,7 @@ FIELDS = (
 
 
 def hostile(values: dict[str, str]) -> Thing:
-    """A job with a text in each field that may hold one."""
+    """A job with a text in each field that accepts one."""
     plain: Thing = {name: values[name] for name in ("model", "image", "pvcSize", "storageClass")}
     return job(
         **plain,
@@ -43,22 +43,22 @@ def hostile(values: dict[str, str]) -> Thing:
 
 
 def manifests(wanted: Thing) -> list[Thing]:
-    """What is rendered from values."""
+    """The manifests for values."""
     return rendered("ephemeral_acceleration_job", wanted)
 
 
 def render(values: dict[str, str]) -> list[Thing]:
-    """The manifests of a job of these texts, and of one whose time of finishing is a text."""
+    """The manifests of a job with these texts, and of one whose `finishedAt` is a text."""
     wanted = names(hostile(values))
     wanted["claim"]["annotations"]["gpu.yourdomain.io/finished-at"] = values["finishedAt"]
-    # A digest of the texts, and as such different for each of them.
+    # A digest of the texts, which differs for each of them.
     wanted["pod"]["annotations"]["gpu.yourdomain.io/made-from"] = "digest"
     return manifests(wanted)
 
 
 @cache
 def plain() -> str:
-    """The manifests of a job whose texts are placeholders."""
+    """The manifests of a job with placeholders as texts."""
     return json.dumps(render({name: f"plain-{name}" for name in FIELDS}))
 
 
@@ -123,7 +123,7 @@ def test_a_command_takes_the_programs_place_beside_the_files() -> None:
     _, pod = manifests(names(wanted))
     (container,) = pod["spec"]["containers"]
 
-    # Here `$(NAME)` is meant: it stands for a variable of the job's environment.
+    # Here `$(NAME)` is intended: it refers to a variable of the job's environment.
     assert container["command"] == ["sh", "-c", "cat $(INPUT_PATH)"]
     assert container["workingDir"] == "/artifacts"
     assert pod["spec"]["activeDeadlineSeconds"] == 9

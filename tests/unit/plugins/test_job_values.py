@@ -1,4 +1,4 @@
-"""What the role `ephemeral_acceleration_job` computes."""
+"""The values for the role `ephemeral_acceleration_job`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALICE, BOB = "alice@company.com", "bob@company.com"
 
 
 def had_by(owner: str | None, uid: str = "u0", **metadata: str) -> Thing:
-    """A claim that a job of somebody's had last; of a release that knew no owners, of nobody's."""
+    """A claim last used by a user's job; None is a job from a release without owners."""
     labels = {OWNER: owner_digest(owner)} if owner else {}
     notes = {JOB_UID: uid} | ({OWNER_NAME: owner} if owner else {})
     return claim(labels=identity(job()) | labels, annotations=notes, **metadata)
@@ -66,7 +66,7 @@ def test_a_pod_is_removed_as_it_was_read() -> None:
 
 
 def test_a_pod_of_an_earlier_job_is_no_start_of_this_one() -> None:
-    """It is rendered: the run then waits until the other one is gone."""
+    """It is rendered: the run is then retried until the other one is gone."""
     found = decided(job(), [pod(RUNNING, uid="u0")], [claim()])
 
     assert found.names["pod"]
@@ -85,10 +85,10 @@ def test_only_the_pod_of_the_jobs_name_is_its_pod() -> None:
     [
         (job(), None, None, True),
         (job(), None, claim(), True),
-        # The run fails until it is gone, and then makes it anew.
+        # The run fails until it is gone, and then recreates it.
         (job(), None, claim(**GOING), True),
         (job(suspend=True), None, None, True),
-        # What is lost of a job that has started is not made again.
+        # What a started job has lost is not recreated.
         (job({"startedAt": "t1"}), None, None, False),
         (job(), pod(RUNNING), None, False),
         (job(), pod(RUNNING), claim(), True),
@@ -145,12 +145,12 @@ def test_a_claim_says_whose_files_it_has() -> None:
     ("owner", "there"),
     [
         (ALICE, had_by(ALICE)),
-        # Of a release that knew no owners: the job's own, and one that such a job had before it.
+        # From a release without owners: the job's own, and that of an earlier such job.
         (None, had_by(None, "u1")),
         (None, had_by(None)),
-        # A release that knows no owners has taken hers off meanwhile.
+        # A release without owners has removed hers meanwhile.
         (ALICE, had_by(None, "u1")),
-        # What goes is waited for, whosever it is.
+        # A terminating claim is waited for, whoever owns it.
         (BOB, had_by(ALICE, **GOING)),
     ],
 )
@@ -163,7 +163,7 @@ def test_a_job_gets_the_claim_of_its_owners_earlier_one(owner: str | None, there
     ("there", "whose", "advice"),
     [
         (had_by(ALICE), f"of `{ALICE}`", f"have `{ALICE}` or an administrator delete it"),
-        (had_by(None), "of nobody knows whom", "choose another name for the job, or delete it"),
+        (had_by(None), "of an unknown owner", "choose another name for the job, or delete it"),
     ],
 )
 def test_a_job_does_not_get_another_persons_claim(there: Thing, whose: str, advice: str) -> None:
@@ -238,7 +238,7 @@ def test_weights_of_the_job_are_named(weights: Thing, names: set[str]) -> None:
 
 
 def as_the_kubelet_reads(text: str) -> str:
-    """Kubernetes' own third_party/forked/golang/expansion, with no variable set to anything."""
+    """Kubernetes' third_party/forked/golang/expansion, without any variables."""
     out, at = "", 0
     while at < len(text):
         if text[at] == "$" and at + 1 < len(text):

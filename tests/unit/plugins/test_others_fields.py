@@ -1,4 +1,4 @@
-"""Fields that are set once, and another's afterwards."""
+"""Fields that are set once, and then owned by others."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class BecameStock(Exception):  # noqa: N818 - it stands for execv
-    """Instead of the stock runner."""
+    """Replaces the stock runner."""
 
 
 @pytest.fixture(autouse=True)

@@ -68,5 +68,5 @@ def test_another_call_is_named(monkeypatch: pytest.MonkeyPatch, takes: str, erro
 
     name = "ansible.executor.playbook_executor.PlaybookExecutor"
     said = why_not()
-    assert said.startswith(f"wants other arguments for `{name}`: ")
+    assert said.startswith(f"needs different arguments for `{name}`: ")
     assert said.endswith(error)

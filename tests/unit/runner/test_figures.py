@@ -48,7 +48,7 @@ def test_the_clients_fallbacks_are_counted_once(folder: Path) -> None:
     scraper.count_fallbacks()
     assert value("fallbacks_total", reason="cmdline") == 1
 
-    # As its successor begins: with nothing but what is in the file.
+    # Like its successor, which starts with only the file.
     figures.FALLBACKS.clear()
     Scraper().count_fallbacks()
     assert value("fallbacks_total", reason="down") == 2

@@ -73,7 +73,7 @@ def test_files_are_looked_at_once_a_second(tmp_path: Path, monkeypatch: pytest.M
     now = 1.5
     assert found.changed()
     (tmp_path / "new").unlink()
-    assert found.changed()  # what was seen once is not taken back
+    assert found.changed()  # a change is never forgotten
 
 
 def test_only_the_newest_artifacts_stay(tmp_path: Path) -> None:

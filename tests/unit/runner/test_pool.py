@@ -22,7 +22,7 @@ Ended = list[tuple[Job, int]]
 
 @pytest.fixture
 def ended() -> Ended:
-    """What the pool said of its jobs."""
+    """The ends of jobs that the pool reported."""
     return []
 
 
@@ -45,7 +45,7 @@ def job(tmp_path: Path, message: bytes = b"") -> Job:
 
 
 def turn(selector: selectors.BaseSelector, until: int, ended: Ended) -> None:
-    """Do what there is to do until so many jobs have ended."""
+    """Handle events until this many jobs have ended."""
     deadline = time.monotonic() + 5
     while len(ended) < until:
         assert time.monotonic() < deadline
@@ -55,7 +55,7 @@ def turn(selector: selectors.BaseSelector, until: int, ended: Ended) -> None:
 
 
 def obey(channel: socket.socket) -> None:
-    """Do every job at once; end with the status that one asks for."""
+    """Finish every job at once; exit with the status that a job requests."""
     while True:
         channel.send(DONE)
         message = channel.recv(100)

@@ -77,12 +77,12 @@ def test_without_a_service_account_the_operator_starts(
     monkeypatch.setattr(prestart, "NAMESPACE", tmp_path / "namespace")
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     assert main() == 0
-    assert "not looked at" in capsys.readouterr().err
+    assert "not checked" in capsys.readouterr().err
 
 
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How long it waited, in a time of its own."""
+    """The pauses, on a fake clock."""
     found: list[float] = []
     clock = SimpleNamespace(sleep=found.append, monotonic=lambda: sum(found))
     monkeypatch.setattr("devctl_runner.api_server.time", clock)
@@ -99,7 +99,7 @@ def test_an_api_server_that_is_away_is_waited_for(absent: Exception, pauses: lis
 
 def test_but_not_for_ever(pauses: list[float]) -> None:
     said = when_answered(Mock(side_effect=HTTPError("refused")), patience=20)
-    assert said == "no answer in 20 s: refused"
+    assert said == "no response within 20 s: refused"
     assert 20 <= sum(pauses) <= 22
 
 

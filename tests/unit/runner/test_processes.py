@@ -9,7 +9,7 @@ import time
 from devctl_runner.daemon.figures import resident_bytes
 from devctl_runner.daemon.processes import descendants, kill_tree
 
-# A child in a session of its own, as Ansible's tasks have one, below a child.
+# A grandchild in a session of its own, like Ansible's tasks.
 TREE = """
 import subprocess, sys
 subprocess.Popen(["sleep", "60"], start_new_session=True)
@@ -32,7 +32,7 @@ def test_a_tree_is_killed_with_all_its_sessions() -> None:
 
 
 def alive(pid: int) -> bool:
-    """Whether it runs; one that nobody has collected yet does not."""
+    """Whether it runs; a zombie does not."""
     try:
         with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123
             return file.read().rpartition(")")[2].split()[0] != "Z"

@@ -1,1 +1,1 @@
-"""What every kind's package is built from, and all requests that write."""
+"""What every kind's package is built from, and all write requests."""

@@ -1,4 +1,4 @@
-"""The few requests that change something, and those that must not be answered by a cache."""
+"""All write requests, and the reads that must bypass the cache."""
 
 from __future__ import annotations
 
@@ -37,31 +37,31 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Fresh(Generic[T]):
-    """An object as it is now, None where it is gone, and the API server's own time."""
+    """An object's current state (None if it does not exist), and the API server's time."""
 
     item: T | None
     clock: datetime
 
 
 class ClusterApi:
-    """Writes status and events, wakes roles, and deletes what has expired.
+    """Writes status and Events, wakes roles, and deletes expired objects.
 
     Args:
-        client: For everything that lightkube has a method for.
-        leads: Whether this process may write. One that was frozen may not, and has not heard yet.
+        client: Used for everything that lightkube supports.
+        leads: Whether this process may write. After a freeze it may have lost the lease unnoticed.
     """
 
     def __init__(self, client: AsyncClient, leads: Callable[[], bool]) -> None:
-        """Open a second client for what lightkube cannot say: preconditions, the Date header."""
+        """Create a second client for what lightkube lacks: preconditions, the Date header."""
         self._client, self._leads = client, leads
         self.refused: dict[str, str] = {}
-        """What the API server does not let us write, by kind."""
+        """The API server's refusals to let us write, by kind."""
         self._http = client_adapter.AsyncClient(client.config, client_adapter.ConnectionParams())
 
     async def apply_status(
         self, kind: Kind[Any], meta: Meta, status: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Make our part of a status exactly this; returns the object that resulted."""
+        """Set our part of a status to exactly this; returns the resulting object."""
         body = kind.resource.Status(
             {"apiVersion": kind.api_version, "kind": kind.name, "status": dict(status)}
         )
@@ -70,25 +70,25 @@ class ClusterApi:
     async def annotate(
         self, kind: Kind[Any], meta: Meta, annotations: Mapping[str, str]
     ) -> dict[str, Any]:
-        """Make our annotations exactly these; returns the object that resulted."""
+        """Set our annotations to exactly these; returns the resulting object."""
         body = kind.resource({"apiVersion": kind.api_version, "kind": kind.name})
         return await self._apply(kind, body, meta, {"annotations": dict(annotations)})
 
     async def wake(self, kind: Kind[Any], meta: Meta, value: str) -> dict[str, Any]:
-        """Annotate an object so that its role runs again; returns the object that resulted."""
+        """Set the wake annotation, which triggers the role; returns the resulting object."""
         return await self.annotate(kind, meta, {kind.wake: value})
 
     async def _apply(
         self, kind: Kind[Any], body: Any, meta: Meta, metadata: dict[str, Any]
     ) -> dict[str, Any]:
-        """Write to an object as it was read.
+        """Write to exactly the version of an object that was read.
 
-        The UID keeps one that was deleted meanwhile from being made anew, and the version its
-        successor from what is true of it: where a status is written, the API server takes no
-        notice of the UID.
+        The UID keeps the apply from recreating an object that was deleted meanwhile. The version
+        keeps its successor from getting its status, because the API server ignores the UID of
+        status writes.
 
         Raises:
-            LeadershipLostError: Somebody else may be at work.
+            LeadershipLostError: Another process may be the leader.
         """
         self._check()
         where: Any = {"namespace": meta.namespace} if meta.namespace else {}
@@ -107,7 +107,7 @@ class ClusterApi:
         return applied
 
     async def tell(self, kind: Kind[Any], meta: Meta, version: str, said: Transition) -> None:
-        """Post an Event about an object; the same transition gives the same Event, posted once."""
+        """Create an Event about an object, only once for the same transition."""
         self._check()
         now = utc_now()
         parts = f"{meta.uid}\n{said.of or version}\n{said.reason}\n{said.message}"
@@ -134,12 +134,12 @@ class ClusterApi:
             with _counted():
                 await self._client.create(event)
         except ApiError as error:
-            # It is there already, or its namespace goes: in neither case is anything to be done.
+            # It exists already, or its namespace is terminating: neither needs action.
             if error.status.code not in {HTTPStatus.CONFLICT, HTTPStatus.FORBIDDEN}:
                 raise
 
     async def read(self, kind: Kind[T], meta: Meta) -> Fresh[T]:
-        """An object as the API server has it now, past our cache."""
+        """An object as the API server has it now, bypassing our cache."""
         answer = await self._http.get(kind.path(meta))
         gone = answer.status_code == HTTPStatus.NOT_FOUND and _names(answer.json(), meta.name)
         if not gone:
@@ -150,21 +150,21 @@ class ClusterApi:
     async def list_now(
         self, resource: Any, namespace: str | None = None, name: str = ""
     ) -> list[Any]:
-        """Every object of a kind as the API server has them now, past our cache.
+        """All objects of a kind as the API server has them now, bypassing our cache.
 
         Args:
-            resource: lightkube's class of them.
-            namespace: Where; None for objects that are in none.
-            name: Only the one of that name.
+            resource: lightkube's class for the kind.
+            namespace: Where to look; None for a cluster-scoped kind.
+            name: If given, only the object of this name.
         """
         where: Any = {"namespace": namespace} if namespace else {}
         where |= {"fields": {"metadata.name": name}} if name else {}
         return [item async for item in self._client.list(resource, chunk_size=500, **where)]
 
     async def delete(self, kind: Kind[Any], meta: Meta) -> bool:
-        """Delete exactly this version of an object; returns whether it was that one.
+        """Delete exactly this version of an object; returns False if it is not the current one.
 
-        Its children go by their owner references, in the background.
+        Its children are garbage-collected in the background.
         """
         self._check()
         body = {
@@ -185,12 +185,12 @@ class ClusterApi:
 
     def _check(self) -> None:
         if not self._leads():
-            raise LeadershipLostError("the lease was not renewed in time: nothing is written")
+            raise LeadershipLostError("the lease was not renewed in time: refusing to write")
 
 
 @contextmanager
 def _counted() -> Iterator[None]:
-    """Count a request by what comes of it."""
+    """Count a request by its result."""
     result = "failed"
     try:
         yield
@@ -203,7 +203,7 @@ def _counted() -> Iterator[None]:
 
 
 def _names(status: Any, name: str) -> bool:
-    """Whether a `not found` is about that object, and not about a path that nobody serves yet."""
+    """Whether a NotFound is about that object, and not about a kind that is not served yet."""
     if not isinstance(status, dict) or status.get("reason") != "NotFound":
         return False
     return (status.get("details") or {}).get("name") == name

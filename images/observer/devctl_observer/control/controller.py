@@ -1,4 +1,4 @@
-"""Brings one object's status up to date. What every kind has in common is here."""
+"""The base controller of all kinds: brings one object's status up to date."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from devctl_observer.judging.model import Item, Transition
 from devctl_observer.watching.store import Key, Store
 
 IN_USE = 15.0
-"""Seconds until a name or a volume that somebody else has in use is looked at again."""
+"""Seconds until a name or volume that is in use elsewhere is checked again."""
 DOUBT = 5.0
-"""Seconds until something is looked at again that should have happened by now."""
+"""Seconds until something that should have happened by now is checked again."""
 
 
 T = TypeVar("T")
@@ -27,24 +27,24 @@ Ours = TypeVar("Ours", bound=Item)
 
 
 class Controller(ABC, Generic[T]):
-    """Handler of a kind's work queue; `store` has its objects as they were observed."""
+    """Handles a kind's work queue; `store` has the observed objects."""
 
     word: str
-    """What its figures are labelled with."""
+    """The label value of its metrics."""
     own: Iterable[str] = ()
-    """The types of conditions that we write; a role writes the others."""
+    """The condition types that the observer writes; the role writes the others."""
 
     def __init__(self, kind: Kind[T], store: Store[T], process: Process) -> None:
-        """Know nothing yet."""
+        """Start without any state."""
         self.kind, self.store = kind, store
         self._api, self._clock = process.api, process.clock
         self.gone: dict[Key, str] = {}
-        """The UID of what each object lost last."""
+        """The UID of the child that each object lost last."""
         for counted in (LOOKS, STATUS_WRITES):
-            counted.labels(kind=self.word)  # there from the start, with 0
+            counted.labels(kind=self.word)  # exported as 0 from the start
 
     async def look(self, key: Key) -> float | None:
-        """Do what is to be done about an object; returns the seconds until time changes it."""
+        """Reconcile an object; returns the seconds until it is due again, None for never."""
         item = self.store.get(key)
         if item is None:
             self._forget(key)
@@ -53,17 +53,17 @@ class Controller(ABC, Generic[T]):
         try:
             return await self._look(key, item)
         except ApiError as error:
-            # It is gone, or another one has its name: the watch is about to say so.
+            # It was deleted or replaced, which the watch will report soon.
             if error.status.code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
                 return None
             raise
 
     @abstractmethod
     async def _look(self, key: Key, item: T) -> float | None:
-        """The same for an object that is there."""
+        """Reconcile an existing object."""
 
     def _forget(self, key: Key) -> None:
-        """Nothing is to be remembered of what is gone."""
+        """Drop all state about a deleted object."""
         self.gone.pop(key, None)
 
     async def _write(
@@ -73,7 +73,7 @@ class Controller(ABC, Generic[T]):
         wanted: dict[str, Any],
         events: Iterable[Transition] = (),
     ) -> Ours:
-        """Write a status if it differs, and tell what is new in it; returns the object with it."""
+        """Write a status and its Events if it differs; returns the object with that status."""
         if own_part(item.status, self.own) == wanted:
             return item
         applied = await self._api.apply_status(self.kind, item.metadata, wanted)
@@ -85,7 +85,7 @@ class Controller(ABC, Generic[T]):
         return written
 
     def _keep(self, key: Key, applied: Mapping[str, Any]) -> T:
-        """Know what was written before the watch tells of it."""
+        """Store what was written before the watch delivers it."""
         written = self.kind.parse(applied)
         self.store.wrote(key, int(applied["metadata"].get("resourceVersion") or 0), written)
         return written

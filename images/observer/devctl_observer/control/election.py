@@ -1,4 +1,4 @@
-"""One observer works; others wait for its lease. As client-go does it: no clock but our own."""
+"""Leader election by a lease. As in client-go, only the local clock counts."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ log = logging.getLogger(__name__)
 
 DURATION = 15
 RENEW = 10.0
-"""Seconds without a renewal after which we stop: before anybody else may begin."""
+"""Seconds without a renewal after which we stop, before another process may take over."""
 PAUSE = 2.0
 
 
 class LeadershipLostError(Exception):
-    """Somebody else may work now, so this process must not."""
+    """Another process may be the leader now, so this one must stop."""
 
 
 class Election:
     """A candidate for a lease.
 
-    Its identity is another one for each process: in a pod, the pod's name, `_` and a random part.
+    Its identity is unique to the process: in a pod, the pod's name, `_` and a random part.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Election:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Be a candidate that has not asked yet."""
+        """Set up a candidate without requesting the lease yet."""
         self._clock = clock
         self._client = client
         self._name, self._namespace, self._identity = name, namespace, identity
@@ -53,18 +53,18 @@ class Election:
         self._changed = False
 
     def leads(self) -> bool:
-        """Whether nobody else can have begun: a process may be frozen for any time, anywhere."""
+        """Whether no other process can have taken over, however long this one was frozen."""
         return self._clock() - self._renewed <= RENEW
 
     @property
     def problem(self) -> str:
-        """Why nobody works: neither we nor, as far as we saw, another one; empty else."""
+        """Why no process leads, as far as this one has seen; empty if one does."""
         alive = self._changed and self._clock() - self._seen[1] <= DURATION
-        return "" if self.leads() or alive else f"nobody holds lease `{self._name}`"
+        return "" if self.leads() or alive else f"no process holds lease `{self._name}`"
 
     async def win(self) -> None:
         """Wait until the lease is ours."""
-        while not await self._try(heir=True):  # noqa: ASYNC110 - a lease tells nobody that it is free
+        while not await self._try(heir=True):  # noqa: ASYNC110 - there is no notification of a free lease
             await asyncio.sleep(PAUSE)
         log.info("leading as %s", self._identity)
 
@@ -80,7 +80,7 @@ class Election:
                 raise LeadershipLostError(f"lease `{self._name}` could not be renewed")
 
     async def release(self) -> None:
-        """Let the next one begin at once."""
+        """Release the lease, so that another process can take over at once."""
         try:
             lease = await self._client.get(Lease, self._name, namespace=self._namespace)
             if lease.spec and lease.spec.holderIdentity == self._identity:
@@ -88,10 +88,10 @@ class Election:
                 lease.spec.leaseDurationSeconds = 1
                 await self._client.replace(lease)
         except httpx2.HTTPError as error:
-            log.info("the lease was not released: %s", error)
+            log.info("could not release the lease: %s", error)
 
     async def _try(self, *, heir: bool = False) -> bool:
-        """Take or renew the lease, perhaps our pod's earlier one; returns whether it is ours."""
+        """Acquire or renew the lease, or inherit our pod's; returns whether it is ours."""
         began = self._clock()
         try:
             async with asyncio.timeout(RENEW / 2):
@@ -119,24 +119,24 @@ class Election:
         lease.spec = self._spec((spec.leaseTransitions or 0) + (not held))
         if held:
             lease.spec.acquireTime = spec.acquireTime
-        # With the version that was read: of two that try at once, one gets a conflict.
+        # With the version that was read: if two try at once, one gets a conflict.
         await self._client.replace(lease)
         return True
 
     def _is_heir_of(self, spec: LeaseSpec) -> bool:
-        """Whether an earlier process of our own pod holds it.
+        """Whether an earlier process of our own pod holds the lease.
 
-        The kubelet starts one only after the other's end. To wait for the lease of the dead one
-        would make all that has its time late.
+        The kubelet starts a container only after the previous one has ended. Waiting for the dead
+        process's lease would delay every deadline.
         """
         pod, there, _ = self._identity.rpartition("_")
         return bool(there) and (spec.holderIdentity or "").startswith(f"{pod}_")
 
     def _is_over(self, lease: Lease) -> bool:
-        """Whether a foreign lease has not changed for its whole duration while we looked."""
+        """Whether the lease is free, or did not change for its whole duration while we watched."""
         version = (lease.metadata.resourceVersion if lease.metadata else None) or ""
         if version != self._seen[0]:
-            # The first sight of it says nothing: its holder may be dead.
+            # A lease seen for the first time proves nothing: its holder may be dead.
             self._changed = bool(self._seen[0])
             self._seen = (version, self._clock())
         spec = lease.spec

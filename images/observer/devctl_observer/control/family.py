@@ -1,4 +1,4 @@
-"""What a kind's package adds to the observer: what it follows, and what a change means to it."""
+"""What a kind's package adds to the observer: what it watches, and how it handles changes."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key
 
 WORKERS = 8
-"""Requests in flight at most: 100 servers at once stay under a second, and the API server calm."""
+"""Maximum requests in flight: 100 servers take under a second without flooding the API server."""
 
 T = TypeVar("T", bound=Item)
 
 
 class Family(Generic[T]):
-    """One kind that users write, and all that is watched for it."""
+    """A kind of ours, and everything watched for it."""
 
     label: str = ""
-    """The label by which its children name it; empty where it has none."""
+    """The label by which children name their owner; empty if the kind has no children."""
     names: ClassVar[Mapping[str, str]] = {}
-    """What its children are called, by kind: a pattern with one group, the object's own name."""
+    """Patterns of its children's names, by kind; the one group is the owner's name."""
 
     def __init__(self, controller: Controller[T], workers: int = WORKERS) -> None:
-        """Know nothing yet; of its objects, so many are worked on at once."""
+        """Reconcile up to `workers` objects at once."""
         self.controller = controller
         self.kind, self.store = controller.kind, controller.store
         self.queue = WorkQueue(controller.look)
@@ -41,43 +41,43 @@ class Family(Generic[T]):
 
     @property
     def first(self) -> Followed:
-        """The kind itself: known before all else."""
+        """The kind itself, which is listed before everything else."""
         return Followed(self.kind.resource, self.store, self.kind.parse, self.changed)
 
     @property
     def others(self) -> Sequence[Followed]:
-        """What only this family looks at."""
+        """What only this family watches."""
         return ()
 
     @property
     def queues(self) -> Sequence[tuple[WorkQueue, int]]:
-        """What it has to do, and how many work on it at once."""
+        """Its work queues, each with its number of workers."""
         return [(self.queue, self._workers)]
 
     def changed(self, old: T | None, new: T | None) -> None:
-        """Look at an object of the kind itself."""
+        """Reconcile an object of the kind that has changed."""
         if item := new or old:
             key = Key(item.metadata.namespace, item.metadata.name)
-            # Also where it is gone: what is remembered of it goes then.
+            # Also after its deletion, to drop its state.
             self.queue.add(key)
             if new is None:
                 self.queue.forget_timer(key)
 
     def child(self, key: Key, old: Any, new: Any) -> None:
-        """Look at the object that a child belongs to; remember what it lost."""
+        """Reconcile the owner of a child; remember a deleted child."""
         if new is None:
             self.controller.gone[key] = old.metadata.uid
         self.queue.add(key)
 
     def of_warning(self, about: ObjectReference) -> Key | None:
-        """The object whose child a warning would be about, be it there yet or not."""
+        """The owner of the child that a warning names, whether or not they exist."""
         found = re.fullmatch(self.names.get(about.kind or "", "(?!)"), about.name or "")
         return Key(about.namespace or "", found[1]) if found else None
 
     def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:
-        """A node has changed in a way that decides something."""
+        """Handle a change of a node."""
 
     def look_again(self) -> None:
-        """Look at everything: time itself has changed."""
-        for key in self.store.keys():  # noqa: SIM118 - a Store is no dict; it iterates objects
+        """Reconcile everything after a step of the clock."""
+        for key in self.store.keys():  # noqa: SIM118 - a Store is not a dict; it iterates objects
             self.queue.add(key)

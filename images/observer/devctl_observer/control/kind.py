@@ -1,4 +1,4 @@
-"""Kinds as requests name them."""
+"""Kinds, as requests need them."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ Ours = TypeVar("Ours", bound=Item)
 
 @dataclass(frozen=True)
 class Kind(Generic[T]):
-    """What requests have to know of a kind."""
+    """What requests need to know about a kind."""
 
     resource: Any
-    """lightkube's class of it."""
+    """lightkube's class for it."""
     parse: Callable[[Mapping[str, Any]], T]
-    """What is kept of an object."""
+    """Converts the API's JSON to what is stored of an object."""
     wake: str = ""
-    """The annotation that runs its role again; empty where it has none."""
+    """The annotation that triggers its role; empty if it has no role."""
 
     @property
     def namespaced(self) -> bool:
-        """Whether its objects are in namespaces."""
+        """Whether its objects are namespaced."""
         return issubclass(self.resource, NamespacedResource)
 
     @property
     def name(self) -> str:
-        """As manifests write it."""
+        """The kind, as in manifests."""
         return str(api_info(self.resource).resource.kind)
 
     @property
@@ -45,7 +45,7 @@ class Kind(Generic[T]):
         return str(api_info(self.resource).resource.api_version)
 
     def path(self, meta: Meta) -> str:
-        """Where an object of it is."""
+        """The URL path of an object."""
         return f"{path_of(self.resource, meta.namespace)}/{meta.name}"
 
 
@@ -57,14 +57,14 @@ def kind_of(
     """A kind of ours.
 
     Args:
-        named: What it is called.
-        model: What is kept of an object.
-        more: Fields of the model that are not JSON's own, from the API's JSON of an object.
+        named: Its names.
+        model: What is stored of an object.
+        more: Computes further fields of the model from the API's JSON.
     """
     make = create_namespaced_resource if named.namespaced else create_global_resource
 
     def parse(obj: Mapping[str, Any]) -> Ours:
-        # The other annotations may be large, and nothing is read of them.
+        # Other annotations may be large, and are not used.
         wake = (obj["metadata"].get("annotations") or {}).get(named.wake, "")
         item = msgspec.convert(obj, model)
         return msgspec.structs.replace(item, wake=wake, **more(obj))

@@ -1,4 +1,4 @@
-"""What every kind's package gets of the process that it is in."""
+"""What a process provides to every kind's package."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from devctl_observer.watching.children import Children
 
 @dataclass(frozen=True)
 class Clock:
-    """The times that decide something."""
+    """The clocks that decisions depend on."""
 
     now: Callable[[], datetime] = utc_now
-    """The time of day: deadlines are such."""
+    """The wall clock, for deadlines."""
     steady: Callable[[], float] = time.monotonic
-    """Seconds that pass, from whenever: nobody sets them."""
+    """Monotonic seconds, which nobody can set."""
 
 
 @dataclass(frozen=True)
 class Process:
-    """One for all families."""
+    """Shared by all families."""
 
     children: Children
-    """What is watched for every one of them."""
+    """The stores of all children."""
     api: ClusterApi
-    """What can be changed."""
+    """All requests to the API server."""
     clock: Clock

@@ -1,7 +1,7 @@
-"""When a role is run again that could not do its work, though nobody tells that by now it could.
+"""When a blocked role is retried, since nothing notifies us that it could succeed.
 
-What stands in its way has none of our labels, or is of a kind that is not watched. And the attempts
-that ansible-operator makes by itself are further and further apart, up to a quarter of an hour.
+The obstacle may lack our labels, or be of a kind that is not watched. And ansible-operator's own
+retries back off to a quarter of an hour.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from devctl_observer.judging.model import Item
 from devctl_observer.watching.store import Key
 
 FIRST, LONGEST = 5.0, 60.0
-"""Seconds until the first attempt, and between attempts once they are as rare as they get."""
+"""Seconds until the first attempt, and the longest pause between attempts."""
 
 _IN_THE_WAY = {Reason.CONFLICT, Reason.TERMINATING}
 
 
 def blocked(item: Item) -> str:
-    """What a role has said of what stands in its way; empty where nothing does."""
+    """What blocks an object's role, as the role reported it; empty if nothing does."""
     reason = failure(item).get("reason", "")
     if item.metadata.deletion_timestamp or reason not in _IN_THE_WAY:
         return ""
@@ -29,10 +29,10 @@ def blocked(item: Item) -> str:
 
 
 def attempts(waited: float) -> tuple[int, float]:
-    """How many attempts are due after so many seconds of waiting, and how soon the next one is.
+    """The number of attempts due after `waited` seconds, and the seconds until the next one.
 
-    There is no last one: a name may be taken for weeks, and who frees it knows of nobody to tell.
-    Each costs a written annotation and a run, so the pauses double until they are a minute.
+    They never end: a name may be taken for weeks, and nothing notifies us when it is freed. Each
+    costs a write and a run, so the pauses double up to a minute.
 
     >>> [attempts(seconds) for seconds in (0, 5, 14, 75, 140)]
     [(0, 5.0), (1, 10.0), (1, 1.0), (4, 60.0), (5, 55.0)]
@@ -48,14 +48,14 @@ def attempts(waited: float) -> tuple[int, float]:
 
 @dataclass
 class Since:
-    """What was found of objects, one thing of each, and when it was found first."""
+    """One finding per object, and since when it has been true."""
 
     steady: Callable[[], float]
-    """Seconds of a clock that nobody sets."""
+    """Monotonic seconds."""
     _found: dict[Key, tuple[str, float]] = field(default_factory=dict)
 
     def seconds(self, key: Key, what: str) -> float:
-        """For how long this, and nothing else, has been true; an empty text stands for nothing."""
+        """For how long this finding has been true without a change; an empty one is dropped."""
         now = self.steady()
         before, since = self._found.get(key, ("", now))
         if before != what:
@@ -66,5 +66,5 @@ class Since:
         return now - since
 
     def forget(self, key: Key) -> None:
-        """Nothing is true of an object that is gone."""
+        """Drop the finding of a deleted object."""
         self._found.pop(key, None)

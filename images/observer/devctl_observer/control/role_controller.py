@@ -1,9 +1,9 @@
-"""Objects that a role answers: beside their status, when their role is to be run again.
+"""Objects that a role handles: their status, and when to trigger their role again.
 
-ansible-operator runs a role for changes of the object itself. Where it watches a kind of children,
-too, it takes the first status that a controller writes into each for a change, and runs the role
-for nothing. So all else reaches it through an annotation. Its value is a digest of the cause, so
-that it is written once for each, whoever looks and however often.
+ansible-operator runs a role for changes of the object itself. If it also watched children, the
+first status that a controller writes into each would trigger a needless run. Everything else
+therefore triggers the role through an annotation. Its value is a digest of the cause, so that each
+cause is written once, whichever process sees it and however often.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from devctl_observer.watching.store import Key, Store
 log = logging.getLogger(__name__)
 
 GRACE = 3.0
-"""Seconds until what is not seen counts as lost: that the role is done, another watch tells."""
+"""Seconds until an unseen child counts as lost: its watch may lag behind the one of `Applied`."""
 
 Cause = tuple[str, ...]
-"""Why a role is to be run again: a word, and what tells it from every other time; or nothing."""
+"""Why to trigger a role: a word, and what makes this occasion unique; empty for no reason."""
 
 
 class Known(NamedTuple):
-    """What this process knows of an object, beside what is stored."""
+    """What this process knows about an object beyond its stored state."""
 
     lost: Sequence[str] = ()
-    """What the role has made and is certainly not there."""
+    """Children that the role created and that are certainly missing."""
     gone: str = ""
-    """The UID of what went last; empty where this process saw nothing go."""
+    """The UID of the last deleted child; empty if this process has seen no deletion."""
     born: str = ""
-    """Stands for what went before this process looked."""
+    """Identifies this process, for deletions before its start."""
     grew: str = ""
-    """Stands for the last time that there was more room in the quotas of its namespace."""
+    """Identifies the last time that a quota of its namespace had more room."""
 
 
 T = TypeVar("T", bound=Item)
 
 
 class RoleController(Controller[T]):
-    """Handler of the work queue of a kind that a role answers."""
+    """Handles the work queue of a kind that has a role."""
 
     def __init__(self, kind: Kind[T], store: Store[T], process: Process) -> None:
-        """Know nothing yet."""
+        """Start without any state."""
         super().__init__(kind, store, process)
         WAKES.labels(kind=self.word)
         self._children = process.children
@@ -67,13 +67,13 @@ class RoleController(Controller[T]):
     async def _wake_if(
         self, key: Key, item: T, lost: Sequence[str], cause_of: Callable[[Known], Cause]
     ) -> float | None:
-        """Have the role run again if there is a reason; returns the seconds until there may be.
+        """Trigger the role if there is a reason; returns the seconds until the next check.
 
         Args:
-            key: What names the object.
+            key: The object's key.
             item: The object.
-            lost: What the role makes and is not there.
-            cause_of: Why its kind would have the role run again.
+            lost: Children that the role creates and that are missing.
+            cause_of: The kind's reason to trigger the role.
         """
         lost = lost if is_settled(item) else ()
         obstacle = "" if lost else blocked(item)
@@ -91,12 +91,12 @@ class RoleController(Controller[T]):
         if cause and value != item.wake:
             self._keep(key, await self._api.wake(self.kind, item.metadata, value))
             WAKES.labels(kind=self.word).inc()
-            log.info("%s/%s: its role is run again: %s", *key, cause[0])
+            log.info("%s/%s: running its role again: %s", *key, cause[0])
         return GRACE if unsure else wait
 
 
 def usual_cause(item: Item, known: Known) -> Cause:
-    """Why a role is run again: what it made is lost, or what it waited for may be there."""
+    """The usual reasons: a child is lost, or what the role waits for may be available."""
     if item.going:
         return ()
     if known.lost:
@@ -108,5 +108,5 @@ def usual_cause(item: Item, known: Known) -> Cause:
 
 
 def soonest(*waits: float | None) -> float | None:
-    """The shortest of several times; None stands for never."""
+    """The shortest of several waits; None means never."""
     return min((wait for wait in waits if wait is not None), default=None)

@@ -1,7 +1,7 @@
-"""A kind of which nothing but the status is its own.
+"""A kind for which only the status is specific.
 
-A kind that time changes, or of which something is proven past the cache, has a family and a
-controller of its own, as servers and jobs have.
+A kind that changes with time, or that must be checked past the cache, has its own family and
+controller, as servers and jobs have.
 """
 
 from __future__ import annotations
@@ -30,56 +30,56 @@ C = TypeVar("C")
 
 @dataclass(frozen=True)
 class Child:
-    """Something that a role makes."""
+    """An object that a role creates."""
 
     resource: Any
-    """lightkube's class of it."""
+    """lightkube's class for it."""
     key: Key
 
     def __str__(self) -> str:
-        """As people name it."""
+        """The name shown to users."""
         return f"{self.resource.__name__} {'/'.join(filter(None, self.key))}"
 
 
 @dataclass(frozen=True)
 class Seen(Generic[T]):
-    """An object, and what there is of it."""
+    """An object, and what was observed of its children."""
 
     item: T
     lost: Sequence[str] = ()
-    """What its role makes and is not there, as people name it; what is being deleted still is."""
+    """Missing children, as shown to users; one that is being deleted is not missing yet."""
     children: Sequence[Any] = ()
-    """What carries its label, of all kinds that are watched."""
+    """The objects with its label, of all watched kinds."""
     warnings: Sequence[Event] = ()
-    """Those about its children."""
+    """Events about its children."""
 
     def of(self, resource: type[C]) -> list[C]:
-        """Its children of one kind, given by lightkube's class."""
+        """Its children of one kind, given as lightkube's class."""
         return [child for child in self.children if isinstance(child, resource)]
 
 
 @dataclass(frozen=True)
 class Standard(Generic[T]):
-    """What such a kind's package says."""
+    """The definition of such a kind."""
 
     kind: Kind[T]
     label: str
-    """By which children name the object that they belong to."""
+    """The label by which children name their owner."""
     makes: Callable[[T], Sequence[Child]]
-    """What its role makes for an object. Whatever goes of that, the role has to make again."""
+    """The children that its role creates; a child that disappears is created again."""
     resources: Sequence[Any]
-    """lightkube's classes of what is watched for it, beside pods and claims."""
+    """lightkube's classes to watch besides pods and claims."""
     status: Callable[[Seen[T], datetime], dict[str, Any]]
-    """The whole status; `merge` orders its conditions."""
+    """Computes the whole status; `merge` sorts its conditions."""
     own: Sequence[str] = (READY,)
-    """The types of these conditions; Events tell of changes of `Ready`."""
+    """The condition types in that status; changes of `Ready` emit Events."""
 
 
 class StandardController(RoleController[T]):
-    """Handler of its work queue."""
+    """Handles the work queue of such a kind."""
 
     def __init__(self, standard: Standard[T], process: Process) -> None:
-        """Know nothing yet."""
+        """Start without any state."""
         self.word, self.own = standard.kind.name.lower(), standard.own
         super().__init__(standard.kind, Store(), process)
         self._standard = standard
@@ -93,7 +93,7 @@ class StandardController(RoleController[T]):
         )
 
     def observe(self, key: Key, item: T) -> Seen[T]:
-        """Everything that a status is derived from."""
+        """Collect everything that the status is derived from."""
         known = self._children
         children = known.of(Owner(self._standard.label, key))
         there = {Child(type(c), Key(c.metadata.namespace or "", c.metadata.name)) for c in children}
@@ -106,25 +106,25 @@ class StandardController(RoleController[T]):
 
 
 class StandardFamily(Family[T]):
-    """Whom a change concerns."""
+    """The family of such a kind."""
 
     controller: StandardController[T]
 
     def __init__(self, standard: Standard[T], process: Process) -> None:
-        """Know nothing yet."""
+        """Start without any state."""
         super().__init__(StandardController(standard, process))
         self.label, self._children = standard.label, process.children
         for resource in standard.resources:
             process.children.follow(resource)
 
     def of_warning(self, about: ObjectReference) -> Key | None:
-        """The object whose child a warning is about."""
+        """The owner of the child that a warning is about."""
         owner = self._children.warned(about)
         return owner.key if owner and owner.label == self.label else None
 
 
 def transitions(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Transition]:
-    """The Event of a status whose condition `Ready` has another reason."""
+    """The Event for a changed reason of the condition `Ready`."""
     said = find(after, READY)
     reason = str(said.get("reason", ""))
     if reason and reason != find(before, READY).get("reason"):

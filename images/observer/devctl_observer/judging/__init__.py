@@ -1,1 +1,1 @@
-"""Pure functions: what Kubernetes' objects mean to people."""
+"""Pure functions that interpret Kubernetes objects for users."""

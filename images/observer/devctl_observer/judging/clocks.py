@@ -1,4 +1,4 @@
-"""Times as Kubernetes writes them, and what time it is, to whom."""
+"""Timestamps as Kubernetes writes them, and the current time by several clocks."""
 
 from __future__ import annotations
 
@@ -7,49 +7,49 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 AGREE = timedelta(minutes=1)
-"""Clocks that are further apart are not both right."""
+"""Maximum difference of two clocks that are both right."""
 
 
 @dataclass(frozen=True)
 class Clocks:
-    """What time it is, to whom."""
+    """The current time by our clock and by the API server's."""
 
     ours: datetime
     theirs: datetime | None = None
-    """The API server's; known only right after it was asked."""
+    """The API server's; known only right after a request to it."""
 
     @property
     def known(self) -> Sequence[datetime]:
-        """All of them."""
+        """All known times."""
         return [self.ours] if self.theirs is None else [self.ours, self.theirs]
 
     @property
     def latest(self) -> datetime:
-        """The one that is furthest."""
+        """The latest known time."""
         return max(self.known)
 
     @property
     def agree(self) -> bool:
-        """Whether both are known, and say the same."""
+        """Whether both are known and agree."""
         return self.theirs is not None and abs(self.ours - self.theirs) <= AGREE
 
     def passed(self, moment: datetime) -> bool:
-        """Whether a moment is over by every clock."""
+        """Whether a moment has passed by every known clock."""
         return all(now >= moment for now in self.known)
 
 
 def to_text(moment: datetime) -> str:
-    """Seconds in UTC, as in metadata.creationTimestamp."""
+    """Format a moment in UTC, to the second, as in metadata.creationTimestamp."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def utc_now() -> datetime:
-    """This machine's idea of the present."""
+    """The current time by this machine's clock."""
     return datetime.now(UTC)
 
 
 def from_text(text: object) -> datetime | None:
-    """The moment that a status names, in UTC; None where it names none, as without a time zone."""
+    """Parse a timestamp, to UTC; None if it is invalid or has no time zone."""
     try:
         found = datetime.fromisoformat(str(text))
         return found.astimezone(UTC) if found.tzinfo else None

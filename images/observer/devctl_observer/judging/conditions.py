@@ -1,4 +1,4 @@
-"""Conditions as the API conventions want them, and what the role says in its own, `Applied`."""
+"""Conditions as the API conventions define them, and the role's own condition, `Applied`."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ MESSAGE_LIMIT = 4096
 TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
 
 
-def word(status: bool) -> str:  # noqa: FBT001 - that is what it is about
-    """How a condition says yes and no."""
+def word(status: bool) -> str:  # noqa: FBT001 - the value to convert
+    """The status of a condition: True or False."""
     return TRUE if status else FALSE
 
 
 def condition(kind: str, status: str, reason: str, message: str) -> dict[str, Any]:
-    """A condition without its times."""
+    """A condition without timestamps."""
     message = message[:MESSAGE_LIMIT]
     return {"type": str(kind), "status": status, "reason": reason, "message": message}
 
 
 def merge(wanted: Iterable[Mapping[str, Any]], item: Item, now: datetime) -> list[dict[str, Any]]:
-    """The wanted conditions by type, with the transition times of those whose status stays."""
+    """Sort conditions by type and add timestamps; an unchanged status keeps its transition time."""
     generation, merged = item.metadata.generation, []
     for entry in sorted(wanted, key=lambda entry: str(entry["type"])):
         old = find(item.status, entry["type"])
@@ -40,27 +40,27 @@ def merge(wanted: Iterable[Mapping[str, Any]], item: Item, now: datetime) -> lis
 
 
 def own_part(status: Mapping[str, Any], types: Iterable[str]) -> dict[str, Any]:
-    """An observed status without the conditions that others write."""
+    """A status without the conditions that others write."""
     ours = {str(kind) for kind in types}
     kept = [entry for entry in status.get("conditions", []) if entry.get("type") in ours]
     return {**status, "conditions": sorted(kept, key=lambda entry: str(entry["type"]))}
 
 
 def role_said(item: Item) -> Mapping[str, Any]:
-    """The condition Applied of the present generation; empty where there is none yet.
+    """The condition Applied of the current generation; empty if there is none yet.
 
-    The condition of an earlier generation speaks of a spec that is no longer there.
+    That of an earlier generation is about an outdated spec.
     """
     said = find(item.status, APPLIED)
     return said if said.get("observedGeneration") == item.metadata.generation else {}
 
 
 def is_settled(item: Item) -> bool:
-    """Whether its role is done with the present spec: what it made and is not there is lost."""
+    """Whether its role has applied the current spec, so that a missing child is a lost one."""
     return not item.going and role_said(item).get("status") == TRUE
 
 
 def failure(item: Item) -> Mapping[str, Any]:
-    """The condition Applied, if it says that the present generation was not; else empty."""
+    """The condition Applied if it is False for the current generation; else empty."""
     said = role_said(item)
     return said if said.get("status") == FALSE else {}

@@ -1,4 +1,4 @@
-"""Why a container does not run, in words that its owner can act on."""
+"""Why a container does not run, and what its owner can do."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from devctl.api.image_pulls import PULL_FAILURES, pull_error
 from devctl_observer.judging.model import Verdict
 
 CRASHES = 3
-"""After so many restarts a container that is not ready counts as crashing while it runs, too."""
+"""Restarts after which a container that is not ready counts as crashing even while it runs."""
 
 _MISSING = re.compile(r"not found|does not exist|name unknown|manifest unknown", re.IGNORECASE)
 _DENIED = re.compile(r"unauthorized|denied|authentication|authorization|forbidden", re.IGNORECASE)
 _ADVICE = {
     "OutOfMemory": "choose a flavor with more memory",
     "StartFailed": "check the image's command and user",
-    "CrashLoop": "read its last words with `kubectl logs --previous`",
+    "CrashLoop": "see its last output with `kubectl logs --previous`",
 }
-"""What to do about each way in which `describe_exit` says that a container ended."""
+"""What to do about each reason that `describe_exit` returns."""
 
 
 def judge_container(status: ContainerStatus) -> Verdict | None:
-    """What is wrong with a container, or None where it is on its way or runs."""
+    """What is wrong with a container; None if it is starting or running normally."""
     waiting = status.state.waiting if status.state else None
     if waiting and waiting.reason in PULL_FAILURES:
         return _pull_failed(status.image, waiting.reason, waiting.message or "")
     if crash := _crash(status):
         return crash
     if waiting and waiting.reason == "CreateContainerConfigError":
-        message = f"the container's settings are incomplete: {waiting.message or 'no detail given'}"
+        message = f"the container is misconfigured: {waiting.message or 'no details given'}"
         return Verdict(Phase.FAILED, "ConfigError", message)
     if waiting and waiting.reason in {"CreateContainerError", "RunContainerError"}:
-        detail = waiting.message or "no detail given"
+        detail = waiting.message or "no details given"
         message = f"the container cannot be started: {detail}; check the image's command and user"
         return Verdict(Phase.FAILED, "StartFailed", message)
     return None
@@ -44,20 +44,20 @@ def judge_container(status: ContainerStatus) -> Verdict | None:
 def _pull_failed(image: str, reason: str, detail: str) -> Verdict:
     detail = pull_error(detail)
     if reason == "InvalidImageName":
-        advice = "the name is not valid: correct spec.image"
+        advice = "the name is invalid: correct spec.image"
     elif _DENIED.search(detail):
-        advice = "it does not exist or the cluster may not pull it: correct spec.image, or ask an \
+        advice = "it does not exist, or the cluster may not pull it: correct spec.image, or ask an \
 administrator for access"
     elif _MISSING.search(detail):
         advice = "it does not exist: correct spec.image"
     else:
-        advice = "check spec.image and that its registry can be reached"
+        advice = "check spec.image, and that its registry can be reached"
     message = f"image `{image}` cannot be pulled; {advice}"
     return Verdict(Phase.FAILED, "ImagePullFailed", f"{message} ({detail})" if detail else message)
 
 
 def _crash(status: ContainerStatus) -> Verdict | None:
-    """The crash that a container comes from, unless it runs again and has not crashed often."""
+    """A container's last crash, unless it runs again and has not crashed often."""
     state, last = status.state, status.lastState
     now = state.terminated if state else None
     ended = now or (last.terminated if last else None)
@@ -69,22 +69,22 @@ def _crash(status: ContainerStatus) -> Verdict | None:
     reason, said = describe_exit(ended)
     restarts = f"restarted {status.restartCount} times" if status.restartCount else "not restarted"
     message = f"container `{status.name}` {said} ({restarts}); {_ADVICE[reason]}"
-    # One exit may be chance, and Kubernetes starts the container again: not a failure yet.
+    # A single exit may be an accident, and Kubernetes restarts the container: no failure yet.
     phase = Phase.FAILED if waits or status.restartCount >= CRASHES else Phase.STARTING
     return Verdict(phase, reason, message)
 
 
 def describe_exit(ended: ContainerStateTerminated) -> tuple[str, str]:
-    """A reason and half a sentence for how a container ended."""
+    """A reason, and the predicate of a sentence, for how a container ended."""
     if ended.reason == "OOMKilled":
-        return "OutOfMemory", "used more memory than its limit and was killed"
+        return "OutOfMemory", "exceeded its memory limit and was killed"
     if ended.reason == "StartError":
-        return "StartFailed", f"cannot be started: {ended.message or 'no detail given'}"
+        return "StartFailed", f"cannot be started: {ended.message or 'no details given'}"
     number = ended.signal or ended.exitCode - 128
     if number > 0:
         try:
             name = signal.Signals(number).name
         except ValueError:
             name = f"signal {number}"
-        return "CrashLoop", f"was ended by {name} (exit code {ended.exitCode})"
-    return "CrashLoop", f"ended with exit code {ended.exitCode}"
+        return "CrashLoop", f"was terminated by {name} (exit code {ended.exitCode})"
+    return "CrashLoop", f"exited with code {ended.exitCode}"

@@ -1,4 +1,4 @@
-"""What is read of every object of ours, and what is said of what belongs to it."""
+"""The parts of our objects that the observer reads, and what it concludes about them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from devctl.api.devserver import Phase
 
 
 class Base(msgspec.Struct, rename="camel", frozen=True):
-    """JSON's names are camel case."""
+    """A struct whose JSON has names in camel case."""
 
 
 class Meta(Base, frozen=True):
-    """What is read of an object's metadata."""
+    """The parts of an object's metadata that are used."""
 
     name: str
     uid: str = ""
@@ -30,14 +30,14 @@ class Meta(Base, frozen=True):
 
 
 class Item(Base, frozen=True, kw_only=True):
-    """An object of a kind of ours; its own class adds the spec."""
+    """An object of one of our kinds; its own class adds the spec."""
 
     metadata: Meta
-    """What names it; its generation is that of its spec."""
+    """Its metadata; the generation changes with the spec only."""
     status: dict[str, Any] = {}
-    """What was written about it."""
+    """Its status, as stored."""
     wake: str = ""
-    """The annotation that runs its role again."""
+    """The value of its wake annotation."""
 
     @property
     def going(self) -> bool:
@@ -46,7 +46,7 @@ class Item(Base, frozen=True, kw_only=True):
 
 
 def meta_of(metadata: ObjectMeta | None) -> Meta:
-    """The same of a child."""
+    """The metadata of an object that lightkube has parsed."""
     found = metadata or ObjectMeta()
     return Meta(
         name=found.name or "",
@@ -69,14 +69,14 @@ def notes_of(child: Any) -> Mapping[str, str]:
 
 
 def is_owned(metadata: ObjectMeta | None, uid: str) -> bool:
-    """Whether an object is a child of that very owner, and not of an earlier one of its name."""
+    """Whether an object belongs to this very owner, not to an earlier one of the same name."""
     owners = (metadata.ownerReferences if metadata else None) or []
     return any(owner.uid == uid for owner in owners)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What something does, why, and what its owner can do about it."""
+    """The phase of something, the reason, and what its owner can do."""
 
     phase: Phase
     reason: str
@@ -84,10 +84,10 @@ class Verdict:
 
 
 class Transition(NamedTuple):
-    """What an Event tells."""
+    """The contents of an Event."""
 
     type: str
     reason: str
     message: str
     of: str = ""
-    """What it belongs to, if it is to be told once for that, however often the status changes."""
+    """If given, the Event is emitted once for this, however often the status changes."""

@@ -1,4 +1,4 @@
-"""What a pod does, from itself, its claims and the warnings about them."""
+"""The state of a pod, from the pod, its claims and the warning Events about them."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from devctl_observer.judging.scheduling import SERVER_WORDS, Words, judge_schedu
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What is known beside a pod."""
+    """What is known besides the pod itself."""
 
     claims: Mapping[str, PersistentVolumeClaim] = field(default_factory=dict)
     warnings: Sequence[Event] = ()
     lost_nodes: frozenset[str] = frozenset()
-    """Nodes that do not answer."""
+    """Nodes that are not ready."""
     absent: str = ""
-    """The shared claim that its pods are to mount, if there is no such claim."""
+    """The shared claim to mount, if it does not exist."""
 
 
 def judge_pod(pod: Pod, around: Surroundings) -> Verdict:
-    """What a pod does and why it does not run."""
+    """The state of a pod, and why it does not run."""
     if ends_at(pod):
-        return Verdict(Phase.STOPPING, "Terminating", "its pod is being ended")
+        return Verdict(Phase.STOPPING, "Terminating", "its pod is terminating")
     if (node := node_of(pod)) in around.lost_nodes:
-        message = f"node `{node}` does not answer; it starts elsewhere when the node is removed"
+        message = f"node `{node}` is not ready; the pod starts elsewhere once the node is removed"
         return Verdict(Phase.PENDING, "NodeLost", message)
     if (ready := pod_condition(pod, "Ready")) and ready.status == "True":
         return Verdict(Phase.RUNNING, "Ready", "")
     if pod.status and pod.status.phase in {"Failed", "Succeeded"}:
-        detail = pod.status.message or f"its pod ended as {pod.status.phase}"
+        detail = pod.status.message or f"its pod ended with phase {pod.status.phase}"
         reason = pod.status.reason or "PodEnded"
-        return Verdict(Phase.STARTING, reason, f"{detail}; a new one is about to be made")
+        return Verdict(Phase.STARTING, reason, f"{detail}; a new pod is about to be created")
     return judge_start(pod, around, SERVER_WORDS)
 
 
 def judge_start(pod: Pod, around: Surroundings, words: Words) -> Verdict:
-    """Why a pod is not up yet, in the words of what it is for."""
+    """Why a pod is not up yet, in the words of its kind."""
     scheduled = pod_condition(pod, "PodScheduled")
     if scheduled and scheduled.status == "True":
         return _starting(pod, around)
@@ -56,13 +56,13 @@ def _unscheduled(
     pod: Pod, condition: PodCondition | None, around: Surroundings, words: Words
 ) -> Verdict:
     if around.absent:
-        what = f"the PersistentVolumeClaim `{around.absent}` of spec.sharedVolumeClaimName"
-        message = f"{what} does not exist: make it, or name one that does"
+        what = f"the PersistentVolumeClaim `{around.absent}` in spec.sharedVolumeClaimName"
+        message = f"{what} does not exist: create it, or name an existing one"
         return Verdict(Phase.PENDING, "VolumeNotFound", message)
     if claims := judge_claims(pod, around):
         return claims
     if condition is None:
-        return Verdict(Phase.PENDING, "Scheduling", "waits for the scheduler")
+        return Verdict(Phase.PENDING, "Scheduling", "waiting for the scheduler")
     verdict = judge_scheduling(condition, words)
     waiting = waiting_claims(pod, around)
     if verdict.reason == "VolumePending" and waiting:
@@ -77,36 +77,36 @@ def _starting(pod: Pod, around: Surroundings) -> Verdict:
     if verdicts:
         return min(verdicts, key=lambda verdict: verdict.phase is not Phase.FAILED)
     if any(c.state and c.state.running and not c.ready for c in containers):
-        return Verdict(Phase.STARTING, "NotReady", "its container runs and is not ready yet")
+        return Verdict(Phase.STARTING, "NotReady", "its container is running but not ready yet")
     name = pod.metadata.name if pod.metadata else None
     about = [e for e in around.warnings if e.involvedObject.name == name]
-    creating = Verdict(Phase.STARTING, "Creating", "its container is being made")
+    creating = Verdict(Phase.STARTING, "Creating", "its container is starting")
     return judge_mount(about) or creating
 
 
 def container_statuses(pod: Pod) -> list[ContainerStatus]:
-    """What is told of a pod's containers, in the order in which they start."""
+    """The statuses of all of a pod's containers, in the order in which they start."""
     before = (pod.status.initContainerStatuses if pod.status else None) or []
     return [*before, *own_statuses(pod)]
 
 
 def own_statuses(pod: Pod) -> list[ContainerStatus]:
-    """The same of those containers that do what the pod is for."""
+    """The statuses of a pod's main containers, without init containers."""
     return (pod.status.containerStatuses if pod.status else None) or []
 
 
 def node_of(pod: Pod) -> str:
-    """The node that a pod was given; empty where it has none yet."""
+    """The node of a pod; empty if it is not scheduled yet."""
     return (pod.spec.nodeName if pod.spec else None) or ""
 
 
 def ends_at(pod: Pod) -> datetime | None:
-    """When a pod that was deleted is gone at last; None where nobody has deleted it."""
+    """When the grace period of a deleted pod ends; None if the pod was not deleted."""
     return pod.metadata.deletionTimestamp if pod.metadata else None
 
 
 def is_refused(pod: Pod) -> bool:
-    """Whether the scheduler has looked for a node, and found none."""
+    """Whether the scheduler has found no node for a pod."""
     scheduled = pod_condition(pod, "PodScheduled")
     return scheduled is not None and scheduled.status == "False"
 
@@ -118,17 +118,17 @@ def pod_condition(pod: Pod, kind: str) -> PodCondition | None:
 
 
 def claim_names(pod: Pod) -> list[str]:
-    """The claims that a pod mounts."""
+    """The names of the claims that a pod mounts."""
     volumes = (pod.spec.volumes if pod.spec else None) or []
     sources = [volume.persistentVolumeClaim for volume in volumes]
     return [source.claimName for source in sources if source is not None]
 
 
 def judge_claims(pod: Pod, around: Surroundings) -> Verdict | None:
-    """The first claim that is lost, or waits for a volume and has said why.
+    """The first claim that is lost, or that is pending with a warning; None if there is none.
 
-    A claim that only waits is no verdict: most storage classes wait for the pod to have a node.
-    A claim that is not known may be a shared one, which the scheduler tells about.
+    A claim that is merely pending proves nothing: most storage classes wait until the pod has a
+    node. An unknown claim may be a shared one, which the scheduler reports.
     """
     about = [(event.involvedObject, event) for event in around.warnings]
     said = {thing.name: event for thing, event in about if thing.kind == "PersistentVolumeClaim"}
@@ -137,11 +137,11 @@ def judge_claims(pod: Pod, around: Surroundings) -> Verdict | None:
         if claim is None or claim.status is None:
             continue
         if claim.status.phase == "Lost":
-            message = f"the volume of claim `{name}` is gone; ask an administrator to restore it"
+            message = f"the volume of claim `{name}` is lost; ask an administrator to restore it"
             return Verdict(Phase.FAILED, "VolumeLost", message)
         if claim.status.phase == "Pending" and (event := said.get(name)):
             message = (
-                f"claim `{name}` gets no volume; ask an administrator to look at its storage class "
+                f"claim `{name}` has no volume; ask an administrator to check its storage class "
                 f"({event.message})"
             )
             return Verdict(Phase.PENDING, "VolumePending", message)
@@ -149,7 +149,7 @@ def judge_claims(pod: Pod, around: Surroundings) -> Verdict | None:
 
 
 def waiting_claims(pod: Pod, around: Surroundings) -> list[tuple[str, str]]:
-    """Claims that have no volume yet, with their storage class."""
+    """Pending claims, each with its storage class."""
     return [
         (name, (claim.spec.storageClassName if claim.spec else None) or "")
         for name in claim_names(pod)

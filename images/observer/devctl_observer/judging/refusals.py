@@ -1,4 +1,4 @@
-"""Why a pod that should be there could not be made, or could not be set up on its node."""
+"""Why a missing pod could not be created, or a pod could not be set up on its node."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _QUOTA = re.compile(
     r"used: (?P<used>.+?), limited: (?P<limited>.+)"
 )
 _CLOCKS_APART = timedelta(minutes=1)
-_NO_ANSWER = "no detail given"
+_NO_ANSWER = "no details given"
 
 
 def judge_refusal(warnings: Iterable[Event]) -> Verdict | None:
-    """What the StatefulSet's last failure to make a pod means."""
+    """What the StatefulSet's last failure to create a pod means."""
     event = latest(e for e in warnings if e.reason == "FailedCreate")
     if event is None:
         return None
@@ -35,14 +35,14 @@ def judge_refusal(warnings: Iterable[Event]) -> Verdict | None:
         )
         return Verdict(Phase.PENDING, Reason.QUOTA_EXCEEDED, message)
     if "exceeded quota" in detail or "failed quota" in detail:
-        message = f"a quota of the namespace forbids it; ask an administrator ({detail})"
+        message = f"a quota in the namespace forbids it; ask an administrator ({detail})"
         return Verdict(Phase.PENDING, Reason.QUOTA_EXCEEDED, message)
-    message = f"the cluster refuses to make its pod; ask an administrator ({detail})"
+    message = f"the cluster refuses to create its pod; ask an administrator ({detail})"
     return Verdict(Phase.FAILED, "PodRefused", message)
 
 
 def judge_mount(warnings: Iterable[Event]) -> Verdict | None:
-    """Why a pod that has a node is not set up there."""
+    """Why a scheduled pod cannot be set up on its node."""
     reasons = {"FailedMount", "FailedAttachVolume", "FailedMapVolume"}
     event = latest(e for e in warnings if e.reason in reasons)
     if event is not None:
@@ -50,22 +50,22 @@ def judge_mount(warnings: Iterable[Event]) -> Verdict | None:
         return Verdict(Phase.STARTING, "MountFailed", message)
     event = latest(e for e in warnings if e.reason == "FailedCreatePodSandBox")
     if event is not None:
-        message = f"its node cannot set the pod up yet: {event.message or _NO_ANSWER}"
+        message = f"its node cannot set up the pod yet: {event.message or _NO_ANSWER}"
         return Verdict(Phase.STARTING, "SandboxFailed", message)
     return None
 
 
 def since(warnings: Iterable[Event], moment: datetime | None) -> tuple[Event, ...]:
-    """Warnings that are not from before a moment: what was ready since has left them behind."""
+    """Warnings no older than a moment; those from before the last readiness are obsolete."""
     return tuple(w for w in warnings if moment is None or when(w) + _CLOCKS_APART >= moment)
 
 
 def latest(events: Iterable[Event]) -> Event | None:
-    """The event that was seen last."""
+    """The event with the latest timestamp."""
     return max(events, key=when, default=None)
 
 
 def when(event: Event) -> datetime:
-    """When an event was last seen; events of both API generations."""
+    """When an event was last seen, for events of both APIs."""
     seen = event.series.lastObservedTime if event.series else None
     return seen or event.lastTimestamp or event.eventTime or event.firstTimestamp or _NEVER

@@ -1,4 +1,4 @@
-"""Why the scheduler has no node for a pod."""
+"""Why the scheduler finds no node for a pod."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from devctl_observer.judging.model import Verdict
 
 _INSUFFICIENT = re.compile(r"Insufficient ([A-Za-z0-9./_-]*[A-Za-z0-9])")
 _ABSENT = re.compile(r'persistentvolumeclaim "([^"]*)" not found')
-# What comes after it is what preemption and devices would give: a user can do nothing about that.
+# The rest is about preemption and devices, which users cannot influence.
 _BEYOND = re.compile(r" (?:no new claims to deallocate|preemption:)")
-_BACK = "it starts when one does again: ask an administrator"
+_BACK = "it starts once one does; ask an administrator"
 
 
 class Words(NamedTuple):
-    """What differs between the kinds of ours that a pod is for."""
+    """The words that differ between our kinds."""
 
     volume: str
-    """Where its files are."""
+    """The volume with its files."""
     less: str
-    """How its owner asks for less."""
+    """How its owner can request less."""
     other: str
-    """What no node fits, and what its owner can do about that."""
+    """What no node fits, and what its owner can do."""
 
 
 SERVER_WORDS = Words(
@@ -35,8 +35,8 @@ SERVER_WORDS = Words(
 )
 JOB_WORDS = Words(
     volume="its volume",
-    less="ask for less in spec.resources",
-    other="the job; ask for less in spec.resources",
+    less="request less in spec.resources",
+    other="the job; request less in spec.resources",
 )
 
 _HOME = re.compile(r"PersistentVolume's node affinity|volume node affinity")
@@ -50,7 +50,7 @@ def judge_scheduling(condition: PodCondition, words: Words) -> Verdict:
     """What a PodScheduled condition that is not True means."""
     detail = _BEYOND.split(condition.message or "")[0].strip()
     if condition.reason == "SchedulingGated":
-        message = "waits in the queue until there is quota for it"
+        message = "queued until there is quota for it"
         return Verdict(Phase.PENDING, "Queued", message)
     if missing := sorted(set(_INSUFFICIENT.findall(detail))):
         what = " and ".join(f"`{name}`" for name in missing)
@@ -58,27 +58,27 @@ def judge_scheduling(condition: PodCondition, words: Words) -> Verdict:
         message = f"no node has enough free {what}; {advice} ({detail})"
         return Verdict(Phase.PENDING, "Unschedulable", message)
     if absent := _ABSENT.search(detail):
-        message = f"claim `{absent[1]}` does not exist; it is about to be made"
+        message = f"claim `{absent[1]}` does not exist yet; it is about to be created"
         return Verdict(Phase.PENDING, "VolumePending", message)
     reason, meaning = _of_nodes(detail, words)
     if meaning:
         return Verdict(Phase.PENDING, reason, f"{meaning} ({detail})")
-    message = f"no node takes it ({detail})" if detail else "waits for the scheduler"
+    message = f"no node accepts it ({detail})" if detail else "waiting for the scheduler"
     return Verdict(Phase.PENDING, reason, message)
 
 
 def _of_nodes(detail: str, words: Words) -> tuple[str, str]:
-    """The reason and what it means; of several that are told, the one that weighs most."""
-    # A volume that is there already binds its pod: to its node, or to its zone.
+    """The reason and its meaning; of several, the most severe one."""
+    # An existing volume ties its pod to the volume's node or zone.
     if _HOME.search(detail):
-        meaning = f"no node that {words.volume} can be reached from takes pods now; {_BACK}"
+        meaning = f"no node that can reach {words.volume} accepts pods now; {_BACK}"
     elif _VOLUMES.search(detail):
         return "VolumePending", "no node can use its volumes"
     elif "were unschedulable" in detail:
-        meaning = f"no node that it may use takes pods now; {_BACK}"
+        meaning = f"no node that it may use accepts pods now; {_BACK}"
     elif "affinity/selector" in detail or "untolerated taint" in detail:
         ask = "or ask an administrator to add such a node"
-        meaning = f"no node that may be used fits {words.other}, {ask}"
+        meaning = f"no available node fits {words.other}, {ask}"
     else:
         meaning = ""
     return "Unschedulable", meaning

@@ -1,1 +1,1 @@
-"""A package for each kind: what it follows, what its status is, and what is done about it."""
+"""A package for each kind: what it watches, its status, and the actions taken."""

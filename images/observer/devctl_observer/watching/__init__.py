@@ -1,1 +1,1 @@
-"""Keeps stores equal to what the API server has."""
+"""Stores that mirror the API server."""

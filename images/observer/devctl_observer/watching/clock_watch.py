@@ -1,4 +1,4 @@
-"""Notices that the clock was set: timers count seconds that pass, deadlines are times of day."""
+"""Detects steps of the wall clock, which timers do not notice but deadlines depend on."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ log = logging.getLogger(__name__)
 
 PAUSE = 5.0
 _STEP = 1.0
-"""Seconds by which the clock may move against the time that passes: it is tuned all the time."""
+"""Seconds by which the wall clock may drift between two checks: NTP adjusts it all the time."""
 
 
 @dataclass
 class ClockWatch:
-    """Has everything looked at anew after a step of the clock, or a sleep of the machine."""
+    """Calls `stepped` after a step of the clock or a sleep of the machine."""
 
     stepped: Callable[[], None]
-    """What is to be done then."""
+    """What to do then."""
     wall: Callable[[], float] = time.time
-    """The time of day in seconds."""
+    """The wall clock, in seconds."""
     steady: Callable[[], float] = time.monotonic
-    """Seconds that pass, from whenever."""
+    """Monotonic seconds."""
 
     def __post_init__(self) -> None:
-        """Remember how the clocks stand to each other."""
+        """Remember the offset between the clocks."""
         self._apart = self.wall() - self.steady()
 
     async def run(self) -> None:
@@ -41,5 +41,5 @@ class ClockWatch:
         apart = self.wall() - self.steady()
         step, self._apart = apart - self._apart, apart
         if abs(step) >= _STEP:
-            log.info("the clock was set by %.1f s: every deadline is looked at again", step)
+            log.info("the clock was set by %.1f s: checking all deadlines again", step)
             self.stepped()

@@ -1,4 +1,4 @@
-"""What is kept of Kubernetes' objects: a cluster has many, and little of each is read."""
+"""What is stored of Kubernetes objects: a cluster has many, and little of each is used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Child = TypeVar("Child")
 
 
 def without_history(child: Child) -> Child:
-    """A child without the record of who set which field: half of its size, and unused here."""
+    """A child without managedFields, which are half of its size and not used."""
     metadata: Any = getattr(child, "metadata", None)
     if metadata:
         metadata.managedFields = None
@@ -24,7 +24,7 @@ def without_history(child: Child) -> Child:
 
 
 def small_pod(pod: Pod) -> Pod:
-    """A pod without its containers' definitions, of which nothing is read."""
+    """A pod without container definitions, which are not used."""
     if pod.spec:
         pod.spec.containers = []
         pod.spec.initContainers = None
@@ -34,14 +34,14 @@ def small_pod(pod: Pod) -> Pod:
 
 
 def small_stateful_set(found: StatefulSet) -> StatefulSet:
-    """A StatefulSet without its template: that it exists is what counts."""
+    """A StatefulSet without its template, which is not used."""
     if found.spec:
         found.spec.template = PodTemplateSpec()
     return without_history(found)
 
 
 def without_data(found: Any) -> Any:
-    """A ConfigMap as something that exists."""
+    """A ConfigMap without its data: only its existence counts."""
     found.data = found.binaryData = None
     return without_history(found)
 
@@ -51,11 +51,11 @@ SMALL: dict[Any, Callable[[Any], Any]] = {
     StatefulSet: small_stateful_set,
     ConfigMap: without_data,
 }
-"""What is kept of a child, by its kind; of all others, what `without_history` leaves."""
+"""What is stored of a child, by kind; for all others, `without_history` applies."""
 
 
 def node_facts(node: Node) -> NodeFacts:
-    """What is remembered of a node."""
+    """What is stored of a node."""
     spec, status = node.spec, node.status
     conditions = {c.type: c.status for c in (status.conditions if status else None) or []}
     taints = (spec.taints if spec else None) or []

@@ -1,4 +1,4 @@
-"""The room that a namespace's quotas leave, and when it grew last."""
+"""The room left in quotas, and when it last grew."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from devctl_observer.judging.model import meta_of
 
 
 class Room(NamedTuple):
-    """What is kept of a quota."""
+    """What is stored of a quota."""
 
     namespace: str
     version: str
     free: Mapping[str, Decimal]
-    """How much is left of each thing that it counts."""
+    """The unused amount of each resource."""
 
 
 def room(quota: ResourceQuota) -> Room:
-    """What is kept of a quota."""
+    """What is stored of a quota."""
     status, meta = quota.status, meta_of(quota.metadata)
     hard = (status.hard if status else None) or {}
     used = (status.used if status else None) or {}
@@ -34,19 +34,19 @@ def room(quota: ResourceQuota) -> Room:
 
 @dataclass
 class Quotas:
-    """Remembers when there was more room."""
+    """Remembers when a quota last had more room."""
 
     tell: Callable[[str], None]
-    """Told each namespace whose quotas leave more room than before."""
+    """Called with each namespace in which a quota has more room than before."""
     _grew: dict[str, str] = field(default_factory=dict)
     _born: str = field(default_factory=lambda: uuid4().hex)
 
     def grew(self, namespace: str) -> str:
-        """Stands for the last time that there was more room, or for this process' own begin."""
+        """Identifies the last time that a quota had more room, or the start of this process."""
         return self._grew.get(namespace, self._born)
 
     def changed(self, old: Room | None, new: Room | None) -> None:
-        """Compare a quota with what it was."""
+        """Compare a quota with its previous state."""
         if old is None:
             return
         if new is None:

@@ -1,4 +1,4 @@
-"""Keeps a store equal to what the API server has: one list, then one watch, and again on doubt."""
+"""Keeps a store in sync with the API server: a list, then a watch; again after any error."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from devctl_observer.watching.store import Key, Store
 log = logging.getLogger(__name__)
 
 _TROUBLE = 3
-"""So many failures in a row are no coincidence."""
+"""Failures in a row that count as a problem."""
 _LONGEST_PAUSE = 30.0
 
 
 class Followed(NamedTuple):
-    """One kind that is followed."""
+    """One kind to watch."""
 
     kind: Any
-    """lightkube's class of the objects."""
+    """lightkube's class for the objects."""
     store: Store[Any]
     convert: Callable[[Any], Any]
-    """What is kept of an object."""
+    """Reduces an object to what is stored."""
     changed: Callable[[Any, Any], None]
-    """Called with the old and the new state of each object that changed."""
+    """Called with the old and new state of each changed object."""
     selectors: Mapping[str, Any] = {}
     """`labels` and `fields`, as lightkube takes them."""
     keep: Callable[[Any], bool] = lambda _: True
-    """Whether an object is of interest, for what no selector can say."""
+    """Whether to store an object, beyond what selectors can express."""
 
 
 class Reflector:
-    """Follows one kind."""
+    """Watches one kind."""
 
     def __init__(self, source: Source, followed: Followed) -> None:
-        """Connect nothing yet."""
+        """Set up without connecting yet."""
         self._source, self._followed = source, followed
         self._kind, self._store = followed.kind, followed.store
         self.synced = asyncio.Event()
@@ -50,13 +50,13 @@ class Reflector:
 
     @property
     def problem(self) -> str:
-        """Why the store is not what the API server has; empty where it is."""
+        """Why the store is out of sync; empty if it is not."""
         if self.synced.is_set() and self._failures < _TROUBLE:
             return ""
         return f"{self._kind.__name__}: {self._error}"
 
     async def run(self) -> None:
-        """Follow until cancelled."""
+        """List and watch until cancelled."""
         while True:
             try:
                 version = await self._list()
@@ -64,17 +64,17 @@ class Reflector:
                 self._failures = 0
                 await self._watch(version)
             except (httpx2.HTTPError, httpx2.StreamError, msgspec.MsgspecError) as error:
-                # An outage of minutes must not end the process: caches would be lost with it.
+                # An outage must not end the process, because its caches would be lost.
                 wait = min(_LONGEST_PAUSE, 0.2 * 2 ** min(self._failures, 10))
-                pause = wait * random.uniform(0.5, 1)  # noqa: S311 - spreads load, protects nothing
+                pause = wait * random.uniform(0.5, 1)  # noqa: S311 - jitter, not cryptography
                 self._failures += 1
                 self._error = str(error) or repr(error)
                 level = logging.INFO if self._failures < _TROUBLE else logging.WARNING
-                log.log(level, "%s: %r; again in %.1f s", self._kind.__name__, error, pause)
+                log.log(level, "%s: %r; retrying in %.1f s", self._kind.__name__, error, pause)
                 await asyncio.sleep(pause)
 
     async def _list(self) -> str:
-        """Take over all objects and drop what is gone; returns where to watch from."""
+        """Store all objects and drop those that are gone; returns the version to watch from."""
         objects = self._source.list(self._kind, self._followed.selectors)
         seen = set()
         async for obj in objects:
@@ -100,9 +100,9 @@ class Reflector:
         version = int(obj.metadata.resourceVersion or 0)
         try:
             old, new = self._store.get(key), self._followed.convert(obj)
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with it
-            # One object that no schema should let pass must not hide all others.
-            log.warning("%s %s/%s is not understood: %r", self._kind.__name__, *key, error)
+        except Exception as error:  # noqa: BLE001 - objects can be malformed in any way
+            # One malformed object, which the schema should have rejected, must not hide all others.
+            log.warning("cannot parse %s %s/%s: %r", self._kind.__name__, *key, error)
             self._drop(key)
             return key
         if self._store.put(key, version, new) and old != new:

@@ -1,4 +1,4 @@
-"""Lists and watches of one kind, as the API server gives them."""
+"""Lists and watches of the API server."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from lightkube.core.resource import NamespacedResource, api_info
 from lightkube.core.selector import build_selector
 
 _RENEW = 45
-"""Seconds after which the API server ends a watch, which is then taken up where it ended."""
+"""Seconds after which the API server ends a watch, which then resumes where it ended."""
 SILENCE = 55.0
-"""Seconds without a byte after which a connection counts as dead: a live one has ended by then."""
+"""Seconds without data after which a connection counts as dead: a live watch has ended by then."""
 
 
 class Source:
-    """Where a Reflector's objects come from.
+    """The source of a Reflector's objects.
 
-    lightkube's own watch asks for no bookmarks. Without them the version from which a quiet watch
-    is taken up again grows old, until all has to be listed anew.
+    lightkube's own watch requests no bookmarks. Without them, the version from which a quiet watch
+    resumes expires, and everything has to be listed again.
     """
 
     def __init__(self, client: AsyncClient) -> None:
-        """Connect nothing yet."""
+        """Set up without connecting yet."""
         self._client = client
-        # A watch for each kind is open all the time, so the pool must hold them all.
+        # One watch per kind is always open, so the pool must hold them all.
         self._http = client_adapter.AsyncClient(
             client.config, client_adapter.ConnectionParams(timeout=httpx2.Timeout(10, read=SILENCE))
         )
 
     def list(self, kind: Any, selectors: Mapping[str, Any]) -> Any:
-        """All objects; the answer knows its `resourceVersion` once it was read."""
+        """All objects; the result has its `resourceVersion` once it is read."""
         where: dict[str, Any] = {"namespace": "*"} if issubclass(kind, NamespacedResource) else {}
         return self._client.list(kind, chunk_size=500, **where, **selectors)
 
     async def watch(
         self, kind: Any, version: str, selectors: Mapping[str, Any]
     ) -> AsyncIterator[tuple[str, Any]]:
-        """Each change since a version, for ever: what happened, and the object.
+        """Every change since a version, forever: the event type and the object.
 
         Raises:
-            httpx2.HTTPError: The connection is dead, or the version is too old: list again.
+            httpx2.HTTPError: The connection is dead, or the version has expired: list again.
         """
         params = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(_RENEW)}
         if labels := selectors.get("labels"):
@@ -61,7 +61,7 @@ class Source:
                     if event.type == "ERROR":
                         raise ApiError(status=decoders.decode_status(event.object))
                     if event.type == "BOOKMARK":
-                        # An empty object, that none of the kinds' classes would take.
+                        # An almost empty object, which the kinds' classes would reject.
                         mark = msgspec.json.decode(event.object)
                         version = mark["metadata"]["resourceVersion"]
                         continue
@@ -71,7 +71,7 @@ class Source:
 
 
 def path_of(kind: Any, namespace: str = "") -> str:
-    """Where the objects of a kind are: all of them, or those of a namespace."""
+    """The URL path of a kind's objects: all of them, or those in a namespace."""
     info = api_info(kind)
     root = "apis" if info.resource.group else "api"
     where = f"namespaces/{namespace}/" if namespace else ""

@@ -1,4 +1,4 @@
-"""Objects of a kind as last seen, and an index of them."""
+"""The last observed objects of a kind, with an index."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Key(NamedTuple):
-    """What names an object among its kind."""
+    """The name of an object within its kind."""
 
     namespace: str
     name: str
@@ -20,32 +20,32 @@ class Store(Generic[T]):
     """Keeps the newest version of each object.
 
     Args:
-        index: What an object is found by beside its key; None where it is not to be found so.
+        index: The index value of an object; None to leave it out of the index.
     """
 
     def __init__(self, index: Callable[[T], Hashable | None] = lambda _: None) -> None:
-        """Begin empty."""
+        """Start empty."""
         self._index = index
         self._objects: dict[Key, tuple[int, T]] = {}
         self._by_index: defaultdict[Hashable, set[Key]] = defaultdict(set)
 
     def get(self, key: Key) -> T | None:
-        """The object of that key."""
+        """The object with a key."""
         entry = self._objects.get(key)
         return entry[1] if entry else None
 
     def find(self, index: Hashable) -> list[T]:
-        """Objects by the index, in the order of their names."""
+        """The objects with an index value, sorted by key."""
         return [self._objects[key][1] for key in sorted(self._by_index.get(index, ()))]
 
     def keys(self) -> list[Key]:
-        """Every object's key."""
+        """The keys of all objects."""
         return list(self._objects)
 
     def put(self, key: Key, version: int, item: T) -> bool:
-        """Keep an object unless it is older than what is known; returns whether it was kept.
+        """Store an object unless a newer version is known; returns whether it was stored.
 
-        Our own writes arrive here before the watch tells of them and of what was before them.
+        Our own writes are stored before the watch delivers them and what preceded them.
         """
         known = self._objects.get(key)
         if known and version and version < known[0]:
@@ -57,15 +57,15 @@ class Store(Generic[T]):
         return True
 
     def wrote(self, key: Key, version: int, item: T) -> None:
-        """Keep what a write of ours resulted in, unless the object has gone meanwhile.
+        """Store the result of our own write, unless the object was deleted meanwhile.
 
-        The watch has told of its end then, and would never tell of it again.
+        The watch has already delivered the deletion then, and never would again.
         """
         if key in self._objects:
             self.put(key, version, item)
 
     def drop(self, key: Key) -> T | None:
-        """Forget an object; returns what was known of it."""
+        """Remove an object; returns its last state."""
         entry = self._objects.pop(key, None)
         if entry is None:
             return None
@@ -77,9 +77,9 @@ class Store(Generic[T]):
         return entry[1]
 
     def __iter__(self) -> Iterator[T]:
-        """Every object."""
+        """All objects."""
         return (item for _, item in list(self._objects.values()))
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of objects."""
         return len(self._objects)

@@ -1,10 +1,10 @@
-"""devctl-runnerd: the process that stays warm, takes runs and forks one process for each.
+"""devctl-runnerd: the process that stays warm, accepts runs and forks processes for them.
 
-__main__   its start, and how it hands itself over when a role has changed
-files      what it holds in memory, and whether that has changed
-loop       takes runs, has them done, ends those that take too long
-job        one of these: what its client is told, and what is reported in its place
-pool       the processes that do them, at work or idle
-processes  how a process is ended with all that it has started
-figures    what is counted, and how Prometheus is answered
+__main__   the start, and replacing itself when a role has changed
+files      the files that are in memory, and whether they have changed
+loop       accepts runs, starts them, kills overdue ones
+job        one run: the replies to its client, and the report of a killed one
+pool       the forked processes, busy or idle
+processes  killing a process with everything that it has started
+figures    the metrics, and how they are served
 """

@@ -1,4 +1,4 @@
-"""The daemon's start, and how it hands itself over to its next process."""
+"""The daemon's start, and how it replaces itself with a new process."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from devctl_runner.daemon.pod_condition import publish
 from devctl_runner.runs.compatibility import IncompatibleError
 from devctl_runner.runs.warm import Warm, warm_up
 
-# How a daemon hands itself over to its next process.
+# The state that a daemon passes to the process that replaces it.
 _LISTENERS = "DEVCTL_RUNNER_LISTENERS"
 _FIGURES = "DEVCTL_RUNNER_FIGURES"
 
 
 def main() -> int:
-    """Serve until a signal; a new process takes over when a role's files change."""
+    """Serve until a signal arrives; when a role's files change, a new process takes over."""
     if not paths.enabled():
         return 0
     inherited = os.environ.pop(_LISTENERS, "")
@@ -41,23 +41,23 @@ def main() -> int:
         if taken is None:
             return 0  # another daemon serves
         lock, listeners = taken, listen()
-    # Clients may connect from here on; they wait until Ansible is warm.
+    # From here on, clients can connect; they wait until Ansible is warm.
     roles = watched_roles(paths.watches())
     files = Files(sources(paths.watches(), roles, own))
     warm = try_to_warm_up(roles, folder)
     Loop(listeners, warm, own, files).serve()
-    log("files have changed; warming up anew")
+    log("files have changed; warming up again")
     hand_over([lock, *(listener.fileno() for listener in listeners)], own)
     return 1
 
 
 def try_to_warm_up(roles: list[Path], folder: Path) -> Warm | None:
-    """Warm up; none where this Ansible does not let us, which log, metric and condition say."""
+    """Warm up; None if that fails with this Ansible, as log, metric and condition then say."""
     started = time.monotonic()
     warm, what = None, ""
     try:
         warm = warm_up([role for role in roles if role.is_dir()], folder)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the stock runner may well work
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the stock runner may still work
         what = str(error) if isinstance(error, IncompatibleError) else repr(error)
         log(f"runs go to the stock ansible-runner: {what}")
     else:
@@ -79,7 +79,7 @@ def private_folder() -> Path:
     """The daemon's folder.
 
     Raises:
-        PermissionError: It belongs to somebody else, who could then ask for runs.
+        PermissionError: It belongs to another user, who could otherwise request runs.
     """
     folder = Path(paths.folder())
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -90,7 +90,7 @@ def private_folder() -> Path:
 
 
 def take_lock() -> int | None:
-    """Be the only daemon; none if there is one already."""
+    """Take the lock of the only daemon; None if another one holds it."""
     lock = os.open(paths.lock_path(), os.O_CREAT | os.O_RDWR, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -101,7 +101,7 @@ def take_lock() -> int | None:
 
 
 def listen() -> list[socket.socket]:
-    """The socket for runs and, if it can be had, the one for metrics."""
+    """The socket for runs and, if its port is free, the one for metrics."""
     with contextlib.suppress(FileNotFoundError):
         Path(paths.socket_path()).unlink()
     runs = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -112,20 +112,20 @@ def listen() -> list[socket.socket]:
         try:
             listeners.append(socket.create_server(("", port), backlog=4))
         except OSError as error:
-            log(f"no metrics: port {port}: {error.strerror}")
+            log(f"cannot serve metrics on port {port}: {error.strerror}")
     return listeners
 
 
 def hand_over(numbers: list[int], own: dict[str, str]) -> None:
-    """Replace this process by a cold one that keeps the sockets, the lock and the figures."""
-    # Ansible's hooks remove its folders; after exec nothing would.
+    """Replace this process with a cold one that keeps the sockets, the lock and the metrics."""
+    # Ansible's hooks remove its folders; after exec, nothing would.
     atexit._run_exitfuncs()  # noqa: SLF001 - there is no public way
-    # The standard ones too: Ansible's task queue manager closes them for programs.
+    # The standard ones, too, which Ansible's task queue manager closes on exec.
     for number in (0, 1, 2, *numbers):
-        os.set_inheritable(number, True)  # noqa: FBT003 - its one argument
+        os.set_inheritable(number, True)  # noqa: FBT003 - its only argument
     state = {_LISTENERS: ",".join(map(str, numbers)), _FIGURES: figures.save()}
     arguments = [sys.executable, "-P", "-m", "devctl_runner.daemon"]
-    os.execve(sys.executable, arguments, own | state)  # noqa: S606 - a shell is what must not be here
+    os.execve(sys.executable, arguments, own | state)  # noqa: S606 - there must not be a shell
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""What the daemon counts, and how Prometheus is answered.
+"""The daemon's metrics, and how they are served.
 
-What it has forked counts for nobody: its copies end with it.
+Forked processes hold copies that end with them, so only the daemon counts.
 """
 
 from __future__ import annotations
@@ -33,64 +33,64 @@ disable_created_metrics()  # type: ignore[no-untyped-call]
 REGISTRY = CollectorRegistry()
 _ours: dict[str, Any] = {"namespace": "devctl", "subsystem": "runner", "registry": REGISTRY}
 
-RUNS = Counter("runs", "Runs that ended, by role and result.", ["role", "result"], **_ours)
+RUNS = Counter("runs", "Finished runs, by role and result.", ["role", "result"], **_ours)
 RUN_SECONDS = Histogram(
-    *("run_seconds", "Time from a run's start to its end, by role.", ["role"]),
+    *("run_seconds", "Duration of runs, by role.", ["role"]),
     buckets=_BUCKETS,
     **_ours,
 )
 QUEUE_SECONDS = Histogram(
-    "queue_seconds", "Time that a run waited for others to end.", buckets=_BUCKETS, **_ours
+    "queue_seconds", "Time that runs spent in the queue.", buckets=_BUCKETS, **_ours
 )
 FALLBACKS = Counter(
-    "fallbacks", "Runs that went to the stock ansible-runner, by reason.", ["reason"], **_ours
+    "fallbacks", "Runs handed to the stock ansible-runner, by reason.", ["reason"], **_ours
 )
 WARM = Gauge(
-    "warm", "1 if runs are done here, 0 if all of them go to the stock ansible-runner.", **_ours
+    "warm", "1 if this process executes runs, 0 if all go to the stock ansible-runner.", **_ours
 )
-WARM_UPS = Counter("warm_ups", "Times that Ansible was imported and every role run once.", **_ours)
-WARM_UP_SECONDS = Gauge("warm_up_seconds", "How long the last warm-up took.", **_ours)
-QUEUE = Gauge("queue", "Runs that wait for others to end.", **_ours)
-RUNNING = Gauge("running", "Runs that go on.", **_ours)
-MAX_RUNS = Gauge("max_runs", "How many runs may go on at once.", **_ours)
+WARM_UPS = Counter("warm_ups", "Warm-ups: Ansible was imported and every role run once.", **_ours)
+WARM_UP_SECONDS = Gauge("warm_up_seconds", "Duration of the last warm-up.", **_ours)
+QUEUE = Gauge("queue", "Queued runs.", **_ours)
+RUNNING = Gauge("running", "Active runs.", **_ours)
+MAX_RUNS = Gauge("max_runs", "Maximum number of concurrent runs.", **_ours)
 MAX_RUNS.set_function(paths.max_runs)
 RESIDENT_BYTES = Gauge(
-    "resident_bytes", "Memory of the process that runs are forked from.", **_ours
+    "resident_bytes", "Resident memory of the process that runs are forked from.", **_ours
 )
 
-# Fallbacks are in a file, from which the next process counts all of them again.
+# Fallbacks are in a file, which the next process counts again from the start.
 _KEPT = (RUNS, WARM_UPS)
 
 
 def save() -> str:
-    """What the next process of the same daemon goes on from."""
+    """The counters, for the process that replaces this one."""
     metrics = [metric for kept in _KEPT for metric in kept.collect()]
     return json.dumps([[(one.labels, one.value) for one in m.samples] for m in metrics])
 
 
 def restore(saved: str) -> None:
-    """Go on from what the last process of the same daemon saved."""
+    """Continue from the counters that the replaced process saved."""
     for kept, samples in zip(_KEPT, json.loads(saved), strict=True):
         for labels, value in samples:
             (kept.labels(**labels) if labels else kept).inc(value)
 
 
 def resident_bytes() -> int:
-    """The memory that this process holds."""
+    """The resident memory of this process."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 class Scraper:
-    """Answers one scrape at a time, so that scrapes cost a bounded number of processes."""
+    """Answers one scrape at a time, so that scrapes never use many processes."""
 
     def __init__(self) -> None:
-        """Nobody has asked yet."""
+        """Start without a scrape."""
         self._pid = 0
         self._fallbacks_read = 0
 
     def answer(self, listener: socket.socket) -> None:
-        """Answer from a process of its own, which a slow reader cannot make the runs wait for."""
+        """Answer from a forked process, so that a slow reader does not delay runs."""
         if self._pid and os.waitpid(self._pid, os.WNOHANG)[0] == 0:
             time.sleep(_BUSY_SECONDS)
             return
@@ -105,14 +105,14 @@ class Scraper:
             self._pid = os.fork()
             if self._pid == 0:
                 try:
-                    signal.alarm(_SCRAPE_SECONDS)  # nobody is waited for any longer
+                    signal.alarm(_SCRAPE_SECONDS)  # give up on a slow reader
                     handler = MetricsHandler.factory(REGISTRY)
                     handler(connection, address, cast("Any", None))
                 finally:
                     os._exit(0)
 
     def count_fallbacks(self) -> None:
-        """Count what the clients noted since the last time."""
+        """Count what clients have noted since the last call."""
         with contextlib.suppress(OSError), open(paths.fallbacks_path(), "rb") as file:  # noqa: PTH123
             file.seek(self._fallbacks_read)
             for line in file.read().splitlines(keepends=True):

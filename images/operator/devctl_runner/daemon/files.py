@@ -1,4 +1,4 @@
-"""The files that a warm process holds in memory, and whether they have changed since."""
+"""The files that a warm process has in memory, and whether they have changed since."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _PLUGINS = re.compile("ANSIBLE_(.*_PLUGINS|LIBRARY|MODULE_UTILS)")
 
 
 class Files:
-    """Files as they are now."""
+    """A snapshot of files."""
 
     def __init__(self, paths: Iterable[Path]) -> None:
-        """Remember every file below."""
+        """Record every file below the paths."""
         self._paths = list(paths)
         self._found = fingerprint(self._paths)
         self._looked = time.monotonic()
         self._changed = False
 
     def changed(self) -> bool:
-        """Whether one differs by now; looks at most once a second."""
+        """Whether a file has changed; checks at most once a second."""
         if not self._changed and time.monotonic() - self._looked > _LOOK_SECONDS:
             self._changed = fingerprint(self._paths) != self._found
             self._looked = time.monotonic()
@@ -32,8 +32,8 @@ class Files:
 
 
 def watched_roles(watches: str) -> list[Path]:
-    """The roles that the operator runs, from its watches.yaml; none where there is no such file."""
-    import yaml  # noqa: PLC0415 - Ansible brings it, and the tests of this package have it
+    """The roles that the operator runs, from its watches.yaml; none if the file is missing."""
+    import yaml  # noqa: PLC0415 - comes with Ansible; the package's tests have it, too
 
     try:
         entries = yaml.safe_load(Path(watches).read_text(encoding="utf-8")) or []
@@ -45,20 +45,20 @@ def watched_roles(watches: str) -> list[Path]:
 
 
 def sources(watches: str, roles: Iterable[Path], environment: Mapping[str, str]) -> list[Path]:
-    """Every folder and file whose content a warm process may hold."""
+    """Every folder and file whose content a warm process may have in memory."""
     settings = [value for name, value in environment.items() if _PLUGINS.fullmatch(name)]
     plugins = [Path(path) for setting in settings for path in setting.split(":") if path]
     return [Path(watches), *roles, *plugins]
 
 
 def fingerprint(paths: Iterable[Path]) -> frozenset[tuple[str, int, int]]:
-    """Changes with every file below: its name, time and size."""
+    """Name, time and size of every file below the paths."""
     found = set()
     stack = [str(path) for path in paths]
     while stack:
         path = stack.pop()
         try:
-            stat = os.stat(path)  # noqa: PTH116 - asked for before every run
+            stat = os.stat(path)  # noqa: PTH116 - called very often
             if os.path.isdir(path):  # noqa: PTH112 - as above
                 stack += [entry.path for entry in os.scandir(path) if entry.name != "__pycache__"]
             else:

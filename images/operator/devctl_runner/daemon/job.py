@@ -1,4 +1,4 @@
-"""A run from the daemon's side: what its client is told, and what is reported in its place."""
+"""A run on the daemon's side: the replies to its client, and the report of a killed run."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from devctl_runner.runs.request import Inputs, Run, UnsupportedError, understand
 from devctl_runner.runs.serve import prepare
 
 INCOMPATIBLE = "incompatible"
-"""Why every run goes to the stock runner where Ansible could not be warmed up."""
+"""Why every run goes to the stock runner if Ansible could not be warmed up."""
 
-TIMED_OUT = 254  # as the stock runner has it
+TIMED_OUT = 254  # as in the stock runner
 
 _OUTPUT_CHARACTERS = 20_000
 _HOST = "localhost"
@@ -28,7 +28,7 @@ _HOST = "localhost"
 
 @dataclass(eq=False)
 class Job:
-    """A run that waits or goes on."""
+    """A queued or active run."""
 
     client: socket.socket
     message: bytes
@@ -43,12 +43,12 @@ class Job:
 
 
 def read(client: socket.socket, own: Mapping[str, str], *, warm: bool) -> Job | None:
-    """The run that a client asks for; none if it is refused, which the client then knows.
+    """The run that a client requests; None after telling it that the run is refused.
 
     Args:
-        client: Its message is there to be read.
-        own: The environment that the daemon began with.
-        warm: Whether any run can be done.
+        client: A socket with a message to read.
+        own: The environment that the daemon started with.
+        warm: Whether runs can be executed at all.
     """
     try:
         message = client.recv(paths.MESSAGE_BYTES)
@@ -67,7 +67,7 @@ def read(client: socket.socket, own: Mapping[str, str], *, warm: bool) -> Job | 
 
 
 def answer(client: socket.socket, message: str) -> None:
-    """The last word to a client."""
+    """Send the final reply to a client."""
     with contextlib.suppress(OSError):
         client.send(message.encode(errors="replace"))
     client.close()
@@ -83,7 +83,7 @@ def output(run: Run) -> str:
 
 
 def failure(message: str, progress: Progress) -> list[str]:
-    """The events of a run that cannot report any more: a failed task and the closing summary."""
+    """The events for a killed run: a failed task and the closing summary."""
     none: dict[str, int] = {}
     summary = {"changed": none, "dark": none, "ok": none, "skipped": none, "failures": {_HOST: 1}}
     result = {"failed": True, "msg": message}
@@ -104,18 +104,18 @@ def failure(message: str, progress: Progress) -> list[str]:
 
 
 def explain(result: str, status: int) -> str:
-    """Why a run was killed, for the person who reads the object's status."""
+    """Why a run was killed, for the user who reads the object's status."""
     if result == "timeout":
         return (
-            f"The run took longer than {paths.timeout():g} s and was ended. A role must never "
-            "wait; DEVCTL_RUNNER_TIMEOUT of the operator sets the limit."
+            f"The run took longer than {paths.timeout():g} s and was killed. Roles must not wait; "
+            "the operator's DEVCTL_RUNNER_TIMEOUT sets the limit."
         )
     reason = " It may have run out of memory." if status == -9 else ""  # noqa: PLR2004
-    return f"The run ended without a result: signal {-status} killed it.{reason}"
+    return f"The run was killed by signal {-status} before it reported a result.{reason}"
 
 
 def report(entry: Job, message: str) -> None:
-    """Say in a run's place that it failed, in a process of its own: the operator may be slow."""
+    """Report a killed run as failed; called in a forked process, since the operator may be slow."""
     with contextlib.suppress(OSError):
         prepare(entry.run)
         with (entry.run.artifacts / "stdout").open("a", encoding="utf-8") as file:

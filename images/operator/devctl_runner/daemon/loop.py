@@ -21,7 +21,7 @@ _TICK_SECONDS = 1.0
 
 
 class Loop:
-    """Takes runs, forks them, ends those that take too long."""
+    """Accepts runs, starts them, kills overdue ones."""
 
     def __init__(
         self,
@@ -30,13 +30,13 @@ class Loop:
         own: dict[str, str],
         files: Files,
     ) -> None:
-        """Begin with nothing to do.
+        """Start without runs.
 
         Args:
-            listeners: For runs, and for metrics if there is one.
-            warm: What runs take over; without it, each is sent to the stock runner.
-            own: The environment that the daemon began with.
-            files: What Ansible has read.
+            listeners: The socket for runs and, optionally, the one for metrics.
+            warm: What runs inherit; if None, all of them are sent to the stock runner.
+            own: The environment that the daemon started with.
+            files: The files that Ansible has read.
         """
         self.listeners, self.warm = listeners, warm
         self.own, self.files, self.draining, self.scraper = own, files, False, Scraper()
@@ -49,15 +49,15 @@ class Loop:
             self.selector.register(listener, selectors.EVENT_READ, action)
 
     def serve(self) -> None:
-        """Return when a role's files have changed and no run goes on."""
+        """Return when a role's files have changed and no run is active."""
         while not (self.draining and not self.running and not self.waiting):
             for key, _ in self.selector.select(_TICK_SECONDS):
-                # An action before it may have closed it, and another may have got its number.
+                # An earlier action may have closed it, and its number may have been reused.
                 if self.selector.get_map().get(key.fd) is key:
                     key.data()
             if not self.draining and self.files.changed():
                 self.draining = True
-                self.selector.unregister(self.listeners[0])  # the next process goes on here
+                self.selector.unregister(self.listeners[0])  # left to the next process
             self.end_overdue()
             self.pool.dismiss_idle()
             while self.waiting and len(self.running) < paths.max_runs():
@@ -81,9 +81,9 @@ class Loop:
             self.waiting.append(entry)
 
     def start(self, entry: Job) -> None:
-        """Have it done, by a process that is free or by a new one."""
+        """Start a run in an idle process or in a new one."""
         warm = self.warm
-        assert warm is not None  # noqa: S101 - `hear` lets nothing wait without it
+        assert warm is not None  # noqa: S101 - otherwise `hear` queues nothing
         now = time.monotonic()
         figures.QUEUE_SECONDS.observe(now - entry.since)
         entry.since, entry.deadline = now, now + paths.timeout()
@@ -94,14 +94,14 @@ class Loop:
             )
 
     def end_overdue(self) -> None:
-        """Kill what takes too long; the operator has no limit of its own."""
+        """Kill runs that take too long; the operator itself has no limit."""
         for entry in self.running:
             if time.monotonic() > entry.deadline:
                 entry.deadline, entry.result = float("inf"), "timeout"
                 kill_tree(entry.pid)
 
     def cancel(self, entry: Job) -> None:
-        """The client is gone, so nobody waits for this run."""
+        """Cancel a run whose client has gone away."""
         self.selector.unregister(entry.client)
         if entry in self.running:
             entry.result = "cancelled"
@@ -111,7 +111,7 @@ class Loop:
             self.finish(entry, "cancelled", 1)
 
     def ended(self, entry: Job, status: int) -> None:
-        """Take note of a run's end; report for one that could not do it itself."""
+        """Handle a run's end; report it if the run was killed before it could."""
         killed = status < 0 or entry.result == "timeout"
         if killed and not entry.progress.finished and entry.result != "cancelled":
             message = explain(entry.result, status)
@@ -126,7 +126,7 @@ class Loop:
             )
 
     def finish(self, entry: Job, result: str, status: int) -> None:
-        """Tell the client and count."""
+        """Reply to the client and count the run."""
         if entry.client.fileno() in self.selector.get_map():
             self.selector.unregister(entry.client)
         said = f"rc {abs(status)}\n{output(entry.run) if status else ''}"

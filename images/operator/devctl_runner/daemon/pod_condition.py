@@ -1,4 +1,4 @@
-"""The condition `WarmRunner` of the operator's own pod; alerts have `devctl_runner_warm`."""
+"""The condition `WarmRunner` of the operator's pod; alerts can use `devctl_runner_warm`."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def condition(trouble: str, now: datetime) -> dict[str, str]:
         "status": "False" if trouble else "True",
         "reason": "Incompatible" if trouble else "Warm",
         "message": trouble,
-        # A daemon that starts was not warm before.
+        # Written only on start, which is always a transition.
         "lastTransitionTime": now.isoformat(timespec="seconds").replace("+00:00", "Z"),
     }
 
 
 def publish(trouble: str, log: Callable[[str], None]) -> None:
-    """Have a process of its own write the condition, however long the API server is away.
+    """Have a forked process write the condition, so that it can wait for the API server.
 
-    Does nothing outside of a pod: POD_NAME and POD_NAMESPACE say which one it is.
+    Does nothing outside a pod, which POD_NAME and POD_NAMESPACE identify.
     """
     name, namespace = os.environ.get("POD_NAME"), os.environ.get("POD_NAMESPACE")
     if not name or not namespace:
@@ -33,11 +33,11 @@ def publish(trouble: str, log: Callable[[str], None]) -> None:
     if child := os.fork():
         os.waitpid(child, 0)
         return
-    # A grandchild, which the pod's tini reaps: the daemon waits for runs alone.
+    # A grandchild, which the pod's tini reaps: the daemon only waits for runs.
     try:
         if os.fork() == 0 and (said := _write(name, namespace, trouble)):
             log(f"condition {TYPE} not written: {said}")
-    except Exception as error:  # noqa: BLE001 - runs go on without it
+    except Exception as error:  # noqa: BLE001 - runs work without it
         log(f"condition {TYPE} not written: {error!r}")
     finally:
         os._exit(0)
@@ -45,7 +45,7 @@ def publish(trouble: str, log: Callable[[str], None]) -> None:
 
 def _write(name: str, namespace: str, trouble: str) -> str:
     """Write it; returns why it could not."""
-    from kubernetes import client, config  # noqa: PLC0415 - once a start, and not in the daemon
+    from kubernetes import client, config  # noqa: PLC0415 - only in this process
 
     from devctl_runner.api_server import when_answered  # noqa: PLC0415
 
@@ -53,7 +53,7 @@ def _write(name: str, namespace: str, trouble: str) -> str:
     configuration.retries = False
     config.load_config(client_configuration=configuration)
     api = client.CoreV1Api(client.ApiClient(configuration))
-    # A strategic merge, which keeps the pod's other conditions.
+    # A strategic merge patch, which keeps the pod's other conditions.
     status = {"status": {"conditions": [condition(trouble, datetime.now(UTC))]}}
 
     def patch() -> str:

@@ -1,8 +1,8 @@
-"""The processes that were forked from the warm one, at work or idle.
+"""The processes that were forked from the warm one, busy or idle.
 
-A fork costs more than a small run itself: every page that the run touches is copied, and whatever
-Python and Ansible find out at first use is found out again. So a process that has done a run, and
-whose tasks left nothing behind, does the next one that comes within seconds.
+A fork costs more than a small run: every page that the run touches is copied, and whatever Python
+and Ansible compute on first use is computed again. Therefore, a process that has finished a run
+whose tasks left nothing behind takes the next one, if it arrives within seconds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ IDLE_SECONDS = 5.0
 
 @dataclass(eq=False)
 class Forked:
-    """A process, and the job that it does."""
+    """A process, and its current job."""
 
     pid: int
     watch: int
@@ -35,21 +35,21 @@ class Forked:
 
 
 class Pool:
-    """Forks, hands jobs on to processes that are free, and ends those that nobody needs."""
+    """Forks processes, reuses idle ones, and ends those that are no longer needed."""
 
     def __init__(self, selector: selectors.BaseSelector, ended: Callable[[Job, int], None]) -> None:
-        """`ended` is told of each job that is no longer done, and its process's exit status."""
+        """`ended` is called for each job that has ended, with the exit status."""
         self._selector, self._ended = selector, ended
         self._idle: list[Forked] = []
 
     def fork(self, job: Job, work: Callable[[socket.socket], object]) -> None:
-        """Do something for a job in a process of its own, which gets a channel to this one."""
+        """Do the work for a job in a new process, which gets a channel to this one."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         job.pid = os.fork()
         if job.pid == 0:
             try:
                 for key in list(self._selector.get_map().values()):
-                    os.close(key.fd)  # a client waits while anybody holds its socket
+                    os.close(key.fd)  # a client waits until every copy of its socket is closed
                 ours.close()
                 work(theirs)
             finally:
@@ -60,9 +60,9 @@ class Pool:
         self._selector.register(ours, selectors.EVENT_READ, lambda: self._hear(process))
 
     def hand_on(self, job: Job) -> bool:
-        """Let a process that is free do a job; False if there is none."""
+        """Pass a job to an idle process; False if there is none."""
         while self._idle:
-            process = self._idle.pop()  # the last one's memory is the likeliest to be at hand
+            process = self._idle.pop()  # the most recent one's memory is likeliest to be cached
             process.progress.reset()
             try:
                 process.channel.send(job.message)
@@ -74,32 +74,32 @@ class Pool:
         return False
 
     def dismiss_idle(self, seconds: float = IDLE_SECONDS) -> None:
-        """End the processes that have had nothing to do for so long."""
+        """End the processes that have been idle for so long."""
         limit = time.monotonic() - seconds
         for process in [one for one in self._idle if one.idle_since <= limit]:
             self._idle.remove(process)
             self._dismiss(process)
 
     def close(self) -> None:
-        """End every process that is free, and await it."""
+        """End every idle process, and wait for it."""
         for process in list(self._idle):
             self._dismiss(process)
             self._collect(process)
 
     def _dismiss(self, process: Forked) -> None:
-        """It ends when its channel does."""
+        """Close a process's channel, which makes it end."""
         with contextlib.suppress(KeyError, ValueError):  # no longer registered, or closed
             self._selector.unregister(process.channel)
         process.channel.close()
 
     def _hear(self, process: Forked) -> None:
-        """A process says that it has done its job and may do another."""
+        """Handle a process's message that it has finished its job and can take another."""
         try:
             said = process.channel.recv(len(DONE))
         except OSError:
             said = b""
         if said != DONE or process.job is None:
-            self._dismiss(process)  # it has ended, and `watch` says how
+            self._dismiss(process)  # it has ended; `watch` reports how
             return
         job, process.job = process.job, None
         process.idle_since = time.monotonic()
@@ -107,7 +107,7 @@ class Pool:
         self._ended(job, 0)
 
     def _collect(self, process: Forked) -> None:
-        """A process has ended."""
+        """Handle a process's end."""
         self._selector.unregister(process.watch)
         os.close(process.watch)
         self._dismiss(process)

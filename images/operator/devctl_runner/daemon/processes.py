@@ -1,4 +1,4 @@
-"""How a process is ended with all that it has started."""
+"""Killing a process with everything that it has started."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 
 
 def descendants(pid: int) -> set[int]:
-    """Every process below one. Ansible gives each task a session, so no group holds them all."""
+    """Every process below one: they share no group, as Ansible gives each task a session."""
     parents: dict[int, int] = {}
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
             with contextlib.suppress(OSError, ValueError, IndexError):
                 stat = Path(entry.path, "stat").read_text(encoding="utf-8", errors="replace")
-                # A program's name may hold blanks and brackets; the fields after the last one not.
+                # A program's name may contain spaces and parentheses; later fields do not.
                 parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
     found = {pid}
     while True:
@@ -26,10 +26,10 @@ def descendants(pid: int) -> set[int]:
 
 
 def kill_tree(pid: int) -> None:
-    """Kill a process and everything below it, though it forks meanwhile."""
+    """Kill a process and everything below it, even if it forks meanwhile."""
     stopped: set[int] = set()
     while more := ({pid} | descendants(pid)) - stopped:
-        # What is stopped makes no children, so the set closes.
+        # Stopped processes do not fork, so this converges.
         for one in more:
             _signal(one, signal.SIGSTOP)
         stopped |= more

@@ -1,9 +1,9 @@
-"""What a process does that was forked from the warm one. The daemon's side is another package.
+"""What a process forked from the warm one does. The daemon's side is a separate package.
 
-request            what is asked of it
-warm               what it takes over: Ansible, imported and used once
-compatibility      whether Ansible has all that it promises to nobody and that is needed here
-ansible_internals  the only place where that is used
-events             what the operator is told of a run
-serve              a run, and those that come after it
+request            the request for a run
+warm               what runs inherit: Ansible, imported and used once
+compatibility      whether this Ansible has every private name that is needed here
+ansible_internals  the only module that uses these names
+events             the events of a run, as posted to the operator
+serve              executes a run, and the next ones
 """

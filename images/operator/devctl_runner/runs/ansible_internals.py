@@ -1,7 +1,7 @@
-"""Every place where the warm runner leans on what Ansible promises to nobody.
+"""Everything in the warm runner that relies on Ansible's private API.
 
-Import it after `compatibility.check`, and once the environment is set: Ansible reads its settings
-when it is imported. Nothing else in this package imports Ansible.
+Import it after `compatibility.check`, once the environment is set: Ansible reads its settings on
+import. Nothing else in this package imports Ansible.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from devctl_runner.runs.compatibility import CALLBACK, OF_THE_CALLBACK, check
 
 
 class Ansible:
-    """Ansible, set up as its command line does it; once in a process, as it refuses to be again.
+    """Ansible, set up as by its command line. Once per process: it refuses a second time.
 
     Attributes:
-        callback: The module of the callback that makes events.
-        forked: The actions of the tasks that this process forked for.
+        callback: The module of the callback that creates events.
+        forked: The actions of the tasks for which this process has forked.
     """
 
     def __init__(self, inventory: Path, poll_seconds: float) -> None:
@@ -44,13 +44,13 @@ class Ansible:
 
         Args:
             inventory: The file with the hosts.
-            poll_seconds: How often a run looks whether its task has ended.
+            poll_seconds: How often a run checks whether its task has ended.
 
         Raises:
             IncompatibleError: ansible-runner's callback has changed.
         """
         constants.DEFAULT_INTERNAL_POLL_INTERVAL = poll_seconds
-        # It has to name a playbook, which nobody reads.
+        # A playbook must be named, but is not read.
         cli = PlaybookCLI(args=["ansible-playbook", "-i", str(inventory), "none"])
         CLI.run(cli)  # reads the command line and makes collections importable
         self._loader, self._inventory, self._variables = cli._play_prereqs()  # noqa: SLF001
@@ -62,34 +62,34 @@ class Ansible:
         self.forked: list[str] = []
 
     def keep_files(self) -> None:
-        """Have each run begin with the files that have been read until now."""
+        """Let each run start with the files that have been read until now."""
         self._files = dict(self._loader._FILE_CACHE)  # noqa: SLF001
 
     def forget_file(self, path: Path) -> None:
-        """Have a file read anew."""
+        """Make the loader read a file again."""
         self._loader._FILE_CACHE.pop(str(path), None)  # noqa: SLF001
 
     def begin_run(self, *, extra: Path | None, roles_path: str, verbosity: int) -> None:
-        """Take on the variables of one run, with nobody else's facts.
+        """Load the variables of a run, without the facts of other runs.
 
         Args:
-            extra: The file with the run's extra variables, if there is one.
-            roles_path: Where roles are; empty for a playbook.
-            verbosity: How much is said.
+            extra: The file with the run's extra variables, if any.
+            roles_path: The folder of roles; empty for a playbook.
+            verbosity: Ansible's verbosity.
         """
         if roles_path:
             constants.DEFAULT_ROLES_PATH = [roles_path]
         self.forked.clear()
         display = Display()
         display.verbosity = verbosity
-        # Each of these shows a text once; the throwaway run is not to use that up.
+        # Each of these shows a message once, even if only the throwaway run has shown it.
         for shown in (display._warns, display._deprecations, display._errors):  # noqa: SLF001
             shown.clear()
-        # Unique names for plays and tasks: a counter after a random part that was drawn at import.
+        # Unique IDs for plays and tasks: a counter follows a random part that is drawn on import.
         ansible_vars.node_mac = uuid4().hex[:12]
-        # It keeps what it has read by path, and the last run of this object had the same path.
+        # The cache is keyed by path, and the last run of the same object had the same paths.
         self._loader._FILE_CACHE = dict(self._files)  # noqa: SLF001
-        # Ansible's own loader: it alone knows unsafe marks and what may be a template.
+        # Ansible's own loader: only this one knows unsafe marks and what may be a template.
         changed = {"extra_vars": (f"@{extra}",) if extra else (), "verbosity": verbosity}
         context.CLIARGS = CLIArgs({**context.CLIARGS, **changed})
         ansible_vars.load_extra_vars.extra_vars = None
@@ -114,20 +114,19 @@ class Ansible:
             return int(error._exit_code)  # noqa: SLF001 - as in Ansible's own command line
 
     def add_plugins_beside(self, playbook: Path) -> None:
-        """Have the plugins found that are in folders beside a playbook."""
+        """Make plugins in folders beside a playbook available."""
         add_all_plugin_dirs(os.fsencode(playbook.resolve().parent))
 
     def work_in_process(self, known: Container[str]) -> None:
-        """From now on, do the tasks of known actions in the process that would fork for them.
+        """From now on, execute tasks of known actions in this process instead of a fork.
 
-        Ansible forks for each task, because a task may do anything to the process that it is in. A
-        run is a process of its own already; for one task that speaks to the API the second fork
-        only costs.
+        Ansible forks for each task, because a task may do anything to its process. A run is a
+        separate process already, so the second fork is only a cost for a task that calls the API.
         """
         forked = self.forked
 
         class Worker(WorkerProcess):  # type: ignore[misc]
-            """Ansible's own, but that it may do its work where it is started."""
+            """Ansible's worker, which can also work in the process that starts it."""
 
             _task: Any
 
@@ -136,7 +135,7 @@ class Ansible:
                     forked.append(self._task.action)
                     super().start()
                     return
-                # What follows changes its task; the strategy goes by the one that it has.
+                # The worker modifies its task, and the strategy still needs the original.
                 self._task = self._task.copy()
                 with _task_context(self), _kept(self._host), _looked_into():
                     self._run()
@@ -145,7 +144,7 @@ class Ansible:
 
 
 def _task_context(worker: Any) -> Any:
-    """What tells an action which task it belongs to."""
+    """The context that tells an action its task."""
     if not hasattr(TaskContext, "create"):  # before ansible-core 2.21
         return TaskContext(worker._task)  # noqa: SLF001
     return TaskContext.create(
@@ -157,7 +156,7 @@ def _task_context(worker: Any) -> Any:
 
 @contextlib.contextmanager
 def _kept(host: Any) -> Iterator[None]:
-    """A worker empties its copy of the host; in this process it is the only one."""
+    """Restore the host: a worker clears its copy, which in this process is the only one."""
     variables, groups = host.vars, host.groups
     try:
         yield
@@ -166,7 +165,7 @@ def _kept(host: Any) -> Iterator[None]:
 
 
 class _Output:
-    """A stream, and what a worker asks of its own: whether anything was written past Ansible."""
+    """A stream with the method by which a worker checks for output that bypasses Ansible."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -180,7 +179,7 @@ class _Output:
 
 @contextlib.contextmanager
 def _looked_into() -> Iterator[None]:
-    """Standard output and error as a worker knows them; what is written goes where it did."""
+    """Standard output and error as a worker expects them; they still write to the same place."""
     output, errors = _Output(sys.stdout), _Output(sys.stderr)
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
         yield

@@ -1,7 +1,7 @@
-"""Whether an Ansible is as the warm runner needs it: all of it that is promised to nobody.
+"""Whether an Ansible has the private API that the warm runner needs.
 
-`NEEDED` lists the names and how they are called; `check` says which of them an ansible-core lacks,
-before anything is run with it. `ansible_internals` alone uses them.
+`NEEDED` lists the names and how they are called; `check` reports which of them an ansible-core
+lacks, before anything is run with it. Only `ansible_internals` uses them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ NEEDED: Mapping[str, Sequence[str]] = {
         "VariableManager._options_vars",
     ],
 }
-"""By module: attributes of it and of what is in it, with the arguments that calls give."""
+"""By module: names in it and their attributes, with the arguments of calls."""
 
 CALLBACK = "ansible.plugins.callback.awx_display"
 OF_THE_CALLBACK: Mapping[str, Sequence[str]] = {
@@ -60,18 +60,18 @@ OF_THE_CALLBACK: Mapping[str, Sequence[str]] = {
         "event_context.get_begin_dict()",
     ]
 }
-"""The same for ansible-runner's callback, under the name by which Ansible loads it."""
+"""The same for ansible-runner's callback, under the name that Ansible gives it."""
 
 
 class IncompatibleError(Exception):
-    """Ansible has changed where we lean on it; the message names each change."""
+    """Ansible's private API has changed; the message names each change."""
 
 
 def check(package: str = "ansible-core", needed: Mapping[str, Sequence[str]] = NEEDED) -> None:
-    """Look for all that is needed; nothing is run.
+    """Check everything that is needed, without running anything.
 
     Raises:
-        IncompatibleError: Something is missing, or no longer takes what we give it.
+        IncompatibleError: Something is missing, or no longer accepts our arguments.
     """
     changes = [
         change
@@ -83,12 +83,12 @@ def check(package: str = "ansible-core", needed: Mapping[str, Sequence[str]] = N
         try:
             release = version(package)
         except PackageNotFoundError:
-            release = "of an unknown version"
+            release = "of unknown version"
         raise IncompatibleError(f"{package} {release} {'; '.join(dict.fromkeys(changes))}")
 
 
 def _ask(module: str, name: str) -> str:
-    """What is wrong with one name of a module; empty if nothing is."""
+    """What is wrong with a name in a module; empty if nothing is."""
     path, call, words = name.partition("(")
     try:
         found: Any = importlib.import_module(module)
@@ -103,12 +103,12 @@ def _ask(module: str, name: str) -> str:
         if call:
             inspect.signature(found).bind(**dict.fromkeys(arguments))
     except TypeError as error:
-        return f"wants other arguments for `{module}.{path}`: {error}"
+        return f"needs different arguments for `{module}.{path}`: {error}"
     return ""
 
 
 def _mentions(owner: Any, name: str) -> bool:
-    """Whether a function, or what makes an object of a class, sets an attribute of that name."""
+    """Whether a function, or a class's constructor, sets an attribute of that name."""
     makers = [vars(one).get("__init__") for one in getattr(owner, "__mro__", ())] or [owner]
     codes = (getattr(maker, "__code__", None) for maker in makers)
     return any(name in code.co_names for code in codes if code)

@@ -1,4 +1,4 @@
-"""A run's events: taken from the callback through which Ansible prints, posted to the operator."""
+"""A run's events: taken from the callback through which Ansible prints, and posted."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ POST_SECONDS = 30.0  # the operator itself gives up after 10
 
 
 class Progress:
-    """How far a run is, in memory that the run and the daemon share."""
+    """The progress of a run, in memory that the run and the daemon share."""
 
     def __init__(self) -> None:
-        """Nothing has been posted yet."""
+        """Start without events."""
         # Two numbers of 8 bytes each.
         self._memory = memoryview(mmap.mmap(-1, 16)).cast("q")
 
     @property
     def posted(self) -> int:
-        """How many events."""
+        """The number of events."""
         return self._memory[0]
 
     @property
     def finished(self) -> bool:
-        """Whether the closing event is among them; only then does the operator know an outcome."""
+        """Whether the closing event is among them: only then does the operator know the result."""
         return bool(self._memory[1])
 
     def add(self, event: str) -> int:
@@ -42,12 +42,12 @@ class Progress:
         return self.posted
 
     def reset(self) -> None:
-        """Begin anew, for another run of the same process."""
+        """Reset for the next run of the same process."""
         self._memory[0] = self._memory[1] = 0
 
 
 class Recorder(io.TextIOBase):
-    """Ansible's standard output: what is written between `begin` and `end` belongs to one event."""
+    """Ansible's standard output: everything between `begin` and `end` belongs to one event."""
 
     def __init__(
         self, file: IO[str], post: Callable[[str], None], progress: Progress, encoder: Any = None
@@ -62,7 +62,7 @@ class Recorder(io.TextIOBase):
         self._line = 0
 
     def write(self, text: str, /) -> int:
-        """Take text, of the event that is open or of none."""
+        """Take text of the current event, or of none."""
         self._text += text
         while self._event is None and "\n" in self._text:
             line, _, self._text = self._text.partition("\n")
@@ -72,18 +72,18 @@ class Recorder(io.TextIOBase):
         return len(text)
 
     def begin(self, event: dict[str, Any]) -> None:
-        """The event that the text from here on belongs to."""
+        """Start an event, to which all text belongs from here on."""
         self._event = event
 
     def end(self) -> None:
-        """Post the event that is open."""
+        """Post the current event."""
         event, text = self._event, self._text
         self._event, self._text = None, ""
         if event is not None:
             self._send(event, text)
 
     def _send(self, event: dict[str, Any], text: str) -> None:
-        # The file first: the operator may read it as soon as it has the event.
+        # The file comes first, because the operator may read it once it has the event.
         if text:
             self._file.write(text.rstrip("\r\n") + "\n")
             self._file.flush()
@@ -111,16 +111,16 @@ class Poster:
     """Posts to one run's event socket, over one connection for the whole run."""
 
     def __init__(self, path: str, url: str) -> None:
-        """Connects at the first event."""
+        """Connect lazily, with the first event."""
         self._connection = _Connection(path)
         self._url = url
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._connection.close()
 
     def __call__(self, body: str) -> None:
-        """Post one event and await the reply; a failure is logged, as nobody else can be told."""
+        """Post an event and wait for the response; a failure can only be logged."""
         for attempt in (1, 2):
             try:
                 headers = {"Content-Type": "application/json"}
@@ -128,11 +128,11 @@ class Poster:
                 reply = self._connection.getresponse()
                 reply.read()
             except (OSError, http.client.HTTPException) as error:
-                # The server may close an idle connection; a new one shows whether it is there.
+                # The server may have closed an idle connection; a new one shows whether it is up.
                 self._connection.close()
                 if attempt == 2:  # noqa: PLR2004
-                    print(f"devctl-runnerd: an event was lost: {error}", file=sys.__stderr__)
+                    print(f"devctl-runnerd: event lost: {error}", file=sys.__stderr__)
             else:
                 if reply.status >= 300:  # noqa: PLR2004
-                    print(f"devctl-runnerd: an event got {reply.status}", file=sys.__stderr__)
+                    print(f"devctl-runnerd: event refused: {reply.status}", file=sys.__stderr__)
                 return

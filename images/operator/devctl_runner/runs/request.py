@@ -1,4 +1,4 @@
-"""What ansible-operator asks of ansible-runner: its command line and the folder of one run."""
+"""ansible-operator's request to ansible-runner: the command line and the folder of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-# The operator writes this for every run; another inventory is the stock runner's affair.
+# The operator writes this for every run; any other inventory goes to the stock runner.
 INVENTORY = (
     "localhost ansible_connection=local ansible_python_interpreter={{ansible_playbook_python}}"
 )
@@ -18,11 +18,11 @@ _SETTINGS = {"runner_http_url", "runner_http_path"}
 
 
 class UnsupportedError(Exception):
-    """The warm runner does not do this; the argument is a metric's label, so one short word."""
+    """The warm runner does not support this; the argument is a metric's label: one short word."""
 
 
 class _CommandLine(argparse.ArgumentParser):
-    """ansible-runner's command line, in the forms that ansible-operator gives it."""
+    """ansible-runner's command line, as far as ansible-operator uses it."""
 
     def __init__(self) -> None:
         super().__init__(add_help=False, allow_abbrev=False)
@@ -38,13 +38,13 @@ class _CommandLine(argparse.ArgumentParser):
         self.add_argument("--role-skip-facts", dest="gather_facts", action="store_false")
         self.add_argument("-v", dest="verbosity", action="count", default=0)
 
-    def error(self, message: str) -> NoReturn:  # noqa: ARG002 - the stock runner will say it
+    def error(self, message: str) -> NoReturn:  # noqa: ARG002 - the stock runner reports it
         raise UnsupportedError("arguments")
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run, as the command line has it."""
+    """A run, as the command line describes it."""
 
     directory: Path
     ident: str
@@ -58,19 +58,19 @@ class Run:
 
     @property
     def label(self) -> str:
-        """What metrics call it."""
+        """Its label in metrics."""
         return self.role or Path(self.playbook).name
 
     @property
     def artifacts(self) -> Path:
-        """Where this run leaves its output."""
+        """The folder for the run's output."""
         return self.directory / "artifacts" / self.ident
 
     def play(self) -> list[dict[str, Any]]:
-        """The play that ansible-runner makes of a role, without a task to validate its arguments.
+        """The play that ansible-runner creates for a role, without a task to validate arguments.
 
-        The operator makes the arguments of an object that the API server has held against its
-        schema; in a role of one task, the validation would be the other half of a run.
+        The arguments come from an object that the API server has validated against its schema; in a
+        role with one task, validation would double a run's time.
         """
         role = {"name": self.role, "rolespec_validate": False}
         tasks = [{"ansible.builtin.import_role": role}]
@@ -78,10 +78,10 @@ class Run:
 
 
 def understand(message: bytes, own: Mapping[str, str]) -> tuple[Run, Inputs]:
-    """What a client asks for.
+    """The run that a client requests.
 
     Raises:
-        UnsupportedError: The stock runner has to do it.
+        UnsupportedError: The stock runner must do it.
         ValueError: The message is not one of client.request's.
         IndexError: Likewise.
         OSError: The run's folder cannot be read.
@@ -92,7 +92,7 @@ def understand(message: bytes, own: Mapping[str, str]) -> tuple[Run, Inputs]:
 
 
 def split(message: bytes) -> tuple[list[str], str, dict[str, str]]:
-    """Arguments, folder and environment of a client.
+    """A client's arguments, folder and environment.
 
     Raises:
         ValueError: The message is not one of client.request's.
@@ -105,10 +105,10 @@ def split(message: bytes) -> tuple[list[str], str, dict[str, str]]:
 
 
 def parse(argv: Sequence[str], cwd: str) -> Run:
-    """The run that a command line stands for.
+    """The run that a command line describes.
 
     Raises:
-        UnsupportedError: It has another form than those of ansible-operator.
+        UnsupportedError: It is not a command line of ansible-operator.
     """
     values = vars(_CommandLine().parse_args(argv))
     del values["command"]
@@ -121,7 +121,7 @@ def parse(argv: Sequence[str], cwd: str) -> Run:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the folder of a run says, apart from the extra variables."""
+    """The contents of a run's folder, except the extra variables."""
 
     event_socket: str
     event_path: str
@@ -129,10 +129,10 @@ class Inputs:
 
 
 def read_inputs(run: Run, env: Mapping[str, str], own: Mapping[str, str]) -> Inputs:
-    """Read a run's folder. `env` is the client's environment, `own` what the daemon began with.
+    """Read a run's folder; `env` is the client's environment, `own` the daemon's initial one.
 
     Raises:
-        UnsupportedError: Something in it needs the stock runner.
+        UnsupportedError: Something in it requires the stock runner.
     """
     folder = run.directory / "env"
     if any((folder / name).exists() for name in ("passwords", "ssh_key")):

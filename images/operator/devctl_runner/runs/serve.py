@@ -1,4 +1,4 @@
-"""Runs, in a process that was forked from the warm one: more than one if they leave nothing."""
+"""Executes runs in a process forked from the warm one: several, if they leave nothing behind."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from devctl_runner.runs.ansible_internals import Ansible
 
 
-# A process that has done so many makes room for a new one, whatever its memory has come to.
+# After this many runs, a process is replaced, which bounds its memory.
 _MOST_RUNS = 50
 
 DONE = b"done"
-"""What such a process says when it may be given another run."""
+"""The message that such a process can take another run."""
 
 UNABLE = 250
-"""Exit status of a run that failed before its first event, through no fault of the role's."""
+"""Exit status of a run that failed before its first event, through no fault of the role."""
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
@@ -42,14 +42,14 @@ _libc = ctypes.CDLL(None)
 def serve(
     message: bytes, progress: Progress, warm: Warm, own: Mapping[str, str], channel: socket.socket
 ) -> NoReturn:
-    """Do a run, and those that come after it over the channel; then end this process.
+    """Do a run, and those that arrive over the channel; then end this process.
 
     Args:
-        message: What a client asks for.
-        progress: Where the daemon looks how far a run is.
-        warm: What runs take over.
-        own: The environment that the daemon began with.
-        channel: To the daemon.
+        message: A client's request.
+        progress: Where the daemon reads a run's progress.
+        warm: What runs inherit.
+        own: The environment that the daemon started with.
+        channel: The channel to the daemon.
     """
     status = UNABLE
     try:
@@ -76,7 +76,7 @@ def run(run: Run, inputs: Inputs, warm: Warm, progress: Progress) -> int:
     """Do a run; returns the exit status of ansible-playbook."""
     folder = prepare(run)
     with (folder / "stdout").open("w", encoding="utf-8") as file:
-        # What a crash prints; the daemon's own output is the pod's log.
+        # For the output of a crash; the daemon's own output is the pod's log.
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
         enter(run, inputs, warm)
@@ -90,19 +90,19 @@ def run(run: Run, inputs: Inputs, warm: Warm, progress: Progress) -> int:
 
 
 def detach() -> None:
-    """Forget what belongs to the daemon."""
+    """Detach this process from the daemon's session, signals, input and random numbers."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # it ends with the daemon
     os.setsid()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
-    # All runs would draw the same numbers.
+    # Otherwise all runs would draw the same numbers.
     random.seed()
     with open(os.devnull, encoding="ascii") as null:  # noqa: PTH123
         os.dup2(null.fileno(), 0)
 
 
 def prepare(run: Run) -> Path:
-    """Make the artifacts folder and remove the oldest ones over the limit."""
+    """Create the artifacts folder, and remove the oldest ones over the limit."""
     folder = run.artifacts
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if run.keep:
@@ -115,7 +115,7 @@ def prepare(run: Run) -> Path:
 
 
 def enter(run: Run, inputs: Inputs, warm: Warm) -> None:
-    """Take on the run's environment, folder and variables."""
+    """Switch to the run's environment, folder and variables."""
     os.environ.clear()
     os.environ.update({**inputs.environment, **warm.settings})
     if run.role:

@@ -1,4 +1,4 @@
-"""A cluster in memory: an API server, an obedient role, a node, two clocks, and our process."""
+"""A fake cluster in memory: an API server, a role, a node, two clocks, and our process."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ Object = dict[str, Any]
 CLAIM_OF, POD_OF = "artifacts-", "ephemeralaccelerationjob-"
 POD, VOLUME = POD_OF + "my-job", CLAIM_OF + "my-job"
 LATE = 30
-"""Seconds after its time at which something has to have happened."""
+"""Seconds after a deadline by which its action must have happened."""
 
 
 class Queue:
-    """A work queue whose time is the cluster's."""
+    """A work queue on the cluster's clock."""
 
     def __init__(
         self, cluster: Cluster, handle: Callable[[Key], Coroutine[Any, Any, float | None]]
@@ -77,7 +77,7 @@ class Queue:
 
 
 class Cluster:
-    """Everything; it answers as `ClusterApi` does."""
+    """The whole cluster, with the methods of `ClusterApi`."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -100,7 +100,7 @@ class Cluster:
     # Our process
 
     def restart(self) -> None:
-        """Our process dies, and another one knows nothing but what is stored."""
+        """Replace our process by a new one, which has only the stored state."""
         self.process_works = True
         self.observer = idle_observer(self, Clock(lambda: self.ours, lambda: self.seconds))
         self.process = jobs_of(self.observer)
@@ -113,7 +113,7 @@ class Cluster:
                 self._watch(kind, name)
 
     def settle(self) -> None:
-        """Let everybody do what there is to do now."""
+        """Run everything that is due now."""
         for _ in range(50):
             queues = cast("list[Queue]", [self.process.queue, self.process.claims])
             worked = [queue.work() for queue in queues if self.process_works]
@@ -122,10 +122,10 @@ class Cluster:
                 self._role(name)
             if not (any(worked) or roles):
                 return
-        raise AssertionError("it never comes to rest")
+        raise AssertionError("it never settles")
 
     def wait(self, seconds: float) -> None:
-        """Time passes, second by second."""
+        """Advance the clocks, second by second."""
         for _ in range(int(seconds)):
             self.seconds += 1
             self.ours += timedelta(seconds=1)
@@ -135,7 +135,7 @@ class Cluster:
     # What the API server does
 
     def store(self, kind: str, obj: Object) -> Object:
-        """Keep an object and tell who watches."""
+        """Store an object and notify the watches."""
         self.version += 1
         name, all_of_kind = obj["metadata"]["name"], getattr(self, kind)
         old = all_of_kind.get(name)
@@ -251,7 +251,7 @@ class Cluster:
         self.settle()
 
     def delete_job(self, name: str = "my-job") -> None:
-        """With its pod, by the owner reference."""
+        """Delete a job, and its pod by the owner reference."""
         self.drop("jobs", name)
         if POD_OF + name in self.pods:
             self.drop("pods", POD_OF + name)
@@ -340,7 +340,7 @@ class Cluster:
 
 
 class KilledError(BaseException):
-    """Our process dies in the middle of its work."""
+    """Our process is killed in the middle of its work."""
 
 
 def finished(cluster: Cluster, **spec: Any) -> None:
@@ -369,7 +369,7 @@ def _condition(status: Object, kind: str = "PodExpired") -> Object:
 
 
 def _moves(job: Object) -> tuple[Any, Any]:
-    """What runs a role."""
+    """The fields whose changes trigger the role."""
     return job["metadata"]["generation"], job["metadata"].get("annotations")
 
 

@@ -1,4 +1,4 @@
-"""Volumes outlive their jobs for their time."""
+"""Volumes outlive their jobs for their retention period."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_claim_outlives_its_job_for_its_time() -> None:
 
 
 def test_a_job_that_goes_while_it_is_written_to_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The watch tells of its end before the answer to the write is there."""
+    """The watch delivers the deletion before the response to the write arrives."""
     cluster = Cluster()
     wake = cluster.wake
 
@@ -110,7 +110,7 @@ def test_another_persons_job_neither_has_a_claim_nor_keeps_it() -> None:
     cluster.wait(29)
     assert cluster.claims[VOLUME]["metadata"]["uid"] == hers
     cluster.wait(LATE + 1)
-    # The role was run again for that, and has made another one.
+    # That triggered the role, which created another one.
     assert cluster.claims[VOLUME]["metadata"]["uid"] != hers
     cluster.runs()
     cluster.exits()
@@ -148,7 +148,7 @@ def test_a_job_that_came_and_went_unseen_starts_its_claims_time_anew() -> None:
 
 
 def test_a_claim_of_an_earlier_release_keeps_its_time() -> None:
-    """Its role did not say which job had it."""
+    """Its role did not record the job's UID."""
     cluster = Cluster()
     labels = OURS | {"gpu.yourdomain.io/job": "my-job"}
     notes = {"gpu.yourdomain.io/released-at": at(-30), "gpu.yourdomain.io/pvc-ttl-seconds": "50"}

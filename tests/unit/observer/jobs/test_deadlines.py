@@ -1,4 +1,4 @@
-"""Times to live: never early, whatever the times and the clocks are."""
+"""Deletions are never early, whatever the deadlines and the clocks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EXPIRED: dict[str, Any] = {"conditions": [{"type": "PodExpired", "status": "True
         (done(), 10, 20),
         (done(ttl=30), 30, 30),
         (done(ttl=0, pvc_ttl=0), 0, 0),
-        # Its pod went at 5; what is edited since counts for the volume only.
+        # Its pod expired at 5; later edits affect only the volume.
         (done(ttl=300, podExpiresAt=at(5), **EXPIRED), 5, 300),
         (done(ttl=0, pvc_ttl=0, podExpiresAt=at(5), **EXPIRED), 5, 5),
         (done(podExpiresAt=at(5)), 10, 20),
@@ -71,7 +71,7 @@ def test_nothing_goes_before_its_time_by_any_clock(
     expired = next(c for c in status["conditions"] if c["type"] == "PodExpired")
     if expired["status"] == "True":
         assert min(ours, theirs) - finished >= timedelta(seconds=ttl)
-    # One clock alone decides nothing.
+    # A single clock never decides.
     alone = job_status(seen, Clocks(ours))
     assert all(c["status"] != "True" for c in alone["conditions"] if c["type"] != "Succeeded")
 

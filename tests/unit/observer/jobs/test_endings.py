@@ -1,4 +1,4 @@
-"""How a job ended: the pods that a real cluster shows, and what a user reads."""
+"""How a job ended: pods as in real clusters, and what users read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 STARTED = {"phase": "Running", "reason": "Running", "startedAt": at(-10)}
 OOM = "spec.resources.memory"
 WORDS = json.dumps({"reason": "WeightsMissing", "message": "no weights"})
-GOING = {"deletionTimestamp": at(20), "deletionGracePeriodSeconds": 30}  # asked for 10 s ago
+GOING = {"deletionTimestamp": at(20), "deletionGracePeriodSeconds": 30}  # requested 10 s ago
 
 
 def disrupted(reason: str, when: float = -8) -> dict[str, Any]:
@@ -64,12 +64,12 @@ def failed(**changes: Any) -> Pod:
         (failed(**disrupted("DeletionByTaintManager"), **ended(143)), "NodeLost", "node-a", None),
         (failed(**disrupted("DeletionByPodGC"), containerStatuses=[]), "NodeLost", "node-a", None),
         (failed(reason="Terminated", message="shutdown", **ended(137)), "NodeLost", "node-a", None),
-        # It had failed by itself before the cluster wanted its place.
+        # It had failed by itself before the eviction.
         (failed(**disrupted("EvictionByEvictionAPI", -2), **ended(3)), "NonZeroExit", "code 3", 3),
         (failed(meta=GOING, **ended(143)), "PodDeleted", DELETED, None),
         (failed(meta=GOING, **ended(1, WORDS)), "PodDeleted", DELETED, None),
         (failed(meta=GOING, **ended(137, "", "OOMKilled")), "OutOfMemory", OOM, 137),
-        # It had ended by itself before somebody deleted what was left.
+        # It had ended by itself before the deletion.
         (
             failed(meta=GOING | {"deletionTimestamp": at(29)}, **ended(3)),
             *("NonZeroExit", "exit code 3", 3),
@@ -82,7 +82,7 @@ def failed(**changes: Any) -> Pod:
             failed(reason="OutOfcpu", message="not enough cpu", containerStatuses=[]),
             *("PodRejected", "(not enough cpu)", None),
         ),
-        (failed(containerStatuses=[]), "PodRejected", "(no detail given)", None),
+        (failed(containerStatuses=[]), "PodRejected", "(no details given)", None),
         (
             failed(**ended(137, "", "ContainerStatusUnknown", startedAt=None, finishedAt=None)),
             *("PodRejected", "no detail", None),
@@ -117,7 +117,7 @@ def test_a_success() -> None:
 
 
 def test_a_pod_that_went_before_its_program_ran_is_no_end() -> None:
-    """The kubelet says that it failed; the role makes another one, as for a mended spec."""
+    """The kubelet reports a failure; the role creates another pod, as for a corrected spec."""
     unknown = {"startedAt": None, "finishedAt": None}
     reported: list[dict[str, Any]] = [
         {"containerStatuses": []},
@@ -127,7 +127,7 @@ def test_a_pod_that_went_before_its_program_ran_is_no_end() -> None:
     for statuses in reported:
         found = job_status(observed(job(), failed(meta=GOING, **statuses)), clocks())
         assert (found["phase"], found["reason"]) == ("Pending", "Deleting")
-        # But of a job whose program is known to have run, it is one.
+        # If the program is known to have run, that is the end.
         found = job_status(observed(job(STARTED), failed(meta=GOING, **statuses)), clocks())
         assert found["phase"] == "Failed"
 
@@ -149,7 +149,7 @@ def test_a_pod_that_is_gone(said: dict[str, Any], ready: str, reason: str) -> No
     assert (found["phase"], found["reason"]) == ("Failed", reason)
     assert found["finishedAt"] == at(4)
     assert found["startedAt"] == at(-10)
-    # A cache may lag behind.
+    # The cache may lag behind.
     doubtful = job_status(observed(started, ready=ready), clocks())
     assert (doubtful["phase"], doubtful["reason"]) == ("Running", "Ending")
 
@@ -168,19 +168,19 @@ def test_a_node_that_died_ends_the_job_though_its_pod_stays() -> None:
 
 
 def test_a_node_that_died_before_it_said_anything_ends_the_job_too() -> None:
-    """Its program may have run, and another pod cannot have the name."""
+    """Its program may have run, and a second pod cannot have the same name."""
     on_it = pod("Pending", meta=GOING | {"deletionTimestamp": at(0)}, **waits("ContainerCreating"))
     seen = observed(job(), on_it, ready="Unknown", listed=True)
     assert job_status(seen, clocks(5, -1))["phase"] == "Pending"
     found = job_status(seen, clocks(3, 0))
     assert (found["phase"], found["reason"]) == ("Failed", "NodeLost")
-    assert "node `node-a` went away before it said" in found["message"]
+    assert "node `node-a` was lost before it reported" in found["message"]
     assert found["finishedAt"] == at(3)
     assert "startedAt" not in found
-    # Nor does a cache tell that for certain.
+    # The cache does not prove that, either.
     doubtful = observed(job(), on_it, ready="Unknown")
     assert job_status(doubtful, clocks(3, 0))["phase"] == "Pending"
-    # One without a node goes at once, whatever its time to go.
+    # An unscheduled pod is deleted at once, whatever its grace period.
     nowhere = unscheduled("Unschedulable", "no room")
     assert nowhere.metadata
     nowhere.metadata.deletionTimestamp = NOW
@@ -209,7 +209,7 @@ def test_clocks_that_disagree_record_no_end() -> None:
     [
         (-10, -5, (-10, -5)),
         (-10, -15, (-10, -10)),  # not before its start
-        (-99, -50, (-20, -20)),  # not before its pod was made
+        (-99, -50, (-20, -20)),  # not before its pod was created
         (900, 999, (4, 4)),  # not in the future of the later clock
         (-10, 999, (-10, 4)),
     ],

@@ -1,4 +1,4 @@
-"""Whom a change concerns, what is counted, and what an Event tells."""
+"""Which objects a change concerns, which metrics count it, and which Events it emits."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_what_is_gone_meanwhile_is_no_failure(
     if code is HTTPStatus.FORBIDDEN:
         with pytest.raises(ApiError):
             asyncio.run(mine)
-        # A condition that cannot be written must not keep a claim from going in time.
+        # A failed write of the condition must not delay the deletion of the claim.
         assert asyncio.run(family.claim_controller.look(VOLUME)) is None
         family.caches.jobs.drop(MINE)
         del cluster.jobs["my-job"]
@@ -167,11 +167,11 @@ def test_what_was_read_again_decides() -> None:
     cluster.create(pvcTTLSecondsAfterFinished=0)
     cluster.runs()
     family = cluster.process
-    # Gone, and made anew under its name, while our cache still has the first one.
+    # It was recreated under the same name, while our cache still has the first one.
     cached = msgspec.structs.replace(job(meta={"uid": "another"}), status=cluster.status())
     family.caches.jobs.put(MINE, 99_999, cached)
     assert asyncio.run(family.controller.look(MINE)) is None
-    # A claim whose job our cache does not know, but the cluster does.
+    # A claim whose job is missing in our cache, but exists.
     family.caches.jobs.drop(MINE)
     assert asyncio.run(family.claim_controller.look(VOLUME)) == 5
     assert "gpu.yourdomain.io/released-at" not in str(cluster.claims)

@@ -1,4 +1,4 @@
-"""What a program says last goes into status, Events and terminals: nothing of it is trusted."""
+"""The last output of a program ends up in status, Events and terminals, so it is not trusted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 ANYTHING = st.text(st.characters(), max_size=3000)
-"""Also what is no Unicode: lone surrogates."""
+"""Also invalid Unicode: lone surrogates."""
 
 
 def is_plain(text: str) -> bool:
@@ -63,7 +63,7 @@ def test_own_words_hold_what_a_status_takes(reason: str, message: str) -> None:
     ("said", "expected"),
     [
         ({"reason": "WeightsMissing", "message": "no weights"}, ("WeightsMissing", "no weights")),
-        ({"reason": "WeightsMissing", "message": ""}, ("WeightsMissing", "no detail given")),
+        ({"reason": "WeightsMissing", "message": ""}, ("WeightsMissing", "no details given")),
         ({"reason": "weightsMissing", "message": "m"}, None),
         ({"reason": "Weights Missing", "message": "m"}, None),
         ({"reason": "Größe", "message": "m"}, None),

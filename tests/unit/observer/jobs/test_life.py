@@ -1,4 +1,4 @@
-"""Whole lives of jobs in a cluster in memory: whatever dies in between, the end is the same."""
+"""Complete lives of jobs in a fake cluster: whatever fails meanwhile, the end is the same."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def lost_pod(cluster: Cluster) -> None:
 
 
 def dies(cluster: Cluster) -> None:
-    """The node dies, and the cluster asks for the end of its pod, of which nobody hears."""
+    """The node dies, and its pod is deleted without an answer from the kubelet."""
     cluster.node_is(ready=False)
     pod = cluster.pods[POD]
     going = {"deletionTimestamp": at(cluster.seconds + 30), "deletionGracePeriodSeconds": 30}
@@ -83,7 +83,7 @@ def live(life: str, restart_after: int | None = None, killed_at: int = 0) -> Clu
 
 
 def end(cluster: Cluster) -> Any:
-    """What is left, but for when that was seen."""
+    """The final state, without transition times."""
     status = dict(cluster.status())
     status["conditions"] = sorted(
         ({k: v for k, v in c.items() if k != "lastTransitionTime"} for c in status["conditions"]),
@@ -126,7 +126,7 @@ def test_the_ends_are_as_written() -> None:
 
 
 def test_a_pod_that_goes_with_its_last_words_is_heard() -> None:
-    """A kubelet tells how a program ended and removes the pod, all between two looks."""
+    """A kubelet reports the end of a program and removes the pod between two reconciliations."""
     cluster = Cluster()
     cluster.create()
     cluster.settle()

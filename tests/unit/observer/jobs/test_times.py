@@ -1,4 +1,4 @@
-"""Pods and volumes go in time and never before, whatever the clocks do."""
+"""Pods and volumes are deleted on time and never early, whatever the clocks do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unit.observer.jobs.cluster import LATE, POD, VOLUME, Cluster, at_end, finis
 
 
 def gone_after(cluster: Cluster, name: str) -> float:
-    """Seconds from the job's end."""
+    """Seconds from the job's end to a deletion."""
     return (cluster.gone_at[name] - at_end(cluster)).total_seconds()
 
 
@@ -26,7 +26,7 @@ def test_pod_and_volume_go_in_time_and_never_before(ttl: int, pvc_ttl: int) -> N
     assert cluster.reason("PodExpired") == ("True", "Expired")
     assert cluster.reason("ArtifactsExpired") == ("True", "Expired")
     assert cluster.told[-3:] == ["Succeeded", "PodExpired", "ArtifactsExpired"]
-    # Nothing is made again, and nobody writes any more.
+    # Nothing is created again, and nothing is written any more.
     writes = cluster.writes
     cluster.wait(100)
     cluster.process.look_again()
@@ -47,7 +47,7 @@ def test_edits_move_the_times() -> None:
     cluster.edit(ttlSecondsAfterFinished=0)
     cluster.wait(LATE)
     assert (cluster.pods, cluster.claims) == ({}, {})
-    # What is over stays over.
+    # What has expired remains expired.
     cluster.edit(ttlSecondsAfterFinished=9999, pvcTTLSecondsAfterFinished=9999)
     cluster.wait(10)
     assert cluster.reason("PodExpired") == ("True", "Expired")
@@ -82,7 +82,7 @@ def test_a_pod_that_has_ended_uses_nothing() -> None:
 
 
 def step(cluster: Cluster, ours: float = 0, theirs: float = 0) -> None:
-    """Clocks are set; the clock watch sees ours."""
+    """Set the clocks; the clock watch notices ours."""
     cluster.ours += timedelta(seconds=ours)
     cluster.theirs += timedelta(seconds=theirs)
     cluster.process.look_again()

@@ -1,4 +1,4 @@
-"""Why a job has not started, or what it does while it runs."""
+"""Why a job has not started, or its state while it runs."""
 
 from __future__ import annotations
 
@@ -36,24 +36,28 @@ def pending(**changes: Any) -> Pod:
 @pytest.mark.parametrize(
     ("seen", "reason", "said"),
     [
-        (observed(), "NotApplied", "the operator is about to make its pod"),
-        (observed(job(applied())), "NotApplied", "about to make"),
+        (observed(), "NotApplied", "the operator is about to create its pod"),
+        (observed(job(applied())), "NotApplied", "about to create"),
         (observed(job(suspend=True)), "Suspended", "`egpu create my-job`"),
         (
             observed(job(applied("False", reason="Conflict", message="a claim is there"))),
             *("Conflict", "a claim is there"),
         ),
-        (observed(job(applied("False"), suspend=True)), "ApplyFailed", "it cannot be made"),
-        (observed(job(applied("False", 7))), "NotApplied", "about to make"),
+        (observed(job(applied("False"), suspend=True)), "ApplyFailed", "it cannot be created"),
+        (observed(job(applied("False", 7))), "NotApplied", "about to create"),
         (observed(job(meta=GOING)), "Deleting", "the job is being deleted"),
-        (observed(job(), pod(meta=FOREIGN)), "Deleting", "of an earlier job is still there"),
-        (observed(job(), pending(meta=GOING, **waits("x"))), "Deleting", "makes another one"),
+        (observed(job(), pod(meta=FOREIGN)), "Deleting", "of an earlier job to end"),
+        (observed(job(), pending(meta=GOING, **waits("x"))), "Deleting", "creates another one"),
         (observed(job(), pending(**waits("x")), ready="False"), "NodeNotReady", "node `node-a`"),
         (
             observed(job(), pending(meta=GOING, **waits("x")), ready="Unknown"),
-            *("NodeNotReady", "if that lasts, the job fails"),
+            *("NodeNotReady", "if this persists, the job fails"),
         ),
-        (observed(job(), pending(**waits("ContainerCreating"))), "Creating", "being made"),
+        (
+            observed(job(), pending(**waits("ContainerCreating"))),
+            "Creating",
+            "its container is starting",
+        ),
         (observed(job(), pending(**waits("ErrImagePull", "not found"))), "ImagePullFailed", "`i`"),
         (
             observed(job(), pending(**waits("ImagePullBackOff", "x"))),
@@ -99,26 +103,26 @@ def pending(**changes: Any) -> Pod:
             ),
             *(
                 "Unschedulable",
-                "`nvidia.com/gpu`; wait until others stop, or ask for less in spec.re",
+                "`nvidia.com/gpu`; wait until others stop, or request less in spec.re",
             ),
         ),
         (
             observed(
                 job(), unscheduled("Unschedulable", "1 node(s) had untolerated taint {a: b}.")
             ),
-            *("Unschedulable", "no node that may be used fits the job; ask for less in"),
+            *("Unschedulable", "no available node fits the job; request less in"),
         ),
         (
             observed(
                 job(), unscheduled("Unschedulable", "1 node(s) had volume node affinity conflict")
             ),
-            *("Unschedulable", "no node that its volume can be reached from"),
+            *("Unschedulable", "no node that can reach its volume"),
         ),
         (
             observed(
                 job(), unscheduled("Unschedulable", 'persistentvolumeclaim "artifacts-x" not found')
             ),
-            *("VolumePending", "claim `artifacts-x` does not exist; it is about to be made"),
+            *("VolumePending", "claim `artifacts-x` does not exist yet; it is about to be created"),
         ),
         (
             observed(
@@ -128,8 +132,12 @@ def pending(**changes: Any) -> Pod:
             ),
             *("VolumePending", "claim `artifacts-my-job` (storage class `longhorn`) has no volume"),
         ),
-        (observed(job(), unscheduled("x", "y"), claim("Lost")), "VolumeLost", "is gone"),
-        (observed(job(), unscheduled("SchedulingGated", "")), "Queued", "in the queue"),
+        (observed(job(), unscheduled("x", "y"), claim("Lost")), "VolumeLost", "is lost"),
+        (
+            observed(job(), unscheduled("SchedulingGated", "")),
+            "Queued",
+            "queued until there is quota for it",
+        ),
     ],
 )
 def test_a_job_that_waits_says_for_what(seen: Any, reason: str, said: str) -> None:
@@ -157,11 +165,11 @@ STARTED = {"startedAt": at(-10), "phase": "Running"}
     ("seen", "reason", "said"),
     [
         (observed(job(), pod()), "Running", "on node `node-a`"),
-        (observed(job(), pod(), ready="Unknown"), "NodeNotReady", "`node-a` does not answer"),
+        (observed(job(), pod(), ready="Unknown"), "NodeNotReady", "`node-a` is not ready"),
         (observed(job(), pod(meta=GOING)), "Ending", "its pod is being deleted on node `node-a`"),
         (observed(job(STARTED, meta=GOING), pod()), "Ending", "the job is being deleted"),
         (observed(job(STARTED, meta=GOING)), "Ending", "the job is being deleted"),
-        # A status that comes late is no way back.
+        # An outdated pod status does not revert the phase.
         (observed(job(STARTED), pending(**waits("ContainerCreating"))), "Running", "on node"),
     ],
 )

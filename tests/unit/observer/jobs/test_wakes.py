@@ -1,4 +1,4 @@
-"""When the role is run again, and when not."""
+"""When the role is triggered again, and when not."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_each_loss_wakes_the_role_once_also_after_a_restart() -> None:
     cluster.wait(4)
     assert VOLUME in cluster.claims
     assert len(cluster.woken) == len(set(cluster.woken)) == 5
-    # A role that cannot is not driven.
+    # A failing role is triggered only once.
     cluster.role_works = False
     cluster.drop("pods", POD)
     cluster.wait(60)
@@ -68,7 +68,7 @@ def test_a_job_that_waits_for_a_quota_is_woken_when_there_is_more_room() -> None
     cluster.role_works = False
     cluster.store("jobs", job | {"status": status})
     cluster.wait(60)
-    # Once, as there may have been more room before this process looked.
+    # Once, because room may have been freed before this process started.
     assert len(cluster.woken) == 1
     cluster.observer.quotas.changed(quota(1, NAMESPACE, pods="5"), quota(2, NAMESPACE, pods="6"))
     cluster.wait(60)
@@ -83,15 +83,15 @@ def foreign_claim(cluster: Cluster, uid: str) -> None:
 def test_a_role_that_met_a_foreign_claim_goes_on_soon_after_that_is_gone(
     *, restarted: bool
 ) -> None:
-    """No watch tells of it: it has none of our labels."""
+    """It is not watched, because it has none of our labels."""
     cluster = Cluster()
     foreign_claim(cluster, "first")
     cluster.create()
     cluster.wait(600)
     assert cluster.status()["reason"] == "Conflict"
-    # Less and less often; and never the same value, which would run no role.
+    # Less and less often, and never with the same value, which would not trigger the role.
     assert len(cluster.woken) == len(set(cluster.woken)) == 12
-    # Another one takes its place before the role has run, and is met in its turn.
+    # Another one replaces it before the role has run, and blocks the role as well.
     cluster.claims.pop(VOLUME)
     foreign_claim(cluster, "second")
     cluster.wait(60)

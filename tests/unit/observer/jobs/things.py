@@ -1,4 +1,4 @@
-"""Objects of a job as an API server returns them, cut to what matters."""
+"""Objects of a job as the API server returns them, reduced to what matters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OURS = {MANAGED_BY: MANAGER, JOB: NAME}
 
 
 def at(seconds: float) -> str:
-    """So many seconds after NOW."""
+    """The timestamp of a number of seconds after NOW."""
     return to_text(NOW + timedelta(seconds=seconds))
 
 
@@ -52,7 +52,7 @@ def job(
 
 
 def pod(phase: str = "Running", **changes: Any) -> Pod:
-    """The job's pod, made 20 s ago; `meta` changes its metadata, other words its status."""
+    """The job's pod, created 20 s ago; `meta` changes its metadata, other keywords its status."""
     meta = changes.pop("meta", {})
     where = changes.pop("node", "node-a")
     conditions = [{"type": "PodScheduled", "status": "True"}, *changes.pop("conditions", [])]
@@ -136,7 +136,7 @@ def applied(status: str = "True", generation: int = 1, **more: Any) -> dict[str,
     return {"conditions": [said | more]}
 
 
-def observed(  # noqa: PLR0913 - all that a status is derived from
+def observed(  # noqa: PLR0913 - everything that a status is derived from
     found: Job | None = None,
     its_pod: Pod | None = None,
     its_claim: PersistentVolumeClaim | None = None,

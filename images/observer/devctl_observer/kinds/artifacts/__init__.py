@@ -1,1 +1,1 @@
-"""Claims of jobs: one can be waited for, and goes after its job."""
+"""Claims of jobs: their condition Bound, and their deletion after the job's."""

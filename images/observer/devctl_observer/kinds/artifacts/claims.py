@@ -1,4 +1,4 @@
-"""Claims of jobs: how requests name one, whose it is, and when it goes whose job is gone."""
+"""Claims of jobs: their kind and owners, and when a claim without a job is deleted."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from devctl_observer.watching.store import Key
 
 _SECONDS = re.compile(r"\d{1,10}", re.ASCII)
 BOUND = "Bound"
-"""A condition of a claim, for `kubectl wait --for=condition=Bound`."""
+"""The condition of a claim for `kubectl wait --for=condition=Bound`."""
 
 
-# lightkube's own class is typed, and takes no manifest that holds a part of an object only.
+# lightkube's own class is typed, and does not accept partial manifests.
 _Claim = create_namespaced_resource("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 
 
@@ -39,12 +39,12 @@ CLAIM = Kind(_Claim, parse_claim)
 
 
 def is_claim_of(claim: PersistentVolumeClaim, job: Any) -> bool:
-    """Whether a claim of a job's name is its own, and not of another person's earlier job."""
+    """Whether the claim with a job's name is that job's, not another owner's earlier one."""
     return words.has_claim(job.metadata.uid, job.spec.owner, labels_of(claim), notes_of(claim))
 
 
 def job_of(claim: PersistentVolumeClaim) -> Key | None:
-    """The job that a role has made a claim for; None where it is no such claim."""
+    """The job that a role created a claim for; None for any other claim."""
     meta, labels = meta_of(claim.metadata), labels_of(claim)
     job = labels.get(words.JOB, "")
     ours = job and labels.get(MANAGED_BY) == MANAGER and meta.name == words.claim_name(job)
@@ -52,31 +52,31 @@ def job_of(claim: PersistentVolumeClaim) -> Key | None:
 
 
 def claim_key(job: Key) -> Key:
-    """What a job's claim is stored under."""
+    """The key of a job's claim."""
     return Key(job.namespace, words.claim_name(job.name))
 
 
 def stays(claim: PersistentVolumeClaim) -> bool:
-    """Whether nobody has deleted a claim yet."""
+    """Whether a claim is not being deleted."""
     return bool(claim.metadata and not claim.metadata.deletionTimestamp)
 
 
 def is_released(notes: Mapping[str, str]) -> bool:
-    """Whether it is known since when the last job that had a claim is gone.
+    """Whether the annotations say since when the claim's last job is gone.
 
-    One of the same name may have come and gone while nobody looked.
+    Another job of the same name may have come and gone unobserved.
     """
     return words.RELEASED_AT in notes and notes.get(words.RELEASED_UID) == notes.get(words.JOB_UID)
 
 
 def release(notes: Mapping[str, str], now: datetime) -> dict[str, str]:
-    """Our annotations of a claim whose job is gone."""
+    """Our annotations on a claim whose job is gone."""
     of = {words.RELEASED_UID: notes[words.JOB_UID]} if words.JOB_UID in notes else {}
     return {words.RELEASED_AT: to_text(now), **of}
 
 
 def deadline(notes: Mapping[str, str]) -> datetime | None:
-    """When a claim goes whose job is gone; None where that cannot be read, and so never."""
+    """When to delete a claim whose job is gone; None (never) if the annotations are invalid."""
     since = from_text(notes.get(words.FINISHED_AT) or notes.get(words.RELEASED_AT))
     seconds = notes.get(words.PVC_TTL_SECONDS, "")
     if since is None or not _SECONDS.fullmatch(seconds):
@@ -88,7 +88,7 @@ def deadline(notes: Mapping[str, str]) -> datetime | None:
 
 
 def users_of(namespace_pods: Iterable[Pod], claim: str) -> list[str]:
-    """Pods of a claim's namespace that mount it and have not ended."""
+    """The pods in a claim's namespace that mount it and have not ended."""
     return sorted(
         meta_of(pod.metadata).name
         for pod in namespace_pods
@@ -98,7 +98,7 @@ def users_of(namespace_pods: Iterable[Pod], claim: str) -> list[str]:
 
 
 def bound_status(claim: PersistentVolumeClaim, now: datetime) -> dict[str, Any] | None:
-    """What to write into a claim's status, so that one can wait for it; None where it is there."""
+    """The status to apply to a claim for its condition Bound; None if it is up to date."""
     status = claim.status
     conditions = (status.conditions if status else None) or []
     said = next((entry.status for entry in conditions if entry.type == BOUND), None)

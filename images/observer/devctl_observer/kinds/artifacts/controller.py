@@ -1,4 +1,4 @@
-"""Claims of jobs: what is done about one, and the deletion of one whose time is over."""
+"""Reconciles the claims of jobs, and deletes expired ones."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from devctl_observer.watching.store import Key
 log = logging.getLogger(__name__)
 
 _MARGIN = 1.0
-_REMOVED = Counter("claims_deleted", "Volumes of jobs that were deleted in their time.", **COMMON)
+_REMOVED = Counter("claims_deleted", "Expired job volumes deleted.", **COMMON)
 
 
 class ClaimController(Controller[PersistentVolumeClaim]):
-    """Handler of the work queue of claims."""
+    """Handles the work queue of claims."""
 
     word = "claim"
 
     def __init__(self, owners: Controller[Any], process: Process) -> None:
-        """`owners` knows what claims are made for."""
+        """`owners` is the controller of the kind that claims belong to."""
         super().__init__(CLAIM, process.children.claims, process)
         self._owners = owners
 
@@ -45,13 +45,13 @@ class ClaimController(Controller[PersistentVolumeClaim]):
         job = self._owners.store.get(owner)
         if job is None or not claims.is_claim_of(claim, job):
             return await self._released(key, claim, owner)
-        # A job has it again, which keeps its time.
+        # A job uses it again, and decides how long it is kept.
         if RELEASED_AT in notes_of(claim):
             await self._note(key, claim, {})
         return None
 
     async def _released(self, key: Key, claim: PersistentVolumeClaim, owner: Key) -> float | None:
-        """Delete a claim whose job is gone when its time has come."""
+        """Delete a claim whose job is gone once it has expired."""
         where = Meta(name=owner.name, namespace=owner.namespace)
         fresh = await self._api.read(self._owners.kind, where)
         if fresh.item is not None and claims.is_claim_of(claim, fresh.item):
@@ -63,7 +63,7 @@ class ClaimController(Controller[PersistentVolumeClaim]):
             claim = await self._note(key, claim, claims.release(notes_of(claim), clocks.latest))
         at = claims.deadline(notes_of(claim))
         if at is None:
-            # What cannot be read never deletes anything.
+            # Invalid annotations never delete anything.
             return None
         if not clocks.passed(at):
             return max((at - clocks.ours).total_seconds() + _MARGIN, DOUBT)
@@ -75,37 +75,37 @@ class ClaimController(Controller[PersistentVolumeClaim]):
     async def _note(
         self, key: Key, claim: PersistentVolumeClaim, notes: Mapping[str, str]
     ) -> PersistentVolumeClaim:
-        """Make our annotations of a claim exactly these."""
+        """Set our annotations on a claim to exactly these."""
         applied = await self._api.annotate(CLAIM, meta_of(claim.metadata), notes)
         return self._keep(key, applied)
 
     async def _tell_bound(self, key: Key, claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
-        """Show in a claim's conditions that it has its volume."""
+        """Write a claim's condition Bound."""
         status = claims.bound_status(claim, self._clock.now())
         if status is None:
             return claim
         try:
             applied = await self._api.apply_status(CLAIM, meta_of(claim.metadata), status)
         except httpx2.HTTPError as error:
-            # Nobody loses anything by it, so it must not keep a claim from going in time.
-            log.warning("%s/%s: its condition Bound was not written: %r", *key, error)
+            # This is harmless, so it must not delay the deletion of the claim.
+            log.warning("%s/%s: could not write its condition Bound: %r", *key, error)
             return claim
         return self._keep(key, applied)
 
 
 async def remove(api: ClusterApi, claim: PersistentVolumeClaim) -> tuple[bool, list[str]]:
-    """Delete exactly this version of a claim unless a pod has it in use.
+    """Delete exactly this version of a claim unless a pod uses it.
 
-    Whoever calls has made sure that its time is over. Users are asked for past the cache, which
-    knows devctl's own pods only.
+    The caller has checked that it has expired. Pods are listed past the cache, which has only
+    devctl's own.
 
     Returns:
-        Whether it was deleted, and who uses it.
+        Whether it was deleted, and the pods that use it.
     """
     meta = meta_of(claim.metadata)
     users = claims.users_of(await api.list_now(Pod, meta.namespace), meta.name)
     if users or not await api.delete(CLAIM, meta):
         return False, users
     _REMOVED.inc()
-    log.info("%s/%s: deleted, its time is over", meta.namespace, meta.name)
+    log.info("%s/%s: deleted because it has expired", meta.namespace, meta.name)
     return True, []

@@ -1,1 +1,1 @@
-"""DevServerFlavors: whether they fit, and how many pods of them."""
+"""DevServerFlavors: whether a pod of one fits, and how many do."""

@@ -1,4 +1,4 @@
-"""What is done about one flavor."""
+"""Reconciles a flavor."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from devctl_observer.watching.store import Key, Store
 
 
 class FlavorController(Controller[Flavor]):
-    """Handler of the work queue of flavors."""
+    """Handles the work queue of flavors."""
 
     word = "flavor"
     own = tuple(FlavorCondition)
 
     def __init__(self, use: NodeUse, process: Process) -> None:
-        """Know nothing yet."""
+        """Start without any state."""
         super().__init__(FLAVOR, Store(), process)
         self._nodes, self._use = process.children.nodes, use
         self.concerns: Callable[[str], None] = lambda _: None
-        """Told the name of each flavor that has changed for its servers."""
+        """Called with the name of each flavor whose change concerns its servers."""
 
     async def _look(self, key: Key, item: Flavor) -> None:
         by_name = {flavor.metadata.name: flavor for flavor in self.store}

@@ -1,4 +1,4 @@
-"""The family of DevServerFlavors, and how often what is free is counted."""
+"""The family of DevServerFlavors, and how often free capacity is recomputed."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key, Store
 
 _COUNTED = 5.0
-"""Seconds between two counts of what is free while pods come and go: each may write all flavors."""
-_PLACED_PODS = Gauge("placed_pods", "Pods of anybody that take room on nodes.", **COMMON)
+"""Seconds between recomputations of free capacity: each may write the status of all flavors."""
+_PLACED_PODS = Gauge("placed_pods", "All pods that occupy resources on nodes.", **COMMON)
 
 
 class Flavors(Family[Flavor]):
-    """Whom a change concerns among flavors."""
+    """The family of DevServerFlavors."""
 
     controller: FlavorController
 
     def __init__(self, process: Process) -> None:
-        """Know nothing yet."""
+        """Start without any state."""
         self.use = NodeUse()
         self.placed: Store[Asked] = Store()
         super().__init__(FlavorController(self.use, process), workers=1)
@@ -38,11 +38,11 @@ class Flavors(Family[Flavor]):
 
     @property
     def others(self) -> Sequence[Followed]:
-        """Whatever takes room on nodes."""
+        """All pods that occupy resources on nodes."""
         return [Followed(PlacedPod, self.placed, asked, self._placed, selectors=PLACED)]
 
     def changed(self, old: Flavor | None, new: Flavor | None) -> None:
-        """Look at a flavor, and at the others where it is about which of them is the default."""
+        """Reconcile a changed flavor, and all others if the change concerns the default."""
         flavor = new or old
         if flavor is None:
             return
@@ -53,8 +53,8 @@ class Flavors(Family[Flavor]):
         else:
             self.queue.add(Key("", flavor.metadata.name))
 
-    def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:  # noqa: ARG002 - any change may decide
-        """Look at every flavor."""
+    def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:  # noqa: ARG002 - any change may matter
+        """Reconcile every flavor."""
         self.look_again()
 
     def _placed(self, old: Asked | None, new: Asked | None) -> None:
@@ -63,22 +63,22 @@ class Flavors(Family[Flavor]):
 
 
 def _version(flavor: Flavor) -> tuple[str, int]:
-    """What moves with a flavor's spec, and with nothing else."""
+    """A value that changes only with the flavor's spec."""
     return flavor.metadata.uid, flavor.metadata.generation
 
 
 @dataclass
 class Pace:
-    """Does something soon after the first wish, and again only after a while, whoever wishes it."""
+    """Limits how often an action runs, however often it is requested."""
 
     action: Callable[[], None]
     seconds: float
-    """From one time to the next."""
+    """Minimum seconds between two runs."""
     _not_before: float = 0.0
     _waits: bool = False
 
     def wish(self) -> None:
-        """Have it done: at once after a quiet time, else when it is time."""
+        """Request a run: now if the last one is long enough ago, else as soon as that is so."""
         if not self._waits:
             self._waits = True
             loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""A DevServerFlavor, as far as the observer reads it."""
+"""The parts of a DevServerFlavor that the observer reads."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from devctl_observer.judging.model import Base, Item
 
 
 class Resources(Base, frozen=True):
-    """Quantities as they were written: numbers or text."""
+    """Quantities as written: numbers or strings."""
 
     requests: dict[str, int | float | str] = msgspec.field(default_factory=dict)
     limits: dict[str, int | float | str] = msgspec.field(default_factory=dict)
 
 
 class FlavorSpec(Base, frozen=True):
-    """What servers of the flavor run on."""
+    """What the flavor's servers run on."""
 
     resources: Resources = Resources()
     node_selector: dict[str, str] = msgspec.field(default_factory=dict)
@@ -35,13 +35,13 @@ class Flavor(Item, frozen=True):
 
     spec: FlavorSpec = FlavorSpec()
     pod_spec: dict[str, Any] = msgspec.field(default_factory=dict)
-    """The spec as it is stored, but for whether it is the default: that says nothing about pods."""
+    """The stored spec without `default`, which does not affect pods."""
 
 
 FLAVOR = kind_of(kinds.FLAVOR, Flavor, lambda obj: {"pod_spec": pod_part(obj.get("spec", {}))})
 
 
 def wanted_flavor(name: str | None, flavors: Mapping[str, Flavor]) -> tuple[Flavor | None, str]:
-    """The flavor of that name, or the default one; else why there is none."""
+    """The flavor with that name, or the default one; if there is none, why."""
     choice = choose(name, {key: flavor.spec.default for key, flavor in flavors.items()})
     return flavors.get(choice.name), choice.problem

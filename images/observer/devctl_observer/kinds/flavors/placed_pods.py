@@ -1,4 +1,4 @@
-"""Pods that have a node, whoever they belong to: what each asks of it, and all of them together."""
+"""All scheduled pods, devctl's or not: what each requests, and the sum per node."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from devctl_observer.kinds.flavors.model import Resources
 PLACED: Mapping[str, Any] = {
     "fields": {"spec.nodeName": not_equal(""), "status.phase": not_in(["Succeeded", "Failed"])}
 }
-"""Those that take something of a node; what has ended leaves the watch as if it were deleted."""
+"""Selects pods that occupy a node; the watch reports an ended pod as deleted."""
 
 _NONE = Decimal(0)
 Amounts = tuple[tuple[str, Decimal], ...]
 
 
 class Container(msgspec.Struct, rename="camel", frozen=True):
-    """What a container asks for, and whether one that prepares goes on beside the others."""
+    """What a container requests, and whether an init container is a sidecar."""
 
     resources: Resources = Resources()
     restart_policy: str = ""
 
 
 class PodSpec(msgspec.Struct, rename="camel", frozen=True):
-    """All that the scheduler adds up."""
+    """Everything that the scheduler adds up."""
 
     node_name: str = ""
     containers: list[Container] = []
@@ -48,9 +48,9 @@ class _Meta(msgspec.Struct):
 
 
 class PlacedPod(NamespacedResourceG, msgspec.Struct):
-    """A pod as it is decoded: in a big cluster most pods are nobody's of ours, and all are read.
+    """The decoded part of a pod: a big cluster has many, mostly not ours, and all are read.
 
-    lightkube's own class would make an object of every field, which takes many times as long.
+    lightkube's own class would create an object for every field, which is many times slower.
     """
 
     metadata: _Meta
@@ -59,14 +59,14 @@ class PlacedPod(NamespacedResourceG, msgspec.Struct):
 
 
 class Asked(NamedTuple):
-    """What is kept of a pod: its node, and what it asks of it, by name."""
+    """What is stored of a pod: its node and its requests, by resource name."""
 
     node: str
     amounts: Amounts
 
 
 def asked(pod: PlacedPod) -> Asked:
-    """What is kept of a pod; those of a kind share it, so that ten thousand take little memory."""
+    """What is stored of a pod; equal requests are shared, to save memory with many pods."""
     amounts = tuple(sorted(requests(pod.spec).items()))
     return Asked(sys.intern(pod.spec.node_name), _shared(amounts))
 
@@ -74,12 +74,12 @@ def asked(pod: PlacedPod) -> Asked:
 def requests(spec: PodSpec) -> dict[str, Decimal]:
     """What the scheduler counts for a pod.
 
-    Its containers run at once; those that only prepare run before, and count where they need more.
+    Containers run together, so their sum counts; init containers run before, so their peak counts.
     """
     total = {PODS: Decimal(1)}
     for container in spec.containers:
         total = _sum(total, _of(container.resources))
-    # Those that go on beside the others count with them, from when they are started.
+    # Sidecars count with the main containers, and with the init containers after them.
     beside: dict[str, Decimal] = {}
     peak: dict[str, Decimal] = {}
     for container in spec.init_containers:
@@ -87,14 +87,14 @@ def requests(spec: PodSpec) -> dict[str, Decimal]:
         if container.restart_policy == "Always":
             beside = needs
         peak = _most(peak, needs)
-    # What is asked for the pod as a whole stands instead of what its containers ask.
+    # Pod-level requests replace those of the containers.
     total = _most(_sum(total, beside), peak) | _of(spec.resources)
     return _sum(total, effective_requests(spec.overhead, {}))
 
 
 @lru_cache(maxsize=4096)
 def _shared(amounts: Amounts) -> Amounts:
-    """The first of its equals."""
+    """The first instance among equal ones."""
     return amounts
 
 
@@ -111,21 +111,21 @@ def _most(one: dict[str, Decimal], other: dict[str, Decimal]) -> dict[str, Decim
 
 
 class NodeUse:
-    """Sums by node, kept up with each pod: none is added up again, however many there are."""
+    """The sum of requests per node, updated incrementally with each pod."""
 
     def __init__(self) -> None:
-        """Begin with empty nodes."""
+        """Start with empty nodes."""
         self._sums: dict[str, dict[str, Decimal]] = {}
 
     def change(self, old: Asked | None, new: Asked | None) -> None:
-        """Count a pod that came, went, or asks for something else."""
+        """Count a pod that was added, removed or changed."""
         if old:
             self._add(old, -1)
         if new:
             self._add(new, 1)
 
     def of(self, node: str) -> Mapping[str, Decimal]:
-        """What is asked of a node."""
+        """The sum of requests on a node."""
         return self._sums.get(node, {})
 
     def _add(self, asked: Asked, sign: int) -> None:
@@ -133,5 +133,5 @@ class NodeUse:
         for name, amount in asked.amounts:
             sums[name] = sums.get(name, _NONE) + sign * amount
         if not sums[PODS]:
-            # A node that has gone would be remembered for ever.
+            # A deleted node would be remembered forever.
             del self._sums[asked.node]

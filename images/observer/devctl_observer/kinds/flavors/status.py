@@ -1,4 +1,4 @@
-"""The whole status of a DevServerFlavor: whether some node could hold a pod, and how many."""
+"""The whole status of a DevServerFlavor: whether a node can hold a pod of it, and how many fit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def flavor_status(
     use: NodeUse,
     now: datetime,
 ) -> dict[str, Any]:
-    """What status should say about a flavor."""
+    """The desired status of a flavor."""
     fits = fit(flavor, nodes)
     total, free = counts(flavor, nodes, use)
     return {
@@ -46,7 +46,7 @@ def _default_conflict(flavor: Flavor, flavors: Mapping[str, Flavor]) -> dict[str
 
 
 def fit(flavor: Flavor, nodes: Sequence[NodeFacts]) -> dict[str, Any]:
-    """The condition Schedulable: whether some node fits, or what most nodes lack."""
+    """The condition Schedulable: whether a node fits, or what most nodes lack."""
     kind = FlavorCondition.SCHEDULABLE
     if not nodes:
         return condition(kind, FALSE, "NoNodes", "the cluster has no nodes")
@@ -60,7 +60,7 @@ def fit(flavor: Flavor, nodes: Sequence[NodeFacts]) -> dict[str, Any]:
 
 
 def counts(flavor: Flavor, nodes: Sequence[NodeFacts], use: NodeUse) -> tuple[int, int]:
-    """How many pods of a flavor the cluster holds: were it empty, and beside what is there."""
+    """How many pods of a flavor fit into the empty cluster, and how many more fit now."""
     needs = _needs(flavor)
     total = sum(room(needs, node) for node in nodes)
     return total, sum(room(needs, node, use.of(node.name)) for node in nodes)

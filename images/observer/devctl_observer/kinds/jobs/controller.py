@@ -1,4 +1,4 @@
-"""What is done about one job: derive its status, write it if it differs, and keep its times."""
+"""Reconciles a job: writes its status, triggers its role and deletes its expired volume."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from devctl_observer.watching.store import Key
 
 
 class JobController(RoleController[Job]):
-    """Handler of the work queue of jobs."""
+    """Handles the work queue of jobs."""
 
     word = "job"
     own = OWN
 
     def __init__(self, caches: JobCaches, process: Process) -> None:
-        """Know nothing yet."""
+        """Start without any state."""
         super().__init__(JOB, caches.jobs, process)
         self._caches = caches
 
@@ -50,12 +50,12 @@ class JobController(RoleController[Job]):
         again = await self._wake_if(key, job, missing(seen), lambda known: cause(job, known))
         wait = next_look(seen, self._clock.now())
         if wait is None:
-            # What seemed to be an end was none, or cannot be told yet.
+            # What looked like the end was not, or cannot be recorded yet.
             return soonest(again, DOUBT if doubtful and not job.finished else None)
         return soonest(again, wait.total_seconds() or (IN_USE if users else DOUBT))
 
     async def _prove(self, key: Key, seen: Observed) -> tuple[Observed, Clocks] | None:
-        """The same past the cache, with the API server's time; None where the job is gone."""
+        """Observe again past the cache, with the API server's time; None if the job is gone."""
         fresh = await self._api.read(JOB, seen.job.metadata)
         job = fresh.item
         if job is None or job.metadata.uid != seen.job.metadata.uid:
@@ -63,7 +63,7 @@ class JobController(RoleController[Job]):
         seen = self._caches.observe(key, job)
         clocks = Clocks(self._clock.now(), fresh.clock)
         if not job.finished and judge(seen, clocks).absence:
-            # Nodes come last: one that has come back by then has not ended its pod.
+            # Nodes are listed last: one that is back by then has not ended its pod.
             pods = await self._api.list_now(Pod, key.namespace, seen.pod_name)
             pod = next(map(small_pod, pods), None)
             nodes = [node_facts(node) for node in await self._api.list_now(Node)]

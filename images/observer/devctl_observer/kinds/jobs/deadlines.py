@@ -1,4 +1,4 @@
-"""When a finished job's pod and volume go, and what is said of that. Doubt never deletes."""
+"""When a finished job's pod and volume expire. Nothing is deleted while there is doubt."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from devctl_observer.kinds.jobs.model import Job
 from devctl_observer.kinds.jobs.observed import Observed
 
 _MARGIN = timedelta(seconds=1)
-"""Timers may fire a moment early; a second later it is certainly time."""
+"""Added to waits, because timers may fire slightly early."""
 
 
 class Times(NamedTuple):
-    """When a job ended, and when what goes."""
+    """When a job ended, and when its pod and its volume expire."""
 
     finished: datetime
     pod: datetime
     artifacts: datetime
 
     def trusted(self, clocks: Clocks) -> bool:
-        """Whether the end is over by every clock."""
+        """Whether the end is in the past by every clock, within their tolerance."""
         return clocks.passed(self.finished - AGREE)
 
     def due(self, at: datetime, clocks: Clocks) -> bool:
-        """Whether a time has come that counts from the end."""
+        """Whether a deadline that counts from the end has passed."""
         return self.trusted(clocks) and clocks.passed(at)
 
 
 def times(job: Job, finished: datetime | None) -> Times | None:
-    """When what of a job that ended then goes; None where that is not known.
+    """The deadlines of a job that ended at `finished`; None if they are unknown.
 
-    A pod that was let go keeps its time, so that the status does not speak of the future. The
-    volume's time moves with both fields: it never goes before the pod would.
+    An expired pod keeps its stored deadline, so that it does not move into the future. The volume's
+    deadline depends on both fields, because it is never before the pod's.
     """
     if finished is None:
         return None
@@ -55,17 +55,17 @@ def times(job: Job, finished: datetime | None) -> Times | None:
 
 
 def pod_expired(job: Job) -> bool:
-    """Whether the role was told to remove the pod."""
+    """Whether the status tells the role to remove the pod."""
     return find(job.status, Condition.POD_EXPIRED).get("status") == TRUE
 
 
 def finished_at(job: Job) -> datetime | None:
-    """When a job ended, as its status says."""
+    """When a job ended, according to its status."""
     return from_text(job.status.get("finishedAt")) if job.finished else None
 
 
 def next_look(seen: Observed, now: datetime) -> timedelta | None:
-    """How long until time alone changes something about a job; zero where it should have."""
+    """How long until the next deadline of a job; zero if it has passed, None without one."""
     job = seen.job
     if job.going:
         return None
@@ -84,33 +84,34 @@ def next_look(seen: Observed, now: datetime) -> timedelta | None:
     return wait + _MARGIN if wait > timedelta(0) else timedelta(0)
 
 
-_NOT_TRUSTED = "it is not known for certain when the job ended, so nothing is deleted: an \
-administrator should check the clocks"
+_NOT_TRUSTED = "it is uncertain when the job ended, so nothing is deleted: ask an administrator to \
+check the clocks"
 
 
 def pod_condition(job: Job, at: Times | None, clocks: Clocks) -> dict[str, Any]:
-    """The PodExpired condition; it turns True only by both clocks, and then stays."""
+    """The condition PodExpired; it becomes True only if both clocks agree, and remains so."""
     kind = Condition.POD_EXPIRED
-    expired = "its time to stay is over: the operator removes the pod"
+    expired = "spec.ttlSecondsAfterFinished has passed: the operator removes the pod"
     if pod_expired(job):
         return condition(kind, TRUE, "Expired", expired)
     if at is None or not at.trusted(clocks):
         return condition(kind, UNKNOWN, "ClockNotTrusted", _NOT_TRUSTED)
     if clocks.theirs is not None and at.due(at.pod, clocks):
         return condition(kind, TRUE, "Expired", expired)
-    message = f"the pod stays until {to_text(at.pod)}; spec.ttlSecondsAfterFinished moves that"
+    field = "spec.ttlSecondsAfterFinished"
+    message = f"the pod is kept until {to_text(at.pod)}; to change that, set {field}"
     return condition(kind, FALSE, "Kept", message)
 
 
 def artifacts_condition(
     seen: Observed, at: Times | None, clocks: Clocks, users: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """The ArtifactsExpired condition.
+    """The condition ArtifactsExpired.
 
     Args:
-        seen: The job, and its claim as long as that is to stay.
-        at: When what goes.
-        clocks: What time it is.
+        seen: The job, and its claim unless that is being deleted.
+        at: The job's deadlines.
+        clocks: The current time.
         users: Pods that keep the volume from being deleted.
     """
     kind = Condition.ARTIFACTS_EXPIRED
@@ -120,10 +121,10 @@ def artifacts_condition(
         return condition(kind, UNKNOWN, "ClockNotTrusted", _NOT_TRUSTED)
     if users and at.due(at.artifacts, clocks):
         names = listed([f"`{name}`" for name in users], 5)
-        message = f"its time is over, but pod {names} uses it: it goes when they have ended"
+        message = f"the volume has expired; it is deleted once these pods have ended: {names}"
         return condition(kind, FALSE, "InUse", message)
-    move = "spec.pvcTTLSecondsAfterFinished moves that"
-    message = f"the volume stays until {to_text(at.artifacts)}; {move}"
+    field = "spec.pvcTTLSecondsAfterFinished"
+    message = f"the volume is kept until {to_text(at.artifacts)}; to change that, set {field}"
     return condition(kind, FALSE, "Kept", message)
 
 
@@ -132,8 +133,8 @@ def _without_claim(job: Job, *, over: bool) -> dict[str, Any]:
     before = find(job.status, kind)
     name = claim_name(job.metadata.name)
     if before.get("status") == TRUE:
-        # Told once: time that passes makes no end of its own out of a loss.
+        # Reported once: a lost volume does not expire later.
         over = before.get("reason") != "VolumeGone"
     if over:
-        return condition(kind, TRUE, "Expired", f"its time is over: volume `{name}` was deleted")
-    return condition(kind, TRUE, "VolumeGone", f"volume `{name}` was deleted before its time")
+        return condition(kind, TRUE, "Expired", f"volume `{name}` expired and was deleted")
+    return condition(kind, TRUE, "VolumeGone", f"volume `{name}` was deleted before it expired")

@@ -1,4 +1,4 @@
-"""How a job ended, from its pod or from there being none."""
+"""How a job ended, from its pod or from the pod's absence."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ from devctl_observer.kinds.jobs.model import Outcome
 from devctl_observer.kinds.jobs.observed import Observed
 
 COMPLETED = "Job completed successfully"
-DELETED = "its pod was deleted while its program ran; to run it again, make a job of another name"
-LOST = "node `{}`, on which its program ran, went away; to run it again, make a job of another name"
-NEVER_HEARD = "node `{}` went away before it said whether the program has started; to run it, make \
-a job of another name"
+_AGAIN = "create a job with another name"
+DELETED = f"its pod was deleted while its program ran; to run it again, {_AGAIN}"
+LOST = f"node `{{}}` was lost while the program ran; to run it again, {_AGAIN}"
+NEVER_HEARD = f"node `{{}}` was lost before it reported whether the program started; to run it, \
+{_AGAIN}"
 _NODE_GONE = {"DeletionByTaintManager", "DeletionByPodGC"}
 _START_FAILED = {"StartError", "ContainerCannotRun"}
 _UNKNOWN = "ContainerStatusUnknown"
-"""What a kubelet says of a container that it does not find any more; the exit code is made up."""
+"""Reported by a kubelet for a container that it no longer finds; the exit code is made up."""
 _NO_CODE = {"NodeLost", "PodDeleted", "PodRejected"}
-"""Ends of which the exit code says nothing, and is not always known."""
+"""Reasons for which the exit code is meaningless, and not always known."""
 _NODE_ENDED = {"NodeLost", "NodeShutdown", "Shutdown", "Terminated"}
-"""Reasons of pods whose node went or was shut down."""
+"""Reasons of pods whose node was lost or shut down."""
 
 
 def judge_end(pod: Pod, seen: Observed) -> Outcome | None:
-    """How a pod ended; None where it has not, or where another one takes its place.
+    """How a pod ended; None if it has not, or if another one will replace it.
 
-    A kubelet reports the pod that was deleted before its program ran as failed: no end of the job.
+    A kubelet reports a pod that was deleted before its program ran as failed: the job continues.
     """
     status = pod.status
     if status is None or status.phase not in {"Succeeded", "Failed"}:
@@ -54,10 +55,10 @@ def judge_end(pod: Pod, seen: Observed) -> Outcome | None:
 
 
 def judge_lost(pod: Pod, seen: Observed, clocks: Clocks) -> Outcome | None:
-    """The end of a job whose pod should be gone by now, if nobody is there to end it.
+    """The end of a job whose pod should have terminated by now, if its node is lost.
 
-    The API keeps the pod of a node that died: only its kubelet could say that it has ended. It may
-    also have begun unheard, so that another pod in its place could be the second one to run.
+    The API keeps the pod of a dead node, because only its kubelet could confirm the end. The
+    program may have started unnoticed, so a replacement could run it a second time.
     """
     until, node = ends_at(pod), node_of(pod)
     if not node or node in seen.nodes or until is None or not clocks.passed(until):
@@ -69,7 +70,7 @@ def judge_lost(pod: Pod, seen: Observed, clocks: Clocks) -> Outcome | None:
 def judge_absence(seen: Observed) -> Outcome:
     """The end of a job whose program ran and whose pod is gone.
 
-    It may have told its end when it was seen last.
+    The pod's last observed state may say how it ended.
     """
     if seen.last and (told := judge_end(seen.last, seen)):
         return replace(told, absence=True)
@@ -81,7 +82,7 @@ def judge_absence(seen: Observed) -> Outcome:
 
 
 def started_at(pod: Pod) -> datetime | None:
-    """When the first of a pod's own containers started."""
+    """When the first of a pod's main containers started."""
     states = [c.state for c in own_statuses(pod)]
     told = [s.running or s.terminated for s in states if s]
     times = [moment.startedAt for moment in told if moment and moment.startedAt]
@@ -94,7 +95,7 @@ def _gone(node: str, started: datetime | None = None, *, ran: bool = True) -> Ou
 
 
 def _exit(pod: Pod) -> ContainerStateTerminated | None:
-    """How its program ended: of several containers, the first that failed."""
+    """How the pod's program ended: the first failed container, else the main one."""
     exits = [c.state.terminated for c in container_statuses(pod) if c.state and c.state.terminated]
     main = own_statuses(pod)
     last = main[0].state.terminated if main and main[0].state else None
@@ -117,39 +118,38 @@ def _outcome(
 def _cluster_did(
     pod: Pod, ended: ContainerStateTerminated | None, *, ran: bool
 ) -> tuple[str, str] | None:
-    """What the cluster ended a pod for; None where it did not."""
+    """Why the cluster ended a pod; None if it did not."""
     said = (pod.status.reason if pod.status else None) or ""
     detail = shown((pod.status.message if pod.status else None) or "", LONGEST // 2)
     disrupted = _disruption(pod, ended)
     unknown = ended is not None and ended.reason == _UNKNOWN
-    advice = "make a job of another name"
     if said == "DeadlineExceeded":
         return said, "it took longer than spec.activeDeadlineSeconds allows and was stopped"
     if disrupted in _NODE_GONE or said in _NODE_ENDED:
         return "NodeLost", LOST.format(node_of(pod))
     if said == "Evicted" or disrupted:
         why = detail or disrupted or said
-        return "Evicted", f"the cluster needed its place ({why}); {advice} that asks for enough"
+        return "Evicted", f"its pod was evicted ({why}); {_AGAIN} that requests enough resources"
     if ran and _was_deleted(pod, ended) and not (ended and ended.reason == "OOMKilled"):
         return "PodDeleted", DELETED
     if ended is None or unknown:
-        return _never_said(pod, detail or said or "no detail given", ran=ran)
+        return _never_said(pod, detail or said or "no details given", ran=ran)
     return None
 
 
 def _never_said(pod: Pod, why: str, *, ran: bool) -> tuple[str, str]:
-    """The end of a pod whose node does not know how its program ended."""
+    """The end of a pod whose node cannot say how its program ended."""
     if ran:
         return "NodeLost", LOST.format(node_of(pod))
-    return "PodRejected", f"its node refused the pod ({why}); make a job of another name"
+    return "PodRejected", f"its node rejected the pod ({why}); {_AGAIN}"
 
 
 def _program_did(ended: ContainerStateTerminated | None) -> tuple[str, str]:
-    """Why a program failed, in its own words where it left any."""
+    """Why a program failed, in its own words if it left any."""
     text = (ended.message if ended else None) or ""
     if ended and ended.reason == "OOMKilled":
-        advice = "ask for more in spec.resources.memory, in a job of another name"
-        return "OutOfMemory", f"it used more memory than it may and was killed; {advice}"
+        advice = f"{_AGAIN} and more spec.resources.memory"
+        return "OutOfMemory", f"it exceeded its memory limit and was killed; {advice}"
     if ended and ended.reason in _START_FAILED:
         advice = "check the image and spec.command"
         detail = shown(text, LONGEST // 2)
@@ -162,7 +162,7 @@ def _program_did(ended: ContainerStateTerminated | None) -> tuple[str, str]:
 
 
 def _disruption(pod: Pod, ended: ContainerStateTerminated | None) -> str:
-    """Why the cluster took a pod away, unless its program had ended before that."""
+    """Why the cluster disrupted a pod, unless its program had ended before."""
     found = pod_condition(pod, "DisruptionTarget")
     if found is None or found.status != "True":
         return ""
@@ -172,7 +172,7 @@ def _disruption(pod: Pod, ended: ContainerStateTerminated | None) -> str:
 
 
 def _was_deleted(pod: Pod, ended: ContainerStateTerminated | None) -> bool:
-    """Whether a program ended because somebody had its pod deleted."""
+    """Whether a program ended because its pod was deleted."""
     until = ends_at(pod)
     if until is None or pod.metadata is None:
         return False

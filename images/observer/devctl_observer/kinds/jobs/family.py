@@ -1,4 +1,4 @@
-"""The family of EphemeralAccelerationJobs and their claims."""
+"""EphemeralAccelerationJobs and their claims: what is watched, and which changes matter."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _JOBS = Gauge("jobs", "Jobs, by phase.", ["phase"], **COMMON)
 
 
 class Jobs(Family[Job]):
-    """Whom a change concerns among jobs and their claims."""
+    """The family of EphemeralAccelerationJobs and their claims."""
 
     controller: JobController
     label = LABEL
     names: ClassVar = {"Pod": pod_name("(.+)"), "PersistentVolumeClaim": claim_name("(.+)")}
 
     def __init__(self, process: Process) -> None:
-        """Know nothing yet."""
+        """Start without any state."""
         self.caches = JobCaches(process.children)
         super().__init__(JobController(self.caches, process))
         self.claim_controller = ClaimController(self.controller, process)
@@ -46,11 +46,11 @@ class Jobs(Family[Job]):
 
     @property
     def queues(self) -> Sequence[tuple[WorkQueue, int]]:
-        """Jobs and claims."""
+        """The queues of jobs and of claims."""
         return [*super().queues, (self.claims, _CLAIM_WORKERS)]
 
     def changed(self, old: Job | None, new: Job | None) -> None:
-        """Look at a job; whether it is there decides about its claim."""
+        """Reconcile a changed job; also its claim if the job was created or deleted."""
         super().changed(old, new)
         job = new or old
         if job is None:
@@ -63,7 +63,7 @@ class Jobs(Family[Job]):
             self._claim(key, there=there)
 
     def child(self, key: Key, old: Any, new: Any) -> None:
-        """Look at a job, and at its claim if it is that; remember what it lost."""
+        """Reconcile a child's job, and the child if it is the claim; remember a deleted pod."""
         found = new or old
         if isinstance(found, Pod):
             if meta_of(found.metadata).name != pod_name(key.name):
@@ -77,13 +77,13 @@ class Jobs(Family[Job]):
         super().child(key, old, new)
 
     def look_again(self) -> None:
-        """Look at every job, and at every claim of one."""
+        """Reconcile all jobs and their claims."""
         super().look_again()
         for job in filter(None, map(job_of, self.caches.children.claims)):
             self.claims.add(claim_key(job))
 
     def _count(self, phase: Phase) -> int:
-        """How many jobs are in a phase."""
+        """The number of jobs in a phase."""
         return sum(job.status.get("phase", Phase.PENDING) == phase for job in self.store)
 
     def _claim(self, job: Key, *, there: bool) -> None:

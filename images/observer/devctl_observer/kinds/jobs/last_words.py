@@ -1,4 +1,4 @@
-"""What a program said last. It may say anything, so nothing of it is trusted."""
+"""The last output of a program, which is not trusted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import unicodedata
 import msgspec
 
 LONGEST = 1024
-"""Characters of a message; an Event holds no more."""
+"""Maximum characters in a message, which is the limit of an Event."""
 
 _REASON = re.compile(r"[A-Z][A-Za-z]{0,62}", re.ASCII)
 _ENDS_A_LINE = {"Zl", "Zp"}
@@ -22,18 +22,18 @@ class Words(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def own_words(text: str | None) -> Words | None:
-    """What a termination message says, if it is one JSON object with `reason` and `message`."""
+    """Parse a termination message; None unless it is a JSON object with `reason` and `message`."""
     try:
         said = msgspec.json.decode((text or "").encode(), type=Words)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return None
     if not _REASON.fullmatch(said.reason):
         return None
-    return Words(said.reason, shown(said.message) or "no detail given")
+    return Words(said.reason, shown(said.message) or "no details given")
 
 
 def shown(text: str, limit: int = LONGEST) -> str:
-    r"""A text on one line without control characters, of which the end is kept.
+    r"""A text on one line without control characters; if it is too long, its end.
 
     >>> shown("one\r\n\x1b[31mtwo\n\n")
     'one | [31mtwo'
@@ -44,6 +44,6 @@ def shown(text: str, limit: int = LONGEST) -> str:
 
 
 def _plain(line: str) -> str:
-    """A line without what would change a terminal, or how other text is read."""
+    """A line without characters that control the terminal or reorder text."""
     kinds = ((char, unicodedata.category(char)) for char in line.replace("\t", " "))
     return "".join(char for char, kind in kinds if kind[0] != "C" and kind not in _ENDS_A_LINE)

@@ -1,4 +1,4 @@
-"""A job, as far as the observer reads it, and what is said of it."""
+"""The parts of a job that the observer reads, and its outcome."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _ENDS = {str(Phase.SUCCEEDED), str(Phase.FAILED)}
 
 
 class Output(Base, frozen=True):
-    """Where the result goes."""
+    """Where the result is written."""
 
     path: str = "/artifacts/output.json"
 
 
 class JobSpec(Base, frozen=True):
-    """What the user wants; defaults are those of the schema."""
+    """The spec, with the defaults of the schema."""
 
     owner: str = ""
-    """Whose files are on its volume; empty for one of a release that knew no owners."""
+    """The owner of the files on its volume; empty for a job from a release without owners."""
     output: Output = Output()
     ttl_seconds_after_finished: int = 0
     pvc_ttl_seconds_after_finished: int = msgspec.field(
@@ -41,7 +41,7 @@ class Job(Item, frozen=True):
 
     @property
     def finished(self) -> bool:
-        """Whether it has ended, for ever."""
+        """Whether it has ended, which is final."""
         return self.status.get("phase") in _ENDS
 
     @property
@@ -55,19 +55,19 @@ JOB = kind_of(kinds.JOB, Job)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a job does, why, and what its owner can do about it."""
+    """The phase of a job, the reason, and what its owner can do."""
 
     phase: Phase
     reason: str
     message: str
     started: datetime | None = None
-    """When its program started, as its node says; None where that is not known."""
+    """When its program started, according to its node; None if unknown."""
     finished: datetime | None = None
     exit_code: int | None = None
     absence: bool = False
-    """Whether it follows from what was not seen, which a cache does not know for certain."""
+    """Whether it follows from the absence of something, which a cache cannot prove."""
 
     @property
     def ended(self) -> bool:
-        """Whether it is for ever."""
+        """Whether the phase is final."""
         return self.phase in {Phase.SUCCEEDED, Phase.FAILED}

@@ -1,4 +1,4 @@
-"""What a job's status is derived from, and where that is watched."""
+"""What a job's status is derived from, and the caches with it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from devctl_observer.watching.store import Key, Store
 
 
 def is_own(pod: Pod, job: Job) -> bool:
-    """Whether a pod is that very job's, and not an earlier job's or made after its program ran."""
+    """Whether a pod is this very job's: not an earlier job's, nor created after its program ran."""
     if not is_owned(pod.metadata, job.metadata.uid):
         return False
     started = from_text(job.status.get("startedAt"))
@@ -29,33 +29,33 @@ def is_own(pod: Pod, job: Job) -> bool:
 
 @dataclass(frozen=True)
 class Observed:
-    """A job and what is there of it."""
+    """A job and what was observed of its children."""
 
     job: Job
     pod: Pod | None = None
     """Its own pod."""
     last: Pod | None = None
-    """Its own pod as it was seen last, where that is gone: its kubelet tells its end and removes it
-    within milliseconds."""
+    """The last state of its own pod, if that is gone: a kubelet may report the end of a pod and
+    remove it within milliseconds."""
     taken: bool = False
-    """Whether the pod of its name is not its own."""
+    """Whether the pod with its name is not its own."""
     claim: PersistentVolumeClaim | None = None
-    """The claim of its name, if a role has made it for this job or its owner's, and it stays."""
+    """The claim with its name, if a role created it for the job's owner and it is not deleted."""
     around: Surroundings = field(default_factory=Surroundings)
     nodes: frozenset[str] = frozenset()
-    """Nodes that answer."""
+    """Nodes that are ready."""
     listed: bool = False
-    """Whether pod and nodes were asked for past the cache."""
+    """Whether pod and nodes were listed past the cache."""
 
     @property
     def pod_name(self) -> str:
-        """What its pod is called."""
+        """The name of its pod."""
         return pod_name(self.job.metadata.name)
 
     def with_pod(
         self, pod: Pod | None, nodes: Iterable[NodeFacts], *, listed: bool = False
     ) -> Observed:
-        """The same with the pod of its name, whosever that is, and the nodes."""
+        """A copy with the nodes, and with the pod of its name, which may be another job's."""
         own = pod is not None and is_own(pod, self.job)
         return replace(
             self,
@@ -68,16 +68,16 @@ class Observed:
 
 @dataclass
 class JobCaches:
-    """The stores of every kind that makes a job."""
+    """The stores that a job's status is derived from."""
 
     children: Children
-    """Those that are shared with other families."""
+    """The stores shared with other families."""
     jobs: Store[Job] = field(default_factory=Store)
     last: dict[Key, Pod] = field(default_factory=dict)
-    """The pod that each job lost before it was known how it ended, as it was seen last."""
+    """The last state of each job's pod, if that was deleted before the job's end was known."""
 
     def observe(self, key: Key, job: Job) -> Observed:
-        """Everything that a job's status is derived from."""
+        """Collect everything that a job's status is derived from."""
         children = self.children
         pod = children.pods.get(Key(key.namespace, pod_name(key.name)))
         found = children.claims.get(claim_key(key))

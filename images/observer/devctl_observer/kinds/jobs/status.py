@@ -25,7 +25,7 @@ _WORDS = {Phase.SUCCEEDED: TRUE, Phase.FAILED: FALSE}
 
 
 def judge(seen: Observed, clocks: Clocks) -> Outcome:
-    """What a job does that is not known to have ended; it may turn out here that it has."""
+    """The state of a job without a recorded end; the result may be its end."""
     job, pod = seen.job, seen.pod
     if job.going:
         return judge_waiting(seen)
@@ -35,7 +35,7 @@ def judge(seen: Observed, clocks: Clocks) -> Outcome:
 
 
 def wants_proof(seen: Observed, clocks: Clocks) -> bool:
-    """Whether something is to be done that cannot be undone, for which a cache is not enough."""
+    """Whether an irreversible action is due, which must be checked past the cache."""
     job = seen.job
     if job.going:
         return False
@@ -49,7 +49,7 @@ def wants_proof(seen: Observed, clocks: Clocks) -> bool:
 
 
 def volume_is_due(seen: Observed, clocks: Clocks) -> bool:
-    """Whether a job's claim is to be deleted, as far as its status and both clocks say."""
+    """Whether a job's claim has expired by its status and both clocks."""
     if seen.claim is None or clocks.theirs is None or seen.job.going:
         return False
     at = deadlines.times(seen.job, deadlines.finished_at(seen.job))
@@ -57,16 +57,16 @@ def volume_is_due(seen: Observed, clocks: Clocks) -> bool:
 
 
 def job_status(seen: Observed, clocks: Clocks, users: Sequence[str] = ()) -> dict[str, Any]:
-    """What status should say; a key without a value is left out.
+    """The desired status; keys without a value are left out.
 
     Args:
-        seen: The job and what is there of it.
-        clocks: What time it is; an end is told only where both are known and agree.
+        seen: The job and what was observed of its children.
+        clocks: The current time; an end is recorded only if both clocks are known and agree.
         users: Pods that keep the volume from being deleted.
     """
     job = seen.job
     if job.finished:
-        # For ever: nothing that happens now changes how it ended.
+        # The end is final.
         kept = {name: job.status[name] for name in _KEPT if name in job.status}
         return _whole(seen, kept, deadlines.finished_at(job), clocks, users)
     outcome = judge(seen, clocks)
@@ -81,7 +81,7 @@ def job_status(seen: Observed, clocks: Clocks, users: Sequence[str] = ()) -> dic
         "startedAt": _text(_started(outcome, seen, clocks)),
         "finishedAt": _text(finished),
         "podName": seen.pod_name if made else None,
-        # Remembered, since a pod that has gone does not tell any more.
+        # Kept, since a deleted pod has no node.
         "nodeName": (seen.pod and node_of(seen.pod)) or job.status.get("nodeName"),
         "artifactPath": job.spec.output.path if outcome.phase is Phase.SUCCEEDED else None,
         "exitCode": outcome.exit_code if outcome.ended else None,
@@ -90,12 +90,12 @@ def job_status(seen: Observed, clocks: Clocks, users: Sequence[str] = ()) -> dic
 
 
 def _not_yet(end: Outcome, *, started: bool) -> Outcome:
-    """What is said of an end while it is not certain when it was."""
+    """The outcome while the time of the end is uncertain."""
     return Outcome(
         Phase.RUNNING if started or end.started else Phase.PENDING,
         "Ending",
-        "the job has ended; that is recorded as soon as the clocks of the observer and of the API "
-        "server agree: if that lasts, ask an administrator to set them",
+        "the job has ended, which is recorded once the clocks of the observer and the API server "
+        "agree; if this persists, ask an administrator to check them",
         started=end.started,
     )
 
@@ -107,7 +107,7 @@ def _whole(
     clocks: Clocks,
     users: Sequence[str],
 ) -> dict[str, Any]:
-    """The status with what follows from the end: times to live and conditions."""
+    """The status with what follows from the end: deadlines and conditions."""
     job = seen.job
     phase = Phase(str(told["phase"]))
     reason, message = str(told.get("reason") or phase), str(told.get("message", ""))
@@ -129,7 +129,7 @@ def _whole(
 
 
 def _started(outcome: Outcome, seen: Observed, clocks: Clocks) -> datetime | None:
-    """When its program started: not before its pod was made, and not in the future."""
+    """When its program started: not before its pod was created, and not in the future."""
     stored = from_text(seen.job.status.get("startedAt"))
     if stored and not (outcome.ended and outcome.started):
         return stored
@@ -140,7 +140,7 @@ def _started(outcome: Outcome, seen: Observed, clocks: Clocks) -> datetime | Non
 
 
 def _finished(outcome: Outcome, seen: Observed, clocks: Clocks) -> datetime:
-    """When it ended: not before its start, and not in the future; now where nobody knows."""
+    """When it ended: not before its start, and not in the future; now if unknown."""
     first = [_started(outcome, seen, clocks), _made(seen), outcome.finished or clocks.latest]
     return min(max(known for known in first if known), clocks.latest)
 

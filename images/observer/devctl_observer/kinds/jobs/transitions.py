@@ -1,4 +1,4 @@
-"""Which change of a job's status is worth an Event."""
+"""Which changes of a job's status emit Events."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from devctl_observer.judging.conditions import TRUE
 from devctl_observer.judging.model import Transition
 
 _USUAL = {"NotApplied", "Suspended", "Scheduling", "Creating", "Queued", "Deleting", "Running"}
-"""Reasons that belong to every job's life."""
+"""Reasons that are normal in every job's life."""
 
 
 def transitions(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Transition]:
-    """The Events of a status that became another one."""
+    """The Events for a change of status."""
     changed = any(before.get(name) != after.get(name) for name in ("phase", "reason"))
     if changed and after.get("reason") != "Ending":
         yield _of_phase(after)

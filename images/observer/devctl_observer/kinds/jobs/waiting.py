@@ -1,4 +1,4 @@
-"""Why a job has not ended: what it waits for, or that it runs."""
+"""The state of a job that has not ended: what it waits for, or that it runs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from devctl_observer.kinds.jobs.last_words import shown
 from devctl_observer.kinds.jobs.model import Outcome
 from devctl_observer.kinds.jobs.observed import Observed
 
-_STAYS = "its volume stays for its time"
+_STAYS = "its volume is kept until it expires"
 _CREATING = {"SandboxFailed", "NotReady", "CrashLoop", "OutOfMemory"}
-"""What is said of a pod that is still being set up."""
+"""Reasons of a pod that is still being set up."""
 
 
 def judge_waiting(seen: Observed) -> Outcome:
-    """What a job does that has not ended."""
+    """The state of a job that has not ended."""
     job, pod = seen.job, seen.pod
     if job.going:
         message = f"the job is being deleted; {_STAYS}"
@@ -37,18 +37,18 @@ def judge_waiting(seen: Observed) -> Outcome:
         return _running(pod, seen, started)
     if node := _lost(pod, seen):
         message = (
-            f"node `{node}`, where it is to start, does not answer; if that lasts, the job fails"
+            f"node `{node}`, where it is to start, is not ready; if this persists, the job fails"
         )
         return _pending("NodeNotReady", message)
     if ends_at(pod):
-        return _pending("Deleting", "its pod is being deleted; the operator makes another one")
+        return _pending("Deleting", "its pod is being deleted; the operator creates another one")
     verdict = judge_start(pod, seen.around, JOB_WORDS)
     reason = "Creating" if verdict.reason in _CREATING else verdict.reason
     return _pending(reason, shown(verdict.message))
 
 
 def _pending(reason: str, message: str) -> Outcome:
-    """It has not started."""
+    """The outcome of a job that has not started."""
     return Outcome(Phase.PENDING, reason, message)
 
 
@@ -56,29 +56,29 @@ def _without_pod(seen: Observed) -> Outcome:
     job = seen.job
     if said := failure(job):
         reason = str(said.get("reason") or "ApplyFailed")
-        message = shown(str(said.get("message", ""))) or "it cannot be made"
+        message = shown(str(said.get("message", ""))) or "it cannot be created"
         return _pending(reason, message)
     if seen.taken:
-        message = f"pod `{seen.pod_name}` of an earlier job is still there; it waits for its end"
+        message = f"waiting for pod `{seen.pod_name}` of an earlier job to end"
         return _pending("Deleting", message)
     if job.spec.suspend:
-        only = "it has only its volume, so that files can be copied there"
-        return _pending("Suspended", f"{only}; then `egpu create {job.metadata.name}`")
-    return _pending("NotApplied", "the operator is about to make its pod")
+        only = "suspended, so that files can be copied to its volume"
+        return _pending("Suspended", f"{only}; start it with `egpu create {job.metadata.name}`")
+    return _pending("NotApplied", "the operator is about to create its pod")
 
 
 def _running(pod: Pod, seen: Observed, started: datetime | None) -> Outcome:
     node = node_of(pod)
     if _lost(pod, seen):
-        message = f"node `{node}` does not answer; if that lasts, the job fails"
+        message = f"node `{node}` is not ready; if this persists, the job fails"
         return Outcome(Phase.RUNNING, "NodeNotReady", message, started)
     if ends_at(pod):
         message = f"its pod is being deleted on node `{node}`"
         return Outcome(Phase.RUNNING, "Ending", message, started)
-    return Outcome(Phase.RUNNING, "Running", f"its program runs on node `{node}`", started)
+    return Outcome(Phase.RUNNING, "Running", f"its program is running on node `{node}`", started)
 
 
 def _lost(pod: Pod, seen: Observed) -> str:
-    """The node of a pod, if it has one that does not answer."""
+    """The node of a pod, if it is not ready."""
     node = node_of(pod)
     return "" if node in seen.nodes else node

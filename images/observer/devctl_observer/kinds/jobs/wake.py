@@ -1,6 +1,6 @@
-"""When a job's role is to be run again.
+"""When to trigger a job's role again.
 
-It has ended, its pod's time is over, a part is lost, or what stood in its way is gone.
+The job has ended, its pod has expired, a child is lost, or an obstacle is gone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from devctl_observer.kinds.jobs.observed import Observed
 
 
 def cause(job: Job, known: Known) -> Cause:
-    """Why the role is to be run again; empty where it is not."""
+    """Why to trigger the role; empty for no reason."""
     if job.finished and not job.going:
         step = "expired" if pod_expired(job) else "finished"
         return step, str(job.status.get("finishedAt", ""))
@@ -21,9 +21,9 @@ def cause(job: Job, known: Known) -> Cause:
 
 
 def missing(seen: Observed) -> list[str]:
-    """What the role makes for the present spec and is not there.
+    """The children that the role creates for the current spec and that are missing.
 
-    A pod whose program ran is no loss but an end, and a finished job gets nothing any more.
+    A missing pod whose program ran means the end, not a loss, and a finished job gets no children.
     """
     job = seen.job
     if job.finished:

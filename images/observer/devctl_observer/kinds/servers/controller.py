@@ -1,4 +1,4 @@
-"""What is done about one server: its status, its wake, its end."""
+"""Reconciles a server: writes its status, triggers its role and deletes it when it expires."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from devctl_observer.watching.store import Key
 log = logging.getLogger(__name__)
 
 _DOUBT = 60.0
-"""Seconds until a server is looked at again that is due by our clock alone."""
+"""Seconds until a server that has expired only by our clock is checked again."""
 
 
 class ServerController(RoleController[Server]):
-    """Handler of the work queue of servers."""
+    """Handles the work queue of servers."""
 
     word = "devserver"
     own = OWN
 
     def __init__(self, caches: Caches, process: Process) -> None:
-        """Know nothing yet."""
+        """Start without any state."""
         super().__init__(SERVER, caches.servers, process)
         self._caches = caches
 
@@ -45,7 +45,7 @@ class ServerController(RoleController[Server]):
             return None
         seen = await self._with_shared(self._caches.observe(key, item))
         wanted = server_status(seen, now)
-        # Without pods it is the reason of all the rest, and told as such.
+        # Without pods, the failure is the reason of Ready already.
         unapplied = addition(item) if seen.pods else ""
         events = transitions(item.status, wanted, unapplied)
         server = await self._write(key, item, wanted, events)
@@ -55,13 +55,13 @@ class ServerController(RoleController[Server]):
         if is_due(server, now):
             return _DOUBT
         wait = next_look(server, now)
-        # Timers may fire a moment early; a second later it is certainly time.
+        # Plus a second, because timers may fire slightly early.
         return soonest(again, wait.total_seconds() + 1 if wait else None)
 
     async def _with_shared(self, seen: Observed) -> Observed:
-        """The same, knowing whether the shared claim that its pods wait for is there.
+        """A copy with the shared claim that its pods wait for, if that does not exist.
 
-        It is not ours, so no watch tells. The scheduler looks for it again as soon as one is made.
+        The claim is not ours, so it is not watched. The scheduler retries once it is created.
         """
         name, meta = seen.awaited, seen.server.metadata
         if not name or await self._api.list_now(PersistentVolumeClaim, meta.namespace, name):
@@ -70,9 +70,9 @@ class ServerController(RoleController[Server]):
 
 
 async def expire(api: ClusterApi, server: Server, now: datetime) -> bool:
-    """Delete a server if it is due by our clock and by the API server's, as it is stored now.
+    """Delete a server that has expired by our clock and by the API server's.
 
-    The object is read again first, past the cache; the deletion then holds for that very version.
+    It is read again first, past the cache, and the deletion applies to that very version only.
 
     Returns:
         Whether it was deleted.
@@ -86,8 +86,8 @@ async def expire(api: ClusterApi, server: Server, now: datetime) -> bool:
     meta = found.metadata
     if not is_due(found, now, fresh.clock) or not await api.delete(SERVER, meta):
         return False
-    log.info("%s/%s: deleted, its timeToLive is over", meta.namespace, meta.name)
-    message = f"the server was deleted at {to_text(now)}: its timeToLive is over; its files stay"
+    log.info("%s/%s: deleted because its timeToLive has passed", meta.namespace, meta.name)
+    message = f"deleted at {to_text(now)} because its timeToLive has passed; its files are kept"
     said = Transition("Normal", "Expired", message)
     await api.tell(SERVER, meta, meta.resource_version, said)
     return True

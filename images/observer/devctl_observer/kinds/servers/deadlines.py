@@ -1,4 +1,4 @@
-"""When a server is deleted, and whether that time has come. Doubt never deletes."""
+"""When a server expires, and whether it has. Nothing is deleted while there is doubt."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from devctl_observer.judging.conditions import TRUE
 from devctl_observer.kinds.servers.model import Server
 
 SKEW = timedelta(minutes=1)
-"""A creation further in the future than this means that a clock is wrong."""
+"""If a server was created further in the future than this, a clock is wrong."""
 _LONGEST_NOTICE = timedelta(hours=1)
 _ENOUGH = 0.9
-"""How much of the notice has to have passed: it is given a moment after its time has come."""
+"""The part of the notice that must have passed: it is always given slightly late."""
 
 
 @dataclass(frozen=True)
 class Expiry:
-    """When a server goes, and from when on its owner is warned."""
+    """When a server is deleted, and when its owner is warned."""
 
     at: datetime
     notice: datetime
 
 
 def expiry(server: Server, now: datetime) -> Expiry | None:
-    """The deadline, or None where there is none or the times cannot be trusted.
+    """The deadline; None if there is none or the times cannot be trusted.
 
-    Nobody's server goes without notice: where its time is over at once, as when `timeToLive` is
-    lowered or nobody has looked for a day, it goes when the notice is.
+    No server is deleted without notice: if its time has already passed, because `timeToLive` was
+    lowered or no observer was running, it is deleted after the notice period.
     """
     wanted, created = server.spec.lifecycle.time_to_live, server.metadata.creation_timestamp
     if wanted is None or created is None or is_early(server, now):
@@ -51,28 +51,28 @@ def expiry(server: Server, now: datetime) -> Expiry | None:
 
 
 def _warned(server: Server) -> datetime | None:
-    """Since when its status has said that it goes soon; None where it does not."""
+    """Since when its status has announced the deletion; None if it does not."""
     said = find(server.status, Condition.EXPIRING)
     return from_text(said.get("lastTransitionTime")) if said.get("status") == TRUE else None
 
 
 def is_early(server: Server, now: datetime) -> bool:
-    """Whether a server with an end was created in what a clock takes for the future."""
+    """Whether a server with a time to live was created in the future, by a given clock."""
     wanted, created = server.spec.lifecycle.time_to_live, server.metadata.creation_timestamp
     return wanted is not None and created is not None and created > now + SKEW
 
 
 def is_due(server: Server, now: datetime, *others: datetime) -> bool:
-    """Whether every clock agrees that the server's time has come."""
+    """Whether the server has expired by every clock."""
     ends = [(clock, expiry(server, clock)) for clock in (now, *others)]
     return not server.going and all(end and clock >= end.at for clock, end in ends)
 
 
 def next_look(server: Server, now: datetime) -> timedelta | None:
-    """How long until time alone changes something about a server."""
+    """How long until a deadline changes the server's status; None if never."""
     deadline = expiry(server, now)
     if deadline is None:
-        # It may be set right, or come right, without anybody's notice.
+        # Nothing notifies us when the clock is right again.
         return SKEW if is_early(server, now) else None
     ahead = [moment - now for moment in (deadline.notice, deadline.at) if moment > now]
     return min(ahead, default=None)

@@ -1,4 +1,4 @@
-"""Whether a server runs on what its spec and its flavor say by now."""
+"""Whether a running server matches its current spec and flavor."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from devctl_observer.kinds.servers.model import Server
 
 
 class Recorded(NamedTuple):
-    """The flavor that something was made from."""
+    """The flavor that something was created from."""
 
     flavor: str
     generation: int
 
 
 def recorded(annotations: Mapping[str, str]) -> Recorded | None:
-    """The flavor that a pod says it was made from."""
+    """The flavor that a pod was created from, by its annotations."""
     name, generation = annotations.get(FLAVOR, ""), annotations.get(FLAVOR_GENERATION, "")
-    # Longer numbers are no generation, and Python refuses to read the longest.
+    # A longer number is not a generation, and Python refuses to parse very long ones.
     if not (name and generation.isascii() and generation.isdecimal() and len(generation) < 20):  # noqa: PLR2004 - digits of 64 bits
         return None
     return Recorded(name, int(generation))
@@ -34,13 +34,13 @@ def recorded(annotations: Mapping[str, str]) -> Recorded | None:
 def drift_condition(
     running: Iterable[Recorded | None], made: MadeFrom | None, flavor: Flavor | str, restart: str
 ) -> dict[str, Any]:
-    """The FlavorOutdated condition.
+    """The condition FlavorOutdated.
 
     Args:
-        running: What each running pod says it was made from.
-        made: The record of it, which has the flavor's whole spec.
-        flavor: What the server asks for, or why there is none.
-        restart: What to do about a flavor that is outdated.
+        running: The flavor that each running pod was created from.
+        made: The record with the whole spec of that flavor.
+        flavor: The desired flavor, or why there is none.
+        restart: What to do about an outdated flavor.
     """
     kind = Condition.FLAVOR_OUTDATED
     made_from = list(running)
@@ -48,73 +48,72 @@ def drift_condition(
         return condition(kind, UNKNOWN, "FlavorNotFound", flavor)
     name = flavor.metadata.name
     if not made_from:
-        return condition(kind, FALSE, "NotRunning", f"the next start uses flavor `{name}` as it is")
+        return condition(kind, FALSE, "NotRunning", f"the next start uses flavor `{name}`")
     if None in made_from:
-        message = "the pods do not say what flavor they were made from"
+        message = "the pods do not record which flavor they were created from"
         return condition(kind, UNKNOWN, "NotRecorded", message)
     for entry in made_from:
         if entry is not None and entry.flavor != name:
-            message = f"the server runs on flavor `{entry.flavor}` and asks for `{name}`; {restart}"
+            message = f"the server runs on flavor `{entry.flavor}` instead of `{name}`; {restart}"
             return condition(kind, TRUE, "OtherFlavor", message)
         if entry is not None and _has_changed(entry, made, flavor):
             message = f"flavor `{name}` has changed since the server started; {restart}"
             return condition(kind, TRUE, "FlavorChanged", message)
-    return condition(kind, FALSE, "UpToDate", f"the server runs on flavor `{name}` as it is")
+    return condition(kind, FALSE, "UpToDate", f"the server runs on the current flavor `{name}`")
 
 
 def _has_changed(entry: Recorded, made: MadeFrom | None, flavor: Flavor) -> bool:
-    """Whether pods would be made otherwise now; a change of what is the default changes none."""
+    """Whether the flavor would give different pods now; its `default` does not count."""
     if made is not None and (made.flavor, made.generation) == entry:
         return not gives_the_same(made.flavor_spec, flavor.pod_spec)
     return entry.generation != flavor.metadata.generation
 
 
 def advice(server: Server, obstacle: str) -> str:
-    """What to do about whatever has changed.
+    """What to do about a change.
 
     Args:
-        server: Whose owner is told.
-        obstacle: Why it could not start as it is now; empty where it could.
+        server: The server to restart.
+        obstacle: Why it could not start now; empty if it could.
     """
-    # Advice that would end a running server for good is worse than none.
+    # Advice that leaves a running server stopped is worse than none.
     if obstacle:
-        return f"do not stop it yet, it could not start: {obstacle}"
-    name = server.metadata.name
-    return f"to use it, stop and start the server: `devctl stop {name} && devctl start {name}`"
+        return f"do not restart it yet, it could not start: {obstacle}"
+    return f"to apply the change, run `devctl restart {server.metadata.name}`"
 
 
 def restart_condition(
     server: Server, made: MadeFrom | None, then: str, *, running: bool, revised: bool
 ) -> dict[str, Any]:
-    """The RestartRequired condition.
+    """The condition RestartRequired.
 
     Args:
-        server: What is wanted.
-        made: What the pods are made from; None where that is not known.
+        server: The desired state.
+        made: What the pods were created from; None if unknown.
         then: What to do about a change.
-        running: Whether it has pods that are to stay.
-        revised: Whether some of these are of an earlier revision of its StatefulSet.
+        running: Whether it has pods that the role does not replace.
+        revised: Whether some of these have an earlier revision of its StatefulSet.
     """
     kind = Condition.RESTART_REQUIRED
     if not running:
-        return condition(kind, FALSE, "NotRunning", "the next start uses the spec as it is")
+        return condition(kind, FALSE, "NotRunning", "the next start uses the current spec")
     if made is None:
-        message = "it is not recorded what the pods were made from; the next start uses the spec"
+        message = "the pods have no record of their spec; the next start uses the current one"
         return condition(kind, UNKNOWN, "NotRecorded", message)
     changed = changes(server.pod_spec, made.spec)
     if not changed and revised:
-        # A release of ours has changed what it makes from the same spec.
-        message = f"devctl makes servers in another way since this one started; {then}"
+        # A new release of devctl renders the same spec differently.
+        message = f"a newer devctl builds servers differently; {then}"
         return condition(kind, TRUE, "TemplateChanged", message)
     if not changed:
-        return condition(kind, FALSE, "UpToDate", "the server runs on its spec as it is")
+        return condition(kind, FALSE, "UpToDate", "the server runs on its current spec")
     have = "has" if len(changed) == 1 else "have"
     what = f"{_listed(changed)} {have} changed since the server started"
     return condition(kind, TRUE, "SpecChanged", f"{what}; {then}")
 
 
 def _listed(names: list[str]) -> str:
-    """As people list things.
+    """Join names for a sentence.
 
     >>> _listed(["spec.image", "spec.mode", "spec.flavor"])
     'spec.image, spec.mode and spec.flavor'

@@ -1,4 +1,4 @@
-"""The family of DevServers."""
+"""DevServers: what is watched, and which changes matter."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DEVSERVERS = Gauge("devservers", "DevServers.", **COMMON)
 
 
 class Servers(Family[Server]):
-    """Whom a change concerns among servers."""
+    """The family of DevServers."""
 
     controller: ServerController
     label = DEVSERVER
@@ -32,21 +32,21 @@ class Servers(Family[Server]):
     }
 
     def __init__(self, flavors: Flavors, process: Process) -> None:
-        """Know nothing yet."""
+        """Start without any state."""
         self.caches = Caches(process.children, flavors.store)
         super().__init__(ServerController(self.caches, process))
         flavors.controller.concerns = self._flavor
         _DEVSERVERS.set_function(lambda: len(self.store))
 
     def child(self, key: Key, old: Any, new: Any) -> None:
-        """Look at a server; a pod that it lost, another controller makes again."""
+        """Reconcile a child's server; lost pods are recreated by the StatefulSet controller."""
         if isinstance(old, Pod):
             self.queue.add(key)
         else:
             super().child(key, old, new)
 
     def _flavor(self, name: str) -> None:
-        """Look at the servers of a flavor, and at those that name none."""
+        """Reconcile the servers of a flavor, and those without one."""
         for wanted in (name, ""):
             for server in self.store.find(wanted):
                 self.queue.add(Key(server.metadata.namespace, server.metadata.name))

@@ -1,4 +1,4 @@
-"""A DevServer, as far as the observer reads it."""
+"""The parts of a DevServer that the observer reads."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from devctl_observer.judging.model import Base, Item
 
 
 class Lifecycle(Base, frozen=True):
-    """When the server stops or goes by itself."""
+    """When the server is stopped or deleted automatically."""
 
     time_to_live: int | str | None = None
     idle_timeout: int | str | None = None
 
 
 class ServerSpec(Base, frozen=True):
-    """What the user wants."""
+    """The desired state."""
 
     flavor: str | None = None
     stopped: bool = False
@@ -33,17 +33,17 @@ class Server(Item, frozen=True):
 
     spec: ServerSpec
     pod_spec: dict[str, Any] = msgspec.field(default_factory=dict)
-    """The part of the spec that shapes pods, as it is stored."""
+    """The stored part of the spec that determines the pods."""
 
     @property
     def ends(self) -> bool:
-        """Whether it is wanted to have no pods."""
+        """Whether it should have no pods."""
         return self.spec.stopped or self.going
 
 
 def _pod_spec(obj: Mapping[str, Any]) -> dict[str, Any]:
     made_from = pod_spec(obj["spec"])
-    # One without a size is not understood, here and not in the middle of a status.
+    # A spec without a valid size is rejected here, not while computing a status.
     shape(made_from)
     return {"pod_spec": made_from}
 

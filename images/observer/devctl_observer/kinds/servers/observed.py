@@ -1,4 +1,4 @@
-"""What a server's status is derived from, and where that is watched."""
+"""What a server's status is derived from, and the caches with it."""
 
 from __future__ import annotations
 
@@ -29,52 +29,52 @@ class Observed:
     made: bool = False
     """Whether its StatefulSet exists."""
     scale: int = 0
-    """How many pods its StatefulSet is to have."""
+    """The desired number of pods of its StatefulSet."""
     annotations: Mapping[str, str] = field(default_factory=dict)
-    """Those of its StatefulSet: what its pods are made from."""
+    """Annotations of its StatefulSet, which record what its pods were created from."""
     revision: str = ""
-    """The revision that its StatefulSet would make pods from now; empty where that is not known."""
+    """The current revision of its StatefulSet, for new pods; empty if unknown."""
     pods: Sequence[Pod] = ()
     around: Surroundings = field(default_factory=Surroundings)
     flavors: Mapping[str, Flavor] = field(default_factory=dict)
 
     @cached_property
     def record(self) -> MadeFrom | None:
-        """What its pods are made from, read once however often it is asked for."""
+        """What its pods were created from, parsed once."""
         return read_record(self.annotations.get(MADE_FROM))
 
     @property
     def layout(self) -> Mapping[str, Any]:
-        """What decides how many pods there should be: what the server runs on, while it runs.
+        """What determines the number of pods: while the server runs, what it was started with.
 
-        A change of the spec does not touch it. Once nothing runs the role takes up the spec.
+        A change of the spec does not affect it until nothing runs and the role applies the spec.
         """
         runs = bool(self.pods) or self.scale > 0
         return self.record.spec if self.record and runs else self.server.pod_spec
 
     @property
     def size(self) -> int:
-        """How many pods there should be."""
+        """The desired number of pods."""
         return 0 if self.server.ends else shape(self.layout)[0]
 
     @property
     def awaited(self) -> str:
-        """The shared claim of pods that the scheduler has no node for; empty without such."""
+        """The shared claim of unschedulable pods; empty if there are none."""
         waits = any(map(is_refused, self.pods))
         return str(self.layout.get("sharedVolumeClaimName", "")) if waits else ""
 
 
 class Caches:
-    """The stores of every kind that makes a server."""
+    """The stores that a server's status is derived from."""
 
     def __init__(self, children: Children, flavors: Store[Flavor]) -> None:
-        """Have what is made for servers watched."""
+        """Watch the children of servers."""
         self.children, self.flavors = children, flavors
         self.servers: Store[Server] = Store(lambda server: server.spec.flavor or "")
         self.stateful_sets: Store[StatefulSet] = children.follow(StatefulSet)
 
     def observe(self, key: Key, server: Server) -> Observed:
-        """Everything that a server's status is derived from."""
+        """Collect everything that a server's status is derived from."""
         children, owner = self.children, Owner(DEVSERVER, key)
         made = self.stateful_sets.get(key)
         claims = {meta_of(claim.metadata).name: claim for claim in children.claims.find(owner)}

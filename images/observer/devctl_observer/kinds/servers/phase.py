@@ -1,4 +1,4 @@
-"""What a server as a whole does, from what its replicas do, and why its role could not make it."""
+"""The phase of a server, from its replicas and from the failure of its role."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Observed
 from devctl_observer.kinds.servers.replicas import Replica
 
-# Of several replicas that do not run, the one that most needs somebody decides.
+# Of several replicas that do not run, the most severe state wins.
 _GRAVITY = [Phase.FAILED, Phase.PENDING, Phase.STARTING, Phase.STOPPING]
 _PLACING = {"Scheduling", "Unschedulable", "VolumeNotFound", "VolumePending"}
-"""Reasons of a pod that has no node."""
+"""Reasons of an unscheduled pod."""
 _RETRIED = PASSING - {Reason.QUOTA_EXCEEDED}
-"""Reasons that pass without anybody's doing."""
+"""Reasons that go away without user action."""
 _LONGEST = 1024
 
 
@@ -26,16 +26,16 @@ def judge_server(seen: Observed, replicas: Sequence[Replica], flavor_problem: st
     """The server's phase and the reason of its Ready condition.
 
     Args:
-        seen: What is wanted, and what there is.
-        replicas: What its pods do.
-        flavor_problem: Why its flavor cannot be used; empty where it can.
+        seen: The desired state, and what was observed.
+        replicas: The states of its replicas.
+        flavor_problem: Why its flavor cannot be used; empty if it can.
     """
     server = seen.server
     present = [replica for replica in replicas if replica.pod is not None]
     if server.metadata.deletion_timestamp:
-        return Verdict(Phase.STOPPING, "Deleting", "the server is being deleted; its files stay")
+        return Verdict(Phase.STOPPING, "Deleting", "the server is being deleted; files are kept")
     if server.spec.stopped and present:
-        message = f"the server stops; {len(present)} of its pods still end"
+        message = f"the server is stopping; pods still terminating: {len(present)}"
         return with_addition(Verdict(Phase.STOPPING, "Stopping", message), addition(server))
     if server.spec.stopped:
         start = f"start it with `devctl start {server.metadata.name}`"
@@ -43,15 +43,15 @@ def judge_server(seen: Observed, replicas: Sequence[Replica], flavor_problem: st
         return Verdict(Phase.STOPPED, "Stopped", message)
     wanted = [replica for replica in replicas if replica.ordinal < seen.size]
     if any(replica.pod is not None for replica in wanted):
-        # An invalid change leaves what runs untouched, and so its state is the pods'.
+        # An invalid change does not affect running pods, so their state counts.
         return with_addition(_unless_unfit(_combine(wanted), seen), addition(server))
     return _obstacle(seen, flavor_problem) or _combine(wanted)
 
 
 def _unless_unfit(verdict: Verdict, seen: Observed) -> Verdict:
-    """The same, but for what waits for a place that no node has: all else follows from that.
+    """The same verdict, unless its pods wait and no node fits the flavor: that is the root cause.
 
-    The scheduler may speak of the volume alone, and of room that others would have to leave.
+    The scheduler may report only the volume, or resources that other pods would have to free.
     """
     flavor = seen.flavors.get(seen.record.flavor) if seen.record else None
     said = find(flavor.status, FlavorCondition.SCHEDULABLE) if flavor else {}
@@ -63,13 +63,13 @@ def _unless_unfit(verdict: Verdict, seen: Observed) -> Verdict:
 
 
 def _obstacle(seen: Observed, flavor_problem: str) -> Verdict | None:
-    """Why there cannot be any pod yet."""
+    """Why there cannot be any pods yet."""
     if flavor_problem:
         return Verdict(Phase.FAILED, "InvalidFlavor", flavor_problem)
     if refused := refusal(seen.server):
         return refused
     if not seen.made:
-        return Verdict(Phase.PENDING, "NotApplied", "the operator is about to make it")
+        return Verdict(Phase.PENDING, "NotApplied", "the operator is about to create its pods")
     return None
 
 
@@ -82,7 +82,7 @@ def _combine(wanted: Sequence[Replica]) -> Verdict:
     rest = [replica for replica in wanted if replica.verdict.phase is not Phase.RUNNING]
     worst = min(rest, key=lambda replica: _GRAVITY.index(replica.verdict.phase))
     verdict = worst.verdict
-    # A pod that ends while it is wanted is on its way to being a new one.
+    # A terminating pod that is still wanted will be replaced.
     phase = Phase.STARTING if verdict.phase is Phase.STOPPING else verdict.phase
     if len(wanted) == 1:
         return Verdict(phase, verdict.reason, verdict.message)
@@ -91,34 +91,34 @@ def _combine(wanted: Sequence[Replica]) -> Verdict:
 
 
 def refusal(server: Server) -> Verdict | None:
-    """Why a server that has no pods gets none, in the role's own words."""
+    """Why a server without pods gets none, in the role's own words."""
     said = failure(server)
     if not said:
         return None
     reason = said.get("reason") or "ApplyFailed"
     phase = Phase.PENDING if reason in PASSING else Phase.FAILED
-    return Verdict(phase, reason, said.get("message") or "it cannot be made")
+    return Verdict(phase, reason, said.get("message") or "it cannot be created")
 
 
 def addition(server: Server) -> str:
-    """What is said of a server that has pods, beside what they do; empty where all is well.
+    """What to add to the state of a server that has pods; empty if there is nothing to add.
 
-    A change that cannot be made leaves what runs untouched, and would go unnoticed.
+    A change that cannot be applied does not affect running pods, and would go unnoticed.
     """
     refused = refusal(server)
     if refused is None or refused.reason in _RETRIED:
         return ""
-    return f"its spec as it is now is not applied ({refused.reason}): {obstacle(server)}"
+    return f"its current spec is not applied ({refused.reason}): {obstacle(server)}"
 
 
 def obstacle(server: Server) -> str:
-    """Why a server could not start as it is now, as far as the role knows; empty where it could."""
+    """Why a server could not start now, according to its role; empty if it could."""
     refused = refusal(server)
     return "" if refused is None or refused.reason in _RETRIED else refused.message[:_LONGEST]
 
 
 def with_addition(verdict: Verdict, more: str) -> Verdict:
-    """The same verdict with a longer message, of which the end is kept."""
+    """The verdict with an addition to its message, which is never truncated."""
     end = f"; but {more}" if more else ""
     message = verdict.message[: MESSAGE_LIMIT - len(end)] + end
     return Verdict(verdict.phase, verdict.reason, message)

@@ -1,4 +1,4 @@
-"""What each replica of a server does."""
+"""The state of each replica of a server."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from devctl_observer.judging.pods import Surroundings, judge_pod, node_of, own_s
 from devctl_observer.judging.refusals import judge_refusal
 
 _MESSAGES = 16
-"""How many replicas have a message, those first that do not run: a thousand that all wait for one
-image would otherwise make an object that etcd refuses for ever."""
+"""Maximum number of replicas with a message, not running ones first: a thousand that wait for the
+same image would exceed etcd's object size."""
 _LONGEST = 1024
 
 
 @dataclass(frozen=True)
 class Replica:
-    """One pod of a server, or the place where it should be."""
+    """One pod of a server, or the lack of it."""
 
     ordinal: int
     verdict: Verdict
     pod: Pod | None = None
 
     def to_status(self, name: str, *, told: bool = True) -> dict[str, object]:
-        """An entry of status.replicaStatuses; with a message only where that is to be told."""
+        """An entry of status.replicaStatuses, with the message only if `told`."""
         pod = self.pod
         counts = [status.restartCount for status in own_statuses(pod)] if pod else []
         entry = {
@@ -44,23 +44,23 @@ class Replica:
 
 
 def to_statuses(replicas: Sequence[Replica], server: str) -> list[dict[str, object]]:
-    """status.replicaStatuses of a server, of a size that does not grow with what goes wrong."""
+    """The status.replicaStatuses of a server, with a limited number of messages."""
     telling = sorted(replicas, key=lambda replica: replica.verdict.phase is Phase.RUNNING)
     told = {replica.ordinal for replica in telling[:_MESSAGES]}
     return [r.to_status(f"{server}-{r.ordinal}", told=r.ordinal in told) for r in replicas]
 
 
 def ordinal(name: str) -> int | None:
-    """The number at the end of a StatefulSet pod's name."""
+    """The ordinal in the name of a StatefulSet's pod; None if there is none."""
     last = name.rpartition("-")[2]
     return int(last) if last.isascii() and last.isdecimal() and len(last) < 7 else None  # noqa: PLR2004 - far beyond any server's size
 
 
 def observe_replicas(size: int, pods: Iterable[Pod], around: Surroundings) -> list[Replica]:
-    """Every replica that should be there and every pod that still is, in order."""
+    """Every desired replica and every pod that still exists, sorted."""
     there = {ordinal(meta_of(pod.metadata).name): pod for pod in pods}
     made_by = [e for e in around.warnings if e.involvedObject.kind == "StatefulSet"]
-    waits = Verdict(Phase.PENDING, "PodMissing", "its pod is about to be made")
+    waits = Verdict(Phase.PENDING, "PodMissing", "its pod is about to be created")
     missing = judge_refusal(made_by) or waits
     return [
         Replica(number, judge_pod(pod, around) if (pod := there.get(number)) else missing, pod)

@@ -26,7 +26,7 @@ OWN = [kind for kind in Condition if kind is not Condition.APPLIED]
 
 
 def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
-    """What status should say; a key without a value is left out."""
+    """The desired status; keys without a value are left out."""
     server = seen.server
     made, size = seen.record, seen.size
     flavor, problem = wanted_flavor(server.spec.flavor, seen.flavors)
@@ -39,7 +39,7 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
         drift.recorded(notes_of(pod)) or (made and drift.Recorded(made.flavor, made.generation))
         for pod in seen.pods
     ]
-    # As the role judges it: what nobody works in, it makes anew from the spec.
+    # The role recreates unoccupied pods from the spec, so only occupied ones count.
     occupied = [pod for pod in seen.pods if is_occupied(pod.to_dict())]
     lasting = runs_on if occupied and not server.ends else []
     revisions = {labels_of(pod).get("controller-revision-hash") for pod in occupied}
@@ -64,7 +64,7 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
         "endpoints": _endpoints(seen),
         "startedAt": _started(replicas),
         "expiresAt": to_text(deadline.at) if deadline else None,
-        # The oldest that a pod runs on.
+        # The oldest one in use.
         "flavorGeneration": min((entry.generation for entry in runs_on if entry), default=None),
         "conditions": merge(filter(None, wanted), server, now),
     }
@@ -72,7 +72,7 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
 
 
 def _endpoints(seen: Observed) -> dict[str, Any] | None:
-    """Where the server's replicas answer, from inside the cluster and through devctl."""
+    """Where to reach the replicas, from inside the cluster and with devctl."""
     name, namespace = seen.server.metadata.name, seen.server.metadata.namespace
     hosts = [f"{name}-{number}.{name}.{namespace}.svc" for number in range(seen.size)]
     if not hosts:
@@ -84,7 +84,7 @@ def _endpoints(seen: Observed) -> dict[str, Any] | None:
 
 
 def _started(replicas: Sequence[Replica]) -> str | None:
-    """When the node of the first pod took it; no stored state is needed for that."""
+    """When a node first accepted one of the pods, which needs no stored state."""
     starts = [r.pod.status.startTime for r in replicas if r.pod and r.pod.status]
     known = [start for start in starts if start is not None]
     return to_text(min(known)) if known else None
@@ -94,17 +94,17 @@ def _expiring(server: Server, deadline: Expiry | None, now: datetime) -> dict[st
     if server.spec.lifecycle.time_to_live is None:
         return None
     if deadline is None:
-        message = "its age is not known for certain, so it is not deleted; check the clocks"
+        message = "its age is uncertain, so it is kept; ask an administrator to check the clocks"
         return condition(Condition.EXPIRING, UNKNOWN, "ClockNotTrusted", message)
-    keep = "raise or remove spec.lifecycle.timeToLive to keep it"
-    message = f"the server is deleted at {to_text(deadline.at)}, its files stay; {keep}"
+    keep = "to keep it, raise or remove spec.lifecycle.timeToLive"
+    message = f"the server will be deleted at {to_text(deadline.at)}, its files are kept; {keep}"
     soon = now >= deadline.notice
     return condition(Condition.EXPIRING, word(soon), "Soon" if soon else "TimeToLive", message)
 
 
 def _idle(server: Server) -> dict[str, Any] | None:
-    """A field that is accepted and does nothing must not pass for one that works."""
+    """Tells users that the field is accepted but has no effect."""
     if server.spec.lifecycle.idle_timeout is None:
         return None
-    message = "idle time is not measured yet: spec.lifecycle.idleTimeout stops nothing"
+    message = "idle time is not measured yet: spec.lifecycle.idleTimeout has no effect"
     return condition(Condition.IDLE, UNKNOWN, "NotMeasured", message)

@@ -1,4 +1,4 @@
-"""Which change of a status is worth an Event."""
+"""Which changes of a server's status emit Events."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _USUAL = {
     "Stopping",
     "Terminating",
 }
-"""Reasons that belong to every start and stop."""
+"""Reasons that are normal in every start and stop."""
 
 
 def transitions(
     before: Mapping[str, Any], after: Mapping[str, Any], not_applied: str = ""
 ) -> Iterator[Transition]:
-    """The Events of a status that became another one.
+    """The Events for a change of status.
 
     Args:
-        before: What it said.
-        after: What it says.
-        not_applied: What is added to the Ready message where a change could not be made.
+        before: The old status.
+        after: The new status.
+        not_applied: The addition to the Ready message, if a change could not be applied.
     """
     ready = find(after, Condition.READY)
     if not_applied:
@@ -53,11 +53,11 @@ def transitions(
 
 
 def _holds(status: Mapping[str, Any], kind: Condition) -> bool:
-    """Whether a condition is to be told of."""
+    """Whether a condition is True and worth an Event."""
     if find(status, kind).get("status") != "True":
         return False
     if kind is Condition.RESTART_REQUIRED:
         return True
-    # A change of spec.flavor is told of once, as RestartRequired.
+    # A change of spec.flavor is reported once, as RestartRequired.
     other = find(status, kind).get("reason") == "OtherFlavor"
     return not (other and find(status, Condition.RESTART_REQUIRED).get("status") == "True")

@@ -1,4 +1,4 @@
-"""When a server's role is to be run again: what it lacked is there, or what it made is gone."""
+"""When to trigger a server's role again: an obstacle is gone, or a child is lost."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from devctl_observer.kinds.servers.observed import Observed
 
 
 def cause(server: Server, flavors: Mapping[str, Flavor], known: Known) -> Cause:
-    """Why the role is to be run again; empty where it is not.
+    """Why to trigger the role; empty for no reason.
 
-    The times of conditions are no part of it: a role that fails again would be woken for that.
+    The times of conditions are not part of it, or each failure would trigger the role again.
 
     Args:
-        server: As it is stored.
-        flavors: Every flavor.
-        known: What else there is to know of it.
+        server: The stored object.
+        flavors: All flavors.
+        known: What else is known about it.
     """
     if server.going or known.lost:
         return usual_cause(server, known)
-    # Of a pod, its StatefulSet's controller tries again: sooner if the role changes something.
+    # For a refused pod, a change by the role makes the StatefulSet controller retry sooner.
     if find(server.status, Condition.READY).get("reason") == Reason.QUOTA_EXCEEDED:
         return "room", known.grew
     if failure(server).get("reason") != Reason.INVALID:
@@ -35,14 +35,14 @@ def cause(server: Server, flavors: Mapping[str, Flavor], known: Known) -> Cause:
     flavor, _ = wanted_flavor(server.spec.flavor, flavors)
     if flavor is None:
         return ()
-    # Which flavor is the only default depends on all of them.
+    # Which flavor is the default depends on all of them.
     causes = [flavor] if server.spec.flavor else [flavors[name] for name in sorted(flavors)]
     versions = (f"{cause.metadata.uid}/{cause.metadata.generation}" for cause in causes)
     return "flavor", str(server.metadata.generation), *versions
 
 
 def missing(seen: Observed) -> list[str]:
-    """What the role makes for the present spec and is not there."""
+    """The children that the role creates for the current spec and that are missing."""
     homes = home_names(seen.server.metadata.name, shape(seen.layout)[0])
     lost = [home for home in homes if home not in seen.around.claims]
     return lost if seen.made else [*lost, "the StatefulSet"]

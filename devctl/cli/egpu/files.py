@@ -24,8 +24,8 @@ from devctl.text import readable
 
 if TYPE_CHECKING:
     from devctl.client.client import Client
-    from devctl.client.jobs.files import StoredFile
     from devctl.client.files.remote import Place
+    from devctl.client.jobs.files import StoredFile
     from devctl.client.jobs.job import Job
 
 

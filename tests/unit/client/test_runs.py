@@ -132,7 +132,8 @@ def test_a_failure_in_a_full_home_is_told_with_why(lab: Ranks, runs: Runs) -> No
 
 
 def test_the_order_of_failures_is_the_ranks_own(lab: Ranks, runs: Runs) -> None:
-    run = start(runs, "sleep 0.3; exit 3", "exit 9")
+    # Long enough for a busy machine, on which one process may start well after the other.
+    run = start(runs, "sleep 2; exit 3", "exit 9")
     eventually(lambda: runs.find("lab", run.name).state == "Failed")
     # Only then does anybody look.
     _, outcome, _ = seen(run, runs.follow(run))

@@ -26,6 +26,7 @@ from devctl.client.servers import Servers
 from devctl.client.ssh.ssh import Ssh
 from devctl.client.streams.execute import Execute
 from devctl.client.streams.port_forwards import Forward
+from devctl.client.users import Users
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -166,6 +167,25 @@ class AsyncFlavors(_Part):
 
     list = _awaited(Flavors.list)
     get = _awaited(Flavors.get)
+    create = _awaited(Flavors.create)
+
+
+class AsyncUsers(_Part):
+    """Users, for administrators; see Users."""
+
+    list = _iterated(Users.list)
+    watch = _iterated(Users.watch)
+    get = _awaited(Users.get)
+    find = _awaited(Users.find)
+    create = _awaited(Users.create)
+    change = _awaited(Users.change)
+    suspend = _awaited(Users.suspend)
+    resume = _awaited(Users.resume)
+    delete = _awaited(Users.delete)
+    wait_ready = _awaited(Users.wait_ready)
+    quotas = _awaited(Users.quotas)
+    own_quota = _awaited(Users.own_quota)
+    kubeconfig = _awaited(Users.kubeconfig)
 
 
 class AsyncEvents(_Part):
@@ -296,6 +316,7 @@ class AsyncClient(_Part, AbstractAsyncContextManager["AsyncClient"]):
         self.servers = AsyncServers(sync.servers)
         self.homes = AsyncHomes(sync.homes)
         self.flavors = AsyncFlavors(sync.flavors)
+        self.users = AsyncUsers(sync.users)
         self.events = AsyncEvents(sync.events)
         self.runs = AsyncRuns(sync.runs)
         self.files = AsyncFiles(sync.files)

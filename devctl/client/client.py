@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from devctl.client.ssh.ssh import Ssh
     from devctl.client.streams.execute import Execute
     from devctl.client.streams.port_forwards import Forward
+    from devctl.client.users import Users
     from devctl.kube.cluster import Cluster
 
 
@@ -116,6 +117,13 @@ class Client(AbstractContextManager["Client"]):
     """What servers use of CPU, memory, disk and GPUs, and their processes."""
     jobs: Part[Jobs] = Part("jobs.jobs:Jobs")
     """Create, follow and delete ephemeral jobs, and move their files."""
+
+    @cached_property
+    def users(self) -> Users:
+        """Onboard, suspend and delete users, and issue their credentials, as an administrator."""
+        from devctl.client.users import Users  # noqa: PLC0415
+
+        return Users(self.cluster, *self._place)
 
     @cached_property
     def ssh(self) -> Ssh:

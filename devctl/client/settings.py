@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from devctl.api.devserver_user import AUTOMATION, USER_NAME
 from devctl.api.durations import parse_duration
 from devctl.errors import DeniedError, HostError, NotFoundError, UsageError
 
@@ -210,13 +211,33 @@ def completed(cluster: Cluster, spec: Object, present: Object | None = None) -> 
     if "image" not in spec:
         spec["image"] = present.get("image") or image_of_servers(cluster)
     if "owner" not in spec:
-        spec["owner"] = present.get("owner") or cluster.whoami()
+        spec["owner"] = present.get("owner") or acting_for(cluster)
     return spec
+
+
+def acting_for(cluster: Cluster) -> str:
+    """The owner of what is created: the user, also where their automation creates it."""
+    name = cluster.whoami()
+    if name != f"system:serviceaccount:{cluster.namespace}:{AUTOMATION}":
+        return name
+    return annotations_of(cluster).get(USER_NAME, name)
 
 
 def _settings(cluster: Cluster) -> dict[str, str]:
     data = _config_map(cluster).get("data") or {}
     return {str(name): str(value) for name, value in data.items()}
+
+
+def annotations_of(cluster: Cluster) -> Mapping[str, str]:
+    """The annotations of the user's namespace; none where the user may not see it."""
+    from devctl.kube import resources  # noqa: PLC0415 - `devctl config` needs no cluster
+
+    try:
+        space = cluster.find(resources.Namespace, cluster.namespace) or {}
+    except DeniedError:
+        return {}
+    found: dict[str, str] = (space.get("metadata") or {}).get("annotations") or {}
+    return found
 
 
 def _config_map(cluster: Cluster) -> Object:

@@ -5,19 +5,26 @@ Typed models would have to be imported and filled for every object of a list, fo
 
 from __future__ import annotations
 
-from devctl.api.kinds import DEVSERVER, FLAVOR, JOB, Kind
+from devctl.api.kinds import DEVSERVER, FLAVOR, JOB, USER, Kind
 
 DevServer, DevServerFlavor, EphemeralAccelerationJob = DEVSERVER, FLAVOR, JOB
+DevServerUser = USER
 
 Pod = Kind("", "v1", "Pod", "pods")
 PersistentVolumeClaim = Kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 ConfigMap = Kind("", "v1", "ConfigMap", "configmaps")
 Event = Kind("", "v1", "Event", "events")
+ServiceAccount = Kind("", "v1", "ServiceAccount", "serviceaccounts")
+ResourceQuota = Kind("", "v1", "ResourceQuota", "resourcequotas")
 Namespace = Kind("", "v1", "Namespace", "namespaces", namespaced=False)
 
 Deployment = Kind("apps", "v1", "Deployment", "deployments")
 StatefulSet = Kind("apps", "v1", "StatefulSet", "statefulsets")
 StorageClass = Kind("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
+CertificateSigningRequest = Kind(
+    *("certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests"),
+    namespaced=False,
+)
 
 
 def _review(group: str, name: str) -> Kind:

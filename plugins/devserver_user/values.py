@@ -56,7 +56,7 @@ def values(
         notes[user.DEFAULT_FLAVOR] = str(flavor)
     data = next((found.get("data") or {} for found in settings), {})
     names = {
-        "namespace": user.namespace_of(name, spec.get("namespace")),
+        "space": user.namespace_of(name, spec.get("namespace")),
         "annotations": notes,
         "suspended": "true" if spec.get("suspended") else "false",
         "username": username,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Method = Literal["certificate", "token", "oidc"]
 TIMEOUT = 60.0
 _KIND = resources.DevServerUser
-_HARMLESS = {"Applying", "Creating", "Terminating", "Unavailable"}
+_HARMLESS = {"Applying", "Creating", "Counting", "Terminating", "Unavailable"}
 """Reasons of a user who is not ready yet, and will be without anybody's help."""
 
 

@@ -17,6 +17,8 @@ Right = tuple[str, str, str, str]
 """API group, resource, name, verb."""
 
 NAMED = {"leases"}
+NOT_ASKED = {"bind", "create-for-others"}
+"""Verbs that no request has: who gives somebody a role, or a right, is asked for them."""
 
 
 def asked(plane: Plane, account: str) -> list[dict[str, Any]]:

@@ -9,6 +9,9 @@ from devctl_observer.control.standard import Seen
 from devctl_observer.kinds.users.family import made
 from devctl_observer.kinds.users.model import KIND
 from devctl_observer.kinds.users.status import user_status
+from lightkube.models.core_v1 import ResourceQuotaSpec, ResourceQuotaStatus
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.resources.core_v1 import ResourceQuota
 
 from unit.observer.objects import NOW
 
@@ -45,6 +48,22 @@ def test_a_status_says_what_to_expect(seen: Seen[Any], said: tuple[str, ...]) ->
     assert (ready["status"], ready["reason"]) == said[:2]
     assert said[2] in ready["message"]
     assert status["namespace"] == "dev-alice"
+
+
+@pytest.mark.parametrize(
+    ("counted", "reason"), [({}, "Counting"), ({"requests.cpu": "4", "pods": "5"}, "Ready")]
+)
+def test_a_user_is_not_ready_before_their_quota_is_counted(
+    counted: dict[str, str], reason: str
+) -> None:
+    quota = ResourceQuota(
+        metadata=ObjectMeta(name="devctl-quota"),
+        spec=ResourceQuotaSpec(hard={"requests.cpu": "4"}),
+        status=ResourceQuotaStatus(hard=counted),
+    )
+    (ready,) = user_status(Seen(user(conditions=[APPLIED]), children=[quota]), NOW)["conditions"]
+    assert ready["reason"] == reason
+    assert "requests.cpu" in ready["message"] or reason == "Ready"
 
 
 def test_it_is_known_what_the_role_makes() -> None:

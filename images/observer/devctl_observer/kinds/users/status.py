@@ -5,10 +5,27 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from lightkube.resources.core_v1 import ResourceQuota
+
 from devctl.api.applied import READY
+from devctl.api.devserver_user import QUOTA
+from devctl.api.messages import listed
 from devctl_observer.control.standard import Seen
 from devctl_observer.judging.conditions import FALSE, TRUE, condition, merge, role_said
+from devctl_observer.judging.model import meta_of
 from devctl_observer.kinds.users.model import User
+
+
+def _uncounted(seen: Seen[User]) -> list[str]:
+    """What the quota bounds, and the quota controller has yet to count.
+
+    For minutes after a kind is installed, its objects are not counted.
+    """
+    found = (q for q in seen.of(ResourceQuota) if meta_of(q.metadata).name == QUOTA)
+    quota = next(found, None)
+    wanted = (quota.spec.hard if quota and quota.spec else None) or {}
+    counted = (quota.status.hard if quota and quota.status else None) or {}
+    return sorted(wanted.keys() - counted.keys())
 
 
 def user_status(seen: Seen[User], now: datetime) -> dict[str, Any]:
@@ -23,6 +40,10 @@ def user_status(seen: Seen[User], now: datetime) -> dict[str, Any]:
         ready = condition(READY, FALSE, "Applying", f"{where} is about to be set up")
     elif seen.lost:
         ready = condition(READY, FALSE, "Creating", f"{seen.lost[0]} does not exist yet")
+    elif uncounted := _uncounted(seen):
+        # Until then, the API server refuses whatever the quota bounds.
+        message = f"Kubernetes is about to count the use of its quota: {listed(uncounted)}"
+        ready = condition(READY, FALSE, "Counting", message)
     elif user.spec.suspended:
         message = (
             f"servers in {where} are stopped, and none starts: "

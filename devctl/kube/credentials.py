@@ -23,6 +23,7 @@ import httpx2
 from devctl.errors import DeniedError, DevctlError, UsageError
 from devctl.kube.failures import one_line
 from devctl.kube.serial_tls import remember_memory
+from devctl.oidc import registration, session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +67,10 @@ class Login:
         self._asked_at = 0.0
         self._tls: ssl.SSLContext | None = None
         self._tls_answer: _Answer | None = None
+        self._refused = ""
+        exec_entry = access.user.get("exec")
+        # devctl as its own login program: it need not start itself.
+        self.own = registration.from_exec(exec_entry) if isinstance(exec_entry, dict) else None
         if access.user.get("auth-provider"):
             raise UsageError(
                 "the kubeconfig asks for `auth-provider`, which devctl does not support",
@@ -90,7 +95,7 @@ class Login:
             if user.get("exec"):
                 if time.monotonic() - self._asked_at < _JUST_NOW:
                     return False
-                self._answer = None
+                self._refused, self._answer = self._answer.token if self._answer else "", None
                 return True
             return bool(user.get("tokenFile"))
 
@@ -99,8 +104,14 @@ class Login:
         if not user.get("exec") or user.get("token") or user.get("tokenFile"):
             return None
         if self._answer is None or not self._answer.alive:
-            self._answer = _run_plugin(self._access)
             self._asked_at = time.monotonic()
+            if self.own:
+                found = session.current(self.own, refused=self._refused)
+                self._answer = _Answer(found.expires_at - _EARLY, found.id_token)
+                # A stored token is older than a login program's answer.
+                self._asked_at -= max(0.0, time.time() - found.received_at)
+            else:
+                self._answer = _run_plugin(self._access)
         return self._answer
 
     def _headers(self, answer: _Answer | None) -> list[tuple[str, str]]:
@@ -198,6 +209,12 @@ class Authenticated(httpx2.BaseTransport):
         if answer.status_code == _UNAUTHORIZED and self._login.renew():
             answer.close()
             answer = self._send(request, own)
+        if answer.status_code == _UNAUTHORIZED and (provider := self._login.own):
+            answer.close()
+            raise DeniedError(
+                f"the API server does not accept your login at {provider.issuer}",
+                "run `devctl login`; if that does not help, ask the cluster's administrator",
+            )
         return answer
 
     def close(self) -> None:

@@ -28,6 +28,7 @@ class ClusterStatus:
     nodes: Sequence[Mapping[str, Any]] = ()
     processes: Sequence[Mapping[str, Any]] = ()
     pods: Mapping[str, int] = field(default_factory=dict)
+    parts: Sequence[str] = ()
     problems: Sequence[str] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -84,6 +85,7 @@ def judge(
         nodes=rows,
         processes=[p._asdict() for p in processes],
         pods={"total": len(pods or []), "unready": len(unready)},
+        parts=settings.parts,
         problems=problems,
     )
 

@@ -28,8 +28,8 @@ class ClusterStatus:
     nodes: Sequence[Mapping[str, Any]] = ()
     processes: Sequence[Mapping[str, Any]] = ()
     pods: Mapping[str, int] = field(default_factory=dict)
-    parts: Sequence[str] = ()
     problems: Sequence[str] = ()
+    parts: Sequence[str] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The form of `-o json`."""

@@ -115,7 +115,7 @@ def up(
     started = time.monotonic()
     click.echo(f"bringing up local cluster `{name}`")
     ranges = WantedRanges(node_range, pod_range, service_range)
-    settings = bring_up(name, nodes, ranges, chain(*added), chain(*removed))
+    settings = bring_up(name, nodes, ranges, tuple(chain(*added)), tuple(chain(*removed)))
     paths = cluster_paths(name)
     seconds = time.monotonic() - started
     click.echo(f"cluster `{name}` is up with {settings.node_count} nodes in {seconds:.0f} s")

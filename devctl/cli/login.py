@@ -108,7 +108,11 @@ def credential(ca_data: str, scopes: Sequence[str], **about: str) -> None:
     from datetime import UTC, datetime  # noqa: PLC0415
 
     from devctl.oidc import session  # noqa: PLC0415
-    from devctl.oidc.registration import Registration, decode_authority  # noqa: PLC0415
+    from devctl.oidc.registration import (  # noqa: PLC0415
+        API_VERSION,
+        Registration,
+        decode_authority,
+    )
 
     registration = Registration(**about, authority=decode_authority(ca_data), scopes=tuple(scopes))
     found = session.current(registration)
@@ -117,7 +121,7 @@ def credential(ca_data: str, scopes: Sequence[str], **about: str) -> None:
         "token": found.id_token,
         "expirationTimestamp": expires.strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
-    about_it = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential"}
+    about_it = {"apiVersion": API_VERSION, "kind": "ExecCredential"}
     click.echo(json.dumps({**about_it, "status": status}))
 
 

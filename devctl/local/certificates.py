@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 from base64 import b64encode
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from cryptography import x509
@@ -24,7 +25,7 @@ FILES = ("ca.crt", "tls.crt", "tls.key")
 
 
 def ensure_certificate(folder: Path, names: Sequence[str]) -> dict[str, str]:
-    """The certificate for these DNS names, made unless the folder has it.
+    """The certificate for these DNS names and addresses, made unless the folder has it.
 
     Returns:
         File name to its content in base64: `ca.crt`, `tls.crt` and `tls.key`.
@@ -38,7 +39,7 @@ def ensure_certificate(folder: Path, names: Sequence[str]) -> dict[str, str]:
 
 
 def make_certificate(names: Sequence[str]) -> dict[str, bytes]:
-    """A certificate for these DNS names, and the authority that signed it, whose key is dropped."""
+    """A certificate for these names, and the authority that signed it, whose key is dropped."""
     authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     issuer = _name(f"{names[0]} certificate authority")
     # The key that signs is dropped with this function: the authority never signs another one.
@@ -50,7 +51,7 @@ def make_certificate(names: Sequence[str]) -> dict[str, bytes]:
     certificate = (
         _builder(_name(names[0]), issuer, key.public_key())
         .add_extension(
-            x509.SubjectAlternativeName([x509.DNSName(n) for n in names]), critical=False
+            x509.SubjectAlternativeName([_alternative(n) for n in names]), critical=False
         )
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .sign(authority_key, hashes.SHA256())
@@ -65,6 +66,13 @@ def make_certificate(names: Sequence[str]) -> dict[str, bytes]:
         # Last, since its presence means that the others are complete.
         "tls.crt": certificate.public_bytes(serialization.Encoding.PEM),
     }
+
+
+def _alternative(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
 
 
 def _name(common_name: str) -> x509.Name:
@@ -94,4 +102,4 @@ def _names(file: Path) -> list[str]:
     except (OSError, ValueError):
         return []
     alternative = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-    return alternative.value.get_values_for_type(x509.DNSName)
+    return [str(name.value) for name in alternative.value]

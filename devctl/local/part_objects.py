@@ -58,10 +58,11 @@ def install(cluster: Cluster, part: Part) -> bool:
         StepError: kubectl failed.
     """
     folder = cluster.paths.parts / part.name
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it may hold a private key
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # see certificate_of
     files: dict[str, Any] = {"values.json": values(cluster.settings)}
     if part.certificate:
-        files["certificate.json"] = certificate_secret(ensure_certificate(folder, part.certificate))
+        found = certificate_of(cluster.settings, cluster.paths, part)
+        files["certificate.json"] = certificate_secret(found)
     component = os.path.relpath(COMPONENTS.resolve() / part.name, folder.resolve())
     files["kustomization.yaml"] = kustomization(files, component, part, cluster.images)
     for name, content in files.items():
@@ -137,6 +138,14 @@ def check_unused(part: str, kinds: str, count: int, cluster: str) -> None:
         )
 
 
+def certificate_of(settings: ClusterSettings, paths: ClusterPaths, part: Part) -> Mapping[str, str]:
+    """A part's certificate by file name, in base64; made on first use."""
+    folder = paths.parts / part.name
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds a private key
+    address = str(settings.nodes[0].address)
+    return ensure_certificate(folder, [n.replace("$(ADDRESS)", address) for n in part.certificate])
+
+
 def values(settings: ClusterSettings) -> dict[str, Any]:
     """The ConfigMap that components take the cluster's addresses from."""
     return {
@@ -144,6 +153,7 @@ def values(settings: ClusterSettings) -> dict[str, Any]:
         "kind": "ConfigMap",
         "metadata": {"name": "local-cluster", "annotations": _LOCAL_CONFIG},
         "data": {
+            "address": str(settings.nodes[0].address),
             "nodes": str(settings.node_range),
             "pods": str(settings.pod_range),
             "services": str(settings.service_range),

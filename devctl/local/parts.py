@@ -26,6 +26,7 @@ class Part:
     in_use: tuple[str, ...] = ()
     cleanup: str = ""
     certificate: tuple[str, ...] = ()
+    authenticator: str = ""
 
 
 def load_parts(file: Path = PARTS_FILE) -> dict[str, Part]:

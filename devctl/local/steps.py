@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from devctl.local import (
     apt,
+    authentication,
     build,
     cgroups,
     machine,
@@ -110,6 +111,12 @@ def import_images(context: Context, programs: Mapping[str, str]) -> dict[str, An
     return {"changed": bool(imported), "imported": imported}
 
 
+def authenticate(context: Context) -> dict[str, Any]:
+    """Have the API server trust the providers of the optional parts."""
+    wanted = [part for name, part in load_parts().items() if name in context.settings.parts]
+    return {"changed": authentication.configure(context.settings, context.paths, wanted)}
+
+
 def parts(context: Context, programs: str) -> dict[str, Any]:
     """Install the optional parts, and remove those that are no longer wanted."""
     _, images = build.describe(context.cache)
@@ -122,6 +129,8 @@ def parts(context: Context, programs: str) -> dict[str, Any]:
     installed = [part.name for part in wanted if part_objects.install(cluster, part)]
     for part in wanted:
         part_objects.wait_until_ready(cluster, part)
+        if part.authenticator:
+            authentication.write_kubeconfig(context.settings, context.paths, part)
     return {"changed": bool(installed or removed), "installed": installed, "removed": removed}
 
 
@@ -150,6 +159,7 @@ STEPS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "namespaces": namespaces_of_nodes,
     "supervise": supervise,
     "import_images": import_images,
+    "authenticate": authenticate,
     "parts": parts,
     "teardown": teardown,
 }

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 COMMAND = "credential"
 """The command of devctl that kubectl runs."""
+API_VERSION = "client.authentication.k8s.io/v1"
+"""Of the ExecCredential that it prints."""
+_INSTALL = "install devctl: pip install 'devctl[oidc]'"
 _FIX = "ask your cluster's administrator for both, or for a kubeconfig that names them"
 
 
@@ -75,6 +78,19 @@ class Registration:
             *(f"{name}={value}" for name, value in optional.items() if value),
             *(f"--scope={scope}" for scope in self.scopes),
         ]
+
+    def kubeconfig_user(self) -> dict[str, Any]:
+        """The user entry of a kubeconfig with which people log in."""
+        return {
+            "exec": {
+                "apiVersion": API_VERSION,
+                "command": "devctl",
+                "args": self.arguments(),
+                "installHint": _INSTALL,
+                "interactiveMode": "IfAvailable",
+                "provideClusterInfo": False,
+            }
+        }
 
     @classmethod
     def from_arguments(cls, arguments: list[str]) -> Registration | None:

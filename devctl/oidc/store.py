@@ -8,7 +8,7 @@ import os
 import tempfile
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +47,8 @@ class Session:
     client_id: str
     subject: str
     name: str
-    id_token: str
-    refresh_token: str
+    id_token: str = field(repr=False)
+    refresh_token: str = field(repr=False)
     received_at: float
     expires_at: float
 

@@ -11,9 +11,6 @@ from devctl.oidc.registration import Registration, from_exec
 if TYPE_CHECKING:
     from devctl.kube.kubeconfig import Access
 
-_API_VERSION = "client.authentication.k8s.io/v1"
-_INSTALL = "install devctl: pip install 'devctl[oidc]'"
-
 
 def exec_user(
     issuer: str, client_id: str, ca_file: str | Path | None = None, **more: Any
@@ -30,17 +27,7 @@ def exec_user(
         UsageError: A value is not valid, or the file cannot be read.
     """
     authority = read_authority(ca_file) if ca_file else ""
-    registration = Registration(issuer, client_id, authority, **more)
-    return {
-        "exec": {
-            "apiVersion": _API_VERSION,
-            "command": "devctl",
-            "args": registration.arguments(),
-            "installHint": _INSTALL,
-            "interactiveMode": "IfAvailable",
-            "provideClusterInfo": False,
-        }
-    }
+    return Registration(issuer, client_id, authority, **more).kubeconfig_user()
 
 
 def registration_of(access: Access) -> Registration | None:

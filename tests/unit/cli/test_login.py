@@ -219,3 +219,15 @@ def test_a_stored_token_that_the_api_server_refuses_is_refreshed(
     with pytest.raises(Exception, match="does not accept"):
         asked(server, monkeypatch)
     assert len(provider.asked("/token")) == 1
+
+
+@pytest.mark.usefixtures("kubeconfig")
+def test_doctor_says_that_one_has_to_log_in(devctl: Devctl) -> None:
+    found = {
+        check["check"]: check
+        for check in json.loads(devctl("doctor", "-o", "json").stdout)["checks"]
+    }
+    assert found["reachability"]["state"] == "skipped"
+    assert found["credentials"]["state"] == "failed"
+    assert found["credentials"]["found"] == ENDED.removeprefix("error: ").strip()
+    assert found["versions"]["state"] == "skipped"

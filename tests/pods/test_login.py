@@ -139,10 +139,19 @@ def test_a_person_from_login_to_the_end_of_the_session(
     assert token_claims(second.id_token)["sub"] == "1001"
 
     revoke(registration, second.refresh_token)
-    wait_until(lambda: alice("list").returncode == REFUSED, "the session has ended", LIFE)
+    said: list[str] = []
+
+    def has_ended() -> bool:
+        result = alice("list")
+        said.append(result.stderr.decode())
+        return result.returncode == REFUSED
+
+    wait_until(has_ended, "the session has ended", LIFE)
+    host = registration.issuer.removeprefix("https://")
+    ended = f"error: your login at {host} has ended (invalid_grant): run `devctl login`\n"
+    assert said[-1] == ended
     assert alice.fails(REFUSED, "list") == nobody
-    said = program.fails(1, *named)
-    assert nobody.strip() in said.splitlines()
+    assert nobody.strip() in program.fails(1, *named).splitlines()
 
     log_in(alice, registration)
     assert alice.must("list", "-o", "name") == "devserver/mine\n"
@@ -155,24 +164,6 @@ def revoke(registration: Registration, token: str) -> None:
     with Provider(registration) as provider:
         form = f"token={token}&client_id={registration.client_id}"
         assert provider.post(provider.endpoint("revocation_endpoint"), form).is_success
-
-
-def test_the_session_ends_in_one_line_while_it_is_used(
-    alice: CommandLine, registration: Registration
-) -> None:
-    log_in(alice, registration)
-    revoke(registration, session.current(registration).refresh_token)
-    host = registration.issuer.removeprefix("https://")
-    said: list[str] = []
-
-    def has_ended() -> bool:
-        result = alice("list")
-        said.append(result.stderr.decode())
-        return result.returncode == REFUSED
-
-    wait_until(has_ended, "the session has ended", LIFE)
-    expected = f"error: your login at {host} has ended (invalid_grant): run `devctl login`\n"
-    assert said[-1] == expected
 
 
 def test_in_a_browser_on_this_machine(alice: CommandLine, registration: Registration) -> None:
@@ -190,6 +181,24 @@ def test_in_a_browser_on_this_machine(alice: CommandLine, registration: Registra
     wait_until(lambda: bool(done), "the browser has an answer")
     assert "return to the terminal" in done[0]
     assert alice.must("whoami").splitlines()[0].split() == ["User:", ALICE]
+
+
+def test_a_provider_that_is_down_keeps_nobody_out_who_is_in(
+    alice: CommandLine, registration: Registration, kubectl: Kubectl
+) -> None:
+    log_in(alice, registration)
+    where = ("-n", "devctl-oidc")
+    kubectl(*where, "scale", "deployment/oidc-provider", "--replicas=0")
+    try:
+        kubectl(*where, "wait", "--for=delete", "pod", "--all", "--timeout=60s")
+        alice.must("list")
+        said = alice.fails(1, "login", "--device")
+        assert said.startswith(f"error: {registration.issuer} cannot be reached: ")
+        alice.must("list")
+    finally:
+        kubectl(*where, "scale", "deployment/oidc-provider", "--replicas=1")
+        kubectl(*where, "rollout", "status", "deployment/oidc-provider", "--timeout=60s")
+    log_in(alice, registration)
     alice.must("logout")
 
 

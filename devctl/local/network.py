@@ -153,7 +153,9 @@ def pod_masquerade_rules(settings: ClusterSettings) -> str:
     """
     pods = settings.pod_range
     rule = f"ip saddr {pods} ip daddr != {{ {pods}, 224.0.0.0/4 }} masquerade"
-    return _masquerade("devctl-pods", rule)
+    # In a cluster that an earlier release started, the bridge plugin masqueraded each pod.
+    earlier = "table inet cni_plugins_masquerade"
+    return f"add {earlier}\ndelete {earlier}\n{_masquerade('devctl-pods', rule)}"
 
 
 def _masquerade(table: str, rule: str) -> str:

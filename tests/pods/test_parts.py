@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from devctl.local.settings import ClusterSettings
 
 METADATA = "169.254.169.254"
-OPERATOR = "system:serviceaccount:devctl-system:devctl-operator"
+KUEUE = "system:serviceaccount:kueue-system:kueue-controller-manager"
 QUEUE = "kueue.x-k8s.io/queue-name"
 QUEUES = "devops.yourcompany.com/queues"
 SERVE = (
@@ -326,8 +326,8 @@ def test_a_stateful_set_in_a_queue_is_scaled_by_nobody_but_the_controllers(
     with pytest.raises(pytest.fail.Exception, match=refusal):
         kubectl(*scale, "statefulset/queued")
     kubectl(*scale, "statefulset/free")
-    operator = (f"--as={OPERATOR}", "--as-group=system:masters")
-    kubectl(*scale, "statefulset/queued", "--dry-run=server", *operator)
+    kueue = (f"--as={KUEUE}", "--as-group=system:masters")
+    kubectl(*scale, "statefulset/queued", "--dry-run=server", *kueue)
 
 
 def test_a_job_in_a_queue_waits_for_its_quota(

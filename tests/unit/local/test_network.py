@@ -83,9 +83,10 @@ def test_the_rules_replace_an_earlier_table_and_spare_what_stays_inside(
 def test_pods_keep_their_addresses_for_each_other_and_are_masqueraded_for_the_rest(
     cluster: ClusterSettings,
 ) -> None:
-    lines = [line.strip() for line in pod_masquerade_rules(cluster).strip().splitlines()]
-    table = "table ip devctl-pods"
-    assert lines[:3] == [f"add {table}", f"delete {table}", f"{table} {{"]
+    lines = [line.strip() for line in pod_masquerade_rules(cluster).splitlines() if line]
+    table, earlier = "table ip devctl-pods", "table inet cni_plugins_masquerade"
+    assert lines[:2] == [f"add {earlier}", f"delete {earlier}"]
+    assert lines[2:5] == [f"add {table}", f"delete {table}", f"{table} {{"]
     pods = "198.18.32.0/19"
     assert f"ip saddr {pods} ip daddr != {{ {pods}, 224.0.0.0/4 }} masquerade" in lines
 

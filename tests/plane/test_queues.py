@@ -1,4 +1,4 @@
-"""Who may scale what is in a queue: config/admission/queues.yaml, where Kueue is not installed."""
+"""Who may scale what is in a queue (config/admission/queue_scale.yaml), without Kueue."""
 
 from __future__ import annotations
 

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import sys
 import threading
 import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -18,10 +20,12 @@ from devctl.errors import (
 )
 from devctl.oidc import session
 from devctl.oidc.registration import Registration
+from unit.kube.certificates import make_certificates
 from unit.oidc.fake_provider import CLIENT, ISSUER, REGISTRATION, FakeProvider, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from devctl.oidc.device_code import Code
     from devctl.oidc.store import Session
@@ -350,3 +354,34 @@ def test_without_a_browser_a_device_code_if_there_are_any(
     provider.metadata = {"device_authorization_endpoint": None}
     log_in(provider, show=codes.append)
     assert len(codes) == 1
+
+
+def test_a_provider_with_an_authority_of_its_own(tmp_path: Path) -> None:
+    """A real server on this machine: its certificate counts with that authority only."""
+    certificates = make_certificates(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.server, certificates.server_key)
+
+    class NoProvider(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(404)
+
+        def log_message(self, *_about: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), NoProvider) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        issuer = f"https://127.0.0.1:{server.server_port}"
+        trusted = Registration(issuer, CLIENT, certificates.authority.read_text())
+        try:
+            for registration, words in (
+                (trusted, "answers 404"),
+                (Registration(issuer, CLIENT), "cannot be reached.*[Cc]ertificate|certificate"),
+            ):
+                with pytest.raises(DevctlError, match=words):
+                    session.log_in(registration)
+        finally:
+            server.shutdown()
+    with pytest.raises(UsageError, match="cannot be used"):
+        session.log_in(Registration(issuer, CLIENT, "no certificate"))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from devctl.cli.options import connected, output
 from devctl.cli.results import print_document
-from devctl.cli.screen import columns
 from devctl.text import one_line
 
 if TYPE_CHECKING:
     from devctl.client.client import Client
+
+_LABEL = 10
+"""The width of labels."""
 
 
 @click.command()
@@ -27,19 +28,15 @@ def whoami(client: Client, output: str) -> None:
       devctl whoami
       devctl whoami -o json
     """
-    from devctl.cli.describe import fact  # noqa: PLC0415 - not for --help
-
     review = client.cluster.review()
     if output != "text":
         print_document(review, output)
         return
     who = review["status"]["userInfo"]
     groups = ", ".join(map(str, who.get("groups") or [])) or "none"
-    width = columns(sys.stdout)
     for label, text in (
         ("User", who.get("username") or "unknown"),
         ("Groups", groups),
         ("Login", client.cluster.method),
     ):
-        for line in fact(label, one_line(text), width):
-            click.echo(line)
+        click.echo(f"{label}:".ljust(_LABEL) + one_line(text))

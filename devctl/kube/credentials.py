@@ -95,7 +95,8 @@ class Login:
             if user.get("exec"):
                 if time.monotonic() - self._asked_at < _JUST_NOW:
                     return False
-                self._refused, self._answer = self._answer.token if self._answer else "", None
+                self._refused = (self._answer and self._answer.token) or ""
+                self._answer = None
                 return True
             return bool(user.get("tokenFile"))
 

@@ -146,9 +146,9 @@ def test_any_command_of_nobody(devctl: Devctl) -> None:
 def test_whoami(devctl: Devctl, api: FakeApi) -> None:
     found = devctl("whoami")
     assert found.stdout.splitlines() == [
-        f"User:         {api.user}",
-        "Groups:       ml, system:authenticated",
-        "Login:        client certificate",
+        f"User:     {api.user}",
+        "Groups:   ml, system:authenticated",
+        "Login:    client certificate",
     ]
     assert json.loads(devctl("whoami", "-o", "json").stdout)["kind"] == "SelfSubjectReview"
     document = yaml.safe_load(devctl("whoami", "-o", "yaml").stdout)

@@ -10,8 +10,6 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
-from oauthlib.oauth2 import WebApplicationClient
-
 from devctl.errors import HostError, WaitTimeoutError
 
 if TYPE_CHECKING:
@@ -56,6 +54,8 @@ def log_in(provider: Provider, visit: Callable[[str], object], *, seconds: float
         HostError: The port is in use.
         DevctlError: The provider cannot be reached, or its answer is not valid.
     """
+    from oauthlib.oauth2 import WebApplicationClient  # noqa: PLC0415 - optional
+
     if not (authorization := provider.endpoint("authorization_endpoint")):
         raise provider.nonsense("its discovery document lacks `authorization_endpoint`")
     client = WebApplicationClient(provider.registration.client_id)

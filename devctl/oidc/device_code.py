@@ -7,8 +7,6 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-from oauthlib.oauth2 import DeviceClient
-
 from devctl.errors import UsageError, WaitTimeoutError
 from devctl.oidc.provider import ProviderError
 from devctl.oidc.registration import is_https
@@ -50,6 +48,8 @@ def log_in(provider: Provider, show: Callable[[Code], object]) -> Mapping[str, A
         WaitTimeoutError: Nobody logged in.
         DevctlError: The provider cannot be reached, or its answer is not valid.
     """
+    from oauthlib.oauth2 import DeviceClient  # noqa: PLC0415 - optional
+
     if not (endpoint := provider.endpoint(ENDPOINT)):
         raise UsageError(
             f"{provider.issuer} offers no device codes", "log in with a browser, without --device"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hmac
 from typing import TYPE_CHECKING, Any
 
-import jwt
-
 from devctl.errors import DeniedError
 from devctl.oidc.provider import shortened
 
@@ -37,6 +35,8 @@ def validate(
     Raises:
         DeniedError: It is not valid.
     """
+    import jwt  # noqa: PLC0415 - optional
+
     if not isinstance(token, str) or not token.isascii() or not token.isprintable():
         raise _invalid(provider, "there is none; is `openid` among the scopes of the client?")
     client = provider.registration.client_id

@@ -94,11 +94,10 @@ def log_in(
         WaitTimeoutError: Nobody logged in.
         DevctlError: The provider cannot be reached, or the session cannot be stored.
     """
+    from devctl.oidc import authorization_code, device_code  # noqa: PLC0415 - heavy
     from devctl.oidc.provider import Provider, require_libraries  # noqa: PLC0415 - heavy
 
     require_libraries()
-    from devctl.oidc import authorization_code, device_code  # noqa: PLC0415 - heavy
-
     with Provider(registration, transport) as provider:
         nonce = ""
         if show and (not visit or provider.endpoint(device_code.ENDPOINT)):

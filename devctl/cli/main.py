@@ -56,6 +56,9 @@ LOCAL = {"local": Entry("devctl.cli.local.group:local", "A Kubernetes on this ma
         },
         "Set up": {
             "quota": Entry("devctl.cli.admin.quota:own_quota", "Show what is left of your quota"),
+            "login": Entry("devctl.cli.login:login", "Log in to the cluster"),
+            "logout": Entry("devctl.cli.login:logout", "Log out again"),
+            "whoami": Entry("devctl.cli.whoami:whoami", "Show who you are in the cluster"),
             "doctor": Entry("devctl.cli.doctor:doctor", "Find problems, and how to fix them"),
             "config": Entry("devctl.cli.config:config", "List and change your defaults"),
             "config-ssh": Entry("devctl.cli.ssh:config_ssh", "Let ssh and scp find servers"),
@@ -65,6 +68,7 @@ LOCAL = {"local": Entry("devctl.cli.local.group:local", "A Kubernetes on this ma
         },
     },
     hidden={
+        "credential": Entry("devctl.cli.login:credential", "For kubectl to log in with"),
         "ssh-proxy": Entry("devctl.cli.ssh:ssh_proxy", "For ssh to connect through"),
         **LOCAL,
     },

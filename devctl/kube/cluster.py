@@ -55,6 +55,7 @@ class Cluster:
 
     Attributes:
         user: The user's name in the kubeconfig.
+        method: How that user authenticates, in a few words.
         route: The server's address and the proxy on the way, for messages.
     """
 
@@ -75,6 +76,7 @@ class Cluster:
         self.namespace = access.namespace
         self.server = access.server
         self.user = access.user_name
+        self.method = access.method
         proxy = find_proxy(access)
         self.route = f"{access.server} through {shown(proxy)}" if proxy else access.server
         carrier = transport or Authenticated(Login(access), proxy)
@@ -265,8 +267,11 @@ class Cluster:
 
     def whoami(self) -> str:
         """The user's name, as authenticated by the API server."""
-        review = self.create(resources.SelfSubjectReview, {"metadata": {}})
-        return str(review["status"]["userInfo"].get("username", ""))
+        return str(self.review()["status"]["userInfo"].get("username", ""))
+
+    def review(self) -> Object:
+        """The SelfSubjectReview: the user's name, groups and more, as the API server sees them."""
+        return self.create(resources.SelfSubjectReview, {"metadata": {}})
 
     def allowed(self, rights: Sequence[Right]) -> Sequence[bool]:
         """Whether the user has each of some rights in their namespace.

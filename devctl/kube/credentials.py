@@ -23,6 +23,7 @@ import msgspec
 from devctl.errors import DeniedError, DevctlError, UsageError
 from devctl.kube.failures import one_line
 from devctl.kube.serial_tls import remember_memory
+from devctl.oidc import registration, session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,6 +70,10 @@ class Login:
         self._asked_at = 0.0
         self._until = 0.0
         self._tls: ssl.SSLContext | None = None
+        self._refused = ""
+        exec_entry = access.user.get("exec")
+        # devctl as its own login program: it need not start itself.
+        self.own = registration.from_exec(exec_entry) if isinstance(exec_entry, dict) else None
         if access.user.get("auth-provider"):
             raise UsageError(
                 "the kubeconfig asks for `auth-provider`, which devctl does not support",
@@ -89,6 +94,7 @@ class Login:
             if user.get("exec"):
                 if time.monotonic() - self._asked_at < _JUST_NOW:
                     return False
+                self._refused = (self._answer and self._answer.token) or ""
                 self._answer = None
                 return True
             return bool(user.get("tokenFile"))
@@ -98,8 +104,15 @@ class Login:
         if not user.get("exec") or user.get("token") or user.get("tokenFile"):
             return None
         if self._answer is None or time.time() >= self._until:
-            self._answer = _run_plugin(self._access)
             self._asked_at = time.monotonic()
+            if self.own:
+                found = session.current(self.own, refused=self._refused)
+                self._answer = _Answer(token=found.id_token)
+                self._until = found.expires_at - _EARLY
+                # A stored token is older than a login program's answer.
+                self._asked_at -= max(0.0, time.time() - found.received_at)
+                return self._answer
+            self._answer = _run_plugin(self._access)
             ends = self._answer.expiration_timestamp
             self._until = ends.timestamp() - _EARLY if ends else time.time() + LIFE
             self._tls = None
@@ -193,6 +206,12 @@ class Authenticated(httpx2.BaseTransport):
         if answer.status_code == _UNAUTHORIZED and self._login.renew():
             answer.close()
             answer = self._send(request, own)
+        if answer.status_code == _UNAUTHORIZED and (provider := self._login.own):
+            answer.close()
+            raise DeniedError(
+                f"the API server does not accept your login at {provider.issuer}",
+                "run `devctl login`; if that does not help, ask the cluster's administrator",
+            )
         return answer
 
     def close(self) -> None:

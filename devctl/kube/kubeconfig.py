@@ -12,10 +12,18 @@ import yaml
 
 from devctl.checkout import has_local_cluster
 from devctl.errors import DevctlError, UsageError
+from devctl.oidc.registration import from_exec
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where pods have the credentials of their service accounts."""
 _FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
+_METHODS = {
+    "token": "token",
+    "tokenFile": "token in a file",
+    "username": "password",
+    "client-certificate-data": "client certificate",
+    "client-certificate": "client certificate",
+}
 _KINDS = {"clusters": "cluster", "contexts": "context", "users": "user"}
 _FIX = "fix it, or name another one with --kubeconfig"
 _Entries = dict[tuple[str, str], tuple[dict[str, Any], Path]]
@@ -36,6 +44,24 @@ class Access:
     cluster: dict[str, Any] = field(default_factory=dict)
     user: dict[str, Any] = field(default_factory=dict, repr=False)
     home: Path = Path()
+
+    @property
+    def method(self) -> str:
+        """How the user authenticates, in a few words.
+
+        >>> Access("https://x", user={"token": "secret", "as": "bob"}).method
+        'token, as `bob`'
+        """
+        user = self.user
+        acting = f", as `{user['as']}`" if user.get("as") else ""
+        for name, words in _METHODS.items():
+            if user.get(name):
+                return words + acting
+        if not isinstance(entry := user.get("exec"), dict):
+            return f"no credentials{acting}"
+        own = from_exec(entry)
+        found = f"OpenID Connect at {own.issuer}" if own else f"program `{entry.get('command')}`"
+        return found + acting
 
 
 def find_access(

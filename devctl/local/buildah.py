@@ -19,9 +19,14 @@ if TYPE_CHECKING:
     from devctl.local.images import Image
     from devctl.local.programs import ProgramGroup
 
-# How this host reaches its registries: a company's certificate authority, pip's index and proxy.
-# They are mounted into builds, and not part of images.
-_CLIENT_SETTINGS = (Path("/etc/ssl/certs/ca-certificates.crt"), Path("/etc/pip.conf"))
+# How this host reaches its registries: a company's certificate authority; pip's and npm's index and
+# proxy. They are mounted into builds, and not part of images.
+_CLIENT_SETTINGS = (
+    Path("/etc/ssl/certs/ca-certificates.crt"),
+    Path("/etc/pip.conf"),
+    Path("/etc/npmrc"),
+    Path("/root/.npmrc"),
+)
 
 
 def buildah(cache: CachePaths) -> list[str | Path]:

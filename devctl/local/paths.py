@@ -58,6 +58,8 @@ class ClusterPaths:
         """What does not survive a reboot: sockets, pids, namespace handles."""
         self.supervisor_config: Final = root / "supervisord.conf"
         self.supervisor_socket: Final = self.run / "supervisor.sock"
+        self.parts: Final = root / "parts"
+        """One folder per optional part that was installed: its manifest, and how to remove it."""
         self.supervisor_pid: Final = self.run / "supervisord.pid"
         self.shared_volumes: Final = root / "volumes" / "shared"
         """The folder behind the ReadWriteMany class; every node sees it."""

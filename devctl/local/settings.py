@@ -1,4 +1,4 @@
-"""What a local cluster is made of: its name, its nodes and its address ranges."""
+"""What a local cluster is made of: its name, its nodes, its address ranges, its parts."""
 
 from __future__ import annotations
 
@@ -36,13 +36,15 @@ class Node:
 
 @dataclass(frozen=True)
 class ClusterSettings:
-    """The choices made when a cluster was created."""
+    """The choices made when a cluster was created, or last brought up with other ones."""
 
     name: str
     node_count: int
     node_range: IPv4Network
     pod_range: IPv4Network
     service_range: IPv4Network
+    parts: tuple[str, ...] = ()
+    """The optional parts, by name."""
 
     def __post_init__(self) -> None:
         """Validate the settings.
@@ -105,7 +107,8 @@ class ClusterSettings:
     def to_json(self) -> dict[str, Any]:
         """The form that is stored in cluster.json."""
         ranges = {f"{label}Range": str(each) for label, each in self.ranges._asdict().items()}
-        return {"name": self.name, "nodes": self.node_count, **ranges}
+        parts = list(self.parts)
+        return {"name": self.name, "nodes": self.node_count, **ranges, "parts": parts}
 
 
 def check_name(name: str) -> None:
@@ -127,8 +130,9 @@ def load_settings(path: Path) -> ClusterSettings | None:
     """The stored settings, or None; raises DevctlError if the file is damaged."""
     try:
         stored = json.loads(path.read_text())
-        ranges = (IPv4Network(stored[f"{label}Range"]) for label in Ranges._fields)
-        return ClusterSettings(stored["name"], int(stored["nodes"]), *ranges)
+        node, pod, service = (IPv4Network(stored[f"{label}Range"]) for label in Ranges._fields)
+        parts = tuple(map(str, stored.get("parts", ())))
+        return ClusterSettings(stored["name"], int(stored["nodes"]), node, pod, service, parts)
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:

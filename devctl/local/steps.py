@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from devctl.local import (
     apt,
+    authentication,
     build,
     cgroups,
     checksums,
@@ -19,9 +20,11 @@ from devctl.local import (
     namespaces,
     network,
     node_images,
+    part_objects,
     supervisor,
 )
 from devctl.local.cluster import existing
+from devctl.local.parts import images_of, load_parts
 from devctl.local.paths import cache_paths, cluster_names, cluster_paths, host_settings_file
 
 if TYPE_CHECKING:
@@ -59,7 +62,8 @@ def host(context: Context) -> dict[str, Any]:
 
 def artifacts(context: Context) -> dict[str, Any]:
     """Build what is missing; the facts tell later tasks where everything is."""
-    made = build.ensure_built(context.cache, context.report)
+    also = images_of(context.settings.parts, load_parts())
+    made = build.ensure_built(context.cache, context.report, also)
     folders = {group.name: group.folder(context.cache) for group in made.groups.values()}
     facts = {
         "local_programs": {n: str(PROGRAMS_IN_NODE / f.name) for n, f in folders.items()},
@@ -93,9 +97,33 @@ def import_images(context: Context, programs: Mapping[str, str]) -> dict[str, An
     node = context.paths.node(context.node)
     ctr = f"{programs['containerd']}/ctr"
     node_images.wait_for_containerd(node, ctr)
-    wanted = [image for image in images.values() if image.up]
+    also = images_of(context.settings.parts, load_parts())
+    wanted = [image for image in images.values() if image.up or image.name in also]
     imported = node_images.import_missing(node, wanted, ctr, context.cache)
     return {"changed": bool(imported), "imported": imported}
+
+
+def authenticate(context: Context) -> dict[str, Any]:
+    """Have the API server trust the providers of the optional parts."""
+    wanted = [part for name, part in load_parts().items() if name in context.settings.parts]
+    return {"changed": authentication.configure(context.settings, context.paths, wanted)}
+
+
+def parts(context: Context, programs: str) -> dict[str, Any]:
+    """Install the optional parts, and remove those that are no longer wanted."""
+    _, images = build.describe(context.cache)
+    references = {name: image.reference for name, image in images.items()}
+    cluster = part_objects.Cluster(
+        context.settings, context.paths, Path(programs) / "kubectl", references
+    )
+    removed = part_objects.remove_others(cluster)
+    wanted = [part for name, part in load_parts().items() if name in context.settings.parts]
+    installed = [part.name for part in wanted if part_objects.install(cluster, part)]
+    for part in wanted:
+        part_objects.wait_until_ready(cluster, part)
+        if part.authenticator:
+            authentication.write_kubeconfig(context.settings, context.paths, part)
+    return {"changed": bool(installed or removed), "installed": installed, "removed": removed}
 
 
 def teardown(context: Context) -> dict[str, Any]:
@@ -123,5 +151,7 @@ STEPS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "namespaces": namespaces_of_nodes,
     "supervise": supervise,
     "import_images": import_images,
+    "authenticate": authenticate,
+    "parts": parts,
     "teardown": teardown,
 }

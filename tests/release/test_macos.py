@@ -8,7 +8,10 @@ from pathlib import Path
 
 from devctl.local.paths import REPOSITORY
 
-PARTS = ["devctl/__main__.py", *(f"devctl/{name}" for name in ("api", "cli", "client", "kube"))]
+PARTS = [
+    "devctl/__main__.py",
+    *(f"devctl/{name}" for name in ("api", "cli", "client", "kube", "oidc")),
+]
 
 
 def test_nothing_is_used_that_macos_lacks() -> None:

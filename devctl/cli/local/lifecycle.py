@@ -5,9 +5,12 @@ from __future__ import annotations
 import tempfile
 import time
 from ipaddress import IPv4Network
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
 from devctl.cli.confirm import yes_option
 from devctl.cli.local.group import name_option, suffix
@@ -18,8 +21,14 @@ from devctl.local.cluster import existing
 from devctl.local.cluster import reset as forget
 from devctl.local.cluster import up as bring_up
 from devctl.local.node_images import export_image, import_archive, import_missing
+from devctl.local.parts import load_parts
 from devctl.local.paths import cache_paths, cluster_paths
 from devctl.local.settings import WantedRanges
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.decorators import FC
 
 
 def cidr(value: str) -> IPv4Network:
@@ -30,12 +39,50 @@ def cidr(value: str) -> IPv4Network:
         raise click.BadParameter(f"`{value}` is not an IPv4 range: {error}") from error
 
 
+class PartNames(click.ParamType[tuple[str, ...]]):
+    """Names of optional parts, separated by commas."""
+
+    name = "part"
+
+    def convert(
+        self,
+        value: str | tuple[str, ...],
+        param: click.Parameter | None,  # noqa: ARG002 - click's signature
+        ctx: click.Context | None,  # noqa: ARG002
+    ) -> tuple[str, ...]:
+        """Split the list; whether the parts exist is checked later."""
+        return tuple(value.split(",")) if isinstance(value, str) else value
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        param: click.Parameter,  # noqa: ARG002
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Complete the last name of the list."""
+        before, comma, last = incomplete.rpartition(",")
+        return [
+            CompletionItem(f"{before}{comma}{part.name}", help=part.summary)
+            for part in load_parts().values()
+            if part.name.startswith(last)
+        ]
+
+
+def _part_option(flag: str, parameter: str, text: str) -> Callable[[FC], FC]:
+    metavar = "NAME[,NAME]"
+    return click.option(
+        flag, parameter, metavar=metavar, type=PartNames(), multiple=True, help=text
+    )
+
+
 @click.command()
 @name_option
 @click.option("--nodes", metavar="N", type=int, help="How many nodes, 1 to 4; a new cluster has 2.")
 @click.option("--node-range", type=cidr, help="The nodes' addresses, at least a /24.")
 @click.option("--pod-range", type=cidr, help="The pods' addresses, at least a /22.")
 @click.option("--service-range", type=cidr, help="The services' addresses, at least a /24.")
+@_part_option("--with", "added", f"Add optional parts: {', '.join(load_parts())}.")
+@_part_option("--without", "removed", "Remove optional parts.")
 @click.option("--merge-kubeconfig", is_flag=True, help="Also add the cluster to ~/.kube/config.")
 def up(
     name: str,
@@ -43,20 +90,26 @@ def up(
     node_range: IPv4Network | None,
     pod_range: IPv4Network | None,
     service_range: IPv4Network | None,
+    added: tuple[tuple[str, ...], ...],
+    removed: tuple[tuple[str, ...], ...],
     *,
     merge_kubeconfig: bool,
 ) -> None:
     """Create, start or repair the cluster, by doing only what is missing.
 
+    Parts, like the number of nodes, are kept until another `up` changes them.
+
     \b
     Examples:
       devctl local up
+      devctl local up --with network-policy,kueue
       devctl local up --nodes 3
       devctl local up --name ci --pod-range 198.19.32.0/19
     """
     started = time.monotonic()
     click.echo(f"bringing up local cluster `{name}`")
-    settings = bring_up(name, nodes, WantedRanges(node_range, pod_range, service_range))
+    ranges = WantedRanges(node_range, pod_range, service_range)
+    settings = bring_up(name, nodes, ranges, tuple(chain(*added)), tuple(chain(*removed)))
     paths = cluster_paths(name)
     seconds = time.monotonic() - started
     click.echo(f"cluster `{name}` is up with {settings.node_count} nodes in {seconds:.0f} s")

@@ -135,6 +135,7 @@ class FakeCluster:
     namespace: str
     server: str = SERVER
     closed: bool = False
+    method: str = "client certificate"
 
     @property
     def user(self) -> str:
@@ -308,6 +309,12 @@ class FakeCluster:
         with explained(self.server):
             self._refuse("POST", "selfsubjectreviews")
         return self.api.user
+
+    def review(self) -> Any:
+        """The same, with groups."""
+        who = {"username": self.whoami(), "groups": ["ml", "system:authenticated"]}
+        about = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        return {**about, "metadata": {}, "status": {"userInfo": who}}
 
     def allowed(self, rights: Sequence[Right]) -> Sequence[bool]:
         """Whether the user may; see FakeApi.denied."""

@@ -1,0 +1,1 @@
+"""How people log in to a cluster."""

@@ -1,0 +1,1 @@
+"""OpenID Connect for a command line: log in, keep the tokens, refresh them; knows no Kubernetes."""

@@ -117,7 +117,7 @@ def test_metadata_is_right_and_the_readme_renders(dist: Path, content: dict[str,
     assert fields["Requires-Python"] == ">=3.11"
     supported = [f"Programming Language :: Python :: 3.{minor}" for minor in MINORS]
     assert [name for name in fields.get_all("Classifier", []) if name in supported] == supported
-    assert fields.get_all("Provides-Extra") == ["oidc"]
+    assert fields.get_all("Provides-Extra") == ["admin", "oidc"]
 
 
 def test_every_module_is_in_it_and_nothing_that_needs_the_repository(

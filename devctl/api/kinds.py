@@ -37,4 +37,5 @@ KINDS = (
     (DEVSERVER := Kind(GROUP, VERSION, "DevServer", "devservers")),
     (FLAVOR := Kind(GROUP, VERSION, "DevServerFlavor", "devserverflavors", namespaced=False)),
     (JOB := Kind(job.GROUP, job.VERSION, job.KIND, job.PLURAL)),
+    (USER := Kind(GROUP, VERSION, "DevServerUser", "devserverusers", namespaced=False)),
 )

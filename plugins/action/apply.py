@@ -35,10 +35,10 @@ description:
     manifest states its namespace.
   - An object that does not belong to the owner is never touched; the run fails before its first
     write instead.
-  - PersistentVolumeClaims get no owner reference, are never pruned, and are deleted only if
-    `finalize` names their kind. Manifests annotated devops.yourcompany.com/create-only=true are
-    created if absent and never changed; those annotated devops.yourcompany.com/shared=true have no
-    owner and are kept.
+  - PersistentVolumeClaims, and manifests annotated devops.yourcompany.com/retained=true, get no
+    owner reference, are never pruned, and are deleted only if `finalize` names their kind.
+    Manifests annotated devops.yourcompany.com/create-only=true are created if absent and never
+    changed; those annotated devops.yourcompany.com/shared=true have no owner and are kept.
   - A failure has a `reason` (Conflict, Invalid, Forbidden, QuotaExceeded, Terminating, Unavailable,
     TemplateError), and `retryable` says whether the same run may succeed later.
 options:
@@ -52,7 +52,8 @@ options:
   neighbours:
     description:
       - Further arguments of values, by name, as lists of objects that have the owner's identity;
-        with `everywhere`, all objects of a cluster-scoped kind.
+        with `everywhere`, all objects of a cluster-scoped kind; with `name` and `namespace`, one
+        object, whoever owns it.
     type: dict
     default: {}
   files:

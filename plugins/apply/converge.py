@@ -19,8 +19,13 @@ from devctl.api.labels import OWNER_UID
 _LOOKS, _LOOK_SECONDS = 10, 0.02
 # Other controllers write to these, and the operator treats the first write of each as a change: an
 # unnecessary run every time. The observer reports deleted ones instead. ConfigMaps are blacklisted
-# in watches.yaml, because a cluster may have thousands of foreign ones.
-_UNWATCHED = {"PersistentVolumeClaim", "StatefulSet", "Deployment", "Job", "Pod", "ConfigMap"}
+# in watches.yaml, because a cluster may have thousands of foreign ones; so are most kinds that users
+# get.
+_UNWATCHED = {
+    *("PersistentVolumeClaim", "StatefulSet", "Deployment", "Job", "Pod", "ConfigMap"),
+    *("Namespace", "RoleBinding", "Role", "ServiceAccount"),
+    *("ResourceQuota", "LimitRange", "NetworkPolicy"),
+}
 # What the operator watches: host, owner's kind, child's kind. A process ends with its operator.
 _watched: set[tuple[str, Kind, Kind]] = set()
 

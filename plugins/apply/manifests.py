@@ -16,6 +16,9 @@ Manifest = dict[str, Any]
 # Created if absent and never changed, such as a generated key.
 CREATE_ONLY = f"{GROUP}/create-only"
 
+# Outlives its owner, as data does.
+RETAINED = f"{GROUP}/retained"
+
 # Has no owner: all objects of a namespace share it, and it stays when the last of them is deleted.
 SHARED = f"{GROUP}/shared"
 
@@ -65,8 +68,8 @@ def is_marked(thing: Mapping[str, Any], annotation: str) -> bool:
 
 
 def is_retained(thing: Mapping[str, Any]) -> bool:
-    """Whether an object holds data that outlives its owner: never owned, never pruned."""
-    return bool(thing["kind"] == "PersistentVolumeClaim")
+    """Whether an object outlives its owner, as data does: never owned, never pruned."""
+    return thing["kind"] == "PersistentVolumeClaim" or is_marked(thing, RETAINED)
 
 
 def to_yaml(value: Any, **options: Any) -> str:

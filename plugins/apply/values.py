@@ -65,12 +65,13 @@ def neighbours(
 ) -> list[Manifest]:
     """The objects of a kind that have the owner's identity; with `everywhere`, all of them.
 
-    By labels, never by name: once the operator's proxy has answered a GET by name, it runs the role
-    for every status that a controller writes.
+    By labels: once the operator's proxy has answered a GET by name, it runs the role for every
+    status that a controller writes. By name only where watches.yaml blacklists the kind.
 
     Args:
         cluster: Seen from the owner's namespace.
-        asked: `apiVersion` and `kind`, and `everywhere` for a cluster-scoped kind.
+        asked: `apiVersion` and `kind`; `everywhere` for a cluster-scoped kind; `name` and
+            `namespace` for one object that is not the owner's.
         identity: The labels.
 
     Raises:
@@ -80,6 +81,9 @@ def neighbours(
         kind = kind_of(asked)
     except KeyError as error:
         raise ApplyError(Reason.TEMPLATE_ERROR, f"a neighbour lacks {error}") from error
+    if name := asked.get("name"):
+        found = cluster.get(Key(kind, str(name), str(asked["namespace"])))
+        return [found] if found else []
     if asked.get("everywhere"):
         return cluster.list(kind, {}, everywhere=True)
     return cluster.list(kind, identity)

@@ -11,6 +11,7 @@ from devctl_observer.control.standard import Standard, StandardFamily
 from devctl_observer.kinds.flavors.family import Flavors
 from devctl_observer.kinds.jobs.family import Jobs
 from devctl_observer.kinds.servers.family import Servers
+from devctl_observer.kinds.users.family import Users
 
 STANDARD: Sequence[Standard[Any]] = ()
 """Kinds for which only the status is specific."""
@@ -18,6 +19,6 @@ STANDARD: Sequence[Standard[Any]] = ()
 
 def families(process: Process) -> Sequence[Family[Any]]:
     """One family per kind, for one process."""
-    flavors = Flavors(process)
-    own: list[Family[Any]] = [flavors, Servers(flavors, process), Jobs(process)]
+    flavors, users = Flavors(process), Users(process)
+    own: list[Family[Any]] = [flavors, users, Servers(flavors, users, process), Jobs(process)]
     return [*own, *(StandardFamily(kind, process) for kind in STANDARD)]

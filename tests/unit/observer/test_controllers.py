@@ -113,7 +113,7 @@ class Controllers:
         for known in caches.flavors:
             self.of_flavors.store.put(Key("", known.metadata.name), 1, known)
         caches.flavors = self.of_flavors.store
-        self.of_servers = ServerController(caches, process)
+        self.of_servers = ServerController(caches, {}, process)
         self.server, self.flavor = self.of_servers.look, self.of_flavors.look
 
 

@@ -44,7 +44,7 @@ class Fresh(Generic[T]):
 
 
 class ClusterApi:
-    """Writes status and Events, wakes roles, and deletes expired objects.
+    """Writes status and Events, wakes roles, stops servers, and deletes expired objects.
 
     Args:
         client: Used for everything that lightkube supports.
@@ -161,21 +161,38 @@ class ClusterApi:
         where |= {"fields": {"metadata.name": name}} if name else {}
         return [item async for item in self._client.list(resource, chunk_size=500, **where)]
 
+    async def change(self, kind: Kind[Any], meta: Meta, spec: Mapping[str, Any]) -> bool:
+        """Set fields of exactly this version of an object; returns whether it was that one.
+
+        A merge patch leaves the fields to users: one who applies the object gets no conflict.
+        """
+        version = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+        body = {"metadata": version, "spec": dict(spec)}
+        return await self._exactly("PATCH", kind, meta, body)
+
     async def delete(self, kind: Kind[Any], meta: Meta) -> bool:
         """Delete exactly this version of an object; returns False if it is not the current one.
 
         Its children are garbage-collected in the background.
         """
-        self._check()
         body = {
             "kind": "DeleteOptions",
             "apiVersion": "v1",
             "propagationPolicy": "Background",
             "preconditions": {"uid": meta.uid, "resourceVersion": meta.resource_version},
         }
+        return await self._exactly("DELETE", kind, meta, body)
+
+    async def _exactly(self, method: str, kind: Kind[Any], meta: Meta, body: Any) -> bool:
+        """Send what holds for one version of an object; returns whether it was that one."""
+        self._check()
+        media = "application/json" if method == "DELETE" else "application/merge-patch+json"
+        headers = {"Content-Type": media}
         try:
             with _counted():
-                answer = await self._http.request("DELETE", kind.path(meta), json=body)
+                answer = await self._http.request(
+                    method, kind.path(meta), json=body, headers=headers
+                )
                 answer.raise_for_status()
         except httpx2.HTTPStatusError as error:
             if error.response.status_code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:

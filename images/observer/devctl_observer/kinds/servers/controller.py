@@ -1,8 +1,9 @@
-"""Reconciles a server: writes its status, triggers its role and deletes it when it expires."""
+"""Reconciles a server: writes its status, triggers its role, and stops or deletes it."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -34,15 +35,17 @@ class ServerController(RoleController[Server]):
     word = "devserver"
     own = OWN
 
-    def __init__(self, caches: Caches, process: Process) -> None:
-        """Start without any state."""
+    def __init__(self, caches: Caches, suspended: Mapping[str, str], process: Process) -> None:
+        """Start without any state; `suspended` has users by their namespaces."""
         super().__init__(SERVER, caches.servers, process)
-        self._caches = caches
+        self._caches, self._suspended = caches, suspended
 
     async def _look(self, key: Key, item: Server) -> float | None:
         now = self._clock.now()
         if await expire(self._api, item, now):
             return None
+        if user := self._suspended.get(key.namespace):
+            await stop(self._api, item, user)
         seen = await self._with_shared(self._caches.observe(key, item))
         wanted = server_status(seen, now)
         # Without pods, the failure is the reason of Ready already.
@@ -67,6 +70,18 @@ class ServerController(RoleController[Server]):
         if not name or await self._api.list_now(PersistentVolumeClaim, meta.namespace, name):
             return seen
         return replace(seen, around=replace(seen.around, absent=name))
+
+
+async def stop(api: ClusterApi, server: Server, user: str) -> None:
+    """Stop the server of a suspended user; one that has changed meanwhile is looked at again."""
+    if server.ends or not await api.change(SERVER, server.metadata, {"stopped": True}):
+        return
+    meta = server.metadata
+    log.info("%s/%s: stopped, user %s is suspended", meta.namespace, meta.name, user)
+    message = f"stopped because user `{user}` is suspended; its files are kept"
+    await api.tell(
+        SERVER, meta, meta.resource_version, Transition("Normal", "UserSuspended", message)
+    )
 
 
 async def expire(api: ClusterApi, server: Server, now: datetime) -> bool:

@@ -15,6 +15,7 @@ from devctl_observer.kinds.flavors.family import Flavors
 from devctl_observer.kinds.servers.controller import ServerController
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Caches
+from devctl_observer.kinds.users.family import Users
 from devctl_observer.watching.store import Key
 
 _DEVSERVERS = Gauge("devservers", "DevServers.", **COMMON)
@@ -31,11 +32,12 @@ class Servers(Family[Server]):
         "PersistentVolumeClaim": r"home-(.+)-\d+",
     }
 
-    def __init__(self, flavors: Flavors, process: Process) -> None:
+    def __init__(self, flavors: Flavors, users: Users, process: Process) -> None:
         """Start without any state."""
         self.caches = Caches(process.children, flavors.store)
-        super().__init__(ServerController(self.caches, process))
+        super().__init__(ServerController(self.caches, users.suspended, process))
         flavors.controller.concerns = self._flavor
+        users.concerns = self._suspended
         _DEVSERVERS.set_function(lambda: len(self.store))
 
     def child(self, key: Key, old: Any, new: Any) -> None:
@@ -50,3 +52,9 @@ class Servers(Family[Server]):
         for wanted in (name, ""):
             for server in self.store.find(wanted):
                 self.queue.add(Key(server.metadata.namespace, server.metadata.name))
+
+    def _suspended(self, namespace: str) -> None:
+        """Look at the servers in the namespace of a user who has just been suspended."""
+        for server in self.store:
+            if server.metadata.namespace == namespace:
+                self.queue.add(Key(namespace, server.metadata.name))

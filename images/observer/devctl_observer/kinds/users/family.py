@@ -1,0 +1,64 @@
+"""The family of DevServerUsers: what the role makes, and who is suspended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lightkube.resources.core_v1 import LimitRange, Namespace, ResourceQuota, ServiceAccount
+from lightkube.resources.networking_v1 import NetworkPolicy
+from lightkube.resources.rbac_authorization_v1 import RoleBinding
+
+from devctl.api import devserver_user as names
+from devctl_observer.control.process import Process
+from devctl_observer.control.standard import Child, Standard, StandardFamily
+from devctl_observer.kinds.users.model import KIND, User
+from devctl_observer.kinds.users.status import user_status
+from devctl_observer.watching.store import Key
+
+_MADE: tuple[tuple[Any, str], ...] = (
+    (ResourceQuota, names.QUOTA),
+    (ResourceQuota, names.NO_SYSTEM_PRIORITY),
+    (LimitRange, names.LIMITS),
+    (NetworkPolicy, names.NETWORK),
+    (ServiceAccount, names.AUTOMATION),
+    (RoleBinding, names.ACTS_FOR),
+    *((RoleBinding, binding) for binding in names.ACCESS),
+)
+
+
+def made(user: User) -> list[Child]:
+    """The children that the role creates."""
+    space = user.namespace
+    inside = [Child(resource, Key(space, name)) for resource, name in _MADE]
+    return [Child(Namespace, Key("", space)), *inside]
+
+
+USER = Standard(
+    KIND,
+    names.LABEL,
+    made,
+    [Namespace, *dict(_MADE)],
+    user_status,
+)
+
+
+class Users(StandardFamily[User]):
+    """Whom a change concerns: the user, and their servers once they are suspended."""
+
+    def __init__(self, process: Process) -> None:
+        """Start without any state."""
+        super().__init__(USER, process)
+        self.suspended: dict[str, str] = {}
+        """Suspended users by their namespaces."""
+        self.concerns: Callable[[str], None] = lambda _: None
+        """Told the namespace of a user who has just been suspended."""
+
+    def changed(self, old: User | None, new: User | None) -> None:
+        """Look at a user, and at the servers of one who has just been suspended."""
+        super().changed(old, new)
+        if old:
+            self.suspended.pop(old.namespace, None)
+        if new and new.spec.suspended:
+            self.suspended[new.namespace] = new.metadata.name
+            self.concerns(new.namespace)

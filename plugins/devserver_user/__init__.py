@@ -1,0 +1,1 @@
+"""What the role `devserver_user` computes, from a DevServerUser."""

@@ -55,10 +55,12 @@ LOCAL = {"local": Entry("devctl.cli.local.group:local", "A Kubernetes on this ma
             "cp": Entry("devctl.cli.sync:cp", "Copy files to or from a server"),
         },
         "Set up": {
+            "quota": Entry("devctl.cli.admin.quota:own_quota", "Show what is left of your quota"),
             "doctor": Entry("devctl.cli.doctor:doctor", "Find problems, and how to fix them"),
             "config": Entry("devctl.cli.config:config", "List and change your defaults"),
             "config-ssh": Entry("devctl.cli.ssh:config_ssh", "Let ssh and scp find servers"),
             "completion": Entry("devctl.cli.completion:completion", "Set up completion in a shell"),
+            "admin": Entry("devctl.cli.admin.group:admin", "Manage users, flavors and quota"),
             **(LOCAL if has_local_cluster() else {}),
         },
     },

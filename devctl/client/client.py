@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from devctl.client.ssh.ssh import Ssh
     from devctl.client.streams.execute import Execute
     from devctl.client.streams.port_forwards import Forward
+    from devctl.client.users import Users
     from devctl.kube.cluster import Cluster
 
 
@@ -129,6 +130,13 @@ class Client:
         from devctl.client.flavors import Flavors  # noqa: PLC0415
 
         return Flavors(self.cluster)
+
+    @cached_property
+    def users(self) -> Users:
+        """Users, for administrators: onboard, suspend, delete, and issue credentials."""
+        from devctl.client.users import Users  # noqa: PLC0415
+
+        return Users(self.cluster, *self._place)
 
     @cached_property
     def events(self) -> Events:

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 
 from devctl.api.conditions import find
 from devctl.api.devserver import FlavorCondition
+from devctl.api.devserver_user import DEFAULT_FLAVOR
 from devctl.client.objects import Collection, Field, Named, mapping, text
 from devctl.errors import DeniedError, NotFoundError, UsageError
 from devctl.kube import resources
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from devctl.kube.cluster import Cluster
+
+
+GPU = "nvidia.com/gpu"
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Flavor(Named):
     """The resource limits of each pod."""
     cpu = Field(text, "spec", "resources", "requests", "cpu")
     memory = Field(text, "spec", "resources", "requests", "memory")
-    gpus = Field(text, "spec", "resources", "requests", "nvidia.com/gpu")
+    gpus = Field(text, "spec", "resources", "requests", GPU)
     free = Field[int | None](lambda value: value, "status", "free")
     """How many more pods fit into the cluster now; None if unknown."""
     total = Field[int | None](lambda value: value, "status", "total")
@@ -50,6 +54,48 @@ class Flavors(Collection):
         """All flavors, by name."""
         found = map(Flavor, self._cluster.list(resources.DevServerFlavor))
         return sorted(found, key=lambda flavor: flavor.name)
+
+    def create(  # noqa: PLR0913 - what a flavor consists of
+        self,
+        name: str,
+        *,
+        cpu: str,
+        memory: str,
+        gpus: int | None = None,
+        cpu_limit: str | None = None,
+        memory_limit: str | None = None,
+        node_labels: Mapping[str, str] | None = None,
+        default: bool = False,
+        dry_run: bool = False,
+    ) -> Flavor:
+        """Create a flavor, as an administrator.
+
+        Args:
+            name: Its name.
+            cpu: The cores that each pod requests.
+            memory: The memory that each pod requests.
+            gpus: The GPUs of each pod.
+            cpu_limit: The cores that a pod may use at most; default: all of its node.
+            memory_limit: The memory that a pod may use at most; default: what it requests.
+            node_labels: The labels of the nodes that it needs.
+            default: Whether servers that name no flavor get it.
+            dry_run: Only have the API server check it.
+
+        Raises:
+            AlreadyExistsError: There is a flavor of that name.
+        """
+        devices = {GPU: gpus} if gpus else {}
+        limits = {"memory": memory_limit or memory, **({"cpu": cpu_limit} if cpu_limit else {})}
+        spec = {
+            "default": default,
+            "resources": {
+                "requests": {"cpu": cpu, "memory": memory, **devices},
+                "limits": limits | devices,
+            },
+            **({"nodeSelector": dict(node_labels)} if node_labels else {}),
+        }
+        made = {"metadata": {"name": name}, "spec": spec}
+        return Flavor(self._cluster.create(resources.DevServerFlavor, made, dry_run=dry_run))
 
     def get(self, name: str) -> Flavor:
         """One flavor; raises NotFoundError if it does not exist."""
@@ -72,6 +118,9 @@ def check_flavor(cluster: Cluster, name: str | None) -> None:
     try:
         if name is not None:
             flavors.get(name)
+            return
+        space = cluster.get(resources.Namespace, cluster.namespace)
+        if DEFAULT_FLAVOR in (space["metadata"].get("annotations") or {}):
             return
         found = flavors.list()
     except DeniedError:

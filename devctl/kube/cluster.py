@@ -223,6 +223,12 @@ class Cluster:
         path = self._path(kind, namespace, name)
         return self._ask("PATCH", path, _writing(dry_run=dry_run), change, _MERGE)
 
+    def send(  # noqa: PLR0913, PLR0917 - what names a subresource
+        self, method: str, kind: Kind, name: str, part: str, body: Object, namespace: str = ""
+    ) -> Object:
+        """Send a whole object to a subresource, such as the `token` of a service account."""
+        return self._ask(method, f"{self._path(kind, namespace, name)}/{part}", None, body)
+
     def delete(self, kind: Kind, found: Object, *, unchanged: bool = False) -> None:
         """Delete exactly the object that was read, by its UID; with `unchanged` only as it was.
 

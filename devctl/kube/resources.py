@@ -27,16 +27,23 @@ class Kind(kinds.Kind):
 
 
 OURS = tuple(Kind(*kind) for kind in kinds.KINDS)
-DevServer, DevServerFlavor, EphemeralAccelerationJob = (
-    Kind(*kind) for kind in (kinds.DEVSERVER, kinds.FLAVOR, kinds.JOB)
-)
+DevServer, DevServerFlavor, EphemeralAccelerationJob, DevServerUser = OURS
 
 Pod = Kind("", "v1", "Pod", "pods")
 PersistentVolumeClaim = Kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 ConfigMap = Kind("", "v1", "ConfigMap", "configmaps")
 Event = Kind("", "v1", "Event", "events")
+ServiceAccount = Kind("", "v1", "ServiceAccount", "serviceaccounts")
+ResourceQuota = Kind("", "v1", "ResourceQuota", "resourcequotas")
 Namespace = Kind("", "v1", "Namespace", "namespaces", namespaced=False)
 
+CertificateSigningRequest = Kind(
+    "certificates.k8s.io",
+    "v1",
+    "CertificateSigningRequest",
+    "certificatesigningrequests",
+    namespaced=False,
+)
 Deployment = Kind("apps", "v1", "Deployment", "deployments")
 StatefulSet = Kind("apps", "v1", "StatefulSet", "statefulsets")
 StorageClass = Kind("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)

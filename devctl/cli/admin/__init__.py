@@ -1,0 +1,1 @@
+"""`devctl admin`: what administrators do for everybody."""

@@ -1,0 +1,73 @@
+"""`devctl admin`: the group of its commands."""
+
+from __future__ import annotations
+
+import click
+
+from devctl.cli.lazy import Entry, SectionedGroup
+
+
+@click.group(
+    cls=SectionedGroup,
+    sections={
+        "Commands": {
+            "user": Entry("devctl.cli.admin.group:user", "Onboard, suspend and delete users"),
+            "flavor": Entry("devctl.cli.admin.group:flavor", "Create and list flavors"),
+            "quota": Entry("devctl.cli.admin.quota:quota", "Show what users use of their quota"),
+        },
+    },
+)
+def admin() -> None:
+    """For administrators: users, flavors and quota.
+
+    \b
+    Examples:
+      devctl admin user create alice --gpus 2
+      devctl admin user kubeconfig alice --file alice.yaml
+      devctl admin quota
+    """
+
+
+@click.group(
+    cls=SectionedGroup,
+    sections={
+        "Commands": {
+            "create": Entry("devctl.cli.admin.user_change:create", "Create a user"),
+            "update": Entry("devctl.cli.admin.user_change:update", "Change a user's quota, …"),
+            "list": Entry("devctl.cli.admin.user_show:list_", "List users"),
+            "describe": Entry("devctl.cli.admin.user_show:describe", "Show details of a user"),
+            "suspend": Entry("devctl.cli.admin.user_state:suspend", "Stop a user's servers"),
+            "resume": Entry("devctl.cli.admin.user_state:resume", "Let a user work again"),
+            "delete": Entry("devctl.cli.admin.user_state:delete", "Delete a user, keep the files"),
+            "kubeconfig": Entry("devctl.cli.admin.kubeconfig:kubeconfig", "Issue credentials"),
+        },
+    },
+)
+def user() -> None:
+    """Onboard users, each with a namespace, rights, quota and network.
+
+    \b
+    Examples:
+      devctl admin user create alice@company.com --name alice --gpus 2 --flavor gpu-large
+      devctl admin user list
+      devctl admin user suspend alice
+    """
+
+
+@click.group(
+    cls=SectionedGroup,
+    sections={
+        "Commands": {
+            "create": Entry("devctl.cli.admin.flavor:create", "Create a flavor"),
+            "list": Entry("devctl.cli.flavors:flavors", "List flavors, and what is free"),
+        },
+    },
+)
+def flavor() -> None:
+    """Create and list flavors: what servers run on.
+
+    \b
+    Examples:
+      devctl admin flavor create gpu-large --cpu 8 --memory 32Gi --gpus 1
+      devctl admin flavor list
+    """

@@ -1,0 +1,69 @@
+"""`devctl admin quota`, and `devctl quota` for users."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from devctl.cli.admin.user_show import quota_table
+from devctl.cli.options import connected, output
+from devctl.cli.results import print_document
+from devctl.cli.tables import table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from devctl.client.client import Client
+    from devctl.client.users import Use
+
+
+@click.command()
+@output("table", "json", "yaml")
+@connected
+def quota(client: Client, output: str) -> None:
+    """Show what each user uses of their quota.
+
+    \b
+    Examples:
+      devctl admin quota
+      devctl admin quota -o json
+    """
+    found = client.users.quotas()
+    if output != "table":
+        print_document({user: _plain(uses) for user, uses in sorted(found.items())}, output)
+        return
+    rows = [
+        (user, use.what, use.used, use.free, use.hard)
+        for user, uses in sorted(found.items())
+        for use in uses
+    ]
+    if not rows:
+        click.echo("no user has a quota", err=True)
+        return
+    for line in table(("USER", "RESOURCE", "USED", "FREE", "QUOTA"), rows):
+        click.echo(line)
+
+
+@click.command("quota")
+@output("table", "json", "yaml")
+@connected
+def own_quota(client: Client, output: str) -> None:
+    """Show what is used and free of the quota of your namespace.
+
+    \b
+    Examples:
+      devctl quota
+    """
+    uses = client.users.own_quota()
+    if output != "table":
+        print_document(_plain(uses), output)
+    elif uses:
+        for line in quota_table(uses):
+            click.echo(line)
+    else:
+        click.echo(f"namespace `{client.namespace}` has no quota", err=True)
+
+
+def _plain(uses: Sequence[Use]) -> dict[str, dict[str, str]]:
+    return {use.what: {"used": use.used, "free": use.free, "quota": use.hard} for use in uses}

@@ -1,0 +1,146 @@
+"""`devctl admin user create` and `update`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from devctl.cli import names
+from devctl.cli.options import command, connected, dry_run_option, patience, result_output, waits
+from devctl.cli.results import Results
+from devctl.cli.waiting import live_line, wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from devctl.client.client import Client
+    from devctl.client.users import Spec
+
+RESOURCE = "devserveruser"
+_BOUNDS = ("gpus", "cpu", "memory", "storage", "servers")
+user_name = click.argument("name", metavar="NAME", shell_complete=names.users)
+
+
+def _decided(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of what an administrator decides."""
+    count = click.IntRange(min=0)
+    for option in reversed(
+        (
+            click.option("--email", metavar="ADDRESS", help="Where the user can be reached."),
+            click.option("--group", multiple=True, metavar="G", help="Group in certificates."),
+            click.option("--gpus", type=count, metavar="N", help="Quota: GPUs."),
+            click.option("--cpu", metavar="N", help="Quota: cores."),
+            click.option("--memory", metavar="SIZE", help="Quota: memory, for example 128Gi."),
+            click.option("--storage", metavar="SIZE", help="Quota: all volumes together."),
+            click.option("--servers", type=count, metavar="N", help="Quota: servers."),
+            click.option(
+                "--flavor",
+                metavar="F",
+                shell_complete=names.flavors,
+                help="Flavor of servers that name none.",
+            ),
+            click.option("--shared", metavar="SIZE", help="Size of a volume for all servers."),
+            click.option("--shared-class", metavar="CLASS", help="Storage class of that volume."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def decided(*, group: tuple[str, ...] = (), **given: Any) -> Spec:
+    """What the options say of a user.
+
+    >>> decided(gpus=2, cpu=None, shared="1Gi", shared_class=None, flavor="small")
+    {'quota': {'gpus': 2}, 'default_flavor': 'small', 'shared_storage': {'size': '1Gi'}}
+
+    Raises:
+        BadParameter: A class is named for no volume.
+    """
+    spec: Spec = {}
+    if email := given.get("email"):
+        spec["email"] = email
+    if group:
+        spec["groups"] = list(group)
+    if quota := {name: given[name] for name in _BOUNDS if given.get(name) is not None}:
+        spec["quota"] = quota
+    if flavor := given.get("flavor"):
+        spec["default_flavor"] = flavor
+    size, kind = given.get("shared"), given.get("shared_class")
+    if kind and not size:
+        raise click.BadParameter("name a size with --shared", param_hint="'--shared-class'")
+    if size:
+        spec["shared_storage"] = {"size": size, **({"storageClassName": kind} if kind else {})}
+    return spec
+
+
+@click.command()
+@click.argument("username", metavar="USER")
+@click.option("--name", metavar="NAME", help="Short name.  [default: made of USER]")
+@click.option("--user-namespace", metavar="NS", help="The namespace.  [default: dev-NAME]")
+@_decided
+@waits
+@patience
+@dry_run_option
+@result_output
+@connected
+def create(
+    client: Client,
+    username: str,
+    name: str | None,
+    user_namespace: str | None,
+    dry_run: str,
+    output: str | None,
+    timeout: float,
+    *,
+    wait: bool | None,
+    **given: Any,
+) -> None:
+    """Create USER, named as the API server knows them, with a namespace, rights and quota.
+
+    \b
+    Examples:
+      devctl admin user create alice --gpus 2 --servers 3
+      devctl admin user create oidc:alice@company.com --name alice --flavor gpu-large
+    """
+    spec, results = decided(**given), Results(output, RESOURCE)
+    if user_namespace:
+        spec["namespace"] = user_namespace
+    if dry_run != "none":
+        made = client.users.create(username, name=name, dry_run=True, **spec)
+        results.add(made, "created (server dry run)")
+        results.print()
+        return
+    made = client.users.create(username, name=name, **spec)
+    results.add(made, "created")
+    if wanted(wait=wait):
+        left = f"`{made.name}` keeps being set up: see {command('admin user list')}"
+        with live_line(made.name, f"namespace {made.space} is being set up", left) as line:
+            made = client.users.wait_ready(
+                made.name, timeout, lambda seen: line.show(f"{seen.name}: {seen.message}")
+            )
+        results.add(made, "ready")
+    if not results.quiet:
+        next_ = command(f"admin user kubeconfig {made.name} --file {made.name}.yaml")
+        click.echo(f"next: {next_}", err=True)
+    results.print()
+
+
+@click.command()
+@user_name
+@_decided
+@result_output
+@connected
+def update(client: Client, name: str, output: str | None, **given: Any) -> None:
+    """Change what is decided for a user. What is not named stays.
+
+    \b
+    Examples:
+      devctl admin user update alice --gpus 4
+      devctl admin user update alice --flavor gpu-large --storage 1Ti
+    """
+    spec, results = decided(**given), Results(output, RESOURCE)
+    if not spec:
+        raise click.UsageError("nothing to change: name at least one option")
+    results.add(client.users.change(name, **spec), "changed")
+    results.print()

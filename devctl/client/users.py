@@ -1,0 +1,260 @@
+"""Users of devctl, for administrators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+from devctl.api.devserver_user import LABEL, NAME, NAME_RULE, QUOTA, namespace_of, object_name
+from devctl.api.quantities import parse_quantity
+from devctl.client import waiting
+from devctl.client.objects import Field, Named, NamedCollection, mapping, text
+from devctl.errors import DevctlError, NotFoundError, UsageError, WaitTimeoutError
+from devctl.kube import resources
+from devctl.kube.cluster import EVERYWHERE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Unpack
+
+    from devctl.kube.cluster import Cluster, Object
+
+Method = Literal["certificate", "token", "oidc"]
+TIMEOUT = 60.0
+_KIND = resources.DevServerUser
+_HARMLESS = {"Applying", "Creating", "Terminating", "Unavailable"}
+"""Reasons of a user who is not ready yet, and will be without anybody's help."""
+
+
+class Spec(TypedDict, total=False):
+    """What an administrator decides for a user; a None removes what was decided."""
+
+    email: str | None
+    groups: Sequence[str] | None
+    namespace: str
+    """Default: `dev-` and the user's name."""
+    quota: Mapping[str, str | int | None]
+    """By `gpus`, `cpu`, `memory`, `storage`, `servers`."""
+    default_flavor: str | None
+    shared_storage: Mapping[str, str] | None
+    """`size` and `storageClassName`."""
+
+
+_FIELDS = {"default_flavor": "defaultFlavor", "shared_storage": "sharedStorage"}
+
+
+@dataclass(frozen=True)
+class User(Named):
+    """A user at one moment."""
+
+    username = Field(text, "spec", "username")
+    """As the API server knows the user."""
+    email = Field(text, "spec", "email")
+    suspended = Field(bool, "spec", "suspended")
+    default_flavor = Field(text, "spec", "defaultFlavor")
+    quota = Field(mapping, "spec", "quota")
+
+    @property
+    def space(self) -> str:
+        """The user's namespace."""
+        return namespace_of(self.name, self.spec.get("namespace"))
+
+    @property
+    def ready(self) -> bool:
+        """Whether the namespace is set up for the present spec."""
+        return self._said.get("status") == "True" and self._current
+
+    @property
+    def reason(self) -> str:
+        """Ready, Suspended, or why the user cannot work; empty until that is known."""
+        return str(self._said.get("reason", "")) if self._current else ""
+
+    @property
+    def message(self) -> str:
+        """What that means, and what to do."""
+        return str(self._said.get("message", "")) if self._current else ""
+
+    @property
+    def _said(self) -> dict[str, Any]:
+        return self.condition("Ready")
+
+    @property
+    def _current(self) -> bool:
+        generation = self.raw["metadata"].get("generation")
+        return bool(self._said.get("observedGeneration") == generation)
+
+
+@dataclass(frozen=True)
+class Use:
+    """How much of a bounded resource is used."""
+
+    what: str
+    used: str
+    hard: str
+
+    @property
+    def free(self) -> str:
+        """What is left, in the unit of the bound where that is a whole number of it."""
+        left = parse_quantity(self.hard) - parse_quantity(self.used)
+        unit = self.hard.lstrip("0123456789.")
+        scaled = left / parse_quantity(f"1{unit}") if unit else left
+        return f"{max(scaled, scaled * 0):.3f}".rstrip("0").rstrip(".") + unit
+
+
+_NAMES = {
+    "requests.nvidia.com/gpu": "gpus",
+    "requests.cpu": "cpu",
+    "requests.memory": "memory",
+    "requests.storage": "storage",
+    "count/devservers.devops.yourcompany.com": "servers",
+}
+
+
+def uses(quota: Object) -> Sequence[Use]:
+    """What a ResourceQuota bounds, and how much of it is used.
+
+    >>> uses({"status": {"hard": {"requests.cpu": "4"}, "used": {"requests.cpu": "1500m"}}})[0].free
+    '2.5'
+    """
+    status = quota.get("status") or {}
+    hard, used = status.get("hard") or {}, status.get("used") or {}
+    order = [*_NAMES, *sorted(hard.keys() - _NAMES.keys())]
+    return [
+        Use(_NAMES.get(key, key), str(used.get(key, "0")), str(hard[key]))
+        for key in order
+        if key in hard
+    ]
+
+
+class Users(NamedCollection[User]):
+    """The users of a cluster.
+
+    ::
+
+        alice = client.users.create("alice@company.com", name="alice", quota={"gpus": 2})
+        client.users.wait_ready("alice")
+        print(client.users.kubeconfig("alice", "certificate"))
+    """
+
+    _kind, _item = _KIND, User
+    _noun, _see = "user", "see the users with `devctl admin user list`"
+
+    def __init__(
+        self, cluster: Cluster, kubeconfig: str | None = None, context: str | None = None
+    ) -> None:
+        """Ask nothing yet."""
+        super().__init__(cluster)
+        self._place = (kubeconfig, context)
+
+    @staticmethod
+    def _check_name(name: str) -> None:
+        if not NAME.fullmatch(name):
+            raise UsageError(f"`{name}` cannot be a user's name", f"names {NAME_RULE}")
+
+    def get(self, name: str) -> User:
+        """A user; raises NotFoundError if there is none of that name."""
+        found = self.find(name)
+        if found is None:
+            raise NotFoundError(f"there is no user `{name}`", self._see)
+        return found
+
+    def create(
+        self,
+        username: str,
+        *,
+        name: str | None = None,
+        dry_run: bool = False,
+        **spec: Unpack[Spec],
+    ) -> User:
+        """Create a user; the namespace follows within seconds.
+
+        Args:
+            username: As the API server knows the user.
+            name: Of the user's object and in the namespace's; default: made of the user name.
+            dry_run: Only have the API server check it.
+            spec: What else is decided.
+
+        Raises:
+            AlreadyExistsError: There is a user of that name.
+        """
+        name = object_name(username) if name is None else name
+        self._check_name(name)
+        made = {"metadata": {"name": name}, "spec": {"username": username, **_written(spec)}}
+        return User(self._cluster.create(_KIND, made, dry_run=dry_run))
+
+    def change(self, name: str, **spec: Unpack[Spec]) -> User:
+        """Change what is decided for a user, and leave the rest."""
+        return self._change(name, _written(spec))
+
+    def suspend(self, name: str) -> User:
+        """Stop the user's servers, and let none start."""
+        return self._change(name, {"suspended": True})
+
+    def resume(self, name: str) -> User:
+        """Let a suspended user work again; the user starts the servers."""
+        return self._change(name, {"suspended": False})
+
+    def delete(self, which: str | User) -> User:
+        """Delete a user: access goes, the namespace stays with all files in it."""
+        user = self.get(which) if isinstance(which, str) else which
+        self._cluster.delete(_KIND, user.raw)
+        return user
+
+    def wait_ready(
+        self,
+        name: str,
+        seconds: float | None = TIMEOUT,
+        progress: Callable[[User], None] = lambda _user: None,
+    ) -> User:
+        """Wait until a user's namespace is set up.
+
+        Raises:
+            WaitTimeoutError: It takes longer.
+            DevctlError: Somebody has to change something first.
+        """
+        last: User | None = None
+        gone = "create it again"
+        for last in map(User, waiting.follow(self._cluster, _KIND, name, seconds, gone)):
+            progress(last)
+            if last.ready:
+                return last
+            if last.reason and last.reason not in _HARMLESS:
+                fix = f"look with `devctl admin user describe {name}`"
+                raise DevctlError(f"`{name}` is not ready: {last.message}", fix)
+        raise WaitTimeoutError(
+            f"`{name}` is not ready after {seconds or 0:.0f} s"
+            + (f": {last.message}" if last and last.message else ""),
+            "check with `devctl doctor` whether the operator runs",
+        )
+
+    def quotas(self) -> Mapping[str, Sequence[Use]]:
+        """What every user has used of their quota, by the user's name."""
+        found = self._cluster.list(resources.ResourceQuota, EVERYWHERE, {LABEL: None})
+        return {
+            quota["metadata"]["labels"][LABEL]: uses(quota)
+            for quota in found
+            if quota["metadata"]["name"] == QUOTA
+        }
+
+    def own_quota(self) -> Sequence[Use]:
+        """What is used of the bounds of this namespace."""
+        found = self._cluster.list(resources.ResourceQuota)
+        # Those with scopes count only some pods, and are no user's bound.
+        return [
+            use for quota in found if not quota["spec"].get("scopeSelector") for use in uses(quota)
+        ]
+
+    def kubeconfig(self, name: str, method: Method = "certificate", seconds: int = 86400) -> str:
+        """A kubeconfig with which a user works; see devctl.client.user_access."""
+        from devctl.client.user_access import kubeconfig  # noqa: PLC0415 - rarely used
+
+        return kubeconfig(self._cluster, self.get(name), method, seconds, *self._place)
+
+    def _change(self, name: str, spec: Object) -> User:
+        self._check_name(name)
+        return User(self._cluster.patch(_KIND, name, {"spec": spec}))
+
+
+def _written(spec: Spec) -> Object:
+    """A spec as the API server takes it."""
+    return {_FIELDS.get(field, field): value for field, value in spec.items()}

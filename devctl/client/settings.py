@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from devctl.api.devserver_user import AUTOMATION, USER_NAME
 from devctl.api.durations import parse_duration
 from devctl.errors import DeniedError, HostError, NotFoundError, UsageError
 
@@ -217,8 +218,19 @@ def completed(cluster: Cluster, spec: Object, present: Object | None = None) -> 
     if "image" not in spec:
         spec["image"] = present.get("image") or image_of_servers(cluster)
     if "owner" not in spec:
-        spec["owner"] = present.get("owner") or cluster.whoami()
+        spec["owner"] = present.get("owner") or acting_for(cluster)
     return spec
+
+
+def acting_for(cluster: Cluster) -> str:
+    """The owner of what is created: the user, also where their automation creates it."""
+    from devctl.kube import resources  # noqa: PLC0415 - `devctl config` needs no cluster
+
+    name = cluster.whoami()
+    if name != f"system:serviceaccount:{cluster.namespace}:{AUTOMATION}":
+        return name
+    space = cluster.get(resources.Namespace, cluster.namespace)
+    return str((space["metadata"].get("annotations") or {}).get(USER_NAME, name))
 
 
 def installed_version(cluster: Cluster) -> str:

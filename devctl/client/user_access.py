@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -133,8 +134,11 @@ def _key_and_request(username: str, groups: list[str]) -> tuple[bytes, bytes]:
         ) from error
     key = ec.generate_private_key(ec.SECP256R1())
     parts = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
-    # X.509 bounds a common name to 64 characters (RFC 5280, ub-common-name); Kubernetes does not.
-    common = x509.NameAttribute(NameOID.COMMON_NAME, username, _validate=False)
+    with warnings.catch_warnings():
+        # X.509 bounds a common name to 64 characters (RFC 5280, ub-common-name), Kubernetes does
+        # not.
+        warnings.simplefilter("ignore")
+        common = x509.NameAttribute(NameOID.COMMON_NAME, username, _validate=False)
     subject = x509.Name([*parts, common])
     request = x509.CertificateSigningRequestBuilder().subject_name(subject)
     pem = serialization.Encoding.PEM

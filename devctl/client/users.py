@@ -97,8 +97,8 @@ class Use:
         """What is left, in the unit of the bound where that is a whole number of it."""
         left = parse_quantity(self.hard) - parse_quantity(self.used)
         unit = self.hard.lstrip("0123456789.")
-        scaled = left / parse_quantity(f"1{unit}") if unit else left
-        return f"{max(scaled, scaled * 0):.3f}".rstrip("0").rstrip(".") + unit
+        scaled = left / parse_quantity(f"1{unit}") if unit and left else left
+        return f"{scaled if scaled > 0 else 0:.3f}".rstrip("0").rstrip(".") + unit
 
 
 _NAMES = {

@@ -34,6 +34,10 @@ _MAY_NOT = re.compile(
     r'.*User "(?P<user>[^"]+)" cannot (?P<verb>\w+) resource "(?P<what>[^"]+)" in API group "[^"]*"'
     r' (?:in the namespace "(?P<namespace>[^"]+)"|at the cluster scope)'
 )
+_POLICY = re.compile(
+    r"^.* is forbidden: ValidatingAdmissionPolicy '[^']*' with binding '[^']*' denied request: "
+)
+"""What precedes the words of a policy, which say all that a person needs."""
 _MANAGER = re.compile(r'"([^"]*)"')
 NO_SUCH_KIND = "NoSuchKind"
 """The reason of an error if the cluster does not know a kind, or a path."""
@@ -209,7 +213,7 @@ def _forbidden(message: str) -> DeniedError:
     elif "is being terminated" in message:
         fix = "the namespace is being deleted: name another one with -n"
     elif "ValidatingAdmissionPolicy" in message or "admission webhook" in message:
-        fix = _CHANGE
+        message, fix = _POLICY.sub("", message), _CHANGE
     else:
         fix = "ask an administrator for that right, or name another namespace with -n"
         if found := _MAY_NOT.match(message):

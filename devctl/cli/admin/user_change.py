@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from devctl.client.client import Client
-    from devctl.client.users import Spec
+    from devctl.client.users import Spec, User
 
 RESOURCE = "devserveruser"
 _BOUNDS = ("gpus", "cpu", "memory", "storage", "servers")
@@ -116,9 +116,12 @@ def create(
     if wanted(wait=wait):
         left = f"`{made.name}` keeps being set up: see {command('admin user list')}"
         with live_line(made.name, f"namespace {made.space} is being set up", left) as line:
-            made = client.users.wait_ready(
-                made.name, timeout, lambda seen: line.show(f"{seen.name}: {seen.message}")
-            )
+
+            def progress(seen: User) -> None:
+                if seen.message:  # else there is nothing to say yet
+                    line.show(f"{seen.name}: {seen.message}")
+
+            made = client.users.wait_ready(made.name, timeout, progress)
         results.add(made, "ready")
     if not results.quiet:
         next_ = command(f"admin user kubeconfig {made.name} --file {made.name}.yaml")

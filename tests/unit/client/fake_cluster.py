@@ -43,6 +43,7 @@ PAGE = 500
 GLOBAL = {
     "customresourcedefinitions",
     "devserverflavors",
+    "devserverusers",
     "namespaces",
     "nodes",
     "storageclasses",

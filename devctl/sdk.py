@@ -13,6 +13,7 @@ from devctl.client.runs.command import local_command, local_script, remote_comma
 from devctl.client.runs.events import Ended, Lost, Noticed, Printed
 from devctl.client.runs.record import Run
 from devctl.client.servers import Replica, Server
+from devctl.client.users import Use, User
 from devctl.errors import (
     AlreadyExistsError,
     BusyError,
@@ -52,6 +53,8 @@ __all__ = [
     "Server",
     "SyncOptions",
     "UsageError",
+    "Use",
+    "User",
     "WaitTimeoutError",
     "local_command",
     "local_script",

@@ -25,6 +25,7 @@ from devctl.client.servers import Servers
 from devctl.client.ssh.ssh import Ssh
 from devctl.client.streams.execute import Execute
 from devctl.client.streams.port_forwards import Forward
+from devctl.client.users import Users
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
@@ -127,6 +128,25 @@ class AsyncFlavors(_Part):
 
     list = _Awaited(Flavors.list)
     get = _Awaited(Flavors.get)
+    create = _Awaited(Flavors.create)
+
+
+class AsyncUsers(_Part):
+    """Users; see `Users`."""
+
+    list = _Iterated(Users.list)
+    watch = _Iterated(Users.watch)
+    get = _Awaited(Users.get)
+    find = _Awaited(Users.find)
+    create = _Awaited(Users.create)
+    change = _Awaited(Users.change)
+    suspend = _Awaited(Users.suspend)
+    resume = _Awaited(Users.resume)
+    delete = _Awaited(Users.delete)
+    wait_ready = _Awaited(Users.wait_ready)
+    quotas = _Awaited(Users.quotas)
+    own_quota = _Awaited(Users.own_quota)
+    kubeconfig = _Awaited(Users.kubeconfig)
 
 
 class AsyncEvents(_Part):
@@ -263,6 +283,7 @@ class AsyncClient(_Part):
         self.servers = AsyncServers(sync.servers)
         self.homes = AsyncHomes(sync.homes)
         self.flavors = AsyncFlavors(sync.flavors)
+        self.users = AsyncUsers(sync.users)
         self.events = AsyncEvents(sync.events)
         self.runs = AsyncRuns(sync.runs)
         self.files = AsyncFiles(sync.files)

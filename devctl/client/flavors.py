@@ -9,6 +9,7 @@ from devctl.api.conditions import find
 from devctl.api.devserver import FlavorCondition
 from devctl.api.devserver_user import DEFAULT_FLAVOR
 from devctl.client.objects import Collection, Field, Named, mapping, text
+from devctl.client.settings import annotations_of
 from devctl.errors import DeniedError, NotFoundError, UsageError
 from devctl.kube import resources
 
@@ -119,8 +120,7 @@ def check_flavor(cluster: Cluster, name: str | None) -> None:
         if name is not None:
             flavors.get(name)
             return
-        space = cluster.get(resources.Namespace, cluster.namespace)
-        if DEFAULT_FLAVOR in (space["metadata"].get("annotations") or {}):
+        if DEFAULT_FLAVOR in annotations_of(cluster):
             return
         found = flavors.list()
     except DeniedError:

@@ -224,13 +224,10 @@ def completed(cluster: Cluster, spec: Object, present: Object | None = None) -> 
 
 def acting_for(cluster: Cluster) -> str:
     """The owner of what is created: the user, also where their automation creates it."""
-    from devctl.kube import resources  # noqa: PLC0415 - `devctl config` needs no cluster
-
     name = cluster.whoami()
     if name != f"system:serviceaccount:{cluster.namespace}:{AUTOMATION}":
         return name
-    space = cluster.get(resources.Namespace, cluster.namespace)
-    return str((space["metadata"].get("annotations") or {}).get(USER_NAME, name))
+    return annotations_of(cluster).get(USER_NAME, name)
 
 
 def installed_version(cluster: Cluster) -> str:
@@ -242,6 +239,18 @@ def installed_version(cluster: Cluster) -> str:
 def _settings(cluster: Cluster) -> dict[str, str]:
     data = _config_map(cluster).get("data") or {}
     return {str(name): str(value) for name, value in data.items()}
+
+
+def annotations_of(cluster: Cluster) -> Mapping[str, str]:
+    """The annotations of the user's namespace; none where the user may not see it."""
+    from devctl.kube import resources  # noqa: PLC0415 - `devctl config` needs no cluster
+
+    try:
+        space = cluster.find(resources.Namespace, cluster.namespace) or {}
+    except DeniedError:
+        return {}
+    found: dict[str, str] = (space.get("metadata") or {}).get("annotations") or {}
+    return found
 
 
 def _config_map(cluster: Cluster) -> Object:

@@ -98,7 +98,7 @@ class Use:
         left = parse_quantity(self.hard) - parse_quantity(self.used)
         unit = self.hard.lstrip("0123456789.")
         scaled = left / parse_quantity(f"1{unit}") if unit and left else left
-        return f"{scaled if scaled > 0 else 0:.3f}".rstrip("0").rstrip(".") + unit
+        return f"{max(0, scaled):.3f}".rstrip("0").rstrip(".") + unit
 
 
 _NAMES = {

@@ -18,9 +18,8 @@ from devctl.api.labels import OWNER_UID
 
 _LOOKS, _LOOK_SECONDS = 10, 0.02
 # Other controllers write to these, and the operator treats the first write of each as a change: an
-# unnecessary run every time. The observer reports deleted ones instead. ConfigMaps are blacklisted
-# in watches.yaml, because a cluster may have thousands of foreign ones; so are most kinds that users
-# get.
+# unnecessary run every time. The observer reports deleted ones instead. watches.yaml blacklists
+# kinds of which a cluster may have thousands of foreign ones.
 _UNWATCHED = {
     *("PersistentVolumeClaim", "StatefulSet", "Deployment", "Job", "Pod", "ConfigMap"),
     *("Namespace", "RoleBinding", "Role", "ServiceAccount"),

@@ -56,13 +56,14 @@ def ensure_built(
         go = ensure_go(cache)
         groups, images = describe(cache)
         wanted = with_bases((n for n, i in images.items() if i.up or n in also), images)
-        needs = plan(groups, wanted, cache)
+        needed = needed_groups(groups, wanted)
+        needs = plan(needed, wanted, cache)
         if needs:
-            _Builder(go, groups, images, cache, report).run(needs)
+            _Builder(go, needed, images, cache, report).run(needs)
             shutil.rmtree(cache.go_work, ignore_errors=True)
             buildah.forget_others(images, cache)
         node_root = buildah.unpack(images["node"], cache)
-        return Artifacts(groups, images, node_root, frozenset(needs))
+        return Artifacts(needed, images, node_root, frozenset(needs))
 
 
 def ensure_programs(
@@ -82,6 +83,14 @@ def with_bases(names: Iterable[str], images: Mapping[str, Image]) -> dict[str, I
         if image.name in wanted and image.base:
             wanted.add(image.base)
     return {name: image for name, image in images.items() if name in wanted}
+
+
+def needed_groups(
+    groups: Mapping[str, ProgramGroup], images: Mapping[str, Image]
+) -> dict[str, ProgramGroup]:
+    """The groups that every cluster needs, and the optional ones that these images are made of."""
+    wanted = {group for image in images.values() for group in image.programs}
+    return {n: group for n, group in groups.items() if not group.optional or n in wanted}
 
 
 def describe(cache: CachePaths) -> tuple[dict[str, ProgramGroup], dict[str, Image]]:

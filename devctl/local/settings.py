@@ -1,4 +1,4 @@
-"""What a local cluster is made of: its name, its nodes and its address ranges."""
+"""What a local cluster is made of: its name, its nodes, its address ranges, its parts."""
 
 from __future__ import annotations
 
@@ -37,13 +37,15 @@ class Node:
 
 @dataclass(frozen=True)
 class ClusterSettings:
-    """The choices made when a cluster was created."""
+    """The choices made when a cluster was created, or last brought up with other ones."""
 
     name: str
     node_count: int
     node_range: IPv4Network
     pod_range: IPv4Network
     service_range: IPv4Network
+    parts: tuple[str, ...] = ()
+    """The optional parts, by name."""
 
     def __post_init__(self) -> None:
         """Validate the settings.
@@ -117,6 +119,7 @@ class ClusterSettings:
             "nodeRange": str(self.node_range),
             "podRange": str(self.pod_range),
             "serviceRange": str(self.service_range),
+            "parts": list(self.parts),
         }
 
 
@@ -149,6 +152,7 @@ def load_settings(path: Path) -> ClusterSettings | None:
             node_range=IPv4Network(stored["nodeRange"]),
             pod_range=IPv4Network(stored["podRange"]),
             service_range=IPv4Network(stored["serviceRange"]),
+            parts=tuple(map(str, stored.get("parts", ()))),
         )
     except FileNotFoundError:
         return None

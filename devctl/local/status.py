@@ -29,6 +29,7 @@ class ClusterStatus:
     processes: Sequence[Mapping[str, Any]] = ()
     pods: Mapping[str, int] = field(default_factory=dict)
     problems: Sequence[str] = ()
+    parts: Sequence[str] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The form of `-o json`."""
@@ -84,6 +85,7 @@ def judge(
         nodes=rows,
         processes=[p._asdict() for p in processes],
         pods={"total": len(pods or []), "unready": len(unready)},
+        parts=settings.parts,
         problems=problems,
     )
 

@@ -18,8 +18,10 @@ from devctl.local import (
     namespaces,
     network,
     node_images,
+    part_objects,
     supervisor,
 )
+from devctl.local.parts import images_of, load_parts
 from devctl.local.paths import (
     CachePaths,
     ClusterPaths,
@@ -67,7 +69,8 @@ def host(context: Context) -> dict[str, Any]:
 
 def artifacts(context: Context) -> dict[str, Any]:
     """Build what is missing; the facts tell later tasks where everything is."""
-    made = build.ensure_built(context.cache, context.report)
+    also = images_of(context.settings.parts, load_parts())
+    made = build.ensure_built(context.cache, context.report, also)
     folders = {group.name: group.folder(context.cache) for group in made.groups.values()}
     facts = {
         "local_programs": {n: str(PROGRAMS_IN_NODE / f.name) for n, f in folders.items()},
@@ -101,9 +104,25 @@ def import_images(context: Context, programs: Mapping[str, str]) -> dict[str, An
     node = context.paths.node(context.node)
     ctr = f"{programs['containerd']}/ctr"
     node_images.wait_for_containerd(node, ctr)
-    wanted = [image for image in images.values() if image.up]
+    also = images_of(context.settings.parts, load_parts())
+    wanted = [image for image in images.values() if image.up or image.name in also]
     imported = node_images.import_missing(node, wanted, ctr, context.cache)
     return {"changed": bool(imported), "imported": imported}
+
+
+def parts(context: Context, programs: str) -> dict[str, Any]:
+    """Install the optional parts, and remove those that are no longer wanted."""
+    _, images = build.describe(context.cache)
+    references = {name: image.reference for name, image in images.items()}
+    cluster = part_objects.Cluster(
+        context.settings, context.paths, Path(programs) / "kubectl", references
+    )
+    removed = part_objects.remove_others(cluster)
+    wanted = [part for name, part in load_parts().items() if name in context.settings.parts]
+    installed = [part.name for part in wanted if part_objects.install(cluster, part)]
+    for part in wanted:
+        part_objects.wait_until_ready(cluster, part)
+    return {"changed": bool(installed or removed), "installed": installed, "removed": removed}
 
 
 def teardown(context: Context) -> dict[str, Any]:
@@ -131,5 +150,6 @@ STEPS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "namespaces": namespaces_of_nodes,
     "supervise": supervise,
     "import_images": import_images,
+    "parts": parts,
     "teardown": teardown,
 }

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import time
 from ipaddress import IPv4Network
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
 from devctl.cli.confirm import yes_option
 from devctl.cli.local.group import name_option, suffix
@@ -15,8 +18,14 @@ from devctl.local.cluster import down as take_down
 from devctl.local.cluster import existing
 from devctl.local.cluster import reset as forget
 from devctl.local.cluster import up as bring_up
+from devctl.local.parts import load_parts
 from devctl.local.paths import cluster_paths
 from devctl.local.settings import WantedRanges
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.decorators import FC
 
 
 class NetworkType(click.ParamType[IPv4Network]):
@@ -34,6 +43,42 @@ class NetworkType(click.ParamType[IPv4Network]):
             self.fail(f"`{value}` is not an IPv4 range: {error}", param, ctx)
 
 
+class PartNames(click.ParamType[tuple[str, ...]]):
+    """Names of optional parts, separated by commas."""
+
+    name = "part"
+
+    def convert(
+        self,
+        value: str | tuple[str, ...],
+        param: click.Parameter | None,  # noqa: ARG002 - click's signature
+        ctx: click.Context | None,  # noqa: ARG002
+    ) -> tuple[str, ...]:
+        """Split the list; whether the parts exist is checked later."""
+        return tuple(value.split(",")) if isinstance(value, str) else value
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        param: click.Parameter,  # noqa: ARG002
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Complete the last name of the list."""
+        before, comma, last = incomplete.rpartition(",")
+        return [
+            CompletionItem(f"{before}{comma}{part.name}", help=part.summary)
+            for part in load_parts().values()
+            if part.name.startswith(last)
+        ]
+
+
+def _part_option(flag: str, parameter: str, text: str) -> Callable[[FC], FC]:
+    metavar = "NAME[,NAME]"
+    return click.option(
+        flag, parameter, metavar=metavar, type=PartNames(), multiple=True, help=text
+    )
+
+
 @click.command()
 @name_option
 @click.option("--nodes", metavar="N", type=int, help="How many nodes, 1 to 4; a new cluster has 2.")
@@ -42,6 +87,8 @@ class NetworkType(click.ParamType[IPv4Network]):
 @click.option(
     "--service-range", type=NetworkType(), help="The services' addresses, at least a /24."
 )
+@_part_option("--with", "added", f"Add optional parts: {', '.join(load_parts())}.")
+@_part_option("--without", "removed", "Remove optional parts.")
 @click.option("--merge-kubeconfig", is_flag=True, help="Also add the cluster to ~/.kube/config.")
 def up(
     name: str,
@@ -49,20 +96,26 @@ def up(
     node_range: IPv4Network | None,
     pod_range: IPv4Network | None,
     service_range: IPv4Network | None,
+    added: tuple[tuple[str, ...], ...],
+    removed: tuple[tuple[str, ...], ...],
     *,
     merge_kubeconfig: bool,
 ) -> None:
     """Create, start or repair the cluster, by doing only what is missing.
 
+    Parts, like the number of nodes, are kept until another `up` changes them.
+
     \b
     Examples:
       devctl local up
+      devctl local up --with network-policy,kueue
       devctl local up --nodes 3
       devctl local up --name ci --pod-range 198.19.32.0/19
     """
     started = time.monotonic()
     click.echo(f"bringing up local cluster `{name}`")
-    settings = bring_up(name, nodes, WantedRanges(node_range, pod_range, service_range))
+    ranges = WantedRanges(node_range, pod_range, service_range)
+    settings = bring_up(name, nodes, ranges, tuple(chain(*added)), tuple(chain(*removed)))
     paths = cluster_paths(name)
     seconds = time.monotonic() - started
     click.echo(f"cluster `{name}` is up with {settings.node_count} nodes in {seconds:.0f} s")

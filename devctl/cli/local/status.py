@@ -45,6 +45,8 @@ def status(name: str, output: str) -> None:
 def _print(found: ClusterStatus) -> None:
     lines = [f"cluster `{found.name}` is {found.state}"]
     lines += [f"  {problem}" for problem in found.problems]
+    if found.parts:
+        lines += [f"parts: {', '.join(found.parts)}"]
     nodes = [
         (node["name"], "yes" if node["ready"] else "no", node["address"], node["version"])
         for node in found.nodes

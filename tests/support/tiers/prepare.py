@@ -14,19 +14,23 @@ from support.commands import devctl, must
 from support.deployment import deploy
 from support.sharing import Shared
 
-from devctl.local import apt, build
+from devctl.local import apt, build, parts
 from devctl.local.paths import cache_paths, cluster_paths
 
 CLUSTER = os.environ.get("DEVCTL_E2E_CLUSTER", "e2e")
 LOADED = ("devserver", "inference")
 """Images that a cluster does without and tests do not."""
 
+PARTS = ("network-policy", "kueue")
+"""Its optional parts: what is proved without them holds with them, too."""
+
 
 def make_programs_and_images() -> bool:
     """Build everything at once, so that images download while programs compile; if need be."""
     with tempfile.TemporaryDirectory() as folder:
         apt.install_missing(Path(folder) / "packages.log")
-    return bool(build.ensure_built(cache_paths(), print, also=LOADED).built)
+    also = [*LOADED, *parts.images_of(PARTS, parts.load_parts())]
+    return bool(build.ensure_built(cache_paths(), print, also=also).built)
 
 
 def status() -> int:
@@ -42,7 +46,7 @@ def reset() -> None:
 
 def bring_up() -> None:
     """Bring it up, or heal it."""
-    must(devctl("local", "up", "--name", CLUSTER))
+    must(devctl("local", "up", "--name", CLUSTER, "--with", ",".join(PARTS)))
 
 
 def install() -> None:

@@ -73,9 +73,11 @@ def ups(
 def test_up_passes_on_what_was_asked_for(ups: list[tuple[Any, ...]]) -> None:
     devctl("up", "--name", NAME)
     devctl("up", "--name", NAME, "--nodes", "3", "--pod-range", "10.2.0.0/20")
+    devctl("up", "--name", NAME, "--with", "a,b", "--with", "c", "--without", "d")
     assert ups == [
-        (NAME, None, WantedRanges()),
-        (NAME, 3, WantedRanges(pod=IPv4Network("10.2.0.0/20"))),
+        (NAME, None, WantedRanges(), (), ()),
+        (NAME, 3, WantedRanges(pod=IPv4Network("10.2.0.0/20")), (), ()),
+        (NAME, None, WantedRanges(), ("a", "b", "c"), ("d",)),
     ]
 
 
@@ -147,7 +149,8 @@ def test_status_shows_problems_nodes_and_processes(
     node = {"name": "lab-1", "ready": True, "address": "198.18.0.11", "version": "v1.36.4"}
     process = {"name": "kubelet-lab-1", "state": "RUNNING", "pid": 11, "uptime_seconds": 60}
     problems = [] if state == "up" else ["node lab-2 is not ready"]
-    found = ClusterStatus(NAME, state, "/kubeconfig", "/", [node], [process], {}, problems)
+    parts = ["network-policy", "kueue"] if state == "up" else []
+    found = ClusterStatus(NAME, state, "/kubeconfig", "/", [node], [process], {}, problems, parts)
     monkeypatch.setattr("devctl.cli.local.status.read_status", lambda *_: found)
     result = devctl("status", "--name", NAME)
     assert result.exit_code == code
@@ -155,6 +158,7 @@ def test_status_shows_problems_nodes_and_processes(
     assert ["lab-1", "yes", "198.18.0.11", "v1.36.4"] in lines
     assert ["kubelet-lab-1", "running", "11", "60", "s"] in lines
     assert ("  node lab-2 is not ready" in result.stdout) == (state == "degraded")
+    assert ("parts: network-policy, kueue" in result.stdout) == (state == "up")
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 

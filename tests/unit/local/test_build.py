@@ -56,6 +56,13 @@ def test_what_is_wanted_is_built_on_what_it_is_made_of() -> None:
     assert list(build.with_bases(["top", "etcd"], IMAGES)) == ["base", "etcd", "middle", "top"]
 
 
+def test_an_optional_group_is_built_only_for_images_that_need_it() -> None:
+    groups = GROUPS | {"extra": ProgramGroup("extra", (), "1", optional=True)}
+    assert build.needed_groups(groups, IMAGES) == GROUPS
+    special = Image("special", Path("special"), programs={"extra": ["more"]}, digest="1")
+    assert build.needed_groups(groups, IMAGES | {"special": special}) == groups
+
+
 @pytest.mark.usefixtures("node_root")
 def test_an_image_that_no_pod_uses_is_built_for_others_only(
     cache: CachePaths, monkeypatch: pytest.MonkeyPatch

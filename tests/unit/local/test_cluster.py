@@ -145,6 +145,22 @@ def test_up_stores_what_it_chose_and_down_keeps_it(host: Host, paths: ClusterPat
     assert cluster.up("lab", None, ANY) == settings
 
 
+def test_parts_are_kept_until_they_are_removed(host: Host, paths: ClusterPaths) -> None:
+    assert cluster.up("lab", None, ANY, ["kueue"]).parts == ("kueue",)
+    assert cluster.up("lab", 3, ANY, ["network-policy"]).parts == ("network-policy", "kueue")
+    assert cluster.up("lab", None, ANY).parts == ("network-policy", "kueue")
+    cluster.down("lab")
+    assert cluster.up("lab", None, ANY, (), ["network-policy"]).parts == ("kueue",)
+    stored = load_settings(paths.settings)
+    assert stored
+    assert (stored.node_count, stored.parts) == (3, ("kueue",))
+    runs = len(host.runs)
+    with pytest.raises(UsageError, match="there is no part `nat`"):
+        cluster.up("lab", None, ANY, ["nat"])
+    assert load_settings(paths.settings) == stored
+    assert len(host.runs) == runs
+
+
 @pytest.mark.usefixtures("host")
 def test_clusters_side_by_side_get_ranges_of_their_own() -> None:
     assert cluster.up("one", None, ANY).pod_range == FIRST.pod

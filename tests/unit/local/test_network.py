@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from devctl.local import network
+from devctl.local.namespaces import enter
 from devctl.local.network import (
     connect,
     disconnect,
@@ -15,6 +16,7 @@ from devctl.local.network import (
     mark,
     masquerade_rules,
     owner,
+    pod_masquerade_rules,
 )
 from devctl.local.paths import ClusterPaths
 
@@ -76,6 +78,17 @@ def test_the_rules_replace_an_earlier_table_and_spare_what_stays_inside(
     # `delete` fails where there is no table, hence the `add` before it.
     assert lines[:3] == [f"add {table}", f"delete {table}", f"{table} {{"]
     assert f'ip saddr 198.18.0.0/24 oifname != "{cluster.bridge}" masquerade' in lines
+
+
+def test_pods_keep_their_addresses_for_each_other_and_are_masqueraded_for_the_rest(
+    cluster: ClusterSettings,
+) -> None:
+    lines = [line.strip() for line in pod_masquerade_rules(cluster).splitlines() if line]
+    table, earlier = "table ip devctl-pods", "table inet cni_plugins_masquerade"
+    assert lines[:2] == [f"add {earlier}", f"delete {earlier}"]
+    assert lines[2:5] == [f"add {table}", f"delete {table}", f"{table} {{"]
+    pods = "198.18.32.0/19"
+    assert f"ip saddr {pods} ip daddr != {{ {pods}, 224.0.0.0/4 }} masquerade" in lines
 
 
 def test_the_bridge_and_every_cable_are_made_on_a_bare_host(
@@ -141,7 +154,9 @@ def test_a_connected_cluster_is_left_alone(
     # One of an earlier release did not say whose it was.
     alias = ["ip", "link", "set", cluster.bridge, "alias", str(paths.root)]
     assert calls[0][0] == alias
-    assert [argv[0] for argv, _ in calls[1:]] == ["chroot"]
+    rules = [nft for nft, _ in calls[1:]]
+    insides = [[*enter(paths.node(node.name)), "nft"] for node in cluster.nodes]
+    assert [argv[:-2] for argv in rules] == [*insides, ["chroot", str(ROOT), "nft"]]
 
 
 def test_the_bridge_says_whose_it_is(

@@ -91,6 +91,21 @@ def test_the_digest_changes_with_the_go_version_and_nothing_else(
     assert load_groups("go1.26.7", tools)["kube"].digest != group.digest
 
 
+def test_another_manifest_is_an_optional_group_of_the_same_module_graph(
+    tools: Path, group: ProgramGroup, cache: CachePaths, go: GoToolchain
+) -> None:
+    manifest = tools / "kube" / "extra.toml"
+    manifest.write_text('[[build]]\nprograms = { more = "example.org/more" }\n')
+    groups = load_groups("go1.26.6", tools)
+    assert groups["kube"] == group
+    assert not group.optional
+    assert groups["extra"].optional
+    assert build_group(groups["extra"], go, cache, print).name.startswith("extra-")
+    assert calls(go)[0].startswith(f"{tools}/kube build")
+    (tools / "kube" / "go.sum").write_text("others\n")
+    assert load_groups("go1.26.6", tools)["extra"].digest != groups["extra"].digest
+
+
 def test_a_group_lists_the_programs_of_all_its_builds(group: ProgramGroup) -> None:
     assert group.programs == ["etcd", "kubelet", "alone"]
 

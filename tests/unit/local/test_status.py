@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -55,6 +56,13 @@ def test_a_healthy_cluster_is_up(cluster: ClusterSettings, paths: ClusterPaths) 
         "version": "v1.36.4",
     }
     assert found.to_json()["kubeconfig"] == str(paths.kubeconfig)
+    assert found.parts == ()
+
+
+def test_the_chosen_parts_are_shown(cluster: ClusterSettings, paths: ClusterPaths) -> None:
+    chosen = replace(cluster, parts=("kueue",))
+    found = judge(chosen, paths, PROCESSES, HEALTHY, namespaces_present=True)
+    assert found.to_json()["parts"] == ("kueue",)
 
 
 @pytest.mark.parametrize(

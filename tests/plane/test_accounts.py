@@ -8,6 +8,7 @@ import pytest
 from support.commands import Kubectl
 from support.tenants import (
     ADMINISTRATOR,
+    ALICE,
     CHILDREN,
     OBSERVER,
     OPERATOR,
@@ -19,6 +20,7 @@ from support.tenants import (
     server,
 )
 
+from devctl.api.devserver_user import LABEL
 from devctl.api.labels import GROUP, MANAGED_BY, MANAGER, VERSION, WAKE
 
 if TYPE_CHECKING:
@@ -99,6 +101,44 @@ def test_what_people_write_is_theirs(
     for value in (f"{WAKE}=a", f"{WAKE}=b", f"{WAKE}-"):
         tenants.run(account, "annotate", "--overwrite", where, value)
     tenants.run(account, "delete", DRY, where)
+
+
+def test_the_observer_stops_servers_and_changes_nothing_else(tenants: Tenants) -> None:
+    tenants.create(ADMINISTRATOR, server(stopped=False), keep=True)
+    said = "belongs to its user: devctl only writes its status, wakes and deletes it"
+    patch = ("patch", DRY, "devserver/box", "--type=merge", "-p")
+    tenants.run(OBSERVER, *patch, '{"spec": {"stopped": true}}')
+    for account, change in (
+        (OPERATOR, '{"spec": {"stopped": true}}'),
+        (OBSERVER, '{"spec": {"stopped": false, "image": "other:1"}}'),
+        (OBSERVER, '{"spec": {"stopped": true, "image": "other:1"}}'),
+        (OBSERVER, '{"spec": {"stopped": true, "flavor": "small"}}'),
+        (OBSERVER, '{"spec": {"stopped": true}, "metadata": {"labels": {"team": "blue"}}}'),
+    ):
+        assert said in tenants.refusal(account, *patch, change), change
+    tenants.run(ADMINISTRATOR, "patch", *patch[2:], '{"spec": {"stopped": true}}')
+    assert said in tenants.refusal(OBSERVER, *patch, '{"spec": {"stopped": null}}')
+
+
+def test_roles_are_bound_in_the_namespaces_of_users_only(
+    tenants: Tenants, operator: Tenants, namespace: str
+) -> None:
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole"}
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "child"},
+        "roleRef": reference | {"name": "devctl-user"},
+        "subjects": [{"kind": "User", "name": ALICE, "apiGroup": reference["apiGroup"]}],
+    }
+    assert "in users' namespaces only" in operator.refused(SELF, managed(binding))
+    tenants.kubectl("label", "namespace", namespace, f"{LABEL}=alice")
+    operator.create(SELF, managed(binding))
+    # It may hand on devctl's roles for users, and no other one.
+    strong = managed(binding | {"roleRef": reference | {"name": "cluster-admin"}})
+    assert "attempting to grant RBAC permissions not currently held" in operator.refused(
+        SELF, strong
+    )
 
 
 def test_events_are_about_our_kinds(tenants: Tenants) -> None:

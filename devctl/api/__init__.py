@@ -1,1 +1,1 @@
-"""The words that every room shares: kinds, labels, names."""
+"""Names that all parts of devctl share: kinds, labels, conditions."""

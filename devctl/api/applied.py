@@ -1,18 +1,18 @@
-"""What a role says of a resource in the condition `Applied`, and the observer in `Ready`."""
+"""What a role reports of a resource in the condition `Applied`, and the observer in `Ready`."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
 APPLIED, READY = "Applied", "Ready"
-"""Types of conditions that every kind has which a role answers."""
+"""Condition types of every kind that has a role."""
 
 
 class Reason(StrEnum):
     """Reasons of a failure; the role writes them, and the observer acts on some."""
 
     CONFLICT = "Conflict"
-    """Another's object has the name, or another manager a field."""
+    """Somebody else's object has the name, or another manager owns a field."""
     INVALID = "Invalid"
     FORBIDDEN = "Forbidden"
     QUOTA_EXCEEDED = "QuotaExceeded"
@@ -23,4 +23,4 @@ class Reason(StrEnum):
 
 
 PASSING = frozenset({Reason.QUOTA_EXCEEDED, Reason.TERMINATING, Reason.UNAVAILABLE})
-"""What passes by itself: the same run may succeed later with nothing changed."""
+"""Failures that pass by themselves: the same run may succeed later."""

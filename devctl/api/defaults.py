@@ -1,7 +1,7 @@
-"""What the schemas of our kinds fill in.
+"""The defaults in the schemas of our kinds.
 
-A record holds what was stored at the time. A field that a later release adds, with a default, is
-then missing there, and no change of anything.
+A record holds a spec as it was stored. A field that a later release adds with a default is missing
+there, which is not a change.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ SERVER: dict[str, Any] = {
     "distributed": {"nprocsPerNode": 1, "backend": "nccl"},
     "enableSSH": True,
 }
-"""Of the fields of a DevServer that shape pods."""
+"""Those of a DevServer's fields that shape pods."""
 
 FLAVOR: dict[str, Any] = {"tolerations": [{"operator": "Equal"}]}
-"""Of the fields of a DevServerFlavor that do; a list has the defaults of its items."""
+"""Those of a DevServerFlavor's fields that shape pods; a list has the defaults of its items."""
 
 
 def filled(value: Any, defaults: Any) -> Any:
-    """A value with what the schema fills in; what is not there as a whole stays so.
+    """A value with the defaults of its schema; absent objects stay absent.
 
     >>> filled({"distributed": {"worldSize": 2}}, {"distributed": {"backend": "nccl"}})
     {'distributed': {'backend': 'nccl', 'worldSize': 2}}

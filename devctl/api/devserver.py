@@ -1,4 +1,4 @@
-"""Words of a DevServer: names and numbers of what is made for it, and its status."""
+"""A DevServer's names, ports, phases and conditions."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from enum import StrEnum
 
 NAME = re.compile(r"[a-z]([-a-z0-9]{0,50}[a-z0-9])?", re.ASCII)
 NAME_RULE = "start with a letter and have at most 52 lower-case letters, digits and '-'"
-"""What the CRD asks of a server's name: pods are called after it, and so are labels."""
+"""What the CRD requires of a server's name, which pods and labels contain."""
 
 MASTER_PORT = 29500
-"""Where rank 0 listens for the others."""
+"""The port on which rank 0 listens for the others."""
 
 PORTS = range(MASTER_PORT, MASTER_PORT + 11)
-"""What is open between ranks; the others are for further groups of the same training."""
+"""Open between ranks; the others are for further process groups of the same training."""
 
 
 def home_names(server: str, count: int) -> list[str]:
@@ -29,14 +29,14 @@ class Phase(StrEnum):
     """What a server, or one of its replicas, is doing."""
 
     PENDING = "Pending"
-    """It has no place yet: a volume, a node or quota is missing."""
+    """It waits for a volume, a node or quota."""
     STARTING = "Starting"
-    """It has a place and its containers come up."""
+    """It is scheduled, and its containers start."""
     RUNNING = "Running"
     STOPPING = "Stopping"
     STOPPED = "Stopped"
     FAILED = "Failed"
-    """It will not run before somebody changes something."""
+    """It does not run until something is changed."""
 
 
 class Condition(StrEnum):
@@ -46,10 +46,10 @@ class Condition(StrEnum):
     APPLIED = "Applied"
     FLAVOR_OUTDATED = "FlavorOutdated"
     RESTART_REQUIRED = "RestartRequired"
-    """The spec has changed in a way that a running server takes up at its next start only."""
+    """The spec has a change that takes effect at the next start only."""
     EXPIRING = "Expiring"
     IDLE = "Idle"
-    """Whether nobody has worked there for spec.lifecycle.idleTimeout."""
+    """Nobody has worked in it for spec.lifecycle.idleTimeout."""
 
 
 class FlavorCondition(StrEnum):

@@ -12,7 +12,7 @@ def parse_duration(value: int | str) -> timedelta:
     """The duration that a field holds.
 
     Raises:
-        ValueError: The value is neither seconds nor such a text, or longer than Python can say.
+        ValueError: The value is neither seconds nor such a text, or too long for a timedelta.
     """
     if isinstance(value, str):
         match = _PATTERN.fullmatch(value)

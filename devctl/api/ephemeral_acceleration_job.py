@@ -1,4 +1,4 @@
-"""Words of an EphemeralAccelerationJob: what is made for it, and its status."""
+"""An EphemeralAccelerationJob's names, annotations, phases and conditions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLURAL = "ephemeralaccelerationjobs"
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 NAME_RULE = "have at most 63 lower-case letters, digits and '-', and start and end without '-'"
-"""What the CRD asks of a job's name: it is the value of a label."""
+"""What the CRD requires of a job's name, which is the value of a label."""
 
 JOB = f"{GROUP}/job"
 """Label: the job that an object belongs to, by name, in the same namespace."""
@@ -54,7 +54,7 @@ OWNER_NAME = f"{GROUP}/owner-name"
 """Annotation of a claim: spec.owner itself, who alone may delete it. Admission compares names."""
 
 MOUNT_PATH = "/artifacts"
-"""Where the job's container has its volume."""
+"""Where the volume is mounted in the job's container."""
 
 
 def claim_name(job: str) -> str:
@@ -67,11 +67,7 @@ def has_claim(
 ) -> bool:
     """Whether the claim of a job's name is that job's, and not of another person's earlier one.
 
-    Args:
-        uid: The job's.
-        owner: Its spec.owner; empty for a job of a release that knew no owners.
-        labels: The claim's, which has no OWNER where such a job had it last.
-        annotations: The claim's.
+    Jobs of releases that knew no owners have an empty `owner`, and their claims no label OWNER.
 
     >>> has_claim("u2", "alice", {OWNER: owner_digest("alice")}, {JOB_UID: "u1"})
     True
@@ -88,7 +84,7 @@ def pod_name(job: str) -> str:
 
 
 class Phase(StrEnum):
-    """What a job is doing. Succeeded and Failed are for ever."""
+    """What a job is doing. Succeeded and Failed are final."""
 
     PENDING = "Pending"
     RUNNING = "Running"

@@ -1,4 +1,4 @@
-"""Which flavor a server gets. Role, observer and command line must agree on it."""
+"""Which flavor a server gets: role, observer and command line must agree on it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,14 @@ if TYPE_CHECKING:
 
 
 class Choice(NamedTuple):
-    """The name of a flavor, or why there is none: one of both is empty."""
+    """The name of a flavor, or why there is none."""
 
     name: str
     problem: str = ""
 
 
 def choose(name: str | None, flavors: Mapping[str, bool]) -> Choice:
-    """The flavor of a server.
-
-    Args:
-        name: What the server names; None where it leaves the choice to the administrator.
-        flavors: Every flavor, and whether it is marked as the default.
+    """The flavor that a server names, or else the default; `flavors` tells for each if it is one.
 
     >>> choose(None, {"small": True, "large": False}).name
     'small'

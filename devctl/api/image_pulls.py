@@ -1,4 +1,4 @@
-"""How a kubelet says that an image cannot be pulled."""
+"""How a kubelet reports that an image cannot be pulled."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ PULL_FAILURES = frozenset(
         "SignatureValidationFailed",
     }
 )
-"""The reasons of a container that waits for its image in vain (kubernetes/pkg/kubelet/images)."""
+"""Reasons of a container whose image cannot be pulled (kubernetes/pkg/kubelet/images)."""
 
 _BACK_OFF = re.compile(r'^Back-off pulling image "[^"]*"(: (ErrImagePull: )?)?')
 
 
 def pull_error(message: str) -> str:
-    """What went wrong, of a container's message.
+    """The error in a container's message.
 
-    The kubelet alternates between the error and its back-off, and this does not.
+    The kubelet alternates between the error and its back-off; this does not.
 
     >>> pull_error('Back-off pulling image "a": ErrImagePull: not found'), pull_error("not found")
     ('not found', 'not found')

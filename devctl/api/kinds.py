@@ -1,15 +1,16 @@
-"""The kinds of devctl's own, a line each: what roles, observer and requests call them."""
+"""devctl's own kinds, as roles, the observer and requests name them."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
+from urllib.parse import quote
 
 from devctl.api import ephemeral_acceleration_job as job
 from devctl.api.labels import GROUP, VERSION
 
 
 class Kind(NamedTuple):
-    """What the API server has to be told of a kind."""
+    """A kind, as requests to the API server name it."""
 
     group: str
     """Empty for the core group."""
@@ -26,6 +27,16 @@ class Kind(NamedTuple):
         'apps/v1'
         """
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str | None = None, name: str = "") -> str:
+        """The path of its objects, or of one of them.
+
+        >>> Kind("", "v1", "Pod", "pods").path("team", "lab-0")
+        'api/v1/namespaces/team/pods/lab-0'
+        """
+        parts = ["apis" if self.group else "api", self.api_version]
+        parts += ["namespaces", quote(namespace, safe="")] if namespace else []
+        return "/".join([*parts, self.plural, *([quote(name, safe="")] if name else [])])
 
     @property
     def wake(self) -> str:

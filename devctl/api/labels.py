@@ -38,7 +38,7 @@ OWNER_NAME = f"{GROUP}/owner-name"
 
 
 def owner_digest(owner: str) -> str:
-    """An owner as a label may hold it: names of people hold characters that labels may not.
+    """An owner as the value of a label, in which not all characters of names are allowed.
 
     >>> owner_digest("alice@company.com")
     '22c9943ba6fdf0104cc21b7b'

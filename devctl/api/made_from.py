@@ -1,6 +1,6 @@
-"""What a server's pods are made from: the role records it, and the observer tells what has changed.
+"""The record of what a server's pods were made from, which is what runs.
 
-This, and not the spec, is what runs.
+The role writes it, and the observer compares it with the spec.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class MadeFrom(NamedTuple):
 
 
 def read_record(text: str | None) -> MadeFrom | None:
-    """What an annotation says; None where it says nothing that can be read.
+    """The record in an annotation; None if it is missing or invalid.
 
     >>> read_record(MadeFrom({"image": "a"}, "small", 3, {}).to_text()).generation
     3

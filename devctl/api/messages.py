@@ -1,4 +1,4 @@
-"""What messages to people have in common."""
+"""Parts of messages to people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """Names for a message, however many there are.
+    """Names for a message, at most `most` of them.
 
     >>> listed(["a", "b", "c"], 2)
     'a, b and 1 more'

@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
 
 def is_occupied(pod: Mapping[str, Any]) -> bool:
-    """Whether a container of a pod has come up and runs, as far as its node has said.
+    """Whether a container of a pod has started and runs, as its node last reported.
 
-    Readiness is another question: a node that is silent for a moment has no ready pods, and the
-    programs in them go on. What it said last stands until Kubernetes gives its pods up.
+    Pods of an unreachable node are not ready, but their programs continue. The last report counts
+    until Kubernetes deletes the pods.
 
     >>> is_occupied({"metadata": {}, "status": {"containerStatuses": [{"state": {"running": {}}}]}})
     True

@@ -1,6 +1,6 @@
 """Which nodes could hold a pod of a flavor, and how many of them.
 
-The observer says with it whether a flavor can be used at all, and how much is free.
+The observer reports with it whether a flavor can be used, and how much is free.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PODS = "pods"
 
 
 class Taint(NamedTuple):
-    """What keeps pods off a node that do not tolerate it."""
+    """What keeps pods off a node unless they tolerate it."""
 
     key: str
     value: str
@@ -28,7 +28,7 @@ class Taint(NamedTuple):
 
 @dataclass(frozen=True)
 class Toleration:
-    """A taint that pods put up with."""
+    """A taint that pods tolerate."""
 
     key: str = ""
     operator: str = "Equal"
@@ -38,7 +38,7 @@ class Toleration:
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """What decides about placing, so that a heartbeat alone changes nothing."""
+    """What scheduling depends on; a heartbeat does not change it."""
 
     name: str
     ready: bool
@@ -50,7 +50,7 @@ class NodeFacts:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a flavor asks of the node of each pod."""
+    """What a flavor requires of the node of each pod."""
 
     requests: Mapping[str, Decimal] = field(default_factory=dict)
     node_selector: Mapping[str, str] = field(default_factory=dict)
@@ -69,7 +69,7 @@ def effective_requests(
 
 
 def obstacle(needs: Needs, node: NodeFacts) -> str:
-    """The first thing that keeps a pod off an empty node; empty text where nothing does."""
+    """The first thing that keeps a pod off an empty node, or an empty text."""
     labels = dict(node.labels)
     for key, value in sorted(needs.node_selector.items()):
         if labels.get(key) != value:
@@ -86,7 +86,7 @@ def obstacle(needs: Needs, node: NodeFacts) -> str:
 
 
 def room(needs: Needs, node: NodeFacts, used: Mapping[str, Decimal] | None = None) -> int:
-    """How many pods a node holds beside what uses it.
+    """How many more pods fit on a node.
 
     >>> node = NodeFacts("a", True, False, (), (), (("cpu", "4"), ("pods", "110")))
     >>> room(Needs({"cpu": Decimal("1.5")}), node)

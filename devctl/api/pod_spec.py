@@ -1,7 +1,7 @@
 """The part of a DevServer's spec that its pods are made from.
 
-A running server keeps the pods that it has: a change of this part is taken up at its next start.
-The role records what the pods were made from, and the observer tells what has changed since.
+A running server keeps its pods: a change of this part takes effect at the next start. The role
+records what the pods were made from, and the observer reports what has changed since.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _MOST = 100_000
-"""Far beyond what the CRD lets pass, but no number of pods that would fill the memory."""
+"""Far more pods than the CRD allows, but few enough to fit into memory."""
 FIELDS = ("image", "flavor", "mode", "distributed", "sharedVolumeClaimName", "enableSSH")
 
 
@@ -32,7 +32,7 @@ def shape(spec: Mapping[str, Any]) -> tuple[int, int]:
     """The number of pods, and of processes in each; standalone is a distributed server of size one.
 
     Raises:
-        ValueError: It is not a layout that the schema would let pass.
+        ValueError: The schema would not allow it.
 
     >>> shape({"mode": "distributed", "distributed": {"worldSize": 8, "nprocsPerNode": 4}})
     (2, 4)
@@ -46,7 +46,7 @@ def shape(spec: Mapping[str, Any]) -> tuple[int, int]:
     except (ArithmeticError, AttributeError, KeyError, TypeError) as error:
         raise ValueError("spec.distributed is not a layout") from error
     if not 1 <= nodes <= _MOST:
-        raise ValueError(f"nobody can want {nodes} pods")
+        raise ValueError(f"{nodes} pods are not possible")
     return nodes, per_node
 
 

@@ -13,10 +13,7 @@ _BINARY = "KMGTPE"
 
 
 def parse_quantity(value: float | str) -> Decimal:
-    """The number that a quantity stands for.
-
-    Raises:
-        ValueError: It is none.
+    """The number that a quantity stands for; raises ValueError if it is not a quantity.
 
     >>> parse_quantity("500m"), parse_quantity("2Ki"), parse_quantity(8)
     (Decimal('0.500'), Decimal('2048'), Decimal('8'))
@@ -31,7 +28,7 @@ def parse_quantity(value: float | str) -> Decimal:
 
 
 def larger(there: str | None, wanted: str) -> str:
-    """The larger of two sizes; the one that is there if they are equal. Claims cannot shrink.
+    """The larger of two sizes, or the present one if they are equal: claims cannot shrink.
 
     >>> larger("1024Mi", "1Gi"), larger("1Gi", "2Gi"), larger(None, "1Gi")
     ('1024Mi', '2Gi', '1Gi')

@@ -16,7 +16,7 @@ from devctl.cli.shared_options import verbose
 from devctl.text import one_line
 
 if TYPE_CHECKING:
-    from devctl.client.doctor.checks import Finding
+    from devctl.client.doctor import Finding
 
 _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red", "skipped": "bright_black"}
 _STATE, _CHECK = 9, 14
@@ -41,11 +41,11 @@ def doctor(output: str) -> int:
       devctl doctor -n team -o json
     """
     from devctl.client.client import Client  # noqa: PLC0415 - heavy
-    from devctl.client.doctor.doctor import examine  # noqa: PLC0415 - heavy
+    from devctl.client.doctor import examine  # noqa: PLC0415 - heavy
 
     named = names.connection(click.get_current_context())
     found: list[Finding] = []
-    for finding in examine(lambda: Client.connect(**named).cluster):
+    for finding in examine(lambda: Client(**named).cluster):
         found.append(finding)
         if output == "table":
             first, *more = lines(finding, columns(sys.stdout))

@@ -40,9 +40,9 @@ class OutputFormat(_Text):
         """Check a format."""
         text = str(value)
         if text.startswith(JSONPATH):
-            from devctl.client.jsonpath import Template  # noqa: PLC0415 - rarely used
+            from devctl.client.jsonpath import template  # noqa: PLC0415 - rarely used
 
-            Template(text.removeprefix(JSONPATH))
+            template(text.removeprefix(JSONPATH))
         elif text not in self._words:
             self.fail(f"`{text}` is not a format; use {self.choices}", param, ctx)
         return text

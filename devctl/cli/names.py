@@ -23,7 +23,7 @@ _MOST = 500
 
 
 def named(context: click.Context) -> dict[str, Any]:
-    """What a command line says of the cluster, as arguments of `Client.connect`."""
+    """What a command line says of the cluster, as arguments of `Client`."""
     options = ("kubeconfig", "context", "namespace", "request_timeout")
     return {option: context.meta.get(KEY + option) for option in options}
 
@@ -53,7 +53,7 @@ def _completion(names: Callable[[Client], Iterable[str]]) -> Completion:
             with contextlib.suppress(Exception):
                 from devctl.client.client import Client  # noqa: PLC0415 - heavy
 
-                there = names(Client.connect(**connection(context)))
+                there = names(Client(**connection(context)))
                 found.extend(name for name in there if name.startswith(begun))
 
         thread = threading.Thread(target=look, daemon=True)

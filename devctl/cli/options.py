@@ -107,7 +107,7 @@ def connected(command: Command) -> Command:
     def run(*args: Any, **kwargs: Any) -> Any:
         from devctl.client.client import Client  # noqa: PLC0415 - heavy
 
-        client = Client.connect(**names.connection(click.get_current_context()))
+        client = Client(**names.connection(click.get_current_context()))
         result = command(client, *args, **kwargs)
         _warn_of_skew(client)  # last, so that nobody waits for it
         return result

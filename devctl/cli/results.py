@@ -84,10 +84,10 @@ def print_document(document: object, output: str) -> None:
     """Print a document as `json` or `yaml`, or what a `jsonpath=` makes of it."""
     document = _published(document)
     if output.startswith(JSONPATH):
-        from devctl.client.jsonpath import Template  # noqa: PLC0415 - rarely used
+        from devctl.client.jsonpath import template  # noqa: PLC0415 - rarely used
 
         escape = readable if is_terminal(sys.stdout) else str
-        text = Template(output.removeprefix(JSONPATH)).render(document, escape)
+        text = template(output.removeprefix(JSONPATH))(document, escape)
         click.echo(text, nl=is_terminal(sys.stdout) and not text.endswith("\n"))
         return
     if output == "json":

@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from devctl.client.client import Client
 from devctl.client.events import Events
@@ -19,6 +19,7 @@ from devctl.client.homes import Homes
 from devctl.client.jobs.claim import Cleanup
 from devctl.client.jobs.files import JobFiles
 from devctl.client.jobs.jobs import Jobs
+from devctl.client.jupyter import StartJupyter
 from devctl.client.monitor import Monitor
 from devctl.client.runs.runs import Runs
 from devctl.client.servers import Servers
@@ -28,289 +29,15 @@ from devctl.client.streams.port_forwards import Forward
 from devctl.client.users import Users
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
-    from contextlib import AbstractAsyncContextManager, AbstractContextManager
-    from types import TracebackType
-    from typing import Self
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+    from contextlib import AbstractContextManager
+
+    Begin = Callable[[], Future[Any]]
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Call = TypeVar("Call")
 _END: Any = object()
-
-
-class _Part:
-    """A part of a client.
-
-    Args:
-        sync: The part that does the work.
-    """
-
-    def __init__(self, sync: Any) -> None:
-        """Ask nothing yet."""
-        self.sync = sync
-
-
-class _Method(Generic[P, T]):
-    """A method of a part; its subclasses say how asyncio calls it."""
-
-    def __init__(self, method: Callable[Concatenate[Any, P], Any]) -> None:
-        self.method, self.__doc__ = method, method.__doc__
-
-    def begin(self, part: _Part, *args: P.args, **kwargs: P.kwargs) -> Future[Any]:
-        return _begin(lambda: self.method(part.sync, *args, **kwargs))
-
-
-class _Awaited(_Method[P, T]):
-    """Returns a value."""
-
-    def __init__(self, method: Callable[Concatenate[Any, P], T]) -> None:
-        super().__init__(method)
-
-    def __get__(self, part: _Part, _owner: type | None = None) -> Callable[P, Awaitable[T]]:
-        return lambda *args, **kwargs: asyncio.wrap_future(self.begin(part, *args, **kwargs))
-
-
-class _Iterated(_Method[P, T]):
-    """Returns an iterator."""
-
-    def __init__(self, method: Callable[Concatenate[Any, P], Iterable[T]]) -> None:
-        super().__init__(method)
-
-    def __get__(self, part: _Part, _owner: type | None = None) -> Callable[P, AsyncIterator[T]]:
-        return lambda *args, **kwargs: _items(lambda: self.begin(part, *args, **kwargs))
-
-
-class _Entered(_Method[P, T]):
-    """Returns a context manager."""
-
-    def __init__(self, method: Callable[Concatenate[Any, P], AbstractContextManager[T]]) -> None:
-        super().__init__(method)
-
-    def __get__(
-        self, part: _Part, _owner: type | None = None
-    ) -> Callable[P, AbstractAsyncContextManager[T]]:
-        return lambda *args, **kwargs: _entered(lambda: self.begin(part, *args, **kwargs))
-
-
-class AsyncServers(_Part):
-    """The servers that a user may see; see Servers."""
-
-    list = _Iterated(Servers.list)
-    get = _Awaited(Servers.get)
-    find = _Awaited(Servers.find)
-    watch = _Iterated(Servers.watch)
-    snapshots = _Iterated(Servers.snapshots)
-    manifest = _Awaited(Servers.manifest)
-    create = _Awaited(Servers.create)
-    update = _Awaited(Servers.update)
-    edit = _Awaited(Servers.edit)
-    stop = _Awaited(Servers.stop)
-    start = _Awaited(Servers.start)
-    restart = _Awaited(Servers.restart)
-    extend = _Awaited(Servers.extend)
-    delete = _Awaited(Servers.delete)
-    wait_seen = _Awaited(Servers.wait_seen)
-    wait_ready = _Awaited(Servers.wait_ready)
-    wait_stopped = _Awaited(Servers.wait_stopped)
-    wait_gone = _Awaited(Servers.wait_gone)
-
-
-class AsyncHomes(_Part):
-    """Home volumes; see Homes."""
-
-    list = _Iterated(Homes.list)
-    get = _Awaited(Homes.get)
-    delete = _Awaited(Homes.delete)
-
-
-class AsyncFlavors(_Part):
-    """Flavors; see Flavors."""
-
-    list = _Awaited(Flavors.list)
-    get = _Awaited(Flavors.get)
-    create = _Awaited(Flavors.create)
-
-
-class AsyncUsers(_Part):
-    """Users; see `Users`."""
-
-    list = _Iterated(Users.list)
-    watch = _Iterated(Users.watch)
-    get = _Awaited(Users.get)
-    find = _Awaited(Users.find)
-    create = _Awaited(Users.create)
-    change = _Awaited(Users.change)
-    suspend = _Awaited(Users.suspend)
-    resume = _Awaited(Users.resume)
-    delete = _Awaited(Users.delete)
-    wait_ready = _Awaited(Users.wait_ready)
-    quotas = _Awaited(Users.quotas)
-    own_quota = _Awaited(Users.own_quota)
-    kubeconfig = _Awaited(Users.kubeconfig)
-
-
-class AsyncEvents(_Part):
-    """Events; see Events."""
-
-    list = _Awaited(Events.list)
-    watch = _Iterated(Events.watch)
-
-
-class AsyncRuns(_Part):
-    """Runs on the ranks of a server; see Runs."""
-
-    place = _Awaited(Runs.place)
-    check_free = _Awaited(Runs.check_free)
-    launch = _Awaited(Runs.launch)
-    start = _Awaited(Runs.start)
-    list = _Awaited(Runs.list)
-    find = _Awaited(Runs.find)
-    follow = _Iterated(Runs.follow)
-    output = _Iterated(Runs.output)
-    tail = _Awaited(Runs.tail)
-    stop = _Awaited(Runs.stop)
-
-
-class AsyncFiles(_Part):
-    """Files to and from servers; see Files."""
-
-    place = _Awaited(Files.place)
-    push = _Awaited(Files.push)
-    pull = _Awaited(Files.pull)
-    copy = _Awaited(Files.copy)
-
-
-class AsyncMonitor(_Part):
-    """Resource usage of servers; see Monitor."""
-
-    once = _Awaited(Monitor.once)
-    watch = _Iterated(Monitor.watch)
-
-
-class AsyncSsh(_Part):
-    """SSH destinations; see Ssh."""
-
-    kept = _Awaited(Ssh.kept)
-    destination = _Awaited(Ssh.destination)
-    check = _Awaited(Ssh.check)
-
-
-class AsyncJobFiles(_Part):
-    """Files on the volumes of jobs; see JobFiles."""
-
-    upload = _Awaited(JobFiles.upload)
-    list = _Awaited(JobFiles.list)
-    download = _Awaited(JobFiles.download)
-    copy_url = _Awaited(JobFiles.copy_url)
-    debug = _Entered(JobFiles.debug)
-
-
-class AsyncCleanup(_Part):
-    """Volumes of jobs that have outlived their purpose; see Cleanup."""
-
-    look = _Awaited(Cleanup.look)
-    delete = _Awaited(Cleanup.delete)
-
-
-class AsyncJobs(_Part):
-    """Jobs; see Jobs."""
-
-    list = _Iterated(Jobs.list)
-    get = _Awaited(Jobs.get)
-    find = _Awaited(Jobs.find)
-    watch = _Iterated(Jobs.watch)
-    manifest = _Awaited(Jobs.manifest)
-    create = _Awaited(Jobs.create)
-    resume = _Awaited(Jobs.resume)
-    wait_claim = _Awaited(Jobs.wait_claim)
-    follow = _Iterated(Jobs.follow)
-    wait = _Awaited(Jobs.wait)
-    events = _Awaited(Jobs.events)
-    logs = _Iterated(Jobs.logs)
-    delete = _Awaited(Jobs.delete)
-    claim = _Awaited(Jobs.claim)
-    users = _Awaited(Jobs.users)
-    wait_gone = _Awaited(Jobs.wait_gone)
-    delete_claim = _Awaited(Jobs.delete_claim)
-
-    def __init__(self, sync: Jobs) -> None:
-        """Ask nothing yet."""
-        super().__init__(sync)
-        self.files = AsyncJobFiles(sync.files)
-        self.cleanup = AsyncCleanup(sync.cleanup)
-
-
-class AsyncClient(_Part):
-    """`Client` for asyncio: what returns a value is awaited, iterators are asynchronous.
-
-    ::
-
-        async with AsyncClient(namespace="dev-alice") as client:
-            create = client.servers.create
-            await asyncio.gather(*(create(name, flavor="cpu-small") for name in ("a", "b")))
-            async for server in client.servers.list():
-                print(server.name, server.phase)
-
-    Callbacks such as `progress` are called in other threads. A cancelled call is no longer
-    awaited, but its request may still be carried out.
-    """
-
-    whoami = _Awaited(Client.whoami)
-    doctor = _Iterated(Client.doctor)
-    apply = _Awaited(Client.apply)
-    jupyter = _Entered(Client.jupyter)
-
-    def __init__(
-        self,
-        *,
-        kubeconfig: str | None = None,
-        context: str | None = None,
-        namespace: str | None = None,
-        request_timeout: float | None = None,
-    ) -> None:
-        """Read the kubeconfig; ask nothing yet. The arguments are those of `Client`.
-
-        Raises:
-            DevctlError: No cluster can be found that way.
-        """
-        sync = Client(
-            kubeconfig=kubeconfig,
-            context=context,
-            namespace=namespace,
-            request_timeout=request_timeout,
-        )
-        super().__init__(sync)
-        self.servers = AsyncServers(sync.servers)
-        self.homes = AsyncHomes(sync.homes)
-        self.flavors = AsyncFlavors(sync.flavors)
-        self.users = AsyncUsers(sync.users)
-        self.events = AsyncEvents(sync.events)
-        self.runs = AsyncRuns(sync.runs)
-        self.files = AsyncFiles(sync.files)
-        self.monitor = AsyncMonitor(sync.monitor)
-        self.ssh = AsyncSsh(sync.ssh)
-        self.jobs = AsyncJobs(sync.jobs)
-        self.execute = _Awaited(Execute.__call__).__get__(_Part(sync.execute))
-        self.forward = _Entered(Forward.__call__).__get__(_Part(sync.forward))
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of everything that is named without one."""
-        namespace: str = self.sync.namespace
-        return namespace
-
-    async def __aenter__(self) -> Self:
-        """Nothing is asked yet."""
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close the connections."""
-        self.sync.close()
 
 
 def _begin(work: Callable[[], T]) -> Future[T]:
@@ -328,11 +55,11 @@ def _begin(work: Callable[[], T]) -> Future[T]:
     return future
 
 
-async def _items(begin: Callable[[], Future[Iterable[T]]]) -> AsyncIterator[T]:
+async def _items(begin: Begin) -> AsyncIterator[Any]:
     """The items of an iterator, which is closed when its reader stops."""
-    step: Future[Any] = begin()
+    step = begin()
     source = await asyncio.wrap_future(step)
-    iterator: Iterator[T] = iter(source)
+    iterator = iter(source)
     try:
         while True:
             step = _begin(lambda: next(iterator, _END))
@@ -353,7 +80,7 @@ def _close(source: Any, iterator: Any) -> None:
 
 
 @asynccontextmanager
-async def _entered(begin: Callable[[], Future[AbstractContextManager[T]]]) -> AsyncIterator[T]:
+async def _context(begin: Begin) -> AsyncIterator[Any]:
     """A context manager, entered and left in threads."""
     manager = await asyncio.wrap_future(begin())
     value = await asyncio.wrap_future(_begin(manager.__enter__))
@@ -365,3 +92,246 @@ async def _entered(begin: Callable[[], Future[AbstractContextManager[T]]]) -> As
             raise
     else:
         await asyncio.wrap_future(_begin(lambda: manager.__exit__(None, None, None)))
+
+
+class _Part:
+    """A part of a client; `sync` is the part that does the work."""
+
+    def __init__(self, sync: Any) -> None:
+        """Ask nothing yet."""
+        self.sync = sync
+
+
+class _Method(Generic[Call]):
+    """A method of a part, as asyncio calls it: `run` gets what begins the call in a thread."""
+
+    def __init__(self, method: Callable[..., Any], run: Callable[[Begin], Any]) -> None:
+        self._method, self._run, self.__doc__ = method, run, method.__doc__
+
+    def __get__(self, part: _Part, _owner: type | None = None) -> Call:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return self._run(lambda: _begin(lambda: self._method(part.sync, *args, **kwargs)))
+
+        return cast("Call", call)
+
+
+def _awaited(method: Callable[Concatenate[Any, P], T]) -> _Method[Callable[P, Awaitable[T]]]:
+    return _Method(method, lambda begin: asyncio.wrap_future(begin()))
+
+
+def _iterated(
+    method: Callable[Concatenate[Any, P], Iterable[T]],
+) -> _Method[Callable[P, AsyncIterator[T]]]:
+    return _Method(method, _items)
+
+
+def _entered(
+    method: Callable[Concatenate[Any, P], AbstractContextManager[T]],
+) -> _Method[Callable[P, AbstractAsyncContextManager[T]]]:
+    return _Method(method, _context)
+
+
+class AsyncServers(_Part):
+    """The servers that a user may see; see Servers."""
+
+    list = _iterated(Servers.list)
+    get = _awaited(Servers.get)
+    find = _awaited(Servers.find)
+    watch = _iterated(Servers.watch)
+    snapshots = _iterated(Servers.snapshots)
+    manifest = _awaited(Servers.manifest)
+    create = _awaited(Servers.create)
+    update = _awaited(Servers.update)
+    edit = _awaited(Servers.edit)
+    stop = _awaited(Servers.stop)
+    start = _awaited(Servers.start)
+    restart = _awaited(Servers.restart)
+    extend = _awaited(Servers.extend)
+    delete = _awaited(Servers.delete)
+    wait_seen = _awaited(Servers.wait_seen)
+    wait_ready = _awaited(Servers.wait_ready)
+    wait_stopped = _awaited(Servers.wait_stopped)
+    wait_gone = _awaited(Servers.wait_gone)
+
+
+class AsyncHomes(_Part):
+    """Home volumes; see Homes."""
+
+    list = _iterated(Homes.list)
+    get = _awaited(Homes.get)
+    delete = _awaited(Homes.delete)
+
+
+class AsyncFlavors(_Part):
+    """Flavors; see Flavors."""
+
+    list = _awaited(Flavors.list)
+    get = _awaited(Flavors.get)
+    create = _awaited(Flavors.create)
+
+
+class AsyncUsers(_Part):
+    """Users, for administrators; see Users."""
+
+    list = _iterated(Users.list)
+    watch = _iterated(Users.watch)
+    get = _awaited(Users.get)
+    find = _awaited(Users.find)
+    create = _awaited(Users.create)
+    change = _awaited(Users.change)
+    suspend = _awaited(Users.suspend)
+    resume = _awaited(Users.resume)
+    delete = _awaited(Users.delete)
+    wait_ready = _awaited(Users.wait_ready)
+    quotas = _awaited(Users.quotas)
+    own_quota = _awaited(Users.own_quota)
+    kubeconfig = _awaited(Users.kubeconfig)
+
+
+class AsyncEvents(_Part):
+    """Events; see Events."""
+
+    list = _awaited(Events.list)
+    watch = _iterated(Events.watch)
+
+
+class AsyncRuns(_Part):
+    """Runs on the ranks of a server; see Runs."""
+
+    place = _awaited(Runs.place)
+    check_free = _awaited(Runs.check_free)
+    launch = _awaited(Runs.launch)
+    start = _awaited(Runs.start)
+    list = _awaited(Runs.list)
+    find = _awaited(Runs.find)
+    follow = _iterated(Runs.follow)
+    output = _iterated(Runs.output)
+    tail = _awaited(Runs.tail)
+    stop = _awaited(Runs.stop)
+
+
+class AsyncFiles(_Part):
+    """Files to and from servers; see Files."""
+
+    place = _awaited(Files.place)
+    push = _awaited(Files.push)
+    pull = _awaited(Files.pull)
+    copy = _awaited(Files.copy)
+
+
+class AsyncMonitor(_Part):
+    """Resource usage of servers; see Monitor."""
+
+    once = _awaited(Monitor.once)
+    watch = _iterated(Monitor.watch)
+
+
+class AsyncSsh(_Part):
+    """SSH destinations; see Ssh."""
+
+    kept = _awaited(Ssh.kept)
+    destination = _awaited(Ssh.destination)
+    check = _awaited(Ssh.check)
+
+
+class AsyncJobFiles(_Part):
+    """Files on the volumes of jobs; see JobFiles."""
+
+    upload = _awaited(JobFiles.upload)
+    list = _awaited(JobFiles.list)
+    download = _awaited(JobFiles.download)
+    copy_url = _awaited(JobFiles.copy_url)
+    debug = _entered(JobFiles.debug)
+
+
+class AsyncCleanup(_Part):
+    """Volumes of jobs that have outlived their purpose; see Cleanup."""
+
+    look = _awaited(Cleanup.look)
+    delete = _awaited(Cleanup.delete)
+
+
+class AsyncJobs(_Part):
+    """Jobs; see Jobs."""
+
+    list = _iterated(Jobs.list)
+    get = _awaited(Jobs.get)
+    find = _awaited(Jobs.find)
+    watch = _iterated(Jobs.watch)
+    manifest = _awaited(Jobs.manifest)
+    create = _awaited(Jobs.create)
+    resume = _awaited(Jobs.resume)
+    wait_claim = _awaited(Jobs.wait_claim)
+    follow = _iterated(Jobs.follow)
+    wait = _awaited(Jobs.wait)
+    events = _awaited(Jobs.events)
+    logs = _iterated(Jobs.logs)
+    delete = _awaited(Jobs.delete)
+    claim = _awaited(Jobs.claim)
+    wait_gone = _awaited(Jobs.wait_gone)
+    delete_claim = _awaited(Jobs.delete_claim)
+
+    def __init__(self, sync: Jobs) -> None:
+        """Ask nothing yet."""
+        super().__init__(sync)
+        self.files = AsyncJobFiles(sync.files)
+        self.cleanup = AsyncCleanup(sync.cleanup)
+
+
+class AsyncClient(_Part, AbstractAsyncContextManager["AsyncClient"]):
+    """`Client` for asyncio: what returns a value is awaited, iterators are asynchronous.
+
+    ::
+
+        async with AsyncClient(namespace="dev-alice") as client:
+            create = client.servers.create
+            await asyncio.gather(*(create(name, flavor="cpu-small") for name in ("a", "b")))
+            async for server in client.servers.list():
+                print(server.name, server.phase)
+
+    Callbacks such as `progress` are called in other threads. A cancelled call is no longer
+    awaited, but its request may still be carried out.
+    """
+
+    whoami = _awaited(Client.whoami)
+    doctor = _iterated(Client.doctor)
+    apply = _awaited(Client.apply)
+
+    def __init__(
+        self,
+        *,
+        kubeconfig: str | None = None,
+        context: str | None = None,
+        namespace: str | None = None,
+        request_timeout: float | None = None,
+    ) -> None:
+        """Read the kubeconfig; ask nothing yet. Arguments and errors are those of `Client`."""
+        sync = Client(
+            kubeconfig=kubeconfig,
+            context=context,
+            namespace=namespace,
+            request_timeout=request_timeout,
+        )
+        super().__init__(sync)
+        self.servers = AsyncServers(sync.servers)
+        self.homes = AsyncHomes(sync.homes)
+        self.flavors = AsyncFlavors(sync.flavors)
+        self.users = AsyncUsers(sync.users)
+        self.events = AsyncEvents(sync.events)
+        self.runs = AsyncRuns(sync.runs)
+        self.files = AsyncFiles(sync.files)
+        self.monitor = AsyncMonitor(sync.monitor)
+        self.ssh = AsyncSsh(sync.ssh)
+        self.jobs = AsyncJobs(sync.jobs)
+        self.execute = _awaited(Execute.__call__).__get__(_Part(sync.execute))
+        self.forward = _entered(Forward.__call__).__get__(_Part(sync.forward))
+        self.jupyter = _entered(StartJupyter.__call__).__get__(_Part(sync.jupyter))
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of everything that is named without one."""
+        return str(self.sync.namespace)
+
+    async def __aexit__(self, *_error: object) -> None:
+        """Close the connections."""
+        self.sync.close()

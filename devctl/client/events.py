@@ -34,6 +34,8 @@ class Event(Named):
     """`Normal` or `Warning`."""
     object = Field(mapping, "involvedObject")
     """The reference to the object it is about."""
+    version = Field(text, "metadata", "resourceVersion")
+    """Changes whenever it happens again."""
     _series = Field(mapping, "series")
 
     @property
@@ -89,7 +91,7 @@ class Events(Collection):
         """The same, followed by new events as they happen; never ends by itself."""
         told: dict[str, str] = {}
         for event in self.list(server, namespace):
-            told[event.uid] = _version(event)
+            told[event.uid] = event.version
             yield event
         while True:
             try:
@@ -98,17 +100,13 @@ class Events(Collection):
                     if change.type == "DELETED":
                         told.pop(event.uid, None)
                     # Each watch starts with all events that exist.
-                    elif told.get(event.uid) != _version(event) and (
+                    elif told.get(event.uid) != event.version and (
                         server is None or event.is_about(server)
                     ):
-                        told[event.uid] = _version(event)
+                        told[event.uid] = event.version
                         yield event
             except (DeniedError, NotFoundError, UsageError):
                 raise
             except DevctlError:
                 # The next watch reports what was missed; Cluster.watch itself waits before it.
                 continue
-
-
-def _version(event: Event) -> str:
-    return str(event.raw["metadata"].get("resourceVersion", ""))

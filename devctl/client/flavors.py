@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from devctl.api.conditions import find
 from devctl.api.devserver import FlavorCondition
 from devctl.api.devserver_user import DEFAULT_FLAVOR
 from devctl.client.objects import Collection, Field, Named, mapping, text
@@ -45,7 +44,7 @@ class Flavor(Named):
     @property
     def message(self) -> str:
         """Why it can or cannot be used."""
-        return str(find(self.status, FlavorCondition.SCHEDULABLE).get("message", ""))
+        return str(self.condition(FlavorCondition.SCHEDULABLE).get("message", ""))
 
 
 class Flavors(Collection):

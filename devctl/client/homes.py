@@ -13,7 +13,7 @@ from devctl.kube import resources
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from devctl.kube.cluster import Object
+    from devctl.kube.cluster import Cluster, Object
 
 _LABELS: dict[str, Any] = {MANAGED_BY: MANAGER, DEVSERVER: None}
 """Labels of every home."""
@@ -92,16 +92,13 @@ class Homes(Collection):
         home = Home(raw)
         if not home.is_home:
             raise UsageError(f"`{name}` is not a home of a server and is left alone", see)
-        pods = mounts(self._cluster.list(resources.Pod))
-        return Home(home.raw, pods.get((home.namespace, home.name), ()))
+        return Home(home.raw, users(self._cluster, home))
 
     def delete(self, which: str | Home) -> Home:
         """Delete a home and all files in it; the home as it was.
 
-        Given a Home, it never deletes a new one that has taken its name.
-
-        Raises:
-            BusyError: A pod uses it, or its server is about to.
+        Raises BusyError if a pod uses it or its server is about to, or if it was recreated since
+        the given Home was read.
         """
         named = which if isinstance(which, str) else which.name
         home = self.get(named)
@@ -131,11 +128,14 @@ class Homes(Collection):
         return not ends and not server["spec"].get("stopped", False)
 
 
-def mounts(pods: Iterable[Object]) -> dict[tuple[str, str], list[str]]:
-    """The names of the pods that use a claim, by its namespace and name.
+def users(cluster: Cluster, volume: Volume) -> Sequence[str]:
+    """The names of the pods that use a volume."""
+    used = mounts(cluster.list(resources.Pod, volume.namespace))
+    return used.get((volume.namespace, volume.name), ())
 
-    Pods that have ended use nothing.
-    """
+
+def mounts(pods: Iterable[Object]) -> dict[tuple[str, str], list[str]]:
+    """The pods that use each claim, by its namespace and name; pods that have ended use none."""
     found: dict[tuple[str, str], list[str]] = {}
     for pod in pods:
         if (pod.get("status") or {}).get("phase") in _ENDED:

@@ -36,67 +36,24 @@ _COMPARE = {
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
-class Template:
-    r"""A template such as `{range .items[*]}{.metadata.name}{"\n"}{end}`.
+def template(text: str) -> Part:
+    r"""Renders a template such as `{range .items[*]}{.metadata.name}{"\n"}{end}` for a document.
 
-    >>> Template("{.items[*].name}").render({"items": [{"name": "a"}, {"name": "b"}]})
+    Raises UsageError for what kubectl does not support either; so does the result if a path does
+    not fit the document.
+
+    >>> template("{.items[*].name}")({"items": [{"name": "a"}, {"name": "b"}]}, str)
     'a b'
     """
-
-    def __init__(self, text: str) -> None:
-        """Parse it; raises UsageError for what kubectl does not support either."""
-        self._parts = _template(text)
-
-    def render(self, document: Any, escape: Callable[[str], str] = str) -> str:
-        """Render a document, escaped; raises UsageError if a path does not fit it."""
-        return _rendered(self._parts, document, escape)
-
-
-def values(path: str) -> Callable[[Any], list[Any]]:
-    """Finds the values at a path such as `.metadata.name`; raises UsageError if it is invalid."""
-    text = path[1:-1] if path.startswith("{") and path.endswith("}") else path
-    steps = _path(text if text.startswith((".", "[", "$", "@")) else f".{text}")
-    return lambda document: _walk([document], steps)
-
-
-def _rendered(parts: Sequence[Part], at: Any, escape: Callable[[str], str]) -> str:
-    return "".join(part(at, escape) for part in parts)
-
-
-def _constant(text: str) -> Part:
-    return lambda _at, _escape: text
-
-
-def _values(path: Sequence[Step]) -> Part:
-    return lambda at, escape: " ".join(escape(_printed(each)) for each in _walk([at], path))
-
-
-def _range(path: Sequence[Step], inside: Sequence[Part]) -> Part:
-    return lambda at, escape: "".join(_rendered(inside, each, escape) for each in _walk([at], path))
-
-
-def _printed(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-
-
-def _template(text: str) -> list[Part]:
-    open_: list[tuple[Sequence[Step], list[Part]]] = []
+    open_: list[tuple[Step, list[Part]]] = []
     parts: list[Part] = []
-    at = 0
-    while at < len(text):
-        match = _ACTION.match(text, at)
-        if match is None:
-            if text[at] == "{":
-                raise _wrong(text[at:], "a `{` that is not closed, or one inside another")
-            end = text.find("{", at)
-            end = len(text) if end < 0 else end
-            parts.append(_constant(text[at:end]))
-            at = end
-            continue
-        at, action = match.end(), match[1].strip()
-        if _STRING.fullmatch(action):
+    for number, piece in enumerate(_ACTION.split(text)):
+        action = piece.strip()
+        if number % 2 == 0:
+            if "{" in piece:
+                raise _wrong(text, "a `{` that is not closed, or one inside another")
+            parts.append(_constant(piece))
+        elif _STRING.fullmatch(action):
             parts.append(_constant(_unquoted(action)))
         elif action.startswith("range "):
             open_.append((_path(action.removeprefix("range ").strip()), parts))
@@ -105,20 +62,47 @@ def _template(text: str) -> list[Part]:
             if not open_:
                 raise _wrong(text, "an `{end}` without its `{range}`")
             path, outer = open_.pop()
-            outer.append(_range(path, parts))
+            outer.append(_range(path, _joined(parts)))
             parts = outer
         else:
             parts.append(_values(_path(action)))
     if open_:
         raise _wrong(text, "a `{range}` without its `{end}`")
-    return parts
+    return _joined(parts)
 
 
-def _path(text: str) -> list[Step]:
+def values(path: str) -> Callable[[Any], list[Any]]:
+    """Finds the values at a path such as `.metadata.name`; raises UsageError if it is invalid."""
+    text = path[1:-1] if path.startswith("{") and path.endswith("}") else path
+    return _path(text if text.startswith((".", "[", "$", "@")) else f".{text}")
+
+
+def _constant(text: str) -> Part:
+    return lambda _at, _escape: text
+
+
+def _values(path: Step) -> Part:
+    return lambda at, escape: " ".join(escape(_printed(each)) for each in path(at))
+
+
+def _range(path: Step, inside: Part) -> Part:
+    return lambda at, escape: "".join(inside(each, escape) for each in path(at))
+
+
+def _joined(parts: Sequence[Part]) -> Part:
+    return lambda at, escape: "".join(part(at, escape) for part in parts)
+
+
+def _printed(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def _path(text: str) -> Step:
     steps: list[Step] = []
-    at = 1 if text.startswith(("$", "@")) else 0
-    if text[at:] == ".":
-        return steps
+    root = 1 if text.startswith(("$", "@")) else 0
+    at = len(text) if text[root:] == "." else root
     while at < len(text):
         if match := _BRACKETS.match(text, at):
             steps.append(_brackets(match[1].strip(), text))
@@ -129,7 +113,14 @@ def _path(text: str) -> list[Step]:
         else:
             raise _wrong(text, f"`{text[at:]}`")
         at = match.end()
-    return steps
+
+    def walk(value: Any) -> list[Any]:
+        found = [value]
+        for step in steps:
+            found = [each for one in found for each in step(one)]
+        return found
+
+    return walk
 
 
 def _brackets(inside: str, whole: str) -> Step:
@@ -146,8 +137,7 @@ def _part(item: str, whole: str) -> Step:
         return _children
     if item[:1] == "'" and _STRING.fullmatch(item):
         # Like kubectl, which takes a quoted key as a path, so that a dot in it is `\.` as well.
-        steps = _path(f".{item[1:-1]}")
-        return lambda value: _walk([value], steps)
+        return _path(f".{item[1:-1]}")
     if re.fullmatch(r"-?\d+", item):
         return lambda value: [_list(value, whole)[_within(int(item), value, whole)]]
     if match := _SLICE.fullmatch(item):
@@ -182,8 +172,7 @@ def _operand(text: str, whole: str) -> Step:
     if text.startswith(("@", "$")):
         if _SIGN.search(_STRING.sub("", text)):
             raise _wrong(whole, f"`{text}`")
-        steps = _path(text)
-        return lambda value: _walk([value], steps)
+        return _path(text)
     if _STRING.fullmatch(text):
         constant: Any = _unquoted(text)
     else:
@@ -192,12 +181,6 @@ def _operand(text: str, whole: str) -> Step:
         except ValueError:
             raise _wrong(whole, f"`{text}`") from None
     return lambda _value: [constant]
-
-
-def _walk(found: list[Any], steps: Sequence[Step]) -> list[Any]:
-    for step in steps:
-        found = [each for value in found for each in step(value)]
-    return found
 
 
 def _named(name: str) -> Step:

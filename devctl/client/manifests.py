@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import yaml
 
 from devctl.api.devserver import NAME, NAME_RULE
+from devctl.api.kinds import KINDS, Kind
 from devctl.api.labels import GROUP, VERSION
 from devctl.client.objects import Named
 from devctl.client.settings import completed
@@ -75,10 +77,7 @@ def check_name(name: str) -> None:
 
 
 def server_manifest(name: str, options: CreateOptions) -> dict[str, Any]:
-    """The manifest of a server; fields without an option are left out.
-
-    Raises:
-        UsageError: The name or the options are invalid.
+    """The manifest of a server, with fields for the given options; UsageError if one is invalid.
 
     >>> server_manifest("lab", {"flavor": "cpu-small", "ssh": False})["spec"]
     {'flavor': 'cpu-small', 'enableSSH': False}
@@ -168,18 +167,17 @@ def _world_size(options: CreateOptions, processes: int) -> int:
 
 STDIN = "-"
 _SUFFIXES = {".yaml", ".yml", ".json"}
-_KINDS = {(kind.api_version, kind.name): kind for kind in resources.OURS}
+_KINDS = {(kind.api_version, kind.name): kind for kind in KINDS}
 _LEFT_OUT = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "uid")
 """Metadata that only the API server sets, and that `-o yaml` prints."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """An object as a file has it; `source` is where it was read, for errors."""
+    """An object as a file has it."""
 
-    kind: resources.Kind
+    kind: Kind
     document: Object
-    source: str
 
     @property
     def title(self) -> str:
@@ -197,8 +195,7 @@ class Applied(Named):
 def read(names: Sequence[str], stdin: TextIO | None = None) -> list[Manifest]:
     """The manifests in files, in a folder's YAML and JSON files, or on `stdin` for the name `-`.
 
-    Raises:
-        UsageError: A file cannot be read, or contains an object of another kind.
+    Raises UsageError if a file cannot be read or contains an object of another kind.
     """
     found: list[Manifest] = []
     for name in names:
@@ -261,7 +258,7 @@ def _manifests(document: Any, source: str) -> Iterator[Manifest]:
     what = (str(document.get("apiVersion")), str(document.get("kind")))
     kind = _KINDS.get(what)
     if kind is None:
-        ours = ", ".join(f"{each.name} ({each.api_version})" for each in resources.OURS)
+        ours = ", ".join(f"{each.name} ({each.api_version})" for each in KINDS)
         raise UsageError(
             f"{source} is a {what[1]} ({what[0]}), which devctl does not apply",
             f"use `kubectl apply` for it; devctl applies {ours}",
@@ -271,7 +268,7 @@ def _manifests(document: Any, source: str) -> Iterator[Manifest]:
         raise UsageError(f"{source} has no name", "write it as metadata.name")
     kept = {key: value for key, value in meta.items() if key not in _LEFT_OUT}
     rest = {key: value for key, value in document.items() if key != "status"}
-    yield Manifest(kind, rest | {"metadata": kept}, source)
+    yield Manifest(kind, rest | {"metadata": kept})
 
 
 def _wish(found: Object) -> tuple[Any, ...]:
@@ -288,8 +285,10 @@ _HEAD = """\
 
 def text_of(spec: dict[str, Any], what: str, trouble: str = "", edited: str = "") -> str:
     """The text that the editor shows; after a rejected edit, that one and the reason."""
-    body = _bare(edited) if edited else yaml.safe_dump(spec, sort_keys=False, allow_unicode=True)
-    if not edited and not body.replace("\n", "").isprintable():
+    body = yaml.safe_dump(spec, sort_keys=False, allow_unicode=True)
+    if edited:
+        body = re.sub(r"\A(?:#.*\n?)*", "", edited)
+    elif not body.replace("\n", "").isprintable():
         # Control characters could command the terminal; and PyYAML misreads U+0085.
         body = yaml.safe_dump(spec, sort_keys=False)
     said = f"#\n# Refused: {one_line(trouble)}\n#\n" if trouble else ""
@@ -322,14 +321,6 @@ def difference(before: Any, after: Any) -> Any:
         if key not in before or before[key] != value
     }
     return changed | {key: None for key in before if key not in after}
-
-
-def _bare(text: str) -> str:
-    """A text without the comments at its top."""
-    lines = text.splitlines(keepends=True)
-    while lines and lines[0].startswith("#"):
-        del lines[0]
-    return "".join(lines)
 
 
 class _Loader(yaml.SafeLoader):

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import threading
 import time
+from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from devctl.client.objects import Collection
 from devctl.client.servers import Servers
+from devctl.client.streams.execute import Execute
 from devctl.client.waiting import on_every
 from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
 
@@ -20,8 +23,6 @@ if TYPE_CHECKING:
 
     from devctl.client.client import Client
     from devctl.client.servers import Server
-    from devctl.client.streams.execute import Execute
-    from devctl.kube.cluster import Cluster
 
 INTERVAL = 2.0
 """Default seconds between samples."""
@@ -43,7 +44,15 @@ COMMAND = ("sh", "-c", _ASK)
 """The command that is run in a replica."""
 
 _HEAD = re.compile(r"^==> ([^\n]{1,200}) <==$", re.MULTILINE)
-_PROCESS = re.compile(r"/proc/(\d{1,10})/(stat|cmdline)", re.ASCII)
+_PROCESS = re.compile(r"/proc/(\d{1,10})/stat", re.ASCII)
+_STAT = re.compile(
+    r"\d+ \((?P<name>.*)\) \S (?P<parent>\d{1,18})(?: \S+){9}"
+    r" (?P<user>\d{1,18}) (?P<system>\d{1,18})(?: \S+){8} (?P<pages>\d{1,18})(?!\S)",
+    re.ASCII | re.DOTALL,
+)
+"""The fields of /proc/PID/stat; the name may contain anything, even brackets and spaces."""
+_DISK = re.compile(r" (?P<size>\d{1,18}) +(?P<used>\d{1,18}) +\d{1,18} +\S*%", re.ASCII)
+"""The last line of df; the device's name before the numbers may contain spaces."""
 _NUMBER = re.compile(r"\d{1,18}", re.ASCII)
 _DECIMAL = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 _CGROUP = "/sys/fs/cgroup"
@@ -56,10 +65,6 @@ _TICKS = 100
 """Clock ticks per second in /proc, on every Linux."""
 _UNLIMITED = 1 << 60
 """A limit of cgroup version 1 from here on means none."""
-_TIMES = slice(11, 13)
-"""The user and system time among the fields after the name in /proc/PID/stat."""
-_RSS = 21
-_PARENT = 1
 _STARTER = "/bin/sh -c # devctl exec\n"
 """How devctl.client.streams.execute starts each command; only the command itself is shown."""
 
@@ -147,12 +152,8 @@ class Sample:
         }
 
 
-class Monitor:
+class Monitor(Collection):
     """Samples what servers use."""
-
-    def __init__(self, cluster: Cluster, execute: Execute) -> None:
-        """Make no request yet."""
-        self._servers, self._execute = Servers(cluster), execute
 
     def once(self, name: str, seconds: float = 1.0) -> Sequence[Sample]:
         """What each replica uses; its CPU usage is measured over some seconds. See watch."""
@@ -173,7 +174,7 @@ class Monitor:
             raise UsageError(f"{seconds:g} s is not a time between samples", "name 1 s or more")
         before: dict[int, Usage] = {}
         while True:
-            server = self._servers.get(name)
+            server = Servers(self._cluster).get(name)
             if server.stopped:
                 raise DevctlError(
                     f"server `{name}` is stopped", f"start it with `devctl start {name}`"
@@ -187,7 +188,7 @@ class Monitor:
     def _sample(self, name: str, before: Mapping[int, Usage], replica: int) -> Sample:
         pod = f"{name}-{replica}"
         try:
-            done = self._execute(name, COMMAND, replica=replica)
+            done = Execute(self._cluster)(name, COMMAND, replica=replica)
         except (NotFoundError, DeniedError):
             raise
         except DevctlError as error:
@@ -245,11 +246,9 @@ def activity(client: Client, server: Server, patience: float = _PATIENCE) -> Seq
 
 def sessions(commands: Iterable[str]) -> list[str]:
     """The sessions among processes, with their numbers."""
-    counts: dict[str, int] = {}
-    for command in commands:
-        program = PurePosixPath((command.split() or [""])[0].rstrip(":")).name
-        if what := _SESSIONS.get(program):
-            counts[what] = counts.get(what, 0) + 1
+    words = ((command.split() or [""])[0] for command in commands)
+    programs = (PurePosixPath(word.rstrip(":")).name for word in words)
+    counts = Counter(_SESSIONS[program] for program in programs if program in _SESSIONS)
     return [f"{count} {what}{'s' if count > 1 else ''}" for what, count in counts.items()]
 
 
@@ -278,18 +277,16 @@ def parse_usage(said: bytes) -> Usage:
 def _parts(text: str) -> dict[str, str]:
     """The text below each heading; the first of a name counts, so that no process can forge one."""
     found: dict[str, str] = {}
-    heads = list(_HEAD.finditer(text))
-    ends = [*(head.start() for head in heads[1:]), len(text)]
-    for head, end in zip(heads, ends, strict=False):
-        found.setdefault(head[1], text[head.end() : end].strip("\n"))
+    _, *rest = _HEAD.split(text)
+    for head, body in zip(rest[::2], rest[1::2], strict=True):
+        found.setdefault(head, body.strip("\n"))
     return found
 
 
 def _cpu_seconds(parts: Mapping[str, str]) -> float | None:
-    micro = _cgroup(parts, "cpu.stat", "usage_usec")
-    if micro is not None:
-        return micro / 1e6
-    nano = _cgroup(parts, "cpuacct/cpuacct.usage")
+    nano = _times(_cgroup(parts, "cpu.stat usage_usec"), 1000)
+    if nano is None:
+        nano = _cgroup(parts, "cpuacct/cpuacct.usage")
     return None if nano is None else nano / 1e9
 
 
@@ -307,39 +304,31 @@ def _cpus(parts: Mapping[str, str]) -> float | None:
 
 def _memory(parts: Mapping[str, str]) -> int | None:
     """Memory without the part of the page cache that the kernel can reclaim."""
-    used = _cgroup(parts, "memory.current")
-    cache = _cgroup(parts, "memory.stat", "inactive_file")
-    if used is None:
-        used = _cgroup(parts, "memory/memory.usage_in_bytes")
-        cache = _cgroup(parts, "memory/memory.stat", "total_inactive_file")
+    used = _cgroup(parts, "memory.current", "memory/memory.usage_in_bytes")
+    cache = _cgroup(parts, "memory.stat inactive_file", "memory/memory.stat total_inactive_file")
     return None if used is None else max(0, used - (cache or 0))
 
 
 def _memory_size(parts: Mapping[str, str]) -> int | None:
-    limit = _cgroup(parts, "memory.max")
-    if limit is None:
-        limit = _cgroup(parts, "memory/memory.limit_in_bytes")
+    limit = _cgroup(parts, "memory.max", "memory/memory.limit_in_bytes")
     total = _number(_line(parts.get("/proc/meminfo", ""), "MemTotal:").removesuffix(" kB"))
     return _times(total, _KIB) if limit is None or limit >= _UNLIMITED else limit
 
 
-def _cgroup(parts: Mapping[str, str], file: str, key: str = "") -> int | None:
-    text = parts.get(f"{_CGROUP}/{file}", "")
-    return _number(_line(text, key) if key else text)
+def _cgroup(parts: Mapping[str, str], *places: str) -> int | None:
+    """The first number in some files of cgroup version 2 or 1, each with a line's key, if any."""
+    for place in places:
+        file, _, key = place.partition(" ")
+        text = parts.get(f"{_CGROUP}/{file}", "")
+        if (found := _number(_line(text, key) if key else text)) is not None:
+            return found
+    return None
 
 
 def _home(text: str) -> tuple[int | None, int | None]:
-    lines = text.splitlines()
-    words = lines[-1].split() if len(lines) > 1 else []
-    # The device's name may contain spaces; the numbers stand before the percentage.
-    for position, word in enumerate(words):
-        if word.endswith("%"):
-            numbers = [_number(each) for each in words[max(0, position - 3) : position]]
-            if len(numbers) == len(("size", "used", "free")):
-                size, used, _ = numbers
-                if size is not None and used is not None:
-                    return used * _KIB, size * _KIB
-    return None, None
+    _, below_titles, line = text.rpartition("\n")
+    found = _DISK.search(line) if below_titles else None
+    return (int(found["used"]) * _KIB, int(found["size"]) * _KIB) if found else (None, None)
 
 
 def _gpus(text: str) -> list[Gpu]:
@@ -352,35 +341,23 @@ def _gpus(text: str) -> list[Gpu]:
     return found
 
 
-class _Stat(NamedTuple):
-    name: str
-    parent: int
-    ticks: int
-    pages: int
-
-
 def _processes(parts: Mapping[str, str], page: int | None) -> list[Process]:
-    stats: dict[int, _Stat] = {}
-    lines: dict[int, str] = {}
-    for head, text in parts.items():
-        if match := _PROCESS.fullmatch(head):
-            pid = int(match[1])
-            if match[2] == "cmdline":
-                lines[pid] = text.strip()
-            elif stat := _stat(text):
-                stats[pid] = stat
-    ours = _ours(stats, _number(parts.get("self", "")))
-    return [
-        Process(
-            pid,
+    stats = {
+        int(path[1]): stat
+        for head, text in parts.items()
+        if (path := _PROCESS.fullmatch(head)) and (stat := _STAT.match(text))
+    }
+    parents = {pid: int(stat["parent"]) for pid, stat in stats.items()}
+    ours = _ours(parents, _number(parts.get("self", "")))
+    found = []
+    for pid in sorted(stats.keys() - ours):
+        line, stat = parts.get(f"/proc/{pid}/cmdline", "").strip(), stats[pid]
+        if not line.startswith(_STARTER):
             # Kernel threads and zombies have no command line.
-            lines.get(pid) or f"[{stat.name}]",
-            stat.ticks / _TICKS,
-            None if page is None else stat.pages * page,
-        )
-        for pid, stat in sorted(stats.items())
-        if pid not in ours and not lines.get(pid, "").startswith(_STARTER)
-    ]
+            command = line or f"[{stat['name']}]"
+            seconds = (int(stat["user"]) + int(stat["system"])) / _TICKS
+            found.append(Process(pid, command, seconds, _times(page, int(stat["pages"]))))
+    return found
 
 
 def _page(text: str) -> int | None:
@@ -392,22 +369,11 @@ def _page(text: str) -> int | None:
     return found if found in _PAGES else None
 
 
-def _stat(text: str) -> _Stat | None:
-    # The name may contain anything, even brackets and spaces; only numbers follow the last one.
-    name, bracket, rest = text.partition("(")[2].rpartition(") ")
-    fields = rest.split()
-    if not bracket or len(fields) <= _RSS:
-        return None
-    numbers = [_number(each) for each in (fields[_PARENT], *fields[_TIMES], fields[_RSS])]
-    parent, user, system, pages = (number or 0 for number in numbers)
-    return _Stat(name, parent, user + system, pages)
-
-
-def _ours(stats: Mapping[int, _Stat], own: int | None) -> set[int]:
+def _ours(parents: Mapping[int, int], own: int | None) -> set[int]:
     """The script's own processes."""
     found = set() if own is None else {own}
     for _ in range(3):
-        found |= {pid for pid, stat in stats.items() if stat.parent in found and stat.parent}
+        found |= {pid for pid, parent in parents.items() if parent in found and parent}
     return found
 
 

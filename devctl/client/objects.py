@@ -14,8 +14,8 @@ from devctl.kube.cluster import WINDOW
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from devctl.api.kinds import Kind
     from devctl.kube.cluster import Change, Cluster, Object
-    from devctl.kube.resources import Kind
 
 Value = TypeVar("Value")
 Word = TypeVar("Word", bound=StrEnum)
@@ -28,7 +28,7 @@ class Field(Generic[Value]):
         """Define it."""
         self._read, self._path = read, path
 
-    def __get__(self, found: Named, _owner: type[Named]) -> Value:
+    def __get__(self, found: Any, _owner: type) -> Value:
         """Its value in an object."""
         value: Any = found.raw
         for key in self._path:
@@ -79,12 +79,16 @@ def number(value: object) -> int:
         return 0
 
 
-def known(words: type[Word], value: object) -> Word | str:
-    """A member of an enum; a value that only a newer release knows stays as it is."""
-    try:
-        return words(str(value))
-    except ValueError:
-        return str(value)
+def phase_of(words: type[Word]) -> Callable[[object], Word | str]:
+    """Reads a phase, Pending if it is missing; one that only a newer release knows is a string."""
+
+    def read(value: object) -> Word | str:
+        try:
+            return words(str(value or "Pending"))
+        except ValueError:
+            return str(value)
+
+    return read
 
 
 @dataclass(frozen=True)
@@ -150,6 +154,7 @@ class NamedCollection(Collection, Generic[Item]):
     _noun: str
     _see: str
     """The fix for a name that does not exist."""
+    _check_name: staticmethod[[str], None]
 
     def list(
         self, namespace: str | None = None, labels: Mapping[str, Any] | None = None
@@ -189,8 +194,26 @@ class NamedCollection(Collection, Generic[Item]):
                 self._kind, namespace, name=name, labels=labels, seconds=WINDOW
             )
 
-    def _check_name(self, name: str) -> None:
-        raise NotImplementedError
+    def delete(self, which: str | Item) -> Item:
+        """Delete one, but not its volumes; the object as it was.
+
+        Given an object, a new one of that name is left alone.
+        """
+        found = self._known(which)
+        self._cluster.delete(self._kind, found.raw)
+        return found
+
+    def _known(self, which: str | Item) -> Item:
+        return self.get(which) if isinstance(which, str) else which
+
+    def _change(self, which: str | Item, spec: Object, *, dry_run: bool = False) -> Item:
+        found = self._known(which)
+        # With the UID, the API server rejects a change to a new object of that name.
+        change = {"metadata": {"uid": found.uid}, "spec": spec}
+        changed = self._cluster.patch(
+            self._kind, found.name, change, found.namespace, dry_run=dry_run
+        )
+        return self._item(changed)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from devctl.api.devserver import Condition, Phase, home_names
 from devctl.api.durations import parse_duration
 from devctl.api.labels import DEVSERVER
 from devctl.api.pod_spec import shape
-from devctl.client import waiting
 from devctl.client.flavors import check_flavor
 from devctl.client.manifests import changed_spec, check_name, lifecycle_of, server_manifest
 from devctl.client.objects import (
@@ -20,19 +19,21 @@ from devctl.client.objects import (
     Field,
     NamedCollection,
     Snapshot,
-    known,
     mapping,
     moment,
     number,
+    phase_of,
     text,
 )
 from devctl.client.settings import completed
+from devctl.client.waiting import follow, ignore, wait_gone
 from devctl.errors import (
     AlreadyExistsError,
     DeniedError,
     DevctlError,
     NotFoundError,
     UsageError,
+    WaitTimeoutError,
 )
 from devctl.kube import resources
 from devctl.kube.patience import backoff
@@ -42,12 +43,16 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from devctl.client.manifests import CreateOptions
-    from devctl.kube.cluster import Change, Object
+    from devctl.kube.cluster import Object
+
+    Progress = Callable[["Server"], None]
 
 TIMEOUT = 600.0
 """Default seconds to wait: an image may have to be pulled."""
 _GLANCE = 5.0
 """Seconds within which the observer usually notices a change."""
+_PATIENCE = 10.0
+"""Seconds for which a server may report a failure: some pass by themselves."""
 _WINDOW = 60.0
 """Seconds between two full lists, which reveal what was deleted between two watches."""
 _LONGEST = timedelta(days=365)
@@ -59,14 +64,16 @@ _KEPT = "its files are kept: `devctl homes list`"
 class Replica:
     """One pod of a server, as the server's status reports it; what is unknown is empty."""
 
-    ordinal: int
-    pod: str
-    phase: Phase | str
-    reason: str = ""
-    message: str = ""
-    node: str = ""
-    ip: str = ""
-    restarts: int = 0
+    raw: Object
+
+    ordinal = Field(number, "ordinal")
+    pod = Field(text, "pod")
+    phase = Field(phase_of(Phase), "phase")
+    reason = Field(text, "reason")
+    message = Field(text, "message")
+    node = Field(text, "node")
+    ip = Field(text, "ip")
+    restarts = Field(number, "restarts")
 
 
 @dataclass(frozen=True)
@@ -82,7 +89,7 @@ class Server(Explained):
     """Whether it should be stopped."""
     ssh = Field(lambda value: value is None or bool(value), "spec", "enableSSH")
     """Whether it accepts SSH sessions."""
-    phase = Field(lambda value: known(Phase, value or Phase.PENDING), "status", "phase")
+    phase = Field(phase_of(Phase), "status", "phase")
     """A plain string if only a newer release knows it."""
     lifecycle = Field(mapping, "spec", "lifecycle")
     """When it is stopped or deleted automatically."""
@@ -118,7 +125,7 @@ class Server(Explained):
     @property
     def replicas(self) -> Sequence[Replica]:
         """Each pod that should exist or still does, by ordinal."""
-        found = map(_replica, self.status.get("replicaStatuses") or [])
+        found = map(Replica, self.status.get("replicaStatuses") or [])
         return sorted(found, key=lambda replica: replica.ordinal)
 
     @property
@@ -143,16 +150,6 @@ class Server(Explained):
         """The condition that explains its phase: the observer's, else that of the failed role."""
         ready, applied = self.condition(Condition.READY), self.condition(Condition.APPLIED)
         return applied if not ready and applied.get("status") == "False" else ready
-
-
-def _replica(said: dict[str, Any]) -> Replica:
-    return Replica(
-        ordinal=number(said.get("ordinal")),
-        pod=str(said.get("pod") or ""),
-        phase=known(Phase, said.get("phase") or Phase.PENDING),
-        restarts=number(said.get("restarts")),
-        **{key: str(said.get(key) or "") for key in ("reason", "message", "node", "ip")},
-    )
 
 
 class Servers(NamedCollection[Server]):
@@ -200,15 +197,20 @@ class Servers(NamedCollection[Server]):
             try:
                 listed = self.list(namespace, labels)
                 found = {each.uid: each for each in listed if not names or each.name in names}
-                if last is None or last != list(found.values()):
-                    last = list(found.values())
+                if last != (items := list(found.values())):
+                    last = items
                     yield Snapshot(last)
                 failures = 0
                 for change in self._cluster.watch(
                     _KIND, namespace, name=only, labels=labels, seconds=_WINDOW
                 ):
-                    if _take(found, change, names):
-                        last = list(found.values())
+                    server = Server(change.object)
+                    if change.type == "DELETED":
+                        found.pop(server.uid, None)
+                    elif not names or server.name in names:
+                        found[server.uid] = server
+                    if last != (items := list(found.values())):
+                        last = items
                         yield Snapshot(last)
             except (DeniedError, NotFoundError, UsageError):
                 raise
@@ -258,8 +260,7 @@ class Servers(NamedCollection[Server]):
     ) -> Server:
         """Keep a server for `ttl` from now on, or stop it only after being `idle` for longer.
 
-        Raises:
-            UsageError: It would be kept for longer without this, or a duration is invalid.
+        Raises UsageError if it would be kept for longer without this, or a duration is invalid.
         """
         if ttl is None and idle is None:
             raise UsageError("nothing to extend", "specify --ttl or --idle")
@@ -270,10 +271,7 @@ class Servers(NamedCollection[Server]):
         return self._change(server, {"lifecycle": lifecycle_of(lifetime, idle)})
 
     def restart(
-        self,
-        name: str,
-        seconds: float | None = TIMEOUT,
-        progress: Callable[[Server], None] = lambda _server: None,
+        self, name: str, seconds: float | None = TIMEOUT, progress: Progress = ignore
     ) -> Server:
         """Stop a server, wait until its pods are gone, and start it, without waiting any longer.
 
@@ -305,36 +303,61 @@ class Servers(NamedCollection[Server]):
                 break
         return server
 
-    def delete(self, which: str | Server) -> Server:
-        """Delete a server and keep its homes; the server as it was."""
-        server = self._known(which)
-        self._cluster.delete(_KIND, server.raw)
-        return server
-
     def wait_ready(
-        self,
-        name: str,
-        seconds: float | None = TIMEOUT,
-        progress: Callable[[Server], None] = lambda _server: None,
+        self, name: str, seconds: float | None = TIMEOUT, progress: Progress = ignore
     ) -> Server:
-        """Wait until all pods of a server are ready; see devctl.client.waiting.wait_ready."""
-        return waiting.wait_ready(name, self._follow(name, seconds), seconds, progress)
+        """Wait until all pods of a server are ready; None waits forever.
+
+        Raises:
+            WaitTimeoutError: They are not ready in time; says why.
+            DevctlError: They never will be unless somebody changes something.
+        """
+        failed_since: float | None = None
+        last: Server | None = None
+        for last in self._follow(name, seconds):
+            progress(last)
+            if last.stopped:
+                raise DevctlError(f"`{name}` is stopped", f"start it with `devctl start {name}`")
+            if last.ready and last.seen:
+                return last
+            failed = last.phase is Phase.FAILED and last.seen
+            failed_since = (failed_since or time.monotonic()) if failed else None
+            if failed_since and time.monotonic() - failed_since >= _PATIENCE:
+                raise DevctlError(f"`{name}` cannot run: {_why(last)}", _look(name))
+        raise WaitTimeoutError(
+            f"`{name}` is not ready after {seconds or 0:.0f} s{_state(last)}",
+            f"it keeps starting: {_look(name)}; `devctl delete {name}` cancels it",
+        )
 
     def wait_stopped(
-        self,
-        name: str,
-        seconds: float | None = TIMEOUT,
-        progress: Callable[[Server], None] = lambda _server: None,
+        self, name: str, seconds: float | None = TIMEOUT, progress: Progress = ignore
     ) -> Server:
-        """Wait until all pods of a server are gone; see devctl.client.waiting.wait_stopped."""
-        return waiting.wait_stopped(name, self._follow(name, seconds), seconds, progress)
+        """Wait until all pods of a server are gone; None waits forever.
+
+        Raises:
+            WaitTimeoutError: They are not gone in time; says why.
+            DevctlError: Somebody has started it meanwhile.
+        """
+        last: Server | None = None
+        for last in self._follow(name, seconds):
+            progress(last)
+            if not last.stopped:
+                raise DevctlError(
+                    f"`{name}` was started meanwhile", f"stop it again with `devctl stop {name}`"
+                )
+            if last.phase is Phase.STOPPED and last.seen:
+                return last
+        raise WaitTimeoutError(
+            f"`{name}` has not stopped after {seconds or 0:.0f} s{_state(last)}",
+            f"it keeps stopping: {_look(name)}",
+        )
 
     def wait_gone(
         self,
         name: str,
         uid: str,
         seconds: float | None = TIMEOUT,
-        progress: Callable[[str], None] = lambda _text: None,
+        progress: Callable[[str], None] = ignore,
     ) -> None:
         """Wait until a deleted server and its pods are gone; see waiting.wait_gone."""
 
@@ -342,33 +365,26 @@ class Servers(NamedCollection[Server]):
             pods = len([*self._cluster.list(resources.Pod, labels={DEVSERVER: name})])
             return f"{pods} of its pods still exist" if pods else ""
 
-        waiting.wait_gone(name, uid, lambda: self.find(name), remains, seconds, _KEPT, progress)
+        wait_gone(name, uid, lambda: self.find(name), remains, seconds, _KEPT, progress)
 
     def _follow(self, name: str, seconds: float | None) -> Iterator[Server]:
         check_name(name)
-        return map(Server, waiting.follow(self._cluster, _KIND, name, seconds, _KEPT))
-
-    def _known(self, which: str | Server) -> Server:
-        return self.get(which) if isinstance(which, str) else which
-
-    def _change(self, which: str | Server, spec: Object, *, dry_run: bool = False) -> Server:
-        server = self._known(which)
-        # With the UID, the API server rejects a change to a new server of that name.
-        change = {"metadata": {"uid": server.uid}, "spec": spec}
-        return Server(
-            self._cluster.patch(_KIND, server.name, change, server.namespace, dry_run=dry_run)
-        )
+        return map(Server, follow(self._cluster, _KIND, name, seconds, _KEPT))
 
 
-def _take(found: dict[str, Server], change: Change, names: Sequence[str]) -> bool:
-    """Apply a change; whether it made a difference."""
-    server = Server(change.object)
-    if change.type == "DELETED":
-        return found.pop(server.uid, None) is not None
-    if found.get(server.uid) == server or (names and server.name not in names):
-        return False
-    found[server.uid] = server
-    return True
+def _state(last: Server | None) -> str:
+    return f" ({last.phase}): {_why(last)}" if last else ""
+
+
+def _why(server: Server) -> str:
+    """Why a server is in its phase."""
+    if not server.reason:
+        return "the operator has not looked at it yet; check with `devctl doctor` whether it runs"
+    return f"{server.reason}: {server.message}" if server.message else server.reason
+
+
+def _look(name: str) -> str:
+    return f"look with `devctl describe {name}`"
 
 
 def _length(value: int | str) -> timedelta:

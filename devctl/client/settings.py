@@ -7,7 +7,7 @@ import re
 import tempfile
 import time
 import tomllib
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
@@ -19,7 +19,9 @@ from devctl.api.durations import parse_duration
 from devctl.errors import DeniedError, HostError, NotFoundError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tomlkit import TOMLDocument
 
     from devctl.kube.cluster import Cluster, Object
 
@@ -71,15 +73,6 @@ def path() -> Path:
     return Path(folder) / "devctl" / "config.toml"
 
 
-def variable(key: str) -> str:
-    """The environment variable that overrides the file.
-
-    >>> variable("flavor")
-    'DEVCTL_FLAVOR'
-    """
-    return f"DEVCTL_{key.upper()}"
-
-
 def check_key(key: str, where: str = "") -> Key:
     """The setting of this name; raises UsageError, with the closest one, if it does not exist."""
     if key in KEYS:
@@ -93,8 +86,9 @@ def check_key(key: str, where: str = "") -> Key:
 
 def preferred(key: str) -> tuple[Any, str]:
     """A setting and the variable or file with it, None and "" if unset; may raise UsageError."""
-    if said := os.environ.get(variable(key)):
-        return KEYS[key].read(said, f"${variable(key)}"), variable(key)
+    variable = f"DEVCTL_{key.upper()}"
+    if said := os.environ.get(variable):
+        return KEYS[key].read(said, f"${variable}"), variable
     found = saved()
     return (found[key], str(path())) if key in found else (None, "")
 
@@ -119,24 +113,33 @@ def save(key: str, text: str) -> None:
         UsageError: The setting does not exist, or the value is invalid.
         HostError: The file cannot be written.
     """
-    import tomlkit  # noqa: PLC0415 - only this and forget() need it
-
     value = check_key(key).read(text, f"`{key}`")
-    document = tomlkit.parse(_load()[0])
-    document[key] = value
-    _write(tomlkit.dumps(document))
+    with _edited() as document:
+        document[key] = value
 
 
 def forget(key: str) -> None:
     """Remove a setting, even an unknown one; raises NotFoundError if the file does not set it."""
-    import tomlkit  # noqa: PLC0415 - only this and save() need it
+    with _edited() as document:
+        if key not in document:
+            check_key(key)
+            raise NotFoundError(f"`{key}` is not set in `{path()}`", "see `devctl config list`")
+        del document[key]
 
-    document = tomlkit.parse(_load()[0])
-    if key not in document:
-        check_key(key)
-        raise NotFoundError(f"`{key}` is not set in `{path()}`", "see `devctl config list`")
-    del document[key]
-    _write(tomlkit.dumps(document))
+
+@contextmanager
+def _edited() -> Iterator[TOMLDocument]:
+    """The file's content, which is written back at the end of the `with` block."""
+    import tomlkit  # noqa: PLC0415 - reading does without its comments
+
+    yield (document := tomlkit.parse(_load()[0]))
+    try:
+        write_file(path(), tomlkit.dumps(document))
+    except OSError as error:
+        raise HostError(
+            f"cannot write `{path().resolve()}`: {error.strerror or error}",
+            "make it writable, or set XDG_CONFIG_HOME",
+        ) from error
 
 
 def _load() -> tuple[str, dict[str, Any]]:
@@ -147,16 +150,6 @@ def _load() -> tuple[str, dict[str, Any]]:
         return "", {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"`{path()}` cannot be read: {error}", "correct it first") from error
-
-
-def _write(text: str) -> None:
-    try:
-        write_file(path(), text)
-    except OSError as error:
-        raise HostError(
-            f"cannot write `{path().resolve()}`: {error.strerror or error}",
-            "make it writable, or set XDG_CONFIG_HOME",
-        ) from error
 
 
 def write_file(file: Path, text: str) -> None:
@@ -230,12 +223,6 @@ def acting_for(cluster: Cluster) -> str:
     return annotations_of(cluster).get(USER_NAME, name)
 
 
-def installed_version(cluster: Cluster) -> str:
-    """The release that is installed in the cluster; empty if that is unknown."""
-    labels = _config_map(cluster).get("metadata", {}).get("labels") or {}
-    return str(labels.get(VERSION, ""))
-
-
 def _settings(cluster: Cluster) -> dict[str, str]:
     data = _config_map(cluster).get("data") or {}
     return {str(name): str(value) for name, value in data.items()}
@@ -280,9 +267,10 @@ def apart(here: str, there: str) -> bool:
 
 def skew(cluster: Cluster) -> str:
     """A warning if devctl here and in the cluster are too far apart; else empty."""
-    from devctl.client.doctor.checks import own_version  # noqa: PLC0415 - once a day
+    from devctl.client.doctor import own_version  # noqa: PLC0415 - once a day
 
-    here, there = own_version(), installed_version(cluster)
+    labels = _config_map(cluster).get("metadata", {}).get("labels") or {}
+    here, there = own_version(), str(labels.get(VERSION, ""))
     if not apart(here, there):
         return ""
     return f"devctl here is {here}, in the cluster {there}: have the older one upgraded"

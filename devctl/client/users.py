@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from devctl.api.devserver_user import LABEL, NAME, NAME_RULE, QUOTA, namespace_of, object_name
 from devctl.api.quantities import parse_quantity
-from devctl.client import waiting
 from devctl.client.objects import Field, Named, NamedCollection, mapping, text
+from devctl.client.waiting import follow
 from devctl.errors import DevctlError, NotFoundError, UsageError, WaitTimeoutError
 from devctl.kube import resources
 from devctl.kube.cluster import EVERYWHERE
@@ -194,12 +194,6 @@ class Users(NamedCollection[User]):
         """Let a suspended user work again; the user starts the servers."""
         return self._change(name, {"suspended": False})
 
-    def delete(self, which: str | User) -> User:
-        """Delete a user: access goes, the namespace stays with all files in it."""
-        user = self.get(which) if isinstance(which, str) else which
-        self._cluster.delete(_KIND, user.raw)
-        return user
-
     def wait_ready(
         self,
         name: str,
@@ -214,7 +208,7 @@ class Users(NamedCollection[User]):
         """
         last: User | None = None
         gone = "create it again"
-        for last in map(User, waiting.follow(self._cluster, _KIND, name, seconds, gone)):
+        for last in map(User, follow(self._cluster, _KIND, name, seconds, gone)):
             progress(last)
             if last.ready:
                 return last
@@ -249,10 +243,6 @@ class Users(NamedCollection[User]):
         from devctl.client.user_access import kubeconfig  # noqa: PLC0415 - rarely used
 
         return kubeconfig(self._cluster, self.get(name), method, seconds, *self._place)
-
-    def _change(self, name: str, spec: Object) -> User:
-        self._check_name(name)
-        return User(self._cluster.patch(_KIND, name, {"spec": spec}))
 
 
 def _written(spec: Spec) -> Object:

@@ -7,7 +7,6 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from devctl.api.devserver import Phase
 from devctl.errors import (
     AlreadyExistsError,
     DeniedError,
@@ -22,10 +21,9 @@ from devctl.kube.failures import NO_SUCH_KIND
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+    from devctl.api.kinds import Kind
     from devctl.client.objects import Named
-    from devctl.client.servers import Server
     from devctl.kube.cluster import Cluster, Object
-    from devctl.kube.resources import Kind
 
 _T = TypeVar("_T")
 
@@ -33,18 +31,34 @@ _WINDOW = 10.0
 """Seconds after which a watch is renewed, so that a lost connection is noticed."""
 _RETRY = 1.0
 """Seconds before an API server that failed is asked again."""
-_PATIENCE = 10.0
-"""Seconds for which a server may report a failure: some pass by themselves."""
 _POLL = 0.5
 
 
-def changes(cluster: Cluster, kind: Kind, name: str, seconds: float, gone: str) -> Iterator[Object]:
-    """An object now and after each change, for some seconds or until the connection is lost.
+def ignore(_state: object) -> None:
+    """Discard progress."""
+
+
+def follow(
+    cluster: Cluster, kind: Kind, name: str, seconds: float | None, gone: str
+) -> Iterator[Object]:
+    """An object now, and after each change for `seconds`; None means forever.
 
     Raises:
         NotFoundError: It was deleted meanwhile; `gone` is its fix.
         DeniedError: The user may not read it.
     """
+    until = None if seconds is None else time.monotonic() + seconds
+    while True:
+        window = _WINDOW if until is None else max(0.0, min(_WINDOW, until - time.monotonic()))
+        yield from _changes(cluster, kind, name, window, gone)
+        if until is not None and time.monotonic() >= until:
+            return
+
+
+def _changes(
+    cluster: Cluster, kind: Kind, name: str, seconds: float, gone: str
+) -> Iterator[Object]:
+    """The same, once, for some seconds or until the connection is lost."""
     until = time.monotonic() + seconds
     last: Object | None = None
     try:
@@ -66,18 +80,6 @@ def changes(cluster: Cluster, kind: Kind, name: str, seconds: float, gone: str) 
         time.sleep(max(0.0, min(_RETRY, until - time.monotonic())))
         return
     raise NotFoundError(f"`{name}` was deleted while it was waited for", gone)
-
-
-def follow(
-    cluster: Cluster, kind: Kind, name: str, seconds: float | None, gone: str
-) -> Iterator[Object]:
-    """The same at least once, for as long as `seconds` lasts; None means forever."""
-    until = None if seconds is None else time.monotonic() + seconds
-    while True:
-        window = _WINDOW if until is None else max(0.0, min(_WINDOW, until - time.monotonic()))
-        yield from changes(cluster, kind, name, window, gone)
-        if until is not None and time.monotonic() >= until:
-            return
 
 
 def pod_changes(
@@ -110,60 +112,6 @@ def pod_changes(
             time.sleep(_RETRY)
 
 
-def wait_ready(
-    name: str, states: Iterable[Server], seconds: float | None, progress: Callable[[Server], None]
-) -> Server:
-    """Wait until all pods of a server are ready; `states` ends after `seconds`, None means never.
-
-    Raises:
-        WaitTimeoutError: They are not ready in time; says why.
-        DevctlError: They never will be unless somebody changes something.
-    """
-    failed_since: float | None = None
-    last: Server | None = None
-    for last in states:
-        progress(last)
-        if last.stopped:
-            raise DevctlError(f"`{name}` is stopped", f"start it with `devctl start {name}`")
-        if last.ready and last.seen:
-            return last
-        now = time.monotonic()
-        if last.phase is not Phase.FAILED or not last.seen:
-            failed_since = None
-        elif failed_since is None:
-            failed_since = now
-        elif now - failed_since >= _PATIENCE:
-            raise DevctlError(f"`{name}` cannot run: {why(last)}", _look(name))
-    raise WaitTimeoutError(
-        f"`{name}` is not ready after {seconds or 0:.0f} s{_state(last)}",
-        f"it keeps starting: {_look(name)}; `devctl delete {name}` cancels it",
-    )
-
-
-def wait_stopped(
-    name: str, states: Iterable[Server], seconds: float | None, progress: Callable[[Server], None]
-) -> Server:
-    """Wait until all pods of a server are gone; `states` ends after `seconds`.
-
-    Raises:
-        WaitTimeoutError: They are not gone in time; says why.
-        DevctlError: Somebody has started it meanwhile.
-    """
-    last: Server | None = None
-    for last in states:
-        progress(last)
-        if not last.stopped:
-            raise DevctlError(
-                f"`{name}` was started meanwhile", f"stop it again with `devctl stop {name}`"
-            )
-        if last.phase is Phase.STOPPED and last.seen:
-            return last
-    raise WaitTimeoutError(
-        f"`{name}` has not stopped after {seconds or 0:.0f} s{_state(last)}",
-        f"it keeps stopping: {_look(name)}",
-    )
-
-
 def wait_gone(  # noqa: PLR0913, PLR0917 - what, how long, and what to say
     name: str,
     uid: str,
@@ -171,7 +119,7 @@ def wait_gone(  # noqa: PLR0913, PLR0917 - what, how long, and what to say
     remains: Callable[[], str],
     seconds: float | None,
     kept: str,
-    progress: Callable[[str], None] = lambda _text: None,
+    progress: Callable[[str], None] = ignore,
 ) -> None:
     """Wait until a deleted object and its pods are gone.
 
@@ -200,21 +148,6 @@ def wait_gone(  # noqa: PLR0913, PLR0917 - what, how long, and what to say
                 f"deletion continues; {kept}",
             )
         time.sleep(_POLL)
-
-
-def why(server: Server) -> str:
-    """Why a server is in its phase."""
-    if not server.reason:
-        return "the operator has not looked at it yet; check with `devctl doctor` whether it runs"
-    return f"{server.reason}: {server.message}" if server.message else server.reason
-
-
-def _state(last: Server | None) -> str:
-    return f" ({last.phase}): {why(last)}" if last else ""
-
-
-def _look(name: str) -> str:
-    return f"look with `devctl describe {name}`"
 
 
 class OnEvery(Generic[_T]):

@@ -20,7 +20,7 @@ from devctl.kube.proxies import find_proxy, shown
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
-    from devctl.kube.resources import Kind
+    from devctl.api.kinds import Kind
     from devctl.kube.rights import Right
 
     Selector = Mapping[str, str | Iterable[str] | None]
@@ -54,8 +54,6 @@ class Cluster:
     """The requests of one user. All methods raise the errors of devctl.kube.failures.
 
     Attributes:
-        namespace: The default namespace.
-        server: The address of the API server.
         user: The user's name in the kubeconfig.
         route: The server's address and the proxy on the way, for messages.
     """
@@ -100,19 +98,11 @@ class Cluster:
         return cls(find_access(kubeconfig, context, namespace), request_timeout=request_timeout)
 
     def get(self, kind: Kind, name: str, namespace: str | None = None) -> Object:
-        """One object.
-
-        Raises:
-            NotFoundError: There is no such object, or no such kind.
-        """
+        """One object; raises NotFoundError if it, or its kind, does not exist."""
         return self._ask("GET", self._path(kind, namespace, name))
 
     def find(self, kind: Kind, name: str, namespace: str | None = None) -> Object | None:
-        """One object, or None if there is none of that name.
-
-        Raises:
-            NotFoundError: There is no such kind.
-        """
+        """One object, or None; raises NotFoundError if its kind does not exist."""
         try:
             return self.get(kind, name, namespace)
         except NotFoundError as error:
@@ -149,11 +139,7 @@ class Cluster:
         fields: Selector | None = None,
         seconds: float = WINDOW,
     ) -> Generator[Change, None, None]:
-        """All objects of a kind, or the one of a name, as ADDED, and then every change.
-
-        Raises:
-            DevctlError: The connection failed or was lost.
-        """
+        """All objects of a kind, or the one of a name, as ADDED, and then every change."""
         if name is not None:
             fields = {**(fields or {}), "metadata.name": name}
         query = {"watch": "true", "timeoutSeconds": str(max(1, round(seconds)))}
@@ -186,11 +172,7 @@ class Cluster:
                     yield change
 
     def create(self, kind: Kind, manifest: Object, *, dry_run: bool = False) -> Object:
-        """Create an object; with `dry_run` the API server only checks it.
-
-        Raises:
-            AlreadyExistsError: There is one of that name.
-        """
+        """Create an object, of a new name; with `dry_run` the API server only checks it."""
         path = self._path(kind, manifest["metadata"].get("namespace"))
         return self._ask("POST", path, _writing(dry_run=dry_run), _whole(kind, manifest))
 
@@ -350,9 +332,7 @@ class Cluster:
         self, path: str, query: dict[str, str], silence: httpx2.Timeout
     ) -> Iterator[httpx2.Response]:
         with self._http.stream("GET", path, params=query, timeout=silence) as answer:
-            if answer.is_error:
-                answer.read()
-                check(answer)
+            check(answer)
             yield answer
 
 

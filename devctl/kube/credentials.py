@@ -13,12 +13,12 @@ import tempfile
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime  # noqa: TC003 - msgspec reads the annotation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx2
+import msgspec
 
 from devctl.errors import DeniedError, DevctlError, UsageError
 from devctl.kube.failures import one_line
@@ -39,6 +39,13 @@ _EARLY = 10.0
 """Seconds by which an answer expires early: a request takes time."""
 _GROUP = "client.authentication.k8s.io"
 _VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
+_PROVIDED = (
+    "tls-server-name",
+    "insecure-skip-tls-verify",
+    "certificate-authority-data",
+    "proxy-url",
+)
+"""What plugins are told of the cluster if they want to know."""
 
 
 class Credentials(NamedTuple):
@@ -55,17 +62,13 @@ class Login:
     """A user's credentials, fetched late and seldom; thread-safe."""
 
     def __init__(self, access: Access) -> None:
-        """Fetch nothing yet.
-
-        Raises:
-            UsageError: The kubeconfig asks for something that devctl does not support.
-        """
+        """Fetch nothing yet; raises UsageError if devctl does not support a way to log in."""
         self._access = access
         self._lock = threading.Lock()
         self._answer: _Answer | None = None
         self._asked_at = 0.0
+        self._until = 0.0
         self._tls: ssl.SSLContext | None = None
-        self._tls_answer: _Answer | None = None
         if access.user.get("auth-provider"):
             raise UsageError(
                 "the kubeconfig asks for `auth-provider`, which devctl does not support",
@@ -73,11 +76,7 @@ class Login:
             )
 
     def credentials(self) -> Credentials:
-        """The credentials to use now.
-
-        Raises:
-            DevctlError: A file of the kubeconfig cannot be used, or its login program fails.
-        """
+        """The credentials to use now; raises DevctlError if a file or a login program fails."""
         with self._lock:
             answer = self._plugin()
             name = str(self._access.cluster.get("tls-server-name") or "")
@@ -98,9 +97,12 @@ class Login:
         user = self._access.user
         if not user.get("exec") or user.get("token") or user.get("tokenFile"):
             return None
-        if self._answer is None or not self._answer.alive:
+        if self._answer is None or time.time() >= self._until:
             self._answer = _run_plugin(self._access)
             self._asked_at = time.monotonic()
+            ends = self._answer.expiration_timestamp
+            self._until = ends.timestamp() - _EARLY if ends else time.time() + LIFE
+            self._tls = None
         return self._answer
 
     def _headers(self, answer: _Answer | None) -> list[tuple[str, str]]:
@@ -126,58 +128,51 @@ class Login:
             with _usable(f"token file `{path}`"):
                 # Each time, as the kubelet renews it every hour.
                 return Path(path).read_text().strip()
-        return str(user.get("token") or (answer.token if answer else ""))
+        return str(user.get("token") or (answer and answer.token) or "")
 
     def _context(self, answer: _Answer | None) -> ssl.SSLContext | None:
-        if not self._access.server.startswith("https:"):
-            return None
-        if self._tls is None or self._tls_answer is not answer:
-            context = self._server_checks()
+        if self._tls is None and self._access.server.startswith("https:"):
+            context = self.trust()
+            context.set_alpn_protocols(["http/1.1"])
+            if self._access.cluster.get("insecure-skip-tls-verify"):
+                context.check_hostname = False
+                context.verify_mode = ssl.CERT_NONE
             self._add_certificate(context, answer)
-            self._tls, self._tls_answer = context, answer
+            self._tls = context
         return self._tls
 
-    def proxy_tls(self) -> ssl.SSLContext:
-        """Trust in a proxy: the kubeconfig's authority and the system's."""
-        context = httpx2.create_ssl_context()
-        if authority := self._authority():
-            context.load_verify_locations(cadata=authority)
-        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-        return context
-
-    def _authority(self) -> str:
-        """The kubeconfig's certificates, if any."""
+    def trust(self, *, of_proxy: bool = False) -> ssl.SSLContext:
+        """Trust in the kubeconfig's authority; in the system's for a proxy, or if there is none."""
         with _usable("certificate-authority"):
-            return _bytes(self._access.cluster, "certificate-authority").decode()
-
-    def _server_checks(self) -> ssl.SSLContext:
-        authority = self._authority()
-        with _usable("certificate-authority"):
-            # httpx2's context trusts what the system trusts, on macOS the keychain.
-            context = (
-                ssl.create_default_context(cadata=authority)
-                if authority
-                else httpx2.create_ssl_context()
-            )
+            authority = _bytes(self._access.cluster, "certificate-authority").decode()
+            if authority and not of_proxy:
+                context = ssl.create_default_context(cadata=authority)
+            else:
+                # httpx2's context trusts what the system trusts, on macOS the keychain.
+                context = httpx2.create_ssl_context()
+                if authority:
+                    context.load_verify_locations(cadata=authority)
         # Certificates of clusters often lack what newer Pythons require.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-        context.set_alpn_protocols(["http/1.1"])
-        if self._access.cluster.get("insecure-skip-tls-verify"):
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
         return context
 
     def _add_certificate(self, context: ssl.SSLContext, answer: _Answer | None) -> None:
         user = self._access.user
         with _usable("client certificate"):
-            if answer and answer.certificate:
-                pair = answer.certificate.encode(), answer.key.encode()
+            if answer and answer.client_certificate_data:
+                certificate = answer.client_certificate_data.encode()
+                key = (answer.client_key_data or "").encode()
             elif user.get("client-certificate-data") or user.get("client-certificate"):
-                pair = _bytes(user, "client-certificate"), _bytes(user, "client-key")
+                certificate = _bytes(user, "client-certificate")
+                key = _bytes(user, "client-key")
             else:
                 return
-            with _files(*pair) as paths:
-                context.load_cert_chain(*paths)
+            with tempfile.TemporaryDirectory(prefix="devctl-") as folder:
+                # OpenSSL reads certificates and keys from files only.
+                certificate_file, key_file = Path(folder, "certificate"), Path(folder, "key")
+                certificate_file.write_bytes(certificate)
+                key_file.write_bytes(key)
+                context.load_cert_chain(certificate_file, key_file)
 
 
 class Authenticated(httpx2.BaseTransport):
@@ -234,7 +229,7 @@ class Authenticated(httpx2.BaseTransport):
             return httpx2.Proxy(self._proxy)
         if self._tls is not None:
             remember_memory(self._tls)
-        return httpx2.Proxy(self._proxy, ssl_context=self._login.proxy_tls())
+        return httpx2.Proxy(self._proxy, ssl_context=self._login.trust(of_proxy=True))
 
 
 def _bytes(entry: dict[str, str], name: str) -> bytes:
@@ -244,16 +239,6 @@ def _bytes(entry: dict[str, str], name: str) -> bytes:
         except binascii.Error as error:
             raise ValueError(f"not base64: {error}") from error
     return Path(entry[name]).read_bytes() if entry.get(name) else b""
-
-
-@contextmanager
-def _files(*contents: bytes) -> Iterator[list[str]]:
-    """Private files: OpenSSL reads certificates and keys from nothing else."""
-    with tempfile.TemporaryDirectory(prefix="devctl-") as folder:
-        paths = [Path(folder, str(number)) for number in range(len(contents))]
-        for path, content in zip(paths, contents, strict=True):
-            path.write_bytes(content)
-        yield [str(path) for path in paths]
 
 
 @contextmanager
@@ -268,29 +253,21 @@ def _usable(what: str) -> Iterator[None]:
         ) from error
 
 
-@dataclass(frozen=True)
-class _Answer:
-    """What a plugin has answered, to use until a `time.time()`."""
+class _Answer(msgspec.Struct, rename="camel"):
+    """The status of an ExecCredential, as a plugin prints it."""
 
-    until: float
-    token: str = ""
-    certificate: str = ""
-    key: str = ""
+    token: str | None = None
+    client_certificate_data: str | None = None
+    client_key_data: str | None = None
+    expiration_timestamp: datetime | None = None
 
-    @property
-    def alive(self) -> bool:
-        """Whether it can still be used."""
-        return time.time() < self.until
+
+class _ExecCredential(msgspec.Struct):
+    status: _Answer
 
 
 def _run_plugin(access: Access) -> _Answer:
-    """Run the plugin of a kubeconfig's user, which may ask the person.
-
-    Raises:
-        UsageError: The kubeconfig describes it wrongly.
-        DeniedError: It failed.
-        DevctlError: It cannot be run, or its answer is not valid.
-    """
+    """Run the plugin of a kubeconfig's user, which may ask the person."""
     about: dict[str, Any] = access.user["exec"]
     version, command = str(about.get("apiVersion", "")), str(about.get("command") or "")
     if version not in _VERSIONS or not command:
@@ -333,36 +310,23 @@ def _environment(
 ) -> dict[str, str]:
     spec: dict[str, Any] = {"interactive": terminal}
     if about.get("provideClusterInfo"):
-        known = {
-            "server": access.server,
-            "tls-server-name": access.cluster.get("tls-server-name"),
-            "insecure-skip-tls-verify": access.cluster.get("insecure-skip-tls-verify"),
-            "certificate-authority-data": access.cluster.get("certificate-authority-data"),
-            "proxy-url": access.cluster.get("proxy-url"),
-        }
-        spec["cluster"] = {name: value for name, value in known.items() if value}
+        known = {name: access.cluster[name] for name in _PROVIDED if access.cluster.get(name)}
+        spec["cluster"] = {"server": access.server, **known}
     info = {"apiVersion": version, "kind": "ExecCredential", "spec": spec}
     own = {str(pair["name"]): str(pair.get("value", "")) for pair in about.get("env") or []}
     return {**os.environ, **own, "KUBERNETES_EXEC_INFO": json.dumps(info)}
 
 
 def _parse(command: str, output: bytes) -> _Answer:
+    fix = "run it by hand, and fix what it prints"
     try:
-        status = json.loads(output)["status"]
-        token = str(status.get("token") or "")
-        certificate = str(status.get("clientCertificateData") or "")
-        key = str(status.get("clientKeyData") or "")
-        ends = status.get("expirationTimestamp")
-        now = time.time()
-        until = datetime.fromisoformat(ends).timestamp() - _EARLY if ends else now + LIFE
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise DevctlError(
-            f"the login program `{command}` does not print an ExecCredential",
-            "run it by hand, and fix what it prints",
-        ) from error
-    if not token and not (certificate and key):
+        answer = msgspec.json.decode(output, type=_ExecCredential).status
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        message = f"the login program `{command}` does not print an ExecCredential"
+        raise DevctlError(message, fix) from error
+    if not answer.token and not (answer.client_certificate_data and answer.client_key_data):
         raise DevctlError(
             f"the login program `{command}` gives neither a token nor a certificate with its key",
-            "run it by hand, and fix what it prints",
+            fix,
         )
-    return _Answer(until, token, certificate, key)
+    return answer

@@ -6,7 +6,7 @@ import re
 import ssl
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx2
 import msgspec
@@ -25,14 +25,15 @@ from devctl.text import one_line as shown
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_Error = TypeVar("_Error", bound=BaseException)
 _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 _LONGEST = 600
 """Characters of an answer to show: a proxy may answer with a whole page."""
 _CHANGE = "change what it names, and repeat the command"
 _INVALID = re.compile(r'^\S+ "([^"]*)" is invalid')
 _MAY_NOT = re.compile(
-    r'.*User "(?P<user>[^"]+)" cannot (?P<verb>\w+) resource "(?P<what>[^"]+)" in API group "[^"]*"'
-    r' (?:in the namespace "(?P<namespace>[^"]+)"|at the cluster scope)'
+    r'.*User "([^"]+)" cannot (\w+) resource "([^"]+)" in API group "[^"]*"'
+    r' (?:in the namespace "([^"]+)"|at the cluster scope)'
 )
 _POLICY = re.compile(
     r"^.* is forbidden: ValidatingAdmissionPolicy '[^']*' with binding '[^']*' denied request: "
@@ -60,9 +61,6 @@ def explained(server: str) -> Iterator[None]:
     """
     try:
         yield
-    except httpx2.HTTPStatusError as error:
-        response = error.response
-        raise refusal(parse_status(response.status_code, response.read())) from error
     except httpx2.TimeoutException as error:
         raise WaitTimeoutError(f"{server} does not answer in time", _CHECK_ADDRESS) from error
     except httpx2.RequestError as error:
@@ -138,11 +136,9 @@ def refusal(status: dict[str, Any]) -> DevctlError:  # noqa: C901, PLR0911, PLR0
 def unreachable(server: str, error: Exception) -> DevctlError:
     """The error for a failed connection to a server."""
     why = one_line(_ERRNO.sub("", str(error))) or type(error).__name__
-    certificate = _cause(error, ssl.SSLCertVerificationError)
-    if isinstance(certificate, ssl.SSLCertVerificationError):
-        what = certificate.verify_message or why
+    if certificate := _cause(error, ssl.SSLCertVerificationError):
         return DevctlError(
-            f"the certificate of {server} is not trusted: {what}",
+            f"the certificate of {server} is not trusted: {certificate.verify_message or why}",
             "check certificate-authority in the kubeconfig, the address, and this machine's clock",
         )
     if _cause(error, ssl.SSLError):
@@ -170,24 +166,21 @@ def one_line(text: str) -> str:
     'two lines'
     """
     line = shown(" ".join(text.split()))
-    while f"{_ECHO}{_ECHO}" in line:
-        line = line.replace(f"{_ECHO}{_ECHO}", _ECHO)
+    line = re.sub(f"({_ECHO})+", _ECHO, line)
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
 def _missing(message: str, status: dict[str, Any]) -> NotFoundError:
-    details = status.get("details") or {}
     if "could not find the requested resource" in message or "page not found" in message:
         return NotFoundError(
             "the cluster does not know what was asked for: devctl may not be installed in it",
             "see `devctl doctor`; an administrator installs it with `make deploy`",
             reason=NO_SUCH_KIND,
         )
-    kind = str(details.get("kind") or "")
-    fix = "check its name, and the namespace with -n"
+    kind = str((status.get("details") or {}).get("kind") or "")
     if kind == "namespaces":
-        fix = "name another namespace with -n"
-    return NotFoundError(message, fix, kind=kind)
+        return NotFoundError(message, "name another namespace with -n", kind=kind)
+    return NotFoundError(message, "check its name, and the namespace with -n", kind=kind)
 
 
 def _managers(status: dict[str, Any]) -> dict[str, str]:
@@ -217,21 +210,13 @@ def _forbidden(message: str) -> DeniedError:
     else:
         fix = "ask an administrator for that right, or name another namespace with -n"
         if found := _MAY_NOT.match(message):
-            message = _may_not(**found.groupdict())
+            user, verb, what, namespace = found.groups()
+            where = f"in namespace `{namespace}`" if namespace else "in the whole cluster"
+            message = f"you (`{user}`) may not {verb} {what} {where}"
     return DeniedError(message, fix)
 
 
-def _may_not(user: str, verb: str, what: str, namespace: str | None) -> str:
-    """A missing right, in few words.
-
-    >>> _may_not("alice", "list", "nodes", None)
-    'you (`alice`) may not list nodes in the whole cluster'
-    """
-    where = f"in namespace `{namespace}`" if namespace else "in the whole cluster"
-    return f"you (`{user}`) may not {verb} {what} {where}"
-
-
-def _cause(error: BaseException | None, kind: type[BaseException]) -> BaseException | None:
+def _cause(error: BaseException | None, kind: type[_Error]) -> _Error | None:
     """The cause of an error, if it is of a kind."""
     while error is not None:
         if isinstance(error, kind):

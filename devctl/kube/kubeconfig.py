@@ -24,16 +24,9 @@ _Entries = dict[tuple[str, str], tuple[dict[str, Any], Path]]
 
 @dataclass(frozen=True)
 class Access:
-    """A context of a kubeconfig, with its cluster and user.
+    """A context of a kubeconfig, and the entries of its cluster and user, with absolute paths.
 
-    Args:
-        server: The address of the API server.
-        namespace: The default namespace.
-        context: The name of the context.
-        user_name: The name of the user.
-        cluster: The cluster's entry; paths are absolute.
-        user: The user's entry; paths are absolute.
-        home: The folder of the user's file, to which login programs are relative.
+    Only login programs are relative, to `home`: the folder of the user's file.
     """
 
     server: str
@@ -104,12 +97,13 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _add(entries: _Entries, path: Path, config: dict[str, Any]) -> None:
-    """Add the entries of a file; the first of a name counts."""
+    """Add the entries of a file, to which their paths are relative; the first of a name counts."""
     home = path.absolute().parent
     try:
         for section, kind in _KINDS.items():
             for entry in config.get(section) or []:
-                value = _absolute(dict(entry.get(kind) or {}), home)
+                value = dict(entry.get(kind) or {})
+                value |= {name: str(home / value[name]) for name in _FILES if value.get(name)}
                 entries.setdefault((kind, str(entry["name"])), (value, home))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DevctlError(f"`{path}` is not a kubeconfig", _FIX) from error
@@ -163,11 +157,6 @@ def is_address(url: str, schemes: tuple[str, ...]) -> bool:
         return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
-
-
-def _absolute(value: dict[str, Any], home: Path) -> dict[str, Any]:
-    """Paths in a kubeconfig are relative to the file."""
-    return value | {name: str(home / value[name]) for name in _FILES if value.get(name)}
 
 
 def _in_pod() -> bool:

@@ -36,7 +36,10 @@ _CHUNK, _LONGEST_BODY = 64 * 1024, 256 * 1024
 
 
 class PodStream:
-    """Channels to a pod; one thread may read while another writes."""
+    """Channels to a pod; one thread may read while another writes.
+
+    Both get a ConnectionLostError if the connection was lost or closed.
+    """
 
     _linger = 0.0
     """Seconds for the last bytes to arrive."""
@@ -55,11 +58,7 @@ class PodStream:
         self.close()
 
     def write(self, data: bytes) -> None:
-        """Send bytes; blocks while the other side does not read.
-
-        Raises:
-            ConnectionLostError: The connection is closed.
-        """
+        """Send bytes; blocks while the other side does not read."""
         view = memoryview(data)
         for begin in range(0, len(view), _CHUNK):
             self._socket.send(bytes([STDIN]), view[begin : begin + _CHUNK])
@@ -85,13 +84,9 @@ class ExecStream(PodStream):
 
     @property
     def exit_code(self) -> int:
-        """The command's exit code, after `read`.
-
-        Raises:
-            ConnectionLostError: The command's end was not seen.
-        """
+        """The command's exit code, after `read` has seen its end."""
         if self._exit_code is None:
-            raise self._lost("it has not ended")
+            raise self._socket.lost("it has not ended")
         return self._exit_code
 
     def close_stdin(self) -> None:
@@ -109,7 +104,6 @@ class ExecStream(PodStream):
         """The command's output as (STDOUT or STDERR, bytes), until it ends.
 
         Raises:
-            ConnectionLostError: The connection ended before the command.
             DevctlError: The command could not be started.
         """
         while (message := self._socket.receive()) is not None:
@@ -120,7 +114,7 @@ class ExecStream(PodStream):
                 self._exit_code = self._end(bytes(message[1:]))
                 return
             yield channel, message[1:]
-        raise self._lost("it was closed")
+        raise self._socket.lost("it was closed")
 
     def _end(self, body: bytes) -> int:
         try:
@@ -138,12 +132,6 @@ class ExecStream(PodStream):
                 if cause.get("reason") == "ExitCode":
                     return int(cause["message"])
         raise _not_started(self._about, status)
-
-    def _lost(self, why: str) -> ConnectionLostError:
-        return ConnectionLostError(
-            f"the connection to {self._about} was lost: {why}",
-            "the pod may have ended: see `devctl describe`",
-        )
 
 
 def open_exec(  # noqa: PLR0913 - each is a choice of the caller
@@ -211,17 +199,13 @@ class PortStream(PodStream):
     """
 
     _linger = 1.0  # many programs send and exit at once
-
-    def __init__(self, socket: WebSocket, about: str) -> None:
-        """Take over a connection."""
-        super().__init__(socket, about)
-        self._greeted: set[int] = set()
+    _greeted: frozenset[int] = frozenset()
+    """Channels that have sent their first message."""
 
     def read(self) -> bytes:
         """The next bytes; empty after the other side has closed the connection.
 
         Raises:
-            ConnectionLostError: The connection to the cluster was lost.
             DevctlError: Nothing listens on that port.
         """
         while (message := self._socket.receive()) is not None:
@@ -230,7 +214,7 @@ class PortStream(PodStream):
             channel, data = message[0], message[1:]
             if channel not in self._greeted:
                 # Both channels start with the port's number, in two bytes.
-                self._greeted.add(channel)
+                self._greeted |= {channel}
                 data = data[_PORT_BYTES:]
             if channel == _PORT_ERROR and data:
                 raise self._refused(one_line(data.decode(errors="replace")))
@@ -293,7 +277,7 @@ def _check(answer: httpx2.Response) -> None:
             body += piece
             if len(body) > _LONGEST_BODY:
                 break
-    # What has arrived of it says enough.
+    # The part that has arrived is enough.
     raise refusal(parse_status(answer.status_code, bytes(body)))
 
 

@@ -14,6 +14,7 @@ from devctl.kube.kubeconfig import is_address
 if TYPE_CHECKING:
     from devctl.kube.kubeconfig import Access
 
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _SCHEMES = ("http", "https", "socks5", "socks5h")
 
 
@@ -63,22 +64,16 @@ def _checked(proxy: str, where: str) -> str:
 
 def _goes_direct(host: str, port: int) -> bool:
     """Whether NO_PROXY names a host, as Go reads it; this machine is always direct."""
-    try:
+    address: _Address | None = None
+    with suppress(ValueError):
         address = ipaddress.ip_address(host)
-    except ValueError:
-        address = None
     if host == "localhost" or (address is not None and address.is_loopback):
         return True
     entries = (entry.strip().lower() for entry in _variable("no_proxy").split(","))
     return any(_names(entry, host.lower(), address, port) for entry in entries if entry)
 
 
-def _names(
-    entry: str,
-    host: str,
-    address: ipaddress.IPv4Address | ipaddress.IPv6Address | None,
-    port: int,
-) -> bool:
+def _names(entry: str, host: str, address: _Address | None, port: int) -> bool:
     if entry == "*":
         return True
     if address is not None:

@@ -5,29 +5,10 @@ Typed models would have to be imported and filled for every object of a list, fo
 
 from __future__ import annotations
 
-from urllib.parse import quote
+from devctl.api.kinds import DEVSERVER, FLAVOR, JOB, USER, Kind
 
-from devctl.api import kinds
-
-
-class Kind(kinds.Kind):
-    """A kind, and the path of its objects."""
-
-    __slots__ = ()
-
-    def path(self, namespace: str | None = None, name: str = "") -> str:
-        """The path of its objects, or of one of them.
-
-        >>> Kind("", "v1", "Pod", "pods").path("team", "lab-0")
-        'api/v1/namespaces/team/pods/lab-0'
-        """
-        parts = ["apis" if self.group else "api", self.api_version]
-        parts += ["namespaces", quote(namespace, safe="")] if namespace else []
-        return "/".join([*parts, self.plural, *([quote(name, safe="")] if name else [])])
-
-
-OURS = tuple(Kind(*kind) for kind in kinds.KINDS)
-DevServer, DevServerFlavor, EphemeralAccelerationJob, DevServerUser = OURS
+DevServer, DevServerFlavor, EphemeralAccelerationJob = DEVSERVER, FLAVOR, JOB
+DevServerUser = USER
 
 Pod = Kind("", "v1", "Pod", "pods")
 PersistentVolumeClaim = Kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
@@ -37,23 +18,19 @@ ServiceAccount = Kind("", "v1", "ServiceAccount", "serviceaccounts")
 ResourceQuota = Kind("", "v1", "ResourceQuota", "resourcequotas")
 Namespace = Kind("", "v1", "Namespace", "namespaces", namespaced=False)
 
-CertificateSigningRequest = Kind(
-    "certificates.k8s.io",
-    "v1",
-    "CertificateSigningRequest",
-    "certificatesigningrequests",
-    namespaced=False,
-)
 Deployment = Kind("apps", "v1", "Deployment", "deployments")
 StatefulSet = Kind("apps", "v1", "StatefulSet", "statefulsets")
 StorageClass = Kind("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
-_AUTHORIZATION = "authorization.k8s.io"
-SelfSubjectAccessReview = Kind(
-    _AUTHORIZATION, "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False
+CertificateSigningRequest = Kind(
+    *("certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests"),
+    namespaced=False,
 )
-SelfSubjectRulesReview = Kind(
-    _AUTHORIZATION, "v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", namespaced=False
-)
-SelfSubjectReview = Kind(
-    "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", namespaced=False
-)
+
+
+def _review(group: str, name: str) -> Kind:
+    return Kind(f"{group}.k8s.io", "v1", name, f"{name.lower()}s", namespaced=False)
+
+
+SelfSubjectAccessReview = _review("authorization", "SelfSubjectAccessReview")
+SelfSubjectRulesReview = _review("authorization", "SelfSubjectRulesReview")
+SelfSubjectReview = _review("authentication", "SelfSubjectReview")

@@ -77,7 +77,8 @@ class SerialTls:
     """A connected socket that two threads may use at once.
 
     OpenSSL connections are not thread-safe. A lock is held only while OpenSSL moves bytes that have
-    arrived; threads wait outside of it, so that a waiting reader does not block a writer.
+    arrived; threads wait outside of it, so that a waiting reader does not block a writer. Both get
+    an OSError if the connection fails.
     """
 
     def __init__(
@@ -100,11 +101,7 @@ class SerialTls:
         self._closed = False
 
     def read(self, size: int, timeout: float | None = None) -> bytes | None:
-        """The next bytes; empty at the end, None after `timeout` seconds.
-
-        Raises:
-            OSError: The connection failed.
-        """
+        """The next bytes; empty at the end, None after `timeout` seconds."""
         with self._used():
             while True:
                 try:
@@ -120,11 +117,7 @@ class SerialTls:
                     return None
 
     def write(self, data: bytes) -> None:
-        """Send all bytes; only one thread at a time may.
-
-        Raises:
-            OSError: The connection failed.
-        """
+        """Send all bytes; only one thread at a time may."""
         view = memoryview(data)
         with self._used():
             while view:

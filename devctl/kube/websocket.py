@@ -74,7 +74,10 @@ class Handshake:
 
 
 class WebSocket:
-    """An open connection; one thread may receive while others send."""
+    """An open connection; one thread may receive while others send.
+
+    Both get a ConnectionLostError if it was lost, or closed on this side.
+    """
 
     def __init__(
         self,
@@ -101,30 +104,22 @@ class WebSocket:
             self._take(leftover)
 
     def send(self, head: bytes, data: bytes | memoryview = b"") -> None:
-        """Send `head` and `data` as one message; blocks while the other side does not read.
-
-        Raises:
-            ConnectionLostError: The connection is closed.
-        """
+        """Send `head` and `data` as one message; blocks while the other side does not read."""
         try:
             with self._sending:
                 with self._state:
                     self._protocol.send_binary(b"".join((head, data)))
                 self._flush()
         except OSError as error:
-            raise self._lost(error) from error
+            raise self._failed(error) from error
         except InvalidState as error:
             ours = self._protocol.close_rcvd is None and self._protocol.parser_exc is None
-            raise self._broken(
+            raise self.lost(
                 "it was closed on this side" if ours else "the other side has ended it"
             ) from error
 
     def receive(self) -> bytes | None:
-        """The next message; None after the other side has closed the WebSocket.
-
-        Raises:
-            ConnectionLostError: The connection was lost.
-        """
+        """The next message; None after the other side has closed the WebSocket."""
         parts: list[bytes | bytearray | memoryview] = []
         while True:
             while not self._frames:
@@ -145,22 +140,27 @@ class WebSocket:
         self._answer()
         self._connection.close(linger)
 
+    def lost(self, why: str) -> ConnectionLostError:
+        """The error for a connection that has ended early."""
+        return ConnectionLostError(
+            f"the connection to {self._about} was lost: {why}",
+            "the pod may have ended: see `devctl describe`; else try again",
+        )
+
     def _read(self) -> None:
         if self._protocol.parser_exc:
-            raise self._broken(
-                f"this is not an API server's WebSocket: {self._protocol.parser_exc}"
-            )
+            raise self.lost(f"this is not an API server's WebSocket: {self._protocol.parser_exc}")
         try:
             data = self._connection.read(_CHUNK, self._silence)
         except OSError as error:
-            raise self._lost(error) from error
+            raise self._failed(error) from error
         if data is None:
             with self._state:
                 self._protocol.send_ping(b"")
         elif data:
             self._take(data)
         else:
-            raise self._broken("the other side broke off")
+            raise self.lost("the other side broke off")
         self._answer()
 
     def _take(self, data: bytes) -> None:
@@ -190,11 +190,5 @@ class WebSocket:
             for piece in pieces:
                 self._connection.write(piece)
 
-    def _lost(self, error: OSError) -> ConnectionLostError:
-        return self._broken(error.strerror or str(error) or type(error).__name__)
-
-    def _broken(self, why: str) -> ConnectionLostError:
-        return ConnectionLostError(
-            f"the connection to {self._about} was lost: {why}",
-            "the pod may have ended: see `devctl describe`; else try again",
-        )
+    def _failed(self, error: OSError) -> ConnectionLostError:
+        return self.lost(error.strerror or str(error) or type(error).__name__)

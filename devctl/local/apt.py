@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +13,7 @@ from devctl.errors import HostError
 from devctl.local.commands import capture, run_logged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 # A program that we call, or a file that a compiler reads, and its Debian package.
 HOST_PROGRAMS: Mapping[str, str] = {
@@ -27,6 +28,7 @@ HOST_PROGRAMS: Mapping[str, str] = {
     "unshare": "util-linux",
 }
 _TARGET_FORMAT = "$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)"
+_READING = "read apt's sources"
 
 # Without the option, an unreachable mirror is only a warning, and the next step fails.
 _UPDATE = ("apt-get", "update", "-o", "APT::Update::Error-Mode=any")
@@ -39,24 +41,16 @@ class Source(NamedTuple):
     suite: str
     component: str
 
-    def line(self) -> str:
-        """The one-line form that apt and mmdebstrap read."""
-        return f"deb {self.uri} {self.suite} {self.component}"
 
-
-def parse_targets(output: str, codename: str) -> list[Source]:
-    """The host's Debian sources in the output of `apt-get indextargets`, without other vendors'."""
+def _fetched_sources(codename: str) -> list[Source]:
+    """A release's Debian sources whose indexes apt has, without other vendors'."""
+    command = ["apt-get", "indextargets", "--format", _TARGET_FORMAT, "Created-By: Packages"]
     sources = []
-    for line in output.splitlines():
-        uri, release, component, origin = line.split("|")
-        if origin == "Debian" and release.partition("-")[0] == codename:
-            sources.append(Source(uri, release, component))
+    for line in capture(command, what=_READING).splitlines():
+        uri, suite, component, origin = line.split("|")
+        if origin == "Debian" and suite.partition("-")[0] == codename:
+            sources.append(Source(uri, suite, component))
     return sources
-
-
-def for_suite(sources: Iterable[Source], codename: str, suite: str) -> list[Source]:
-    """The same mirrors for another release: `bookworm-security` becomes `trixie-security`."""
-    return [s._replace(suite=suite + s.suite.removeprefix(codename)) for s in sources]
 
 
 def host_sources() -> tuple[str, list[Source]]:
@@ -66,20 +60,19 @@ def host_sources() -> tuple[str, list[Source]]:
         HostError: There is no apt, or it has no source for the host's release.
         StepError: apt failed.
     """
-    release = _os_release()
+    release: dict[str, str] = {}
+    with suppress(OSError):
+        release = platform.freedesktop_os_release()
     codename = release.get("VERSION_CODENAME", "")
     if shutil.which("apt-get") is None or not codename:
         raise HostError(
             f"this is {release.get('PRETTY_NAME', 'an unknown system')}, not a Debian with apt",
             "use a Debian 12 machine or newer",
         )
-    what = "read apt's sources"
-    command = ["apt-get", "indextargets", "--format", _TARGET_FORMAT, "Created-By: Packages"]
-    sources = parse_targets(capture(command, what=what), codename)
-    if not sources:
-        # apt does not list sources whose index was never fetched, as on a new machine.
-        capture(_UPDATE, what=what)
-        sources = parse_targets(capture(command, what=what), codename)
+    sources = _fetched_sources(codename)
+    if not sources:  # no index was ever fetched, as on a new machine
+        capture(_UPDATE, what=_READING)
+        sources = _fetched_sources(codename)
     if not sources:
         raise HostError(
             f"apt has no source for `{codename}`", "add the release's own line to its sources"
@@ -88,11 +81,7 @@ def host_sources() -> tuple[str, list[Source]]:
 
 
 def install_missing(log: Path, programs: Mapping[str, str] = HOST_PROGRAMS) -> list[str]:
-    """Install the packages whose programs or files are missing; returns their names.
-
-    Args:
-        log: Gets apt's output.
-        programs: The package for each program or absolute path of a file.
+    """Install the packages of missing programs, or files by absolute path; returns their names.
 
     Raises:
         StepError: apt failed.
@@ -110,11 +99,16 @@ def install_missing(log: Path, programs: Mapping[str, str] = HOST_PROGRAMS) -> l
 def make_root(target: Path, suite: str, include: Sequence[str], log: Path) -> None:
     """Create a tar file of a minimal Debian from the host's mirrors; apt checks signatures."""
     codename, sources = host_sources()
+    # The same mirrors have other releases: `bookworm-security` becomes `trixie-security`.
+    lines = [
+        f"deb {uri} {suite}{own.removeprefix(codename)} {component}"
+        for uri, own, component in sources
+    ]
     run_logged(
         [
             *("mmdebstrap", "--variant=minbase", f"--include={','.join(include)}"),
             *("--format=tar", suite, target),
-            *(source.line() for source in for_suite(sources, codename, suite)),
+            *lines,
         ],
         log,
         what=f"make a Debian {suite} root",
@@ -123,10 +117,3 @@ def make_root(target: Path, suite: str, include: Sequence[str], log: Path) -> No
 
 def _is_here(name: str) -> bool:
     return Path(name).exists() if name.startswith("/") else shutil.which(name) is not None
-
-
-def _os_release() -> dict[str, str]:
-    try:
-        return platform.freedesktop_os_release()
-    except OSError:
-        return {}

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shutil
 import time
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
-from graphlib import TopologicalSorter
-from threading import Event
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
+from contextlib import nullcontext
+from threading import Event, Semaphore
 from typing import TYPE_CHECKING, NamedTuple
 
-from devctl.local import buildah, checksums
+from devctl.local import buildah
 from devctl.local.images import Image, load_images
 from devctl.local.lock import hold
 from devctl.local.programs import ProgramGroup, build_group, ensure_go, load_groups
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from devctl.local.paths import CachePaths
-    from devctl.local.programs import GoToolchain
 
 # Compiling uses all cores, so groups are compiled one at a time, starting with those for images
 # that take long to build. Building images is mostly waiting for downloads.
@@ -41,12 +39,7 @@ class Artifacts(NamedTuple):
 def ensure_built(
     cache: CachePaths, report: Callable[[str], None], also: Collection[str] = ()
 ) -> Artifacts:
-    """Build what is missing and return where everything is.
-
-    Args:
-        cache: Where it is stored.
-        report: Called with progress messages.
-        also: Names of images to build that `up` does not need.
+    """Build what is missing, and images that only `also` names; returns where everything is.
 
     Raises:
         StepError: A build failed; finished ones stay cached.
@@ -58,22 +51,22 @@ def ensure_built(
         wanted = with_bases((n for n, i in images.items() if i.up or n in also), images)
         needed = needed_groups(groups, wanted)
         needs = plan(needed, wanted, cache)
+
+        def make(kind: str, name: str) -> None:
+            if kind == "programs":
+                build_group(groups[name], go, cache, report)
+                return
+            started = time.monotonic()
+            base = images[name].base
+            buildah.build_image(images[name], images[base] if base else None, groups, cache)
+            report(f"built image {name} in {time.monotonic() - started:.0f} s")
+
         if needs:
-            _Builder(go, needed, images, cache, report).run(needs)
+            _run(needs, make)
             shutil.rmtree(cache.go_work, ignore_errors=True)
             buildah.forget_others(images, cache)
         node_root = buildah.unpack(images["node"], cache)
         return Artifacts(needed, images, node_root, frozenset(needs))
-
-
-def ensure_programs(
-    cache: CachePaths, report: Callable[[str], None], names: Collection[str]
-) -> dict[str, Path]:
-    """Build some groups of programs, without images; returns each group's folder."""
-    with hold(cache.lock, "the cache of programs and images", report):
-        go = ensure_go(cache)
-        groups = load_groups(go.version)
-        return {name: build_group(groups[name], go, cache, report) for name in names}
 
 
 def with_bases(names: Iterable[str], images: Mapping[str, Image]) -> dict[str, Image]:
@@ -104,8 +97,9 @@ def plan(
 ) -> dict[str, set[str]]:
     """The jobs that are necessary, and for each of them the jobs to do before it.
 
-    Jobs are named ``programs/<group>`` and ``image/<name>``. An image with an archive is rebuilt
-    only as the base of another, if buildah's store has lost its layers.
+    Jobs are named ``programs/<group>`` and ``image/<name>``; no job precedes those that it waits
+    for. An image with an archive is rebuilt only as the base of another, if buildah's store has
+    lost its layers.
     """
     jobs = {f"programs/{g.name}" for g in groups.values() if not g.folder(cache).is_dir()}
     jobs |= {
@@ -120,74 +114,42 @@ def plan(
             and not buildah.has_layers(images[image.base], cache)
         ):
             jobs.add(f"image/{image.base}")
-    needs = {f"programs/{name}": set[str]() for name in groups}
+    needs = {f"programs/{name}": set[str]() for name in sorted(groups, key=_priority)}
     for image in images.values():
         bases = {f"image/{image.base}"} if image.base else set[str]()
         needs[f"image/{image.name}"] = bases | {f"programs/{group}" for group in image.programs}
-    return {job: needs[job] & jobs for job in jobs}
+    return {job: before & jobs for job, before in needs.items() if job in jobs}
 
 
-@dataclass(frozen=True)
-class _Builder:
-    """Runs planned jobs, each as soon as those before it are done."""
+def _priority(group: str) -> int:
+    return _COMPILE_ORDER.index(group) if group in _COMPILE_ORDER else len(_COMPILE_ORDER)
 
-    go: GoToolchain
-    groups: Mapping[str, ProgramGroup]
-    images: Mapping[str, Image]
-    cache: CachePaths
-    report: Callable[[str], None]
-    failed: Event = field(default_factory=Event)
 
-    def run(self, needs: Mapping[str, set[str]]) -> None:
-        """Do every job; the first failure cancels jobs that have not begun, and is raised."""
-        sorter = TopologicalSorter(needs)
-        sorter.prepare()
-        running: dict[Future[None], str] = {}
-        with ThreadPoolExecutor(1) as compilers, ThreadPoolExecutor(_IMAGE_WORKERS) as builders:
+def _run(needs: Mapping[str, set[str]], make: Callable[[str, str], None]) -> None:
+    """Do planned jobs, each as soon as those before it are done; a failure stops the rest."""
+    jobs: dict[str, Future[None]] = {}
+    failed = Event()
+    slots = Semaphore(_IMAGE_WORKERS)
+
+    def do(kind: str, name: str, before: list[Future[None]]) -> None:
+        wait(before)
+        with slots if kind == "image" else nullcontext():
+            if failed.is_set():
+                return
             try:
-                while sorter.is_active():
-                    for job in sorted(sorter.get_ready(), key=_priority):
-                        kind, _, name = job.partition("/")
-                        if kind == "programs":
-                            running[compilers.submit(self._do, self._compile, name)] = job
-                        else:
-                            running[builders.submit(self._do, self._build, name)] = job
-                    done, _ = wait(running, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        future.result()
-                        sorter.done(running.pop(future))
+                make(kind, name)
             except BaseException:
-                for future in running:
-                    future.cancel()
+                failed.set()
                 raise
 
-    def _do(self, job: Callable[[str], None], name: str) -> None:
-        # A pool's thread may take its next job before it is cancelled.
-        if self.failed.is_set():
-            return
+    with ThreadPoolExecutor(1) as compilers, ThreadPoolExecutor(len(needs)) as builders:
         try:
-            job(name)
+            for job, before in needs.items():
+                kind, _, name = job.partition("/")
+                pool = builders if kind == "image" else compilers
+                jobs[job] = pool.submit(do, kind, name, [jobs[need] for need in before])
+            for done in as_completed(jobs.values()):
+                done.result()
         except BaseException:
-            self.failed.set()
+            failed.set()
             raise
-
-    def _compile(self, name: str) -> None:
-        build_group(self.groups[name], self.go, self.cache, self.report)
-
-    def _build(self, name: str) -> None:
-        started = time.monotonic()
-        image = self.images[name]
-        base = self.images[image.base] if image.base else None
-        buildah.build_image(image, base, self.groups, self.cache)
-        self.report(f"built image {name} in {time.monotonic() - started:.0f} s")
-
-
-def _priority(job: str) -> int:
-    name = job.partition("/")[2]
-    return _COMPILE_ORDER.index(name) if name in _COMPILE_ORDER else len(_COMPILE_ORDER)
-
-
-def verify_cached(artifacts: Artifacts, cache: CachePaths) -> None:
-    """Raise HostError if a cached program differs from its recorded checksum."""
-    for group in artifacts.groups.values():
-        checksums.verify(group.folder(cache))

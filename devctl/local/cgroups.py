@@ -31,11 +31,7 @@ def is_v2(root: Path = ROOT) -> bool:
 
 
 def hierarchies(root: Path = ROOT) -> list[Path]:
-    """The root folder of every hierarchy: one on v2, one per controller on v1.
-
-    Raises:
-        HostError: No cgroup file system is mounted.
-    """
+    """The roots of all hierarchies, one per controller on v1; raises HostError if there is none."""
     if is_v2(root):
         return [root]
     # A v1 host may also have a v2 hierarchy without controllers (`unified`), in which runc creates
@@ -89,49 +85,31 @@ def processes(group: str, root: Path = ROOT) -> set[int]:
 
 def kill(group: str, seconds: float = 20.0, root: Path = ROOT) -> None:
     """Kill every process of a group; raises HostError if some survive for `seconds`."""
-    kill_all(
-        lambda: processes(group, root),
-        seconds,
-        lambda pids: HostError(
-            f"{len(pids)} processes of `{group}` do not end (first pid {min(pids)})",
+    if left := kill_all(lambda: processes(group, root), seconds):
+        raise HostError(
+            f"{len(left)} processes of `{group}` do not end (first pid {min(left)})",
             "see what blocks them: they may be waiting for a disk",
-        ),
-    )
+        )
 
 
-def kill_all(
-    find: Callable[[], set[int]], seconds: float, stuck: Callable[[set[int]], HostError]
-) -> None:
-    """Kill the processes that `find` returns until it finds none.
-
-    Raises:
-        HostError: `stuck`'s, if some are still alive after `seconds`.
-    """
+def kill_all(find: Callable[[], set[int]], seconds: float) -> set[int]:
+    """Kill what `find` returns until it finds nothing; returns what survives for `seconds`."""
     deadline = time.monotonic() + seconds
-    while pids := find():
-        if time.monotonic() > deadline:
-            raise stuck(pids)
+    while (pids := find()) and time.monotonic() <= deadline:
         for pid in pids:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.05)
+    return pids
 
 
 def remove(group: str, root: Path = ROOT) -> None:
-    """Remove a group and everything below it, and the shared parent if it is empty.
-
-    Raises:
-        HostError: A group stays busy.
-    """
-    folders = list(_folders(group, root))
+    """Remove a group and all below it, and an empty parent; raises HostError if one stays busy."""
     deadline = time.monotonic() + 5
-    while folders:
-        for folder in list(folders):
+    for folder in list(_folders(group, root)):
+        while folder.is_dir():
             try:
                 folder.rmdir()
-                folders.remove(folder)
-            except FileNotFoundError:
-                folders.remove(folder)
             except OSError as error:
                 if time.monotonic() > deadline:
                     raise HostError(

@@ -36,11 +36,7 @@ def read_sums(folder: Path) -> dict[str, str]:
 
 
 def verify(folder: Path, names: Iterable[str] | None = None) -> None:
-    """Compare files of a cached folder, by default all, with their recorded checksums.
-
-    Raises:
-        HostError: A file is missing or differs.
-    """
+    """Raise HostError unless files of a cached folder, by default all, have their checksums."""
     if not folder.is_dir():  # its name has a hash of its sources
         raise HostError(
             f"cached folder `{folder}` does not exist: its sources changed meanwhile",
@@ -51,12 +47,9 @@ def verify(folder: Path, names: Iterable[str] | None = None) -> None:
         raise HostError(f"cached folder `{folder}` has no checksums", "remove it and run it again")
     for name in recorded if names is None else names:
         path = folder / name
-        if not path.is_file():
+        found = path.is_file()
+        if not found or file_digest(path) != recorded.get(name):
+            problem = "corrupt: its checksum is not the recorded one" if found else "missing"
             raise HostError(
-                f"cached file `{path}` is missing", f"remove `{folder}` and run it again"
-            )
-        if file_digest(path) != recorded.get(name):
-            raise HostError(
-                f"cached file `{path}` is corrupt: its checksum is not the recorded one",
-                f"remove `{folder}` and run it again",
+                f"cached file `{path}` is {problem}", f"remove `{folder}` and run it again"
             )

@@ -39,14 +39,7 @@ def resolve(
     wanted: WantedRanges,
     claims: Iterable[Claim],
 ) -> ClusterSettings:
-    """The settings: stored ones, requested ones, and free ranges for the rest.
-
-    Args:
-        stored: The settings of an existing cluster.
-        name: The cluster's name.
-        node_count: The requested number of nodes.
-        wanted: The requested ranges.
-        claims: The ranges that the host and other clusters use.
+    """The settings: those of an existing cluster, or requested ones and ranges without claims.
 
     Raises:
         UsageError: The request contradicts the settings of an existing cluster.
@@ -134,13 +127,7 @@ def down(name: str) -> None:
 
 
 def reset(name: str) -> None:
-    """Stop a cluster and delete its data.
-
-    Raises:
-        NotFoundError: There is no such cluster.
-        BusyError: Another command is changing it.
-        StepError: Something could not be removed.
-    """
+    """Stop a cluster and delete its data; raises what `down` raises."""
     down(name)
     settings, paths = existing(name)
     with _changing(settings, paths):
@@ -148,11 +135,7 @@ def reset(name: str) -> None:
 
 
 def existing(name: str) -> tuple[ClusterSettings, ClusterPaths]:
-    """The settings and paths of a cluster that was created.
-
-    Raises:
-        NotFoundError: There is no such cluster.
-    """
+    """The settings and paths of a cluster; raises NotFoundError if it was never created."""
     check_name(name)
     paths = cluster_paths(name)
     settings = load_settings(paths.settings)
@@ -167,41 +150,26 @@ def existing(name: str) -> tuple[ClusterSettings, ClusterPaths]:
 
 @contextmanager
 def _changing(settings: ClusterSettings, paths: ClusterPaths) -> Iterator[None]:
-    """Hold the cluster's lock, with no processes of earlier runs."""
-    check_owner(settings.name, network.owner(settings), network.mark(paths))
-    with hold(paths.lock, f"cluster `{settings.name}`"):
-        playbook.end_leftovers(settings.name)
+    """Hold the lock of a cluster that is ours, with no processes of earlier runs."""
+    name, owner = settings.name, network.owner(settings)
+    # If the other cluster's folder was deleted, only remains of it are left to clean up.
+    if owner not in {"", network.mark(paths)} and ClusterPaths(Path(owner)).run.is_dir():
+        folder = Path(owner).parents[1]
+        raise HostError(
+            f"another cluster `{name}` is up on this machine, from the state folder `{folder}`",
+            f"choose another name with `--name`, or take it down:"
+            f" `DEVCTL_STATE_DIR={folder} devctl local down --name {name}`",
+        )
+    with hold(paths.lock, f"cluster `{name}`"):
+        playbook.end_leftovers(name)
         try:
             yield
         finally:
-            playbook.end_leftovers(settings.name)
-
-
-def check_owner(name: str, owner: str, mark: str) -> None:
-    """Refuse to change another state folder's cluster of the same name.
-
-    Args:
-        name: The cluster's name.
-        owner: The folder of the cluster that has a network of this name, or empty.
-        mark: Our cluster's folder.
-
-    Raises:
-        HostError: Another cluster of this name is up.
-    """
-    # If the other cluster's folder was deleted, only remains of it are left to clean up.
-    if owner in {"", mark} or not ClusterPaths(Path(owner)).run.is_dir():
-        return
-    folder = Path(owner).parents[1]
-    raise HostError(
-        f"another cluster `{name}` is up on this machine, from the state folder `{folder}`",
-        f"choose another name with `--name`, or take it down:"
-        f" `DEVCTL_STATE_DIR={folder} devctl local down --name {name}`",
-    )
+            playbook.end_leftovers(name)
 
 
 def _run(name: str, settings: ClusterSettings, paths: ClusterPaths) -> None:
-    variables = playbook.inventory(settings, paths, cache_paths())
-    if playbook.run(name, variables, paths.root, run_of=settings.name):
+    if playbook.run(name, playbook.inventory(settings, paths), paths.root, run_of=settings.name):
         raise ReportedError(f"{name} failed")
 
 
@@ -209,7 +177,7 @@ def _claims_of_others(own: ClusterSettings | None) -> list[Claim]:
     """The ranges in use by the host, except by this cluster, and by other clusters."""
     claims = network.read_claims() if shutil.which("ip") else []
     if own is not None:
-        claims = [c for c in claims if f"`{own.bridge}" not in c.holder]
+        claims = [c for c in claims if not c.interface.startswith(own.bridge)]
     for name in cluster_names():
         other = load_settings(cluster_paths(name).settings)
         if other is not None and (own is None or other.name != own.name):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from devctl.errors import StepError
 
@@ -18,7 +18,6 @@ _NO_NETWORK = (
     "Failed to establish a new connection",
     "no such host",
     "connection refused",
-    "Network is unreachable",
     "network is unreachable",
     "i/o timeout",
 )
@@ -34,12 +33,7 @@ def run_logged(
 ) -> None:
     """Run a program, appending everything that it prints to `log`.
 
-    Args:
-        argv: The program and its arguments.
-        log: The file for its output.
-        what: Its purpose, for errors, such as "build the programs".
-        env: The whole environment; None for this process's.
-        cwd: The folder to run it in.
+    `what` is its purpose, for errors, such as "build the programs"; `env` its whole environment.
 
     Raises:
         StepError: It is missing or failed; names the log and quotes its last line.
@@ -49,18 +43,9 @@ def run_logged(
         sink.write(f"$ {' '.join(str(a) for a in argv)}\n".encode())
         sink.flush()
         start = sink.tell()
-        try:
-            result = subprocess.run(
-                argv,
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=sink,
-                env=env,
-                cwd=cwd,
-                check=False,
-            )
-        except FileNotFoundError as error:
-            raise StepError(f"cannot {what}: no program `{argv[0]}`", "install it") from error
+        result = _run(
+            argv, what, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, env=env, cwd=cwd
+        )
     if result.returncode:
         raise StepError(*explain(what, result.returncode, _tail(log, start), log))
 
@@ -72,20 +57,18 @@ def capture(
     input_text: str | None = None,
     stdin: IO[bytes] | None = None,
 ) -> str:
-    """Run a program and return what it prints; `input_text` or `stdin` is its input.
-
-    Raises:
-        StepError: It is missing or failed; quotes its last line.
-    """
-    try:
-        result = subprocess.run(
-            argv, input=input_text, stdin=stdin, capture_output=True, text=True, check=False
-        )
-    except FileNotFoundError as error:
-        raise StepError(f"cannot {what}: no program `{argv[0]}`", "install it") from error
+    """Run a program and return what it prints; raises StepError as `run_logged` does."""
+    result = _run(argv, what, input=input_text, stdin=stdin, capture_output=True, text=True)
     if result.returncode:
         raise StepError(*explain(what, result.returncode, result.stderr, None))
     return result.stdout
+
+
+def _run(argv: Sequence[str | Path], what: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(argv, check=False, **options)
+    except FileNotFoundError as error:
+        raise StepError(f"cannot {what}: no program `{argv[0]}`", "install it") from error
 
 
 def explain(what: str, code: int, output: str, log: Path | None) -> tuple[str, str]:

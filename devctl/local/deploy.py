@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from devctl.errors import DevctlError, ReportedError, StepError, UsageError
+from devctl.errors import DevctlError, ReportedError, UsageError
 from devctl.local import build, cluster, playbook
 from devctl.local.paths import cache_paths, cluster_paths, state_folder
 from devctl.local.settings import WantedRanges
-from devctl.local.status import find_kubectl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,10 +67,8 @@ def foreign_target(environment: Mapping[str, str], kubectl: Path | None) -> Targ
 def local_target(name: str) -> Target:
     """The local cluster, running and with this checkout's images."""
     cluster.up(name, None, WantedRanges())
-    kubectl = find_kubectl(cache_paths())
-    if kubectl is None:
-        raise StepError("the local cluster has no kubectl", "run `devctl local up`")
-    built = build.describe(cache_paths())[1]
+    groups, built = build.describe(cache_paths())
+    kubectl = groups["kubernetes"].folder(cache_paths()) / "kubectl"
     images = {f"devctl-{part}": built[part].reference for part in PARTS}
     return Target(kubectl, cluster_paths(name).kubeconfig, images, "local")
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from devctl.errors import DevctlError
@@ -78,11 +78,7 @@ class Image:
 def load_images(
     groups: Mapping[str, ProgramGroup], repository: Path = REPOSITORY
 ) -> dict[str, Image]:
-    """Every image under images/, by name, bases first.
-
-    Raises:
-        DevctlError: A base is unknown, or bases form a cycle.
-    """
+    """Every image under images/, by name, bases first; raises DevctlError for an unknown base."""
     waiting: list[Image] = []
     for manifest in sorted(repository.glob("images/*/image.json")):
         common = json.loads(manifest.read_text())
@@ -97,7 +93,7 @@ def load_images(
             waiting.remove(image)
             base = images[image.base].digest if image.base else ""
             digest = content_digest(image, base, groups, repository)
-            images[image.name] = Image(**{**vars(image), "digest": digest})
+            images[image.name] = replace(image, digest=digest)
     return images
 
 

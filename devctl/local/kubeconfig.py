@@ -1,4 +1,7 @@
-"""Adding a local cluster to the user's kubeconfig, and removing it again."""
+"""Adding a local cluster to the user's kubeconfig, and removing it again.
+
+Both raise DevctlError if a file is not a kubeconfig, and do not change it.
+"""
 
 from __future__ import annotations
 
@@ -16,57 +19,31 @@ _FIX = "fix it, or leave out --merge-kubeconfig"
 _SECTIONS = {"clusters": "cluster", "users": "user", "contexts": "context"}
 
 
-def renamed(config: dict[str, Any], name: str) -> dict[str, Any]:
-    """A kubeconfig of one cluster, with all its entries renamed.
-
-    kubeadm names every cluster's user `kubernetes-admin`: they would overwrite each other.
-    """
-    entries = {section: dict(config[section][0][kind]) for section, kind in _SECTIONS.items()}
-    entries["contexts"] = {**entries["contexts"], "cluster": name, "user": name}
-    return {
-        section: [{"name": name, kind: entries[section]}] for section, kind in _SECTIONS.items()
-    }
-
-
-def without(config: dict[str, Any], name: str) -> dict[str, Any]:
-    """A kubeconfig without the entries called `name`."""
-    rest = {s: [e for e in config.get(s) or [] if e.get("name") != name] for s in _SECTIONS}
-    current = "" if config.get("current-context") == name else config.get("current-context", "")
-    return {**config, **rest, "current-context": current}
-
-
-def merged(config: dict[str, Any], own: dict[str, Any], name: str) -> dict[str, Any]:
-    """A kubeconfig with the cluster added or replaced, and as the current one."""
-    base = {"apiVersion": "v1", "kind": "Config", "preferences": {}, **without(config, name)}
-    added = renamed(own, name)
-    return {
-        **base,
-        **{section: [*base[section], *added[section]] for section in _SECTIONS},
-        "current-context": name,
-    }
-
-
 def merge(source: Path, target: Path, name: str) -> None:
-    """Add the cluster of `source` to the kubeconfig `target`, atomically.
-
-    Raises:
-        DevctlError: `target` is not a kubeconfig, and was not changed.
-    """
+    """Add the cluster of `source` to the kubeconfig `target`, atomically, and choose it."""
     own = yaml.safe_load(source.read_text())
-    _write(target, merged(_read(target), own, name))
+    config: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "preferences": {}}
+    config |= _without(_read(target), name) | {"current-context": name}
+    for section, kind in _SECTIONS.items():
+        # kubeadm names every cluster's user `kubernetes-admin`: they would overwrite each other.
+        names = {"cluster": name, "user": name} if kind == "context" else {}
+        config[section].append({"name": name, kind: own[section][0][kind] | names})
+    _write(target, config)
 
 
 def unmerge(target: Path, name: str) -> bool:
-    """Remove the cluster from the kubeconfig `target`; returns whether it was in it.
-
-    Raises:
-        DevctlError: `target` is not a kubeconfig, and was not changed.
-    """
+    """Remove the cluster from the kubeconfig `target`; returns whether it was in it."""
     config = _read(target)
     if not any(entry.get("name") == name for entry in config.get("contexts") or []):
         return False
-    _write(target, without(config, name))
+    _write(target, _without(config, name))
     return True
+
+
+def _without(config: dict[str, Any], name: str) -> dict[str, Any]:
+    rest = {s: [e for e in config.get(s) or [] if e.get("name") != name] for s in _SECTIONS}
+    current = "" if config.get("current-context") == name else config.get("current-context", "")
+    return {**config, **rest, "current-context": current}
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -19,11 +19,9 @@ if TYPE_CHECKING:
 def hold(path: Path, what: str, on_wait: Callable[[str], None] | None = None) -> Iterator[None]:
     """Hold an exclusive lock on `path` for the duration of the block.
 
-    Args:
-        path: The lock file. It is never removed: a process that waits for a removed file and one
-            that creates a new file would both get the lock.
-        what: What is being changed, for the message.
-        on_wait: Called once with a message before waiting for a held lock; None does not wait.
+    The file is never removed: a process that waits for a removed file and one that creates a new
+    file would both get the lock. `on_wait` is called once with a message before waiting for a held
+    lock; without it, nothing is waited for.
 
     Raises:
         BusyError: The lock is held and `on_wait` is None.

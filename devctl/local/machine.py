@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from devctl.errors import HostError
 from devctl.local.paths import state_folder
@@ -16,21 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _GIB = 1024**3
-
-
-class Needs(NamedTuple):
-    """What an `up` takes from the host, in bytes."""
-
-    memory: int
-    disk: int
-
-
-def needs(node_count: int, *, cached: bool) -> Needs:
-    """As measured; without cached programs, compiling them takes more."""
-    return Needs(
-        memory=(node_count + (2 if cached else 4)) * _GIB,
-        disk=(2 * node_count + (2 if cached else 14)) * _GIB,
-    )
 
 
 def check_caller(platform: str = sys.platform, uid: int | None = None) -> None:
@@ -46,33 +31,32 @@ def check_caller(platform: str = sys.platform, uid: int | None = None) -> None:
         )
 
 
-def parse_meminfo(text: str) -> Mapping[str, int]:
-    """The fields of /proc/meminfo, in bytes."""
-    fields = (line.split() for line in text.splitlines())
-    return {field[0].rstrip(":"): int(field[1]) * 1024 for field in fields if len(field) > 1}
-
-
-def check_room(wanted: Needs, available_memory: int, free_disk: int, folder: Path) -> None:
-    """Raise HostError if memory or disk space is too small, rather than fail half-way."""
-    memory, disk = available_memory / _GIB, free_disk / _GIB
-    if available_memory < wanted.memory:
-        raise HostError(
-            f"{memory:.1f} GiB of memory are available, {wanted.memory / _GIB:.0f} are needed",
-            "end other programs, or take fewer nodes with `--nodes 1`",
-        )
-    if free_disk < wanted.disk:
-        raise HostError(
-            f"{disk:.1f} GiB are free under `{folder}`, {wanted.disk / _GIB:.0f} are needed",
-            "free some, or set DEVCTL_STATE_DIR to a folder on a larger disk",
-        )
+def available_memory() -> int:
+    """What programs can still get, in bytes."""
+    fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+    return int(fields["MemAvailable"].split()[0]) * 1024
 
 
 def check_host(node_count: int, *, cached: bool) -> None:
-    """Raise HostError if this machine has too little memory or disk space for the cluster."""
+    """Raise HostError if this machine has too little room for a cluster, rather than fail half-way.
+
+    The needs are as measured; without `cached` programs, compiling them takes more.
+    """
+    needed_memory = node_count + (2 if cached else 4)
+    needed_disk = 2 * node_count + (2 if cached else 14)
     # The state folder may not exist yet.
     folder = next(p for p in (state_folder(), *state_folder().parents) if p.is_dir())
-    memory = parse_meminfo(Path("/proc/meminfo").read_text())["MemAvailable"]
-    check_room(needs(node_count, cached=cached), memory, shutil.disk_usage(folder).free, folder)
+    memory, disk = available_memory() / _GIB, shutil.disk_usage(folder).free / _GIB
+    if memory < needed_memory:
+        raise HostError(
+            f"{memory:.1f} GiB of memory are available, {needed_memory} are needed",
+            "end other programs, or take fewer nodes with `--nodes 1`",
+        )
+    if disk < needed_disk:
+        raise HostError(
+            f"{disk:.1f} GiB are free under `{folder}`, {needed_disk} are needed",
+            "free some, or set DEVCTL_STATE_DIR to a folder on a larger disk",
+        )
 
 
 PROC_SYS = Path("/proc/sys")

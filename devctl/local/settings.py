@@ -28,7 +28,6 @@ class Node:
     """One node: a network and a mount namespace with a containerd and a kubelet."""
 
     name: str
-    index: int
     address: IPv4Address
     pod_range: IPv4Network
     interface: str
@@ -77,14 +76,9 @@ class ClusterSettings:
         return Ranges(self.node_range, self.pod_range, self.service_range)
 
     @property
-    def short_id(self) -> str:
-        """Six characters for the name, as the name of an interface has at most 15."""
-        return hashlib.sha256(self.name.encode()).hexdigest()[:6]
-
-    @property
     def bridge(self) -> str:
-        """The host's bridge that connects all nodes."""
-        return f"dvc{self.short_id}"
+        """The host's bridge that connects all nodes; names of interfaces have 15 characters."""
+        return f"dvc{hashlib.sha256(self.name.encode()).hexdigest()[:6]}"
 
     @property
     def gateway(self) -> IPv4Address:
@@ -103,24 +97,18 @@ class ClusterSettings:
         return tuple(
             Node(
                 name=f"{self.name}-{number}",
-                index=number,
                 address=self.node_range[FIRST_NODE_HOST + number],
                 pod_range=pod_range,
-                interface=f"dvc{self.short_id}n{number}",
+                interface=f"{self.bridge}n{number}",
             )
             for number, pod_range in zip(range(1, self.node_count + 1), pod_ranges, strict=False)
         )
 
     def to_json(self) -> dict[str, Any]:
         """The form that is stored in cluster.json."""
-        return {
-            "name": self.name,
-            "nodes": self.node_count,
-            "nodeRange": str(self.node_range),
-            "podRange": str(self.pod_range),
-            "serviceRange": str(self.service_range),
-            "parts": list(self.parts),
-        }
+        ranges = {f"{label}Range": str(each) for label, each in self.ranges._asdict().items()}
+        parts = list(self.parts)
+        return {"name": self.name, "nodes": self.node_count, **ranges, "parts": parts}
 
 
 def check_name(name: str) -> None:
@@ -139,21 +127,13 @@ def check_node_count(count: int) -> None:
 
 
 def load_settings(path: Path) -> ClusterSettings | None:
-    """The stored settings; None if the cluster was never created.
-
-    Raises:
-        DevctlError: The file is damaged.
-    """
+    """The stored settings, or None; raises DevctlError if the file is damaged."""
     try:
         stored = json.loads(path.read_text())
-        return ClusterSettings(
-            name=stored["name"],
-            node_count=int(stored["nodes"]),
-            node_range=IPv4Network(stored["nodeRange"]),
-            pod_range=IPv4Network(stored["podRange"]),
-            service_range=IPv4Network(stored["serviceRange"]),
-            parts=tuple(map(str, stored.get("parts", ()))),
-        )
+        ranges = (IPv4Network(stored[f"{label}Range"]) for label in Ranges._fields)
+        parts = tuple(map(str, stored.get("parts", ())))
+        node, pod, service = ranges
+        return ClusterSettings(stored["name"], int(stored["nodes"]), node, pod, service, parts)
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:
@@ -189,6 +169,7 @@ class Claim(NamedTuple):
 
     network: IPv4Network
     holder: str
+    interface: str = ""
 
 
 def block_ranges(block: IPv4Network) -> Ranges:

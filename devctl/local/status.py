@@ -7,6 +7,7 @@ import subprocess
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from devctl.api import conditions
 from devctl.local import namespaces, supervisor
 
 if TYPE_CHECKING:
@@ -54,12 +55,8 @@ def judge(
 ) -> ClusterStatus:
     """Derive the state.
 
-    Args:
-        settings: The cluster's settings.
-        paths: The cluster's files.
-        processes: The supervisor's processes; empty if it is not running.
-        answers: The API server's objects, by kind; None if it did not answer.
-        namespaces_present: Whether the host has namespaces of the cluster.
+    `processes` is empty if the supervisor is not running; `answers` has the API server's objects by
+    kind, or None if it did not answer.
     """
     problems = [f"process {p.name} is {p.state.lower()}" for p in processes if p.state != "RUNNING"]
     if not processes and namespaces_present:
@@ -72,7 +69,13 @@ def judge(
     missing = {n.name for n in settings.nodes} - {row["name"] for row in rows}
     if nodes is not None:
         problems += [f"node {name} has not joined" for name in sorted(missing)]
-    unready = [pod for pod in pods or [] if not _pod_is_fine(pod)]
+    unready = [
+        pod
+        for pod in pods or []
+        if pod["status"].get("phase") != "Succeeded"
+        and "deletionTimestamp" not in pod["metadata"]
+        and not _is_ready(pod)
+    ]
     problems += [
         f"pod {p['metadata']['namespace']}/{p['metadata']['name']} is not ready" for p in unready
     ]
@@ -100,15 +103,8 @@ def _node_row(node: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _pod_is_fine(pod: Mapping[str, Any]) -> bool:
-    if pod["status"].get("phase") == "Succeeded" or "deletionTimestamp" in pod["metadata"]:
-        return True
-    return _is_ready(pod)
-
-
 def _is_ready(item: Mapping[str, Any]) -> bool:
-    conditions = {c["type"]: c["status"] for c in item["status"].get("conditions", [])}
-    return conditions.get("Ready") == "True"
+    return conditions.find(item["status"], "Ready").get("status") == "True"
 
 
 def _get(kind: str, paths: ClusterPaths, cache: CachePaths) -> list[dict[str, Any]] | None:

@@ -14,6 +14,7 @@ from devctl.local import (
     apt,
     build,
     cgroups,
+    checksums,
     machine,
     namespaces,
     network,
@@ -21,19 +22,15 @@ from devctl.local import (
     part_objects,
     supervisor,
 )
+from devctl.local.cluster import existing
 from devctl.local.parts import images_of, load_parts
-from devctl.local.paths import (
-    CachePaths,
-    ClusterPaths,
-    cache_paths,
-    cluster_names,
-    cluster_paths,
-    host_settings_file,
-)
-from devctl.local.settings import ClusterSettings, load_settings
+from devctl.local.paths import cache_paths, cluster_names, cluster_paths, host_settings_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from devctl.local.paths import CachePaths, ClusterPaths
+    from devctl.local.settings import ClusterSettings
 
 # Where the built programs are mounted in nodes.
 PROGRAMS_IN_NODE = Path("/opt/devctl/programs")
@@ -51,13 +48,8 @@ class Context:
 
     @classmethod
     def of(cls, cluster: str, report: Callable[[str], None], node: str = "") -> Context:
-        """The context of a cluster that was created."""
-        paths = cluster_paths(cluster)
-        settings = load_settings(paths.settings)
-        if settings is None:
-            message = f"no cluster `{cluster}`: {paths.settings} is missing"
-            raise ValueError(message)
-        return cls(settings, paths, cache_paths(), report, node)
+        """The context of a cluster; raises NotFoundError if it was never created."""
+        return cls(*existing(cluster), cache_paths(), report, node)
 
 
 def host(context: Context) -> dict[str, Any]:
@@ -78,19 +70,19 @@ def artifacts(context: Context) -> dict[str, Any]:
         "local_images": {image.name: image.reference for image in made.images.values()},
         "local_node_root": str(made.node_root),
     }
-    build.verify_cached(made, context.cache)
+    for folder in folders.values():
+        checksums.verify(folder)
     return {"changed": bool(made.built), "ansible_facts": facts}
 
 
 def namespaces_of_nodes(context: Context, node_root: str) -> dict[str, Any]:
     """Make the nodes' control groups, namespaces and network."""
-    changed = False
+    root, changed = Path(node_root), False
     for node in context.settings.nodes:
         group = cgroups.path_of(context.settings.name, node.name)
         cgroups.create(f"{group}/{cgroups.SYSTEM}")
-        made = namespaces.create(context.paths, node, Path(node_root), context.cache.programs)
-        changed = changed or made
-    return {"changed": network.connect(context.settings, context.paths, Path(node_root)) or changed}
+        changed |= namespaces.create(context.paths, node, root, context.cache.programs)
+    return {"changed": network.connect(context.settings, context.paths, root) or changed}
 
 
 def supervise(context: Context) -> dict[str, Any]:

@@ -118,11 +118,7 @@ def _update(paths: ClusterPaths) -> bool:
 
 
 def stop(paths: ClusterPaths, seconds: float = 30.0) -> None:
-    """Stop the supervisor and its processes.
-
-    Raises:
-        StepError: It was still running after `seconds`, and was killed.
-    """
+    """Stop the supervisor and its processes; kill it and raise StepError after `seconds`."""
     pid = running_pid(paths)
     if pid is None:
         return

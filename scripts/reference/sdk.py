@@ -10,13 +10,13 @@ from reference import rst
 
 from devctl import sdk
 from devctl.client import async_client
-from devctl.client.client import Client
+from devctl.client.client import Client, Part
 from devctl.client.jobs.jobs import Jobs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_CALLED = ("Execute", "Forward")
+_CALLED = ("Execute", "Forward", "StartJupyter")
 """Parts that are called themselves."""
 
 
@@ -38,8 +38,13 @@ def page() -> str:
 
 def _parts(owner: type) -> list[type]:
     """The classes of an object's parts, which the module of AsyncClient imports."""
-    found = (each.func for each in vars(owner).values() if isinstance(each, cached_property))
-    return [get_type_hints(each, vars(async_client))["return"] for each in found]
+    found = (each for each in vars(owner).values() if isinstance(each, cached_property))
+    return [
+        each.type()
+        if isinstance(each, Part)
+        else get_type_hints(each.func, vars(async_client))["return"]
+        for each in found
+    ]
 
 
 def _section(title: str, things: Sequence[Any]) -> list[str]:

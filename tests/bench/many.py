@@ -25,16 +25,14 @@ from bench import cpu, memory
 from bench.observer import gather, latencies, pod
 from lightkube import AsyncClient
 from support.plane import content
-from support.plane.fixtures import GROUPS, VERSION
+from support.plane.fixtures import VERSION
 from support.plane.pki import Pki
 from support.plane.plane import SYSTEM, Plane
+from support.plane.programs import ensure_programs
 from support.plane.scenarios import END
 from support.rights import leases
 from support.runs import operator_python
 from support.servers import SMALL, DevServer, apply_flavor, is_current, wait_until
-
-from devctl.local.build import ensure_programs
-from devctl.local.paths import cache_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +50,7 @@ PATIENCE = 1200.0
 @contextmanager
 def a_plane() -> Iterator[Plane]:
     """A control plane with operator and observer at work."""
-    programs = ensure_programs(cache_paths(), print, GROUPS)
+    programs = ensure_programs()
     python = operator_python()
     with tempfile.TemporaryDirectory(prefix="devctl-bench-") as name:
         folder = Path(name)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from devctl.api import ephemeral_acceleration_job as words
 from devctl.api.labels import MANAGED_BY, MANAGER
-from devctl.client.homes import Volume, mounts
-from devctl.client.jobs.job import Job
+from devctl.client.homes import Volume, mounts, users
+from devctl.client.jobs.job import Job, check_name
 from devctl.client.objects import Collection, Field, mapping, moment, text
 from devctl.errors import AlreadyExistsError, DevctlError, NotFoundError
 from devctl.kube import resources
@@ -69,9 +69,11 @@ def find_claim(cluster: Cluster, job: str) -> Claim:
     """The claim of a job's volume, whether or not the job still exists.
 
     Raises:
-        NotFoundError: It does not exist, or is being deleted.
+        UsageError: The job's name is invalid.
+        NotFoundError: The claim does not exist, or is being deleted.
         AlreadyExistsError: Something else has its name.
     """
+    check_name(job)
     name = words.claim_name(job)
     raw = cluster.find(resources.PersistentVolumeClaim, name)
     if raw is None:
@@ -89,12 +91,6 @@ def find_claim(cluster: Cluster, job: str) -> Claim:
             f"the volume of job `{job}` is being deleted", "create the job again with `egpu create`"
         )
     return found
-
-
-def users(cluster: Cluster, claim: Claim) -> Sequence[str]:
-    """The pods that use a volume."""
-    found = mounts(cluster.list(resources.Pod, claim.namespace))
-    return found.get((claim.namespace, claim.name), [])
 
 
 class Why(StrEnum):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from devctl.client.jobs.helper_pod import VolumePlace
 
 _PATH_LENGTH, _NAME_LENGTH = 1024, 255
-"""Bytes of a path and of one name in it, at most."""
+"""Most bytes of a path and of one name in it."""
 
 # Arguments: volume, a folder of it, temporary name. Input: the content of the file. A link left by
 # a job must not lead out of the volume: the file would be lost with the pod.
@@ -83,10 +83,8 @@ def copy_url(
 ) -> Fetched:
     """Stream a URL to a file on a volume, under a temporary name until its digest is verified.
 
-    `path` is as returned by target_path; `progress` takes the number of bytes just sent.
-
-    Raises:
-        DevctlError: It cannot be fetched or written; an existing file is unchanged.
+    `path` is as returned by target_path; `progress` takes the number of bytes just sent. Raises
+    DevctlError if it cannot be fetched or written; an existing file is then unchanged.
     """
     folder, name = posixpath.split(path)
     volume = place._replace(path=MOUNT_PATH)

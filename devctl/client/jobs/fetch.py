@@ -5,14 +5,16 @@ from __future__ import annotations
 import socket
 import ssl
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin
 
 import httpcore2
+import httpx2
 
 from devctl.client.files.transfer import amount
 from devctl.client.jobs.fetch_guard import allowed, check_url
+from devctl.client.waiting import ignore
 from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError, WaitTimeoutError
 from devctl.text import readable
 
@@ -55,31 +57,29 @@ class Limits(NamedTuple):
     """Whether addresses in one's own network are allowed."""
     lookup: Resolve = resolve
 
+    def addresses(self, host: str, port: int) -> Sequence[str]:
+        """The addresses of a host, if all of them are allowed; see fetch_guard.allowed."""
+        return allowed(host, self.lookup(host, port), allow_private=self.allow_private)
 
-def look_up(url: str, limits: Limits) -> Target:
+
+def look_up(url: str, limits: Limits) -> None:
     """Raise an error if a URL cannot be fetched, as far as can be told without fetching it."""
     target = check_url(url)
-    found = limits.lookup(target.host, target.port)
-    allowed(target.host, found, allow_private=limits.allow_private)
-    return target
+    limits.addresses(target.host, target.port)
 
 
-def fetch(
-    url: str, limits: Limits, announced: Callable[[int], None] = lambda _size: None
-) -> Iterator[bytes]:
+def fetch(url: str, limits: Limits, announced: Callable[[int], None] = ignore) -> Iterator[bytes]:
     """The content of a URL, piece by piece.
 
     `announced` is told the size if the server announces it. Proxies from the environment are not
-    used: they would resolve the host again.
-
-    Raises:
-        DevctlError: It cannot be fetched, or exceeds the limits.
+    used: they would resolve the host again. Raises DevctlError if it exceeds the limits or cannot
+    be fetched.
     """
     network = _PinnedNetwork(limits)
     target = check_url(url)
     for _ in range(_HOPS + 1):
         with _answer(target, network) as answer:
-            headers = _headers(answer)
+            headers = httpx2.Headers(answer.headers)
             if answer.status in _REDIRECTED:
                 target = redirected(target, headers.get("location", ""))
                 continue
@@ -120,12 +120,6 @@ def _answer(target: Target, network: _PinnedNetwork) -> Iterator[httpcore2.Respo
         ) from error
 
 
-def _headers(answer: httpcore2.Response) -> dict[str, str]:
-    """The headers by lower-case name; of repeated ones the first."""
-    text = ((n.decode("latin-1"), v.decode("latin-1")) for n, v in reversed(answer.headers))
-    return {name.lower(): value for name, value in text}
-
-
 def redirected(target: Target, location: str) -> Target:
     """The target of a redirect, checked as if typed; raises DevctlError if it is refused."""
     shown = _shown(target.url)
@@ -139,7 +133,7 @@ def redirected(target: Target, location: str) -> Target:
     return found
 
 
-def _check(target: Target, status: int, headers: dict[str, str], limits: Limits) -> int | None:
+def _check(target: Target, status: int, headers: httpx2.Headers, limits: Limits) -> int | None:
     """Check that a response is a file within the limits; returns the size that it announces."""
     shown = _shown(target.url)
     if status in {404, 410}:
@@ -193,19 +187,15 @@ class _PinnedNetwork(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
-        found = self._limits.lookup(host, port)
-        found = allowed(host, found, allow_private=self._limits.allow_private)
-        for number, address in enumerate(found):
-            try:
-                stream = self._plain.connect_tcp(
-                    address, port, self.left(_CONNECT), local_address, socket_options
-                )
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
-                if number == len(found) - 1:
-                    raise
-                continue
-            return _Timed(stream, self)
-        raise AssertionError  # `allowed` returns at least one
+        *others, last = self._limits.addresses(host, port)
+        for address in others:
+            with suppress(httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                return self._connect(address, port, local_address, socket_options)
+        return self._connect(last, port, local_address, socket_options)
+
+    def _connect(self, address: str, port: int, *options: Any) -> _Timed:
+        left = self.left(_CONNECT)
+        return _Timed(self._plain.connect_tcp(address, port, left, *options), self)
 
 
 class _Timed(httpcore2.NetworkStream):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from devctl.client.jobs.copy_url import Fetched
     from devctl.client.jobs.helper_pod import PodOptions, VolumePlace
 
-_DIGEST = re.compile(rb"\\?([0-9a-f]{64})  ")
+_DIGEST = re.compile(rb"^\\?([0-9a-f]{64})  \./", re.MULTILINE)
 
 # Arguments: volume. Input: names of folders. Prints those that are links out of it, and two NULs.
 # What is written through such a link is lost with the pod: no job would find it.
@@ -101,34 +101,6 @@ def choose(local: Path, *, secrets: bool = False, large: bool = False) -> Select
     return select(root, listed(root), secrets=secrets, large=large)
 
 
-def upload(place: Spot, selection: Selection, progress: Progress | None = None) -> Copied:
-    """Send files to a folder of a volume; each appears there complete, and is verified.
-
-    Raises:
-        DevctlError: The pod could not take them, they did not arrive intact, or a link left by an
-            earlier job would have led them out of the volume.
-    """
-    entries = selection.entries
-    if astray := _astray(place, entries):
-        raise DevctlError(
-            f"`{place}`: a link there leads out of the volume: {named(astray)}; nothing was sent",
-            "remove it there with `egpu debug`, or rename your folder",
-        )
-    digests: dict[str, str] = {}
-    arrived, changed = files_remote.send(
-        place, selection.root, entries, digests=digests, progress=progress
-    )
-    files = [found.path for found in arrived if stat.S_ISREG(found.mode)]
-    _verify(place, {name: digests.get(name, "") for name in files})
-    if changed:
-        raise DevctlError(
-            f"{named([found.path for found in changed])} changed while it was being read, and was"
-            " not sent",
-            "wait until it is no longer written to, or list it in `.devctlignore`",
-        )
-    return Copied(str(place), len(entries), sum(found.size for found in entries))
-
-
 def _astray(place: Spot, entries: Iterable[Entry]) -> list[str]:
     """Folders of the upload that, on the volume, are links out of it."""
     folders = {str(above) for found in entries for above in PurePosixPath(found.path).parents}
@@ -142,7 +114,7 @@ def _verify(place: Spot, wanted: Mapping[str, str]) -> None:
     if not wanted:
         return
     said = files_remote.ask(place, DIGESTS, feed=lambda send: files_remote.send_names(send, wanted))
-    there = parse_digests(said, wanted)
+    there = parse_digests(said, list(wanted))
     if wrong := [name for name in wanted if there.get(name) != wanted[name]]:
         raise DevctlError(
             f"{named(wrong)} did not arrive intact in `{place}`",
@@ -150,30 +122,16 @@ def _verify(place: Spot, wanted: Mapping[str, str]) -> None:
         )
 
 
-def parse_digests(said: bytes, names: Iterable[str]) -> dict[str, str]:
-    r"""Parse the output of `sha256sum` for names, in their order.
+def parse_digests(said: bytes, names: Sequence[str]) -> dict[str, str]:
+    r"""The digests of names, in their order, from the output of `sha256sum`; empty if some lack.
 
-    GNU's puts a backslash before a line whose name it escapes; busybox's escapes none.
+    How names are escaped depends on the program: GNU's puts a backslash before such a line.
 
     >>> parse_digests(b"0" * 64 + b"  ./a\n", ["a"]) == {"a": "0" * 64}
     True
     """
-    found = {}
-    at = 0
-    for name in names:
-        match = _DIGEST.match(said, at)
-        if match is None:
-            break
-        plain = b"./" + os.fsencode(name) + b"\n"
-        # As older and newer releases of GNU's escape it.
-        older = plain[:-1].replace(b"\\", rb"\\").replace(b"\n", rb"\n") + b"\n"
-        lines = (plain, older, older.replace(b"\r", rb"\r"))
-        line = next((line for line in lines if said.startswith(line, match.end())), None)
-        if line is None:
-            break
-        found[name] = match[1].decode()
-        at = match.end() + len(line)
-    return found
+    found = [digest.decode() for digest in _DIGEST.findall(said)]
+    return dict(zip(names, found, strict=True)) if len(found) == len(names) else {}
 
 
 @dataclass(frozen=True)
@@ -184,28 +142,6 @@ class StoredFile:
     size: int
     changed_at: datetime
     link: bool = False
-
-
-def stored(place: Spot) -> Sequence[StoredFile]:
-    """The files and links below a folder."""
-    return [
-        StoredFile(
-            name, found.size, datetime.fromtimestamp(found.mtime, UTC), stat.S_ISLNK(found.mode)
-        )
-        for name, found in files_remote.look(place, _stored_names(place)).items()
-    ]
-
-
-def download(place: Spot, into: Path, progress: Progress | None = None) -> Copied:
-    """Fetch all files below a folder of a volume; no local file is replaced by a different one.
-
-    Raises:
-        DevctlError: The pod sends what no honest one would, or local files are in the way; all
-            local files are unchanged.
-    """
-    if into.exists() and not into.is_dir():
-        raise UsageError(f"`{into}` is not a folder", "name a folder, existing or new")
-    return fetch_folder(place, _stored_names(place), into, progress)
 
 
 def _stored_names(place: Spot) -> list[str]:
@@ -234,22 +170,58 @@ class JobFiles(Collection):
         moved: Progress | None = None,
         **pod: Unpack[PodOptions],
     ) -> Copied:
-        """Put a folder's contents, or what `choose` has selected, at the root of a volume."""
+        """Put a folder's contents, or what `choose` has selected, at the root of a volume.
+
+        Each file appears there complete, and is verified. Raises DevctlError if the pod could not
+        take them, they did not arrive intact, or a link left by an earlier job would have led them
+        out of the volume.
+        """
         selection = choose(what) if isinstance(what, Path) else what
+        entries = selection.entries
+        digests: dict[str, str] = {}
         with helper(self._cluster, job, LOADER, **pod) as place:
-            return upload(place, selection, moved)
+            if astray := _astray(place, entries):
+                raise DevctlError(
+                    f"`{place}`: a link there leads out of the volume: {named(astray)}; nothing was"
+                    " sent",
+                    "remove it there with `egpu debug`, or rename your folder",
+                )
+            arrived, changed = files_remote.send(
+                place, selection.root, entries, digests=digests, progress=moved
+            )
+            files = [found.path for found in arrived if stat.S_ISREG(found.mode)]
+            _verify(place, {name: digests.get(name, "") for name in files})
+            if changed:
+                raise DevctlError(
+                    f"{named([found.path for found in changed])} changed while it was being read,"
+                    " and was not sent",
+                    "wait until it is no longer written to, or list it in `.devctlignore`",
+                )
+            return Copied(str(place), len(entries), sum(found.size for found in entries))
 
     def list(self, job: str, **pod: Unpack[PodOptions]) -> Sequence[StoredFile]:
-        """The files on a job's volume."""
+        """The files and links on a job's volume."""
         with helper(self._cluster, job, LOADER, **pod) as place:
-            return stored(place)
+            found = files_remote.look(place, _stored_names(place))
+        return [
+            StoredFile(
+                name, each.size, datetime.fromtimestamp(each.mtime, UTC), stat.S_ISLNK(each.mode)
+            )
+            for name, each in found.items()
+        ]
 
     def download(
         self, job: str, into: Path, moved: Progress | None = None, **pod: Unpack[PodOptions]
     ) -> Copied:
-        """Fetch the files on a job's volume."""
+        """Fetch the files on a job's volume; no local file is replaced by a different one.
+
+        Raises DevctlError if the pod sends what no honest one would, or local files are in the way;
+        all local files are then unchanged.
+        """
+        if into.exists() and not into.is_dir():
+            raise UsageError(f"`{into}` is not a folder", "name a folder, existing or new")
         with helper(self._cluster, job, LOADER, **pod) as place:
-            return download(place, into, moved)
+            return fetch_folder(place, _stored_names(place), into, moved)
 
     def copy_url(
         self,

@@ -16,9 +16,10 @@ from devctl.api.quantities import parse_quantity
 from devctl.client.files.remote import Advice
 from devctl.client.homes import mounts
 from devctl.client.jobs.claim import find_claim
-from devctl.client.jobs.job import Job, check_name
+from devctl.client.jobs.job import Job
 from devctl.client.jobs.pod_startup import wait_started
 from devctl.client.settings import loader_image
+from devctl.client.waiting import ignore
 from devctl.errors import ConnectionLostError, DevctlError, NotFoundError, UsageError
 from devctl.kube import resources
 
@@ -98,7 +99,6 @@ def helper(
         WaitTimeoutError: The pod does not start in time.
         DevctlError: It cannot start.
     """
-    check_name(job)
     claim = find_claim(cluster, job)
     image = options.get("image") or loader_image(cluster)
     if not image:
@@ -107,12 +107,14 @@ def helper(
             "name one with --loader-image or EGPU_LOADER_IMAGE, or have an administrator set "
             "`loaderImage` in the ConfigMap `devctl-settings`",
         )
-    pod = _create(cluster, _manifest(cluster, claim, job, role, image))
-    name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
+    manifest = _manifest(cluster, claim, job, role, image)
+    pod: Object | None = None
     failed = True
     try:
-        progress = options.get("progress", lambda _trouble: None)
+        pod = cluster.create(resources.Pod, manifest)
+        progress = options.get("progress", ignore)
         wait_started(cluster, pod, options.get("seconds", TIMEOUT), progress)
+        name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
         try:
             yield VolumePlace(cluster, namespace, name, role.name, role.mount, claim.name)
         except ConnectionLostError as error:
@@ -121,24 +123,15 @@ def helper(
             ) from error
         failed = False
     finally:
-        if not options.get("keep", lambda: False)():
-            _remove(cluster, pod, quietly=failed)
+        if not (pod and options.get("keep", lambda: False)()):
+            _remove(cluster, manifest["metadata"]["name"], pod, quietly=failed)
 
 
-def _create(cluster: Cluster, manifest: Object) -> Object:
-    """Create the pod; if interrupted, delete it in case it was created."""
-    try:
-        return cluster.create(resources.Pod, manifest)
-    except BaseException:
-        with suppress(DevctlError):
-            made = cluster.get(resources.Pod, manifest["metadata"]["name"])
-            _remove(cluster, made, quietly=True)
-        raise
-
-
-def _remove(cluster: Cluster, pod: Object, *, quietly: bool) -> None:
+def _remove(cluster: Cluster, name: str, pod: Object | None, *, quietly: bool) -> None:
     """Delete the pod, even on a second Ctrl-C; quietly if there is another error to report."""
     try:
+        # One whose creation was interrupted may exist all the same.
+        pod = pod or cluster.get(resources.Pod, name)
         try:
             cluster.delete(resources.Pod, pod)
         except KeyboardInterrupt:
@@ -148,7 +141,6 @@ def _remove(cluster: Cluster, pod: Object, *, quietly: bool) -> None:
         return
     except DevctlError as error:
         if not quietly:
-            name = pod["metadata"]["name"]
             raise DevctlError(
                 f"pod `{name}` could not be deleted: {error.message}",
                 f"it ends by itself; until then it uses the volume: `kubectl delete pod {name}`",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from devctl.api import ephemeral_acceleration_job as words
-from devctl.client.objects import Explained, Field, known, moment, number, text
+from devctl.client.objects import Explained, Field, moment, number, phase_of, text
 from devctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ DEFAULT_INPUT = "/artifacts/input.jpg"
 class Job(Explained):
     """A job at one moment."""
 
-    phase = Field(lambda value: known(words.Phase, value or words.Phase.PENDING), "status", "phase")
+    phase = Field(phase_of(words.Phase), "status", "phase")
     """A plain string if only a newer release knows it."""
     gpus = Field(lambda value: 1 if value is None else number(value), "spec", "resources", "gpu")
     """How many GPUs it requests."""

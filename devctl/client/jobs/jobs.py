@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from devctl.api.ephemeral_acceleration_job import Condition, claim_name, pod_name
 from devctl.client.events import Event
-from devctl.client.jobs.claim import Claim, Cleanup, find_claim, users
+from devctl.client.homes import users
+from devctl.client.jobs.claim import Claim, Cleanup, find_claim
 from devctl.client.jobs.files import JobFiles
 from devctl.client.jobs.job import Job, Options, check_name, job_manifest
 from devctl.client.objects import NamedCollection
-from devctl.client.waiting import follow, wait_gone
+from devctl.client.waiting import follow, ignore, wait_gone
 from devctl.errors import (
     AlreadyExistsError,
     BusyError,
@@ -99,9 +100,7 @@ class Jobs(NamedCollection[Job]):
 
     def resume(self, job: Job) -> Job:
         """Let a suspended job start."""
-        # With the UID, the API server refuses if the job was recreated meanwhile.
-        change = {"metadata": {"uid": job.uid}, "spec": {"suspend": False}}
-        return Job(self._cluster.patch(_KIND, job.name, change))
+        return self._change(job, {"suspend": False})
 
     def follow(self, name: str, seconds: float | None = None) -> Iterator[Job]:
         """A job now and after each change, until it ends or the seconds have passed.
@@ -141,7 +140,7 @@ class Jobs(NamedCollection[Job]):
         self,
         name: str,
         seconds: float = TIMEOUT,
-        progress: Callable[[Job], None] = lambda _job: None,
+        progress: Callable[[Job], None] = ignore,
     ) -> Claim:
         """Wait until a job's claim exists, so that a pod can mount the volume.
 
@@ -209,12 +208,6 @@ class Jobs(NamedCollection[Job]):
                 f"`egpu get {name}` has its last lines; `egpu create --ttl 600` keeps the pod",
             ) from error
 
-    def delete(self, which: str | Job) -> Job:
-        """Delete a job, but not its volume; given a Job, a recreated one is not deleted."""
-        job = self.get(which) if isinstance(which, str) else which
-        self._cluster.delete(_KIND, job.raw)
-        return job
-
     def wait_gone(self, name: str, uid: str, seconds: float | None = TIMEOUT) -> None:
         """Wait until a deleted job and its pod are gone; see waiting.wait_gone."""
 
@@ -227,16 +220,11 @@ class Jobs(NamedCollection[Job]):
 
     def claim(self, name: str) -> Claim:
         """The claim of a job's volume; raises as devctl.client.jobs.claim.find_claim does."""
-        check_name(name)
         return find_claim(self._cluster, name)
-
-    def users(self, claim: Claim) -> Sequence[str]:
-        """The pods that use a volume."""
-        return users(self._cluster, claim)
 
     def delete_claim(self, claim: Claim) -> None:
         """Delete exactly this volume, with all its files; raises BusyError if a pod uses it."""
-        if pods := self.users(claim):
+        if pods := users(self._cluster, claim):
             raise BusyError(
                 f"volume `{claim.name}` is kept: pod `{pods[0]}` uses it",
                 f"when that has ended, repeat `egpu delete {claim.job} --delete-pvc`",

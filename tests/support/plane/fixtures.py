@@ -17,12 +17,10 @@ from support.fixtures import (  # noqa: F401 - pytest looks for them here
 )
 from support.plane.pki import Pki
 from support.plane.plane import SYSTEM, Plane
+from support.plane.programs import ensure_programs
 from support.rights import leases
 from support.runs import operator_python
 from support.scheduling import Scheduling
-
-from devctl.local.build import ensure_programs
-from devctl.local.paths import cache_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from support.sharing import Shared
 
 VERSION = "v1.36.4"
-GROUPS = ("kubernetes", "ansible-operator")
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
@@ -45,7 +42,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
 @pytest.fixture(scope="session")
 def programs(shared: Shared) -> Mapping[str, Path]:  # noqa: F811 - the fixture
     """The folders of the programs that a plane is made of."""
-    return shared.alone(ensure_programs, cache_paths(), print, GROUPS)
+    return shared.alone(ensure_programs)
 
 
 @pytest.fixture(scope="session")

@@ -29,7 +29,7 @@ WARNING = "warning: devctl here is 0.1.0, in the cluster 0.3.0: have the older o
 def newer(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> FakeApi:
     """A cluster with a release that is too new."""
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr("devctl.client.doctor.checks.own_version", lambda: "0.1.0")
+    monkeypatch.setattr("devctl.client.doctor.own_version", lambda: "0.1.0")
     installed = objects.settings()
     installed["metadata"]["labels"] = {"app.kubernetes.io/version": "0.3.0"}
     api.add("configmaps", installed)

@@ -16,7 +16,7 @@ import yaml
 from devctl.cli import code, port_forward
 from devctl.cli.doctor import lines
 from devctl.client import jupyter as client_jupyter
-from devctl.client.doctor.checks import Finding, State
+from devctl.client.doctor import Finding, State
 from devctl.client.ssh import keys, proxy
 from devctl.client.streams import execute, port_forwards
 from devctl.errors import BusyError, DevctlError
@@ -296,19 +296,19 @@ def test_jupyter_prints_its_address(
             raise KeyboardInterrupt
 
     @contextmanager
-    def start(_cluster: object, name: str, **how: Any) -> Iterator[Started]:
-        asked.append((name, how))
+    def start(_self: object, name: str, folder: str, **how: Any) -> Iterator[Started]:
+        asked.append((name, folder, how))
         yield Started()
 
-    monkeypatch.setattr(client_jupyter, "jupyter", start)
+    monkeypatch.setattr(client_jupyter.StartJupyter, "__call__", start)
     monkeypatch.setattr(port_forwards, "is_free", lambda _port: False)
     found = devctl("jupyter", "lab", "src", "-n", "team", *(["--keep"] if keep else []))
     assert (found.code, found.stdout) == (130, "http://127.0.0.1:8888/?token=x\n")
     if keep:
         assert "`devctl port-forward lab 12345:20000 -n team`" in found.stderr
         assert "jupyter server stop 20000" in found.stderr
-    how = {"replica": 0, "folder": "/home/dev/src", "local": 0, "keep": keep}
-    assert asked == [("lab", how)]
+    how = {"replica": 0, "port": 0, "keep": keep}
+    assert asked == [("lab", "/home/dev/src", how)]
 
 
 def test_doctor_names_each_fix_and_fails_where_something_does(api: FakeApi, devctl: Devctl) -> None:

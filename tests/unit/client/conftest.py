@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from unit.client.fake_cluster import FakeApi
-from unit.client.job_things import volume
+from unit.client.job_things import volume_of_a_job
 from unit.client.run_things import ranks
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A job's volume; modules about servers have a place of theirs by this name."""
     folder = tmp_path / "volume"
     folder.mkdir()
-    volume(folder, monkeypatch)
+    volume_of_a_job(folder, monkeypatch)
     return folder
 
 

@@ -16,7 +16,7 @@ import httpx2
 
 from devctl.errors import DevctlError
 from devctl.kube.cluster import EVERYWHERE, Change, Cluster
-from devctl.kube.failures import explained
+from devctl.kube.failures import explained, refusal
 from unit.client.objects import NAMESPACE, NOW, Thing, ago, event
 from unit.client.selectors import matches_fields, matches_labels
 
@@ -368,22 +368,16 @@ def _conflicts(fields: Mapping[str, str]) -> list[Thing]:
     ]
 
 
-def _error(
-    code: int, message: str, reason: str = "", causes: Sequence[Thing] = ()
-) -> httpx2.HTTPStatusError:
+def _error(code: int, message: str, reason: str = "", causes: Sequence[Thing] = ()) -> DevctlError:
     reasons = {401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 410: "Expired"}
-    status = {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "status": "Failure",
-        "code": code,
-        "message": message,
-        "reason": reason or reasons.get(code, "InternalError"),
-        "details": {"causes": list(causes)},
-    }
-    request = httpx2.Request("GET", SERVER)
-    answer = httpx2.Response(code, json=status, request=request)
-    return httpx2.HTTPStatusError(message, request=request, response=answer)
+    return refusal(
+        {
+            "code": code,
+            "message": message,
+            "reason": reason or reasons.get(code, "InternalError"),
+            "details": {"causes": list(causes)},
+        }
+    )
 
 
 def _changes(before: dict[str, Thing], after: dict[str, Thing]) -> Iterator[Change]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.ephemeral_acceleration_job import GROUP, JOB, KIND, PVC_TTL_SECONDS, VERSION
 from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl.client.files import remote as files_remote
+from devctl.client.jobs import files as jobs_files
+from devctl.client.jobs.files import JobFiles
 from devctl.client.jobs.helper_pod import VolumePlace
 from unit.client.fake_cluster import NAMESPACE, FakeApi, Thing, ago
 from unit.client.pods import Cluster, Command
@@ -125,5 +127,14 @@ def volume(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def place(path: str = "/artifacts") -> VolumePlace:
     """A place on that volume."""
-    cluster: Any = Cluster()
-    return VolumePlace(cluster, NAMESPACE, "loader-x", "loader", path, "artifacts-my-job")
+    return VolumePlace(CLUSTER, NAMESPACE, "loader-x", "loader", path, "artifacts-my-job")
+
+
+def volume_of_a_job(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same volume, with a pod that mounts it already."""
+    volume(root, monkeypatch)
+    monkeypatch.setattr(jobs_files, "helper", lambda *_, **__: nullcontext(place()))
+
+
+CLUSTER: Any = Cluster()
+FILES = JobFiles(CLUSTER)

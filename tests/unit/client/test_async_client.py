@@ -11,7 +11,7 @@ import pytest
 from support.sockets import socket_disabled  # noqa: F401 - pytest looks for it here
 
 from devctl.client import async_client
-from devctl.client.async_client import AsyncClient, _Awaited, _Entered, _Iterated, _Part
+from devctl.client.async_client import AsyncClient, _awaited, _entered, _iterated, _Part
 from devctl.client.client import Client
 from devctl.errors import NotFoundError
 from devctl.kube.cluster import Cluster
@@ -46,8 +46,8 @@ def missing(sync: object, other: object) -> Iterator[str]:
 @pytest.mark.usefixtures("connected")
 def test_it_has_every_part_and_method_of_the_client() -> None:
     client = AsyncClient()
-    # `connect` is another way to make one, and `cluster` asks without awaiting.
-    absent = public(client.sync) - public(client) - {"connect", "cluster", "close"}
+    # `cluster` asks without awaiting.
+    absent = public(client.sync) - public(client) - {"cluster", "close"}
     assert not absent
     for name in public(client.sync) & public(client):
         if isinstance(part := getattr(client, name), _Part):
@@ -107,9 +107,9 @@ class Steps:
 
 
 class AsyncSteps(_Part):
-    slow = _Awaited(Steps.slow)
-    numbers = _Iterated(Steps.numbers)
-    opened = _Entered(Steps.opened)
+    slow = _awaited(Steps.slow)
+    numbers = _iterated(Steps.numbers)
+    opened = _entered(Steps.opened)
 
 
 async def until(reached: Callable[[], object]) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         "files",
         "execute",
         "forward",
+        "jupyter",
         "ssh",
         "monitor",
         "jobs",
@@ -38,10 +39,7 @@ def test_each_part_is_there_once(client: Client, part: str) -> None:
     assert getattr(client, part) is getattr(client, part)
 
 
-@pytest.mark.parametrize("how", [Client, Client.connect])
-def test_it_connects_as_it_is_told(
-    how: type[Client], api: FakeApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_connects_as_it_is_told(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[Any, ...]] = []
 
     def connect(*where: Any) -> object:
@@ -49,7 +47,7 @@ def test_it_connects_as_it_is_told(
         return api.connect(*where)
 
     monkeypatch.setattr(Cluster, "connect", connect)
-    found = how(kubeconfig="file", context="other", namespace="team", request_timeout=5)
+    found = Client(kubeconfig="file", context="other", namespace="team", request_timeout=5)
     assert asked == [("file", "other", "team", 5)]
     assert found.namespace == "team"
     assert isinstance(found.servers, Servers)

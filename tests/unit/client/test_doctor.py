@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
-from devctl.client.doctor import checks
-from devctl.client.doctor.checks import (
+from devctl.client import doctor
+from devctl.client.doctor import (
     HOME_CLASS,
     NEEDS,
     SHARED_CLASS,
     Finding,
     State,
     compare_clocks,
+    examine,
 )
-from devctl.client.doctor.doctor import examine
 from devctl.errors import DevctlError
 from unit.client.objects import FLAVORS, NAMESPACE, flavor, settings
 
@@ -73,7 +73,7 @@ def found(api: FakeApi) -> dict[str, Finding]:
 
 
 def test_examples() -> None:
-    assert doctest.testmod(checks).failed == 0
+    assert doctest.testmod(doctor).failed == 0
 
 
 def test_all_is_well(well: FakeApi) -> None:
@@ -263,7 +263,7 @@ def test_a_slow_answer_does_not_make_a_clock_wrong() -> None:
 
 
 def test_a_slow_api_server(well: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "_SLOW", -1)
+    monkeypatch.setattr(doctor, "_SLOW", -1)
     assert found(well)["reachability"].state is State.WARNING
 
 

@@ -21,9 +21,9 @@ from devctl.client.jobs import copy_url
 from devctl.client.jobs import files as jobs_files
 from devctl.client.jobs.copy_url import target_path
 from devctl.client.jobs.fetch import Limits
-from devctl.client.jobs.files import DIGESTS, LIST, choose, download, parse_digests, stored, upload
+from devctl.client.jobs.files import DIGESTS, LIST, choose, parse_digests
 from devctl.errors import DevctlError, UsageError
-from unit.client.job_things import place, volume
+from unit.client.job_things import FILES, place, volume_of_a_job
 from unit.client.pods import tree
 
 ODD = [
@@ -63,7 +63,7 @@ def test_the_contents_of_a_folder_land_at_the_root(here: Path, there: Path) -> N
     (here / "run.log").write_text("ignored")
     selection = choose(here)
     moved: list[int] = []
-    done = upload(place(), selection, moved.append)
+    done = FILES.upload("my-job", selection, moved.append)
     assert selection.secrets == [".env"]
     assert tree(there) == {".gitignore": b"*.log\n"} | {
         f"deep/{name}": name.encode() for name in ODD
@@ -84,11 +84,11 @@ def test_any_name_arrives_and_does_nothing_else(
         source, target_folder = Path(above) / "here", Path(above) / "there"
         source.mkdir()
         target_folder.mkdir()
-        volume(target_folder, monkeypatch)
+        volume_of_a_job(target_folder, monkeypatch)
         for name, content in files.items():
             (source / name).write_bytes(content)
         selection = select(source, list(files), secrets=True)
-        upload(place(), selection)
+        FILES.upload("my-job", selection)
         assert tree(target_folder) == files
         assert sorted(os.listdir(above)) == ["here", "there"]  # noqa: PTH208
 
@@ -124,10 +124,10 @@ def test_what_arrives_otherwise_is_noticed(
     broken = 'cd -- "$1" || exit; echo x > a; rm b\n' + DIGESTS
     monkeypatch.setattr(jobs_files, "DIGESTS", broken)
     with pytest.raises(DevctlError):
-        upload(place(), choose(here))
+        FILES.upload("my-job", choose(here))
     monkeypatch.setattr(jobs_files, "DIGESTS", broken.replace("; rm b", ""))
     with pytest.raises(DevctlError, match="`a` did not arrive intact in `artifacts-my-job:/art"):
-        upload(place(), choose(here))
+        FILES.upload("my-job", choose(here))
     assert there.is_dir()
 
 
@@ -139,7 +139,7 @@ def test_a_file_that_was_never_sent_is_noticed(
     monkeypatch.setattr(files_remote, "receive", lambda _place, feed: feed(bytes))
     (there / "a").write_text("older")
     with pytest.raises(DevctlError, match="did not arrive"):
-        upload(place(), choose(here))
+        FILES.upload("my-job", choose(here))
 
 
 def test_each_way_of_writing_a_name_is_read(tmp_path: Path) -> None:
@@ -164,27 +164,27 @@ def test_files_come_back_as_they_are(here: Path, there: Path) -> None:
     (there / "lost+found").mkdir()
     (there / "lost+found" / "x").touch()
     os.mkfifo(there / "pipe")
-    listed = {file.name: file for file in stored(place())}
+    listed = {file.name: file for file in FILES.list("my-job")}
     assert sorted(listed) == [".git/config", "bad\nname", "deep/result.json", "link", "out"]
     assert listed["deep/result.json"].size == 2
     assert listed["link"].link
     into = here / "new" / "results"
-    done = download(place(), into)
+    done = FILES.download("my-job", into)
     assert tree(into) == {"deep/result.json": b"{}"}
     assert (into / "link").readlink() == Path("deep/result.json")
     assert sorted(line.partition(":")[0] for line in done.left_out) == ["`bad\\nname`", "`out`"]
     assert (done.files, done.changed, done.git) == (2, [], Withheld(1, (".git",)))
-    assert download(place(), into).files == 2
+    assert FILES.download("my-job", into).files == 2
 
 
 def test_nothing_here_is_replaced_by_something_else(here: Path, there: Path) -> None:
     (there / "a").write_text("theirs")
     (here / "a").write_text("mine")
     with pytest.raises(DevctlError, match="`a` would be replaced"):
-        download(place(), here)
+        FILES.download("my-job", here)
     assert tree(here) == {"a": b"mine"}
     with pytest.raises(UsageError, match="is not a folder"):
-        download(place(), here / "a")
+        FILES.download("my-job", here / "a")
 
 
 @pytest.mark.parametrize("name", ["../evil", "/evil", "a/../../evil"])
@@ -193,7 +193,7 @@ def test_names_that_no_honest_pod_tells_end_it(
 ) -> None:
     monkeypatch.setattr(jobs_files, "LIST", f"printf '{name}\\0\\0\\0'")
     with pytest.raises(DevctlError, match="leads out of the folder"):
-        download(place(), here)
+        FILES.download("my-job", here)
     assert tree(here) == tree(there) == {}
 
 
@@ -204,12 +204,12 @@ def test_a_list_that_is_cut_off_is_not_taken_for_all_there_is(
     (there / "a").touch()
     monkeypatch.setattr(jobs_files, "LIST", LIST.replace("printf '\\0\\0'", ""))
     with pytest.raises(DevctlError, match="did not arrive as a whole"):
-        download(place(), here)
+        FILES.download("my-job", here)
 
 
 def test_an_empty_volume_is_no_error(here: Path, there: Path) -> None:
-    assert stored(place()) == []
-    assert download(place(), here).files == 0
+    assert FILES.list("my-job") == []
+    assert FILES.download("my-job", here).files == 0
     assert there.is_dir()
 
 

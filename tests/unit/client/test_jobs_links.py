@@ -10,9 +10,9 @@ import pytest
 from devctl.client.jobs import copy_url
 from devctl.client.jobs import files as jobs_files
 from devctl.client.jobs.fetch import Limits
-from devctl.client.jobs.files import DIGESTS, choose, upload
+from devctl.client.jobs.files import DIGESTS, choose
 from devctl.errors import DevctlError
-from unit.client.job_things import place
+from unit.client.job_things import FILES, place
 from unit.client.pods import tree
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ def test_a_link_on_the_volume_leads_no_folder_out_of_it(
         (here / name).parent.mkdir(parents=True, exist_ok=True)
         (here / name).write_text(name)
     with pytest.raises(DevctlError, match="a link there leads out of the volume: `own/up`, `sub`;"):
-        upload(place(), choose(here))
+        FILES.upload("my-job", choose(here))
     (there / "own" / "up").unlink()
     if target != "twice":
         with pytest.raises(DevctlError, match="a link there leads out of the volume: `sub`;"):
-            upload(place(), choose(here))
+            FILES.upload("my-job", choose(here))
     assert tree(there) == tree(there.parent / "there-too") == {}
     assert sorted(os.listdir(there.parent)) == ["here", "there-too", "volume"]  # noqa: PTH208
 
@@ -53,7 +53,7 @@ def test_a_link_within_the_volume_is_followed_and_one_to_a_file_is_replaced(
     (here / "within" / "empty").mkdir(parents=True)
     for name in ("input.jpg", "within/file"):
         (here / name).write_text(name)
-    assert upload(place(), choose(here)).files == 3
+    assert FILES.upload("my-job", choose(here)).files == 3
     assert tree(there) == {"input.jpg": b"input.jpg", "own/file": b"within/file"}
     assert (there / "own" / "empty").is_dir()
     assert not (here / "elsewhere").exists()
@@ -69,7 +69,7 @@ def test_a_file_elsewhere_is_not_taken_for_the_one_that_was_sent(
     moved = f'cd -- "$1" || exit; mv {of} ../moved; ln -s "$PWD/../moved" {of}\n{DIGESTS}'
     monkeypatch.setattr(jobs_files, "DIGESTS", moved)
     with pytest.raises(DevctlError, match="a link"):
-        upload(place(), choose(here))
+        FILES.upload("my-job", choose(here))
     assert (there / of).is_symlink()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from devctl.client import jupyter as module
-from devctl.client.jupyter import jupyter
+from devctl.client.jupyter import StartJupyter
 from devctl.errors import DevctlError, UsageError, WaitTimeoutError
 from unit.client.fake_streams import STDERR, FakeStream, there
 
@@ -78,7 +78,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, *said: bytes) -> None:
 
 
 def test_it_answers_and_ends_with_whoever_started_it(api: FakeApi, stream: FakeStream) -> None:
-    with jupyter(api.cluster(), "lab", folder="/home/dev/src") as found:
+    with StartJupyter(api.cluster())("lab", folder="/home/dev/src") as found:
         token = bytes(stream.fed).decode().strip()
         assert found.url == f"http://127.0.0.1:12345/?token={token}"
         assert not stream.input_ended.is_set()
@@ -92,13 +92,13 @@ def test_it_answers_and_ends_with_whoever_started_it(api: FakeApi, stream: FakeS
 
 
 def test_it_ends_with_ctrl_c(api: FakeApi, stream: FakeStream) -> None:
-    with pytest.raises(KeyboardInterrupt), jupyter(api.cluster(), "lab"):
+    with pytest.raises(KeyboardInterrupt), StartJupyter(api.cluster())("lab"):
         raise KeyboardInterrupt
     assert stream.input_ended.is_set()
 
 
 def test_one_that_is_kept_needs_nobody(api: FakeApi, stream: FakeStream) -> None:
-    with jupyter(api.cluster(), "lab", keep=True) as found:
+    with StartJupyter(api.cluster())("lab", keep=True) as found:
         assert found.url
         assert stream.opened[0][1][2] == "keep"
         assert stream.input_ended.is_set()
@@ -111,7 +111,7 @@ def test_a_server_without_jupyter_is_told(
     answers(monkeypatch, *[b""] * 1000)
     stream.says, stream.code, stream.holds = [(STDERR, MISSING)], 127, False
     with pytest.raises(DevctlError, match="this server has no Jupyter") as raised:
-        jupyter(api.cluster(), "lab", keep=keep).__enter__()
+        StartJupyter(api.cluster())("lab", keep=keep).__enter__()
     assert raised.value.fix == "install it there: `pip install`"
 
 
@@ -122,20 +122,21 @@ def test_one_that_fails_says_its_last_line(
     stream.says = [(STDERR, b"loading\nport 20000 is \x1b[1mtaken")]
     stream.code, stream.holds = 1, False
     with pytest.raises(DevctlError, match=r"does not start: port 20000 is \\x1b\[1mtaken"):
-        jupyter(api.cluster(), "lab").__enter__()
+        StartJupyter(api.cluster())("lab").__enter__()
 
 
 def test_one_that_never_answers(
     api: FakeApi, stream: FakeStream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(module, "TIMEOUT", 0.05)
     answers(monkeypatch, *[b""] * 1000)
     with pytest.raises(WaitTimeoutError, match=r"does not answer after 0 s"):
-        jupyter(api.cluster(), "lab", seconds=0.05).__enter__()
+        StartJupyter(api.cluster())("lab").__enter__()
     assert stream.closed.is_set()
 
 
 def test_one_that_ends_by_itself_is_told(api: FakeApi, stream: FakeStream) -> None:
-    with jupyter(api.cluster(), "lab") as found:
+    with StartJupyter(api.cluster())("lab") as found:
         stream.closed.set()
         with pytest.raises(DevctlError, match="has ended in the server"):
             found.wait()
@@ -143,4 +144,4 @@ def test_one_that_ends_by_itself_is_told(api: FakeApi, stream: FakeStream) -> No
 
 def test_a_folder_is_a_whole_path(api: FakeApi) -> None:
     with pytest.raises(UsageError, match="is not an absolute path"):
-        jupyter(api.cluster(), "lab", folder="src").__enter__()
+        StartJupyter(api.cluster())("lab", folder="src").__enter__()

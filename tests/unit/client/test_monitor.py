@@ -149,9 +149,9 @@ def replicas() -> Replicas:
 
 
 @pytest.fixture
-def monitor(api: FakeApi, replicas: Replicas) -> Monitor:
-    execute: Any = replicas
-    return Monitor(api.cluster(), execute)
+def monitor(api: FakeApi, replicas: Replicas, monkeypatch: pytest.MonkeyPatch) -> Monitor:
+    monkeypatch.setattr(module, "Execute", lambda _cluster: replicas)
+    return Monitor(api.cluster())
 
 
 def test_how_busy_each_replica_is_between_two_looks(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from devctl.client import servers as module
 from devctl.client import waiting
 from devctl.client.servers import Servers
 from devctl.errors import DeniedError, DevctlError, NotFoundError, WaitTimeoutError
@@ -23,7 +24,7 @@ KEY = (SERVERS, NAMESPACE, "lab")
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "_RETRY", 0.01)
-    monkeypatch.setattr(waiting, "_PATIENCE", 0.02)
+    monkeypatch.setattr(module, "_PATIENCE", 0.02)
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def test_one_that_will_not_run_is_not_waited_for_long(api: FakeApi, servers: Ser
 def test_a_failure_that_mends_itself_is_none(
     api: FakeApi, servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "_PATIENCE", 60)
+    monkeypatch.setattr(module, "_PATIENCE", 60)
     api.add(SERVERS, server("lab", "Failed", reason="ImagePullFailed"))
     api.then = [becomes(api, server())]
     assert servers.wait_ready("lab", 5).ready

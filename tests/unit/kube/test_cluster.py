@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
+from devctl.api import kinds
 from devctl.errors import AlreadyExistsError, DeniedError, DevctlError, NotFoundError
 from devctl.kube import cluster, patience, proxies, resources, rights
 from devctl.kube.cluster import EVERYWHERE, Change, Cluster
@@ -60,7 +61,7 @@ def server(name: str = "my-server", **meta: Any) -> dict[str, Any]:
     return {"metadata": {"name": name, "namespace": "team", "uid": "u1", **meta}}
 
 
-@pytest.mark.parametrize("module", [cluster, patience, proxies, resources, rights])
+@pytest.mark.parametrize("module", [cluster, kinds, patience, proxies, rights])
 def test_examples(module: Any) -> None:
     found = doctest.testmod(module)
     assert found.attempted

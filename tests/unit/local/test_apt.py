@@ -9,7 +9,7 @@ import pytest
 
 from devctl.errors import HostError, StepError
 from devctl.local import apt
-from devctl.local.apt import HOST_PROGRAMS, Source, for_suite, host_sources, install_missing
+from devctl.local.apt import HOST_PROGRAMS, Source, host_sources, install_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,15 +110,7 @@ def test_another_distribution_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path
         host_sources()
 
 
-def test_the_same_mirrors_serve_another_release() -> None:
-    moved = for_suite([MAIN, SECURITY], "bookworm", "trixie")
-    assert [source.line() for source in moved] == [
-        "deb http://mirror.example/debian/ trixie main",
-        "deb http://mirror.example/debian-security/ trixie-security main",
-    ]
-
-
-def test_a_root_is_made_from_the_hosts_mirrors(
+def test_a_root_of_another_release_is_made_from_the_hosts_mirrors(
     apt_get: Callable[..., Path], fake_program: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
     apt_get(line(MAIN), line(SECURITY))

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from devctl.errors import HostError, StepError
-from devctl.local import build, buildah, checksums
-from devctl.local.build import Artifacts, ensure_built, plan, verify_cached
+from devctl.local import build, buildah, checksums, steps
+from devctl.local.build import Artifacts, ensure_built, plan
 from devctl.local.images import Image
 from devctl.local.programs import GoToolchain, ProgramGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from devctl.local.paths import CachePaths
+    from devctl.local.paths import CachePaths, ClusterPaths
+    from devctl.local.settings import ClusterSettings
 
 GROUPS = {name: ProgramGroup(name, (), "1") for name in ("containerd", "kubernetes")}
 IMAGES = {
@@ -232,16 +233,23 @@ def test_what_was_finished_before_a_failure_is_not_built_again(
     assert "image/top" in shop.done
 
 
-def test_a_corrupt_cached_program_is_named(cache: CachePaths) -> None:
-    artifacts = Artifacts(GROUPS, {}, cache.node_roots, built=frozenset())
+def test_a_corrupt_cached_program_is_named(
+    cluster: ClusterSettings,
+    paths: ClusterPaths,
+    cache: CachePaths,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = Artifacts(GROUPS, {}, cache.node_roots, built=frozenset())
+    monkeypatch.setattr(build, "ensure_built", lambda *_: made)
     for group in GROUPS.values():
         group.folder(cache).mkdir(parents=True)
         (group.folder(cache) / "program").write_bytes(b"good")
         checksums.write_sums(group.folder(cache))
-    verify_cached(artifacts, cache)
+    context = steps.Context(cluster, paths, cache, lambda _: None)
+    assert not steps.artifacts(context)["changed"]
     damaged = GROUPS["kubernetes"].folder(cache) / "program"
     damaged.write_bytes(b"evil")
     with pytest.raises(HostError, match="is corrupt") as raised:
-        verify_cached(artifacts, cache)
+        steps.artifacts(context)
     assert str(damaged) in raised.value.message
     assert raised.value.fix == f"remove `{damaged.parent}` and run it again"

@@ -139,8 +139,8 @@ def test_up_stores_what_it_chose_and_down_keeps_it(host: Host, paths: ClusterPat
     assert host.runs == ["local-up.yml", "local-down.yml"]
     # Its own bridge and routes are no reason to refuse it.
     host.claims = [
-        Claim(settings.node_range, f"interface `{settings.bridge}`"),
-        Claim(settings.node_range, f"a route through `{settings.bridge}`"),
+        Claim(settings.node_range, f"interface `{settings.bridge}`", settings.bridge),
+        Claim(settings.node_range, f"a route through `{settings.bridge}`", settings.bridge),
     ]
     assert cluster.up("lab", None, ANY) == settings
 

@@ -12,7 +12,7 @@ from devctl.local.namespaces import enter
 from devctl.local.playbook import cluster_vars, inventory, node_vars
 
 if TYPE_CHECKING:
-    from devctl.local.paths import CachePaths, ClusterPaths
+    from devctl.local.paths import ClusterPaths
     from devctl.local.settings import ClusterSettings
 
 
@@ -23,9 +23,9 @@ def one_hierarchy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_the_first_node_runs_the_control_plane_and_the_others_work(
-    cluster: ClusterSettings, paths: ClusterPaths, cache: CachePaths, count: int
+    cluster: ClusterSettings, paths: ClusterPaths, count: int
 ) -> None:
-    everything = inventory(replace(cluster, node_count=count), paths, cache)
+    everything = inventory(replace(cluster, node_count=count), paths)
     groups = everything["all"]["children"]["nodes"]["children"]
     assert list(groups["control_plane"]["hosts"]) == ["lab-1"]
     assert list(groups["workers"]["hosts"]) == [f"lab-{n}" for n in range(2, count + 1)]
@@ -33,17 +33,16 @@ def test_the_first_node_runs_the_control_plane_and_the_others_work(
 
 
 def test_the_cluster_is_described_by_its_own_ranges_and_folders(
-    cluster: ClusterSettings, paths: ClusterPaths, cache: CachePaths
+    cluster: ClusterSettings, paths: ClusterPaths
 ) -> None:
-    variables = cluster_vars(cluster, paths, cache)
+    variables = cluster_vars(cluster, paths)
     assert variables["local_server"] == "https://198.18.0.11:6443"
     assert variables["local_ranges"] == {
-        "node": "198.18.0.0/24",
         "pod": "198.18.32.0/19",
         "service": "198.18.16.0/20",
         "dns": "198.18.16.10",
     }
-    own = {k: v for k, v in variables["local_paths"].items() if k not in {"cache_logs", "files"}}
+    own = {k: v for k, v in variables["local_paths"].items() if k != "files"}
     assert {k: v for k, v in own.items() if not v.startswith(f"{paths.root}/")} == {}
     assert Path(variables["local_paths"]["files"], "node-exec.sh").is_file()
 

@@ -1,14 +1,21 @@
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pytest
 
 from devctl.errors import HostError
-from devctl.local.machine import Needs, check_caller, check_room, needs, parse_meminfo
+from devctl.local import machine
+from devctl.local.machine import available_memory, check_caller, check_host
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 GIB = 1024**3
-WANTED = Needs(memory=6 * GIB, disk=18 * GIB)
 
 
 def test_root_on_linux_may_go_on() -> None:
@@ -27,32 +34,50 @@ def test_another_system_is_named(uid: int) -> None:
         check_caller("darwin", uid)
 
 
-def test_enough_room_is_enough() -> None:
-    check_room(WANTED, WANTED.memory, WANTED.disk, Path("/state"))
+@pytest.fixture
+def machine_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[float, float], None]:
+    """Gives this machine so many GiB of memory and disk."""
+
+    def give(memory: float, disk: float) -> None:
+        monkeypatch.setattr(machine, "available_memory", lambda: int(memory * GIB))
+        usage = SimpleNamespace(free=int(disk * GIB))
+        monkeypatch.setattr(shutil, "disk_usage", lambda _folder: usage)
+
+    return give
+
+
+def test_enough_room_is_enough(machine_of: Callable[[float, float], None]) -> None:
+    machine_of(6, 18)
+    check_host(2, cached=False)
 
 
 @pytest.mark.parametrize(
     ("memory", "disk", "message"),
     [
-        (1.5, 100, "1.5 GiB of memory are available, 6 are needed"),
-        (64, 2.25, "2.2 GiB are free under `/state`, 18 are needed"),
+        (1.5, 100, r"^1\.5 GiB of memory are available, 6 are needed$"),
+        (64, 2.25, r"^2\.2 GiB are free under `/.*`, 18 are needed$"),
     ],
 )
 def test_a_small_machine_is_refused_with_both_figures(
-    memory: float, disk: float, message: str
+    machine_of: Callable[[float, float], None], memory: float, disk: float, message: str
 ) -> None:
-    with pytest.raises(HostError) as raised:
-        check_room(WANTED, int(memory * GIB), int(disk * GIB), Path("/state"))
-    assert raised.value.message == message
+    machine_of(memory, disk)
+    with pytest.raises(HostError, match=message) as raised:
+        check_host(2, cached=False)
     assert raised.value.fix
 
 
-def test_more_nodes_and_an_empty_cache_need_more() -> None:
-    assert needs(3, cached=True) > needs(2, cached=True)
-    for one, other in zip(needs(2, cached=True), needs(2, cached=False), strict=True):
-        assert one < other
+@pytest.mark.parametrize(("nodes", "cached"), [(3, True), (2, False)])
+def test_more_nodes_and_an_empty_cache_need_more(
+    machine_of: Callable[[float, float], None], nodes: int, *, cached: bool
+) -> None:
+    for memory, disk in [(4, 100), (100, 6)]:
+        machine_of(memory, disk)
+        check_host(2, cached=True)
+        with pytest.raises(HostError):
+            check_host(nodes, cached=cached)
 
 
 def test_meminfo_is_read_in_bytes() -> None:
-    text = "MemTotal:       24689044 kB\nMemAvailable:   20000000 kB\nHugePages_Total:       0\n"
-    assert parse_meminfo(text)["MemAvailable"] == 20_000_000 * 1024
+    (line,) = re.findall(r"MemTotal: +(\d+) kB", Path("/proc/meminfo").read_text())
+    assert 0 < available_memory() <= int(line) * 1024

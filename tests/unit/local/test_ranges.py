@@ -89,10 +89,10 @@ def test_interfaces_and_routes_are_claims() -> None:
         {"type": "multicast", "dst": "224.0.0.0/4", "dev": "eth0"},
     ]
     assert host_claims(addresses, routes) == [
-        Claim(IPv4Network("127.0.0.0/8"), "interface `lo`"),
-        Claim(IPv4Network("10.1.2.0/24"), "interface `eth0`"),
-        Claim(IPv4Network("10.9.0.0/16"), "a route through `tun0`"),
-        Claim(IPv4Network("10.8.0.1/32"), "a route through `tun1`"),
+        Claim(IPv4Network("127.0.0.0/8"), "interface `lo`", "lo"),
+        Claim(IPv4Network("10.1.2.0/24"), "interface `eth0`", "eth0"),
+        Claim(IPv4Network("10.9.0.0/16"), "a route through `tun0`", "tun0"),
+        Claim(IPv4Network("10.8.0.1/32"), "a route through `tun1`", "tun1"),
         Claim(IPv4Network("10.7.0.0/16"), "a route"),
     ]
 

@@ -1,4 +1,4 @@
-"""What is checked: this machine, the API server, permissions, and the installation."""
+"""What is wrong between a user and their servers, and how it is fixed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import shutil
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
@@ -19,11 +19,13 @@ from devctl.api import ephemeral_acceleration_job as job
 from devctl.api.labels import GROUP, VERSION
 from devctl.client.flavors import Flavors
 from devctl.client.settings import IMAGE, NAME, NAMESPACE, default_image
-from devctl.errors import DeniedError, NotFoundError
+from devctl.errors import DeniedError, DevctlError, NotFoundError
 from devctl.kube import resources
 from devctl.kube.rights import Right
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
     from devctl.kube.cluster import Cluster
 
 OLDEST = (1, 31)
@@ -331,3 +333,60 @@ def image(cluster: Cluster) -> Finding:
         f"name one with --image or {IMAGE}, or have an administrator set `image` in ConfigMap "
         f"`{NAME}` of namespace `{NAMESPACE}`",
     )
+
+
+_CHECKS: dict[str, Callable[[Cluster], Finding]] = {
+    "reachability": reachability,
+    "credentials": credentials,
+    "versions": versions,
+    "clock": clock,
+    "kinds": kinds,
+    "rights": rights,
+    "operator": partial(deployment, name="operator", otherwise="no request is handled"),
+    "observer": partial(
+        deployment, name="observer", otherwise="every status is stale, and nothing expires"
+    ),
+    "storage": storage,
+    "flavor": default_flavor,
+    "image": image,
+}
+_BASIC = {
+    "reachability": "the API server cannot be reached",
+    "credentials": "the API server does not know you",
+}
+"""Why later checks are skipped if one of these fails."""
+_SEE_DOCTOR = re.compile("(^|; )[^;]*`devctl doctor`[^;]*")
+"""Advice that some errors give and the reader has just followed."""
+
+
+def examine(connect: Callable[[], Cluster]) -> Iterator[Finding]:
+    """Run all checks and yield each result at once; `connect` reads the kubeconfig."""
+    yield replace(programs(), check="programs")
+    try:
+        cluster = connect()
+    except DevctlError as error:
+        yield replace(failed(error.message, error.fix), check="kubeconfig")
+        yield from _skip(_CHECKS, "there is no kubeconfig to use")
+        return
+    who = f"user `{cluster.user}`, " if cluster.user else ""
+    yield replace(ok(f"{who}namespace `{cluster.namespace}`, {cluster.server}"), check="kubeconfig")
+    names = iter(_CHECKS)
+    for name in names:
+        yield (found := _run(name, cluster))
+        if found.state is State.FAILED and name in _BASIC:
+            yield from _skip(names, _BASIC[name])
+
+
+def _run(name: str, cluster: Cluster) -> Finding:
+    try:
+        found = _CHECKS[name](cluster)
+    except DeniedError as error:
+        found = skipped(f"you have no permission to check it: {error.message}", error.fix)
+    except DevctlError as error:
+        found = failed(error.message, _SEE_DOCTOR.sub("", error.fix).removeprefix("; "))
+    return replace(found, check=name)
+
+
+def _skip(names: Iterable[str], why: str) -> Iterator[Finding]:
+    for name in names:
+        yield replace(skipped(why), check=name)

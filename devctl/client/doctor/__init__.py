@@ -1,1 +1,0 @@
-"""What is wrong between a user and their servers, and how it is fixed."""

@@ -11,21 +11,13 @@ if TYPE_CHECKING:
 
 
 def require_posix(program: str) -> None:
-    """End the program where there are no POSIX terminals, signals and file locks.
-
-    Args:
-        program: What the person has typed.
-    """
+    """End `program`, as typed, where there are no POSIX terminals, signals and file locks."""
     if sys.platform == "win32":
         sys.exit(f"error: {program} does not run on Windows itself: install it in WSL")
 
 
 def main(program: str = "devctl") -> NoReturn:
-    """Run the command line; never returns.
-
-    Args:
-        program: What the person has typed, for help.
-    """
+    """Run the command line; never returns. Help calls it `program`, as typed."""
     require_posix(program)
     try:
         # Imported here so that Ctrl-C is as silent while modules load as it is later.

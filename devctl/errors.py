@@ -3,13 +3,13 @@
 DevctlError                 something went wrong; exit code 1
 ├── UsageError              the request itself makes no sense; 2
 ├── NotFoundError           what was named does not exist; 3
-├── WaitTimeoutError        it did not happen in time; 4
+├── WaitTimeoutError        it took longer than the caller would wait; 4
 ├── DeniedError             rights or a quota forbid it; 5
-├── AlreadyExistsError      something of that name is there
+├── AlreadyExistsError      an object of that name already exists
 ├── FieldConflictError      others manage the fields that an apply sets
-├── ConnectionLostError     a stream to or from a pod has ended before its time
+├── ConnectionLostError     a stream to or from a pod has ended early
 ├── HostError               this machine cannot do it as it is
-├── BusyError               somebody else is at it
+├── BusyError               another process is changing the same thing
 └── StepError               a program that we ran failed
     └── ReportedError       and has already said so on the screen
 """
@@ -33,12 +33,6 @@ class DevctlError(Exception):
         reason: What programs tell errors of a class apart by, in one word: the API server's where
             it gave one, such as `Invalid`; else the class's.
         kind: The resource that it is about, such as `devservers`; empty where it is about none.
-
-    Attributes:
-        message: As given, on one line.
-        fix: Likewise.
-        reason: As given.
-        kind: As given.
     """
 
     exit_code = 1
@@ -71,7 +65,7 @@ class NotFoundError(DevctlError):
 
 
 class WaitTimeoutError(DevctlError):
-    """It did not happen in time."""
+    """It took longer than the caller would wait."""
 
     exit_code = 4
     reason = "Timeout"
@@ -85,17 +79,13 @@ class DeniedError(DevctlError):
 
 
 class AlreadyExistsError(DevctlError):
-    """Something of that name is there already."""
+    """An object of that name already exists."""
 
     reason = "AlreadyExists"
 
 
 class FieldConflictError(DevctlError):
-    """Others manage fields that an apply sets.
-
-    Attributes:
-        fields: The managers by field, such as `.spec.image`.
-    """
+    """Others manage fields that an apply sets; `fields` has the managers by field."""
 
     reason = "Conflict"
 
@@ -109,7 +99,7 @@ class FieldConflictError(DevctlError):
 
 
 class ConnectionLostError(DevctlError):
-    """A stream to or from a pod has ended before its time."""
+    """A stream to or from a pod has ended early."""
 
     reason = "ConnectionLost"
 

@@ -28,10 +28,9 @@ def complete() -> None:
 
 
 def answer(arguments: list[str]) -> list[str]:
-    """The completions, each with a tab and its description, and a last line with a number.
+    """The completions of the last argument, each with a tab and its description, and a number.
 
-    Args:
-        arguments: What is typed after `kubectl devctl`; the last is what is to be completed.
+    The arguments are what was typed after `kubectl devctl`.
     """
     from click.shell_completion import ShellComplete  # noqa: PLC0415 - only this needs it
 

@@ -22,7 +22,6 @@ import codecs
 import re
 
 _FIRST_BYTE = 0xDC00
-_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
 
 _CSI = r"(?:\x1b\[|\x9b)[0-?]*[ -/]*"
 # What a string holds that a terminal takes in as a whole; it ends with its line at the latest.
@@ -111,11 +110,10 @@ def on_screen(data: bytes) -> bytes:
 
 
 def _escape(letter: str) -> str:
-    if letter in _ESCAPES:
-        return _ESCAPES[letter]
-    code = ord(letter)
-    if _FIRST_BYTE + 0x80 <= code <= _FIRST_BYTE + 0xFF:
-        return f"\\x{code - _FIRST_BYTE:02x}"
-    if code <= 0xFF:  # noqa: PLR2004 - what two hexadecimal digits can say
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004 - four digits
+    if letter == "\0":
+        return "\\0"
+    byte = ord(letter) - _FIRST_BYTE
+    # A byte that is not UTF-8 is a surrogate.
+    return (
+        f"\\x{byte:02x}" if byte in range(0x80, 0x100) else letter.encode("unicode_escape").decode()
+    )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli import names
-from devctl.cli.options import connected, dry_run_option, result_output
-from devctl.cli.results import Results
+from devctl.cli.options import connected, dry_run_option
+from devctl.cli.results import Results, changes
 from devctl.errors import DevctlError, UsageError
 from devctl.text import one_line
 
@@ -35,16 +35,11 @@ _HOW = {"none": "", "client": " (dry run)", "server": " (server dry run)"}
 )
 @click.option("--force-conflicts", is_flag=True, help="Take over fields that others manage.")
 @dry_run_option
-@result_output
+@changes()
 @connected
 def apply(
-    client: Client,
-    files: Sequence[str],
-    dry_run: str,
-    output: str | None,
-    *,
-    force_conflicts: bool,
-) -> None:
+    client: Client, files: Sequence[str], dry_run: str, results: Results, *, force_conflicts: bool
+) -> int:
     """Create or change servers, flavors and jobs as files describe them.
 
     This is a server-side apply, as field manager `devctl`: fields that are not in a file stay as
@@ -59,7 +54,6 @@ def apply(
 
     manifests = applying.read(files, sys.stdin)
     _check_namespaces(manifests)
-    results = Results(output)
     first: DevctlError | None = None
     for manifest in manifests:
         resource = manifest.title.partition("/")[0]
@@ -78,9 +72,7 @@ def apply(
             first = first or error
         else:
             results.add(done, done.did + _HOW[dry_run], resource)
-    results.print()
-    if first:
-        click.get_current_context().exit(first.exit_code)
+    return first.exit_code if first else 0
 
 
 def _check_namespaces(manifests: Sequence[Manifest]) -> None:

@@ -87,11 +87,10 @@ def _let_ssh_know(destination: Destination) -> None:
     """Have ssh find the server, without changing the person's own file unasked."""
     from devctl.client.ssh import config  # noqa: PLC0415 - heavy
 
-    if config.knows(destination):
-        return
-    if not config.is_included():
+    changes = config.additions(destination)
+    if changes and not config.is_included():
         raise DevctlError(
             "editors find servers through ssh's configuration, which does not know them yet",
             f"{command('config-ssh')} once, then repeat it",
         )
-    config.carry_out(config.additions(destination))
+    config.carry_out(changes)

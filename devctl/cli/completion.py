@@ -16,9 +16,9 @@ from click.shell_completion import (
     BashComplete,
     CompletionItem,
     FishComplete,
+    ShellComplete,
     ZshComplete,
     add_completion_class,
-    get_completion_class,
     split_arg_string,
 )
 
@@ -40,18 +40,9 @@ def completion(shell: str) -> None:
 
 
 def script(shell: str, group: click.Command, program: str, variable: str) -> str:
-    """What a shell reads to complete a program.
-
-    Args:
-        shell: Its name.
-        group: The commands of the program.
-        program: What is typed to call it.
-        variable: The environment variable through which the script asks it.
-    """
-    register()
-    kind = get_completion_class(shell)
-    assert kind  # noqa: S101 - click knows all three
-    return kind(group, {}, program, variable).source()
+    """What a shell reads to complete a program; it asks through an environment variable."""
+    kinds: dict[str, type[ShellComplete]] = {"bash": _Bash, "zsh": _Zsh, "fish": _Fish}
+    return kinds[shell](group, {}, program, variable).source()
 
 
 def register() -> None:

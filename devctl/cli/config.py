@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from devctl.cli.lazy import Entry, SectionedGroup
+from devctl.cli.lazy import SectionedGroup
 from devctl.cli.options import output
 from devctl.cli.results import print_document
 from devctl.cli.tables import table
@@ -25,18 +25,7 @@ def _values(context: click.Context, _parameter: click.Parameter, begun: str) -> 
 _key = click.argument("key", metavar="KEY", shell_complete=_keys)
 
 
-@click.group(
-    cls=SectionedGroup,
-    sections={
-        "Commands": {
-            "list": Entry("devctl.cli.config:list_", "List settings, and where they come from"),
-            "get": Entry("devctl.cli.config:get", "Print a setting"),
-            "set": Entry("devctl.cli.config:set_", "Save a setting"),
-            "unset": Entry("devctl.cli.config:unset", "Remove a setting"),
-            "path": Entry("devctl.cli.config:path", "Print the path of the file"),
-        },
-    },
-)
+@click.group(cls=SectionedGroup)
 def config() -> None:
     """Your defaults, in ~/.config/devctl/config.toml.
 
@@ -49,7 +38,7 @@ def config() -> None:
     """
 
 
-@click.command("list")
+@config.command("list", short_help="List settings, and where they come from")
 @output("table", "json", "yaml")
 def list_(output: str) -> None:
     """List settings, and where they come from.
@@ -71,7 +60,7 @@ def list_(output: str) -> None:
         click.echo(line)
 
 
-@click.command()
+@config.command(short_help="Print a setting")
 @_key
 def get(key: str) -> None:
     """Print a setting; the exit code is 3 if it is not set.
@@ -87,7 +76,7 @@ def get(key: str) -> None:
     click.echo(_shown(value))
 
 
-@click.command("set")
+@config.command("set", short_help="Save a setting")
 @_key
 @click.argument("value", metavar="VALUE", shell_complete=_values)
 def set_(key: str, value: str) -> None:
@@ -102,7 +91,7 @@ def set_(key: str, value: str) -> None:
     click.echo(f"{key} set in {preferences.path()}", err=True)
 
 
-@click.command()
+@config.command(short_help="Remove a setting")
 @_key
 def unset(key: str) -> None:
     """Remove a setting.
@@ -115,7 +104,7 @@ def unset(key: str) -> None:
     click.echo(f"{key} removed from {preferences.path()}", err=True)
 
 
-@click.command()
+@config.command(short_help="Print the path of the file")
 def path() -> None:
     """Print the path of the file, which need not exist.
 

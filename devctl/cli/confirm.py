@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from devctl.cli.options import stacked
 from devctl.errors import UsageError
 from devctl.text import one_line, readable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
+    from collections.abc import Sequence
 
     from devctl.client.client import Client
     from devctl.client.servers import Server
@@ -23,25 +23,16 @@ _SHOWN = 10
 yes_option = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 
 
-def answers(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command that deletes data the options that answer its question in advance.
-
-    Help does not show `--confirm=NAME`, for scripts that want the name checked.
-    """
-    named = click.option("--confirm", multiple=True, metavar="NAME", hidden=True)
-    return yes_option(named(command))
+answers = stacked(yes_option, click.option("--confirm", multiple=True, metavar="NAME", hidden=True))
+"""For a command that deletes data: `--confirm=NAME` is for scripts that want the name checked."""
 
 
 def confirm_names(
     names: Sequence[str], given: Sequence[str], what: str, *, yes: bool = False
 ) -> None:
-    """Have a person type the names of what is destroyed.
+    """Have a person type the names of what is destroyed, unless --yes or --confirm gives them.
 
-    Args:
-        names: What is destroyed.
-        given: The values of --confirm; without any, the person is asked.
-        what: What happens, as a sentence.
-        yes: Whether --yes has answered already.
+    `what` says what happens.
 
     Raises:
         UsageError: Another name was given, or there is no terminal to ask on.

@@ -7,17 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from devctl.cli import names
-from devctl.cli.options import (
-    connected,
-    dry_run_option,
-    duration,
-    patience,
-    preference,
-    result_output,
-    waits,
-)
-from devctl.cli.results import Results
-from devctl.cli.waiting import see_started
+from devctl.cli.options import connected, dry_run_option, duration, preference, stacked
+from devctl.cli.results import Results, changes
+from devctl.cli.waiting import patience, see_started, waits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,7 +32,7 @@ def server_options(*, new: bool) -> Callable[[Callable[..., Any]], Callable[...,
     """Give a command the options of a spec; those of a new server have defaults."""
     flavor = "Default: the cluster's default flavor." if new else "Resources of each pod."
     image = "Default: $DEVCTL_IMAGE, else the cluster's." if new else "Container image."
-    options = (
+    return stacked(
         click.option(
             "--flavor",
             metavar="F",
@@ -74,13 +66,6 @@ def server_options(*, new: bool) -> Callable[[Callable[..., Any]], Callable[...,
         if new
         else click.option("--ssh/--no-ssh", default=None, help="Enable or disable SSH."),
     )
-
-    def give(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return give
 
 
 _DISTRIBUTED = click.option("--distributed", is_flag=True, help="Several pods that train together.")
@@ -118,16 +103,16 @@ def chosen(
 @waits
 @patience
 @dry_run_option
-@result_output
+@changes()
 @connected
 def create(
     client: Client,
     name: str,
     dry_run: str,
-    output: str | None,
+    results: Results,
     timeout: float,
     *,
-    wait: bool | None,
+    wait: bool,
     **asked: Any,
 ) -> None:
     """Create a server. Its files outlive it.
@@ -138,12 +123,11 @@ def create(
       devctl create training-job --flavor gpu-large --distributed --replicas 4
       devctl create my-dev --ttl 3d --idle-timeout 2h --wait
     """
-    options, results = chosen(**asked), Results(output)
+    options = chosen(**asked)
     if dry_run == "client":
         from devctl.client.servers import Server  # noqa: PLC0415 - heavy
 
-        manifest = Server(client.servers.manifest(name, **options))
-        results.add(manifest, "created (dry run)")
+        results.add(Server(client.servers.manifest(name, **options)), "created (dry run)")
     elif dry_run == "server":
         made = client.servers.create(name, dry_run=True, **options)
         results.add(made, "created (server dry run)")
@@ -151,4 +135,3 @@ def create(
         created = client.servers.create(name, **options)
         results.add(created, "created")
         see_started(client, created, results, timeout, wait=wait, first="asked for")
-    results.print()

@@ -7,17 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.confirm import answers, confirm_names
-from devctl.cli.options import (
-    command,
-    connected,
-    patience,
-    result_output,
-    server_names,
-    unique,
-    waits,
-)
-from devctl.cli.results import Results
-from devctl.cli.waiting import live_line, wanted
+from devctl.cli.options import command, connected, server_names
+from devctl.cli.results import Results, changes
+from devctl.cli.waiting import live_line, patience, waits
 from devctl.errors import DeniedError, NotFoundError
 
 if TYPE_CHECKING:
@@ -34,17 +26,17 @@ if TYPE_CHECKING:
 @answers
 @waits
 @patience
-@result_output
+@changes()
 @connected
 def delete(
     client: Client,
     servers: Sequence[str],
     confirm: Sequence[str],
     timeout: float,
-    output: str | None,
+    results: Results,
     *,
     yes: bool,
-    wait: bool | None,
+    wait: bool,
     delete_home: bool,
 ) -> None:
     """Delete servers; their files are kept for the next server of the same name.
@@ -57,18 +49,16 @@ def delete(
       devctl delete my-dev
       devctl delete my-dev --delete-home
     """
-    names = unique(servers)
-    found = {name: _server(client, name, delete_home=delete_home) for name in names}
-    homes = {name: _homes(client, name, needed=delete_home) for name in names}
+    found = {name: _server(client, name, delete_home=delete_home) for name in servers}
+    homes = {name: _homes(client, name, needed=delete_home) for name in servers}
     if delete_home:
         files = volumes([home for each in homes.values() for home in each])
         what = f"this deletes {', '.join(homes)} and all files in {files}"
-        confirm_names(names, confirm, what, yes=yes)
-    results = Results(output)
+        confirm_names(servers, confirm, what, yes=yes)
     for there in filter(None, found.values()):
         results.add(client.servers.delete(there), "deleted")
     for name, server in found.items():
-        if server and (wanted(wait=wait) or delete_home):
+        if server and (wait or delete_home):
             _see_gone(client, server, timeout)
         if delete_home:
             for home in homes[name]:
@@ -80,7 +70,6 @@ def delete(
                 f"  {command(f'homes delete --server {name}')} deletes them",
                 err=True,
             )
-    results.print()
 
 
 def _server(client: Client, name: str, *, delete_home: bool) -> Server | None:

@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from typing import TYPE_CHECKING
 
 import click
 
 from devctl.api.devserver import Condition
 from devctl.api.durations import parse_duration
+from devctl.cli.events import COLUMNS as EVENTS
 from devctl.cli.options import command, connected, output, server_name
 from devctl.cli.results import print_document
 from devctl.cli.screen import coloured, columns
-from devctl.cli.tables import table
+from devctl.cli.tables import Column, folded, lines_of
 from devctl.cli.times import age, span, until
 from devctl.errors import DeniedError
 from devctl.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from devctl.client.client import Client
     from devctl.client.events import Event
-    from devctl.client.servers import Server
+    from devctl.client.jobs.job import Job
+    from devctl.client.servers import Replica, Server
 
 _EVENTS = 8
+_REPLICAS = [
+    Column("POD", lambda replica: replica.pod),
+    Column("PHASE", lambda replica: replica.phase),
+    Column("REASON", lambda replica: replica.reason),
+    Column("NODE", lambda replica: replica.node),
+    Column("RESTARTS", lambda replica: replica.restarts, spare=True),
+]
 _LABEL = 14
 """The width of labels."""
 _NARROWEST = 20
@@ -47,41 +54,57 @@ def describe(client: Client, name: str, output: str) -> None:
     server = client.servers.get(name)
     if output == "name":
         click.echo(f"devserver/{server.name}")
-        return
+    else:
+        print_page(
+            server, output, facts(server), lambda: client.events.list(server=name), server.replicas
+        )
+
+
+def print_page(
+    found: Server | Job,
+    output: str,
+    facts: Iterable[tuple[str, str]],
+    look: Callable[[], Sequence[Event]],
+    replicas: Sequence[Replica] = (),
+) -> None:
+    """Print an object: as a document, or as `text`, a page with its events; see `page`."""
     if output != "text":
-        print_document(server.raw, output)
+        print_document(found.raw, output)
         return
     try:
-        events: Sequence[Event] = client.events.list(server=name)[-_EVENTS:]
+        events = look()[-_EVENTS:]
     except DeniedError:
         events = ()
-    for line in page(server, events, width=columns(sys.stdout)):
+    for line in page(facts, events, columns(sys.stdout), replicas):
         click.echo(line)
 
 
 def page(
-    server: Server, events: Sequence[Event], *, width: int = 0, now: datetime | None = None
+    facts: Iterable[tuple[str, str]],
+    events: Sequence[Event],
+    width: int = 0,
+    replicas: Sequence[Replica] = (),
 ) -> list[str]:
-    """The lines of the page, at most `width` long if that is not 0; events come oldest first."""
+    """The lines of the page of an object, at most `width` long if that is not 0.
+
+    Facts come with labels, which are empty for further lines of a fact; `Phase` starts with the
+    phase. Events come oldest first.
+    """
     lines = []
-    for label, text in _facts(server, now):
-        lines += fact(label, one_line(text), width)
+    for label, text in facts:
+        lines += _fact(label, one_line(text), width)
         if label == "Phase":
-            lines[-1] = lines[-1].replace(server.phase, coloured(server.phase), 1)
-    replicas: list[tuple[object, ...]] = [("POD", "PHASE", "REASON", "NODE", "RESTARTS")]
-    replicas += [(r.pod, r.phase, r.reason, r.node, r.restarts) for r in server.replicas]
-    for title, rows, spare in (
-        ("Replicas", replicas, [4]),
-        ("Events", event_rows(events, now), [1]),
-    ):
-        if len(rows) > 1:
-            shown = table(rows[0], rows[1:], max(0, width - 2), spare)
-            lines += ["", f"{title}:", *(f"  {line}" for line in shown)]
+            phase = text.partition(" ")[0]
+            lines[-1] = lines[-1].replace(phase, coloured(phase), 1)
+    for title, shown, items in (("Replicas", _REPLICAS, replicas), ("Events", EVENTS, events)):
+        if items:
+            table = lines_of(items, shown, max(0, width - 2))
+            lines += ["", f"{title}:", *(f"  {line}" for line in table)]
     return lines
 
 
-def _facts(server: Server, now: datetime | None) -> Iterator[tuple[str, str]]:
-    """Labels and facts; a further line of a fact has an empty label."""
+def facts(server: Server) -> Iterator[tuple[str, str]]:
+    """The labels and facts of a server's page."""
     yield "Name", server.name
     yield "Namespace", server.namespace
     yield "Owner", server.owner
@@ -93,11 +116,11 @@ def _facts(server: Server, now: datetime | None) -> Iterator[tuple[str, str]]:
     yield "Flavor", server.flavor or "(the default)"
     yield "Image", server.image
     yield "Mode", _mode(server)
-    yield "Age", age(server.created_at, now)
+    yield "Age", age(server.created_at)
     if server.started_at:
-        yield "Started", f"{age(server.started_at, now)} ago"
+        yield "Started", f"{age(server.started_at)} ago"
     if server.expires_at:
-        yield "Expires", f"{until(server.expires_at, now)}; its files are kept"
+        yield "Expires", f"{until(server.expires_at)}; its files are kept"
     if idle := server.lifecycle.get("idleTimeout"):
         yield "Idle", f"limit {_length(idle)}; not enforced yet"
     yield "Home", _homes(server)
@@ -151,22 +174,8 @@ def _uses(server: Server) -> Iterator[str]:
     yield command(f"stop {name}")
 
 
-def event_rows(events: Sequence[Event], now: datetime | None) -> list[tuple[object, ...]]:
-    """The rows of a table of events, its titles first."""
-    rows: list[tuple[object, ...]] = [("AGE", "TYPE", "REASON", "ABOUT", "MESSAGE")]
-    rows += [
-        (age(event.at, now), event.type, event.reason, event.about, event.message)
-        for event in events
-    ]
-    return rows
-
-
-def fact(label: str, text: str, width: int) -> list[str]:
-    """The lines of a fact behind its label, folded to a width if that is not 0."""
+def _fact(label: str, text: str, width: int) -> list[str]:
+    """The lines of a fact behind its label."""
+    first, *more = folded(text, max(_NARROWEST, width - _LABEL) if width else 0)
     head = f"{label}:" if label else ""
-    room = max(_NARROWEST, width - _LABEL) if width else 0
-    folded = textwrap.wrap(text, room, break_on_hyphens=False) if room else [text]
-    return [
-        f"{head if not number else '':<{_LABEL}}{line}".rstrip()
-        for number, line in enumerate(folded or [""])
-    ]
+    return [f"{head:<{_LABEL}}{first}".rstrip(), *(f"{'':<{_LABEL}}{line}" for line in more)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +12,8 @@ from devctl.cli.options import output, where
 from devctl.cli.results import print_document
 from devctl.cli.screen import columns, painted
 from devctl.cli.shared_options import verbose
+from devctl.cli.tables import folded
+from devctl.client.client import Client
 from devctl.text import one_line
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ def doctor(output: str) -> int:
       devctl doctor
       devctl doctor -n team -o json
     """
-    from devctl.client.client import Client  # noqa: PLC0415 - heavy
     from devctl.client.doctor import examine  # noqa: PLC0415 - heavy
 
     named = names.connection(click.get_current_context())
@@ -69,15 +69,8 @@ def lines(finding: Finding, width: int) -> list[str]:
     """A finding in lines of a width; 0 for any."""
     head = f"{finding.state:<{_STATE}}{finding.check:<{_CHECK}}"
     said = [one_line(finding.found), *([f"fix: {one_line(finding.fix)}"] if finding.fix else [])]
-    if not width:
-        folded, indent = said, len(head)
-    else:
-        indent = len(head) if width - len(head) >= _READABLE else _INDENT
-        room = max(1, width - indent)
-        folded = [
-            line for text in said for line in textwrap.wrap(text, room, break_on_hyphens=False)
-        ]
-    below = [f"{'':<{indent}}{line}" for line in folded]
-    if indent < len(head):
-        return [head.rstrip(), *below]
-    return [head + folded[0], *below[1:]]
+    beside = not width or width - len(head) >= _READABLE
+    indent = len(head) if beside else _INDENT
+    room = max(1, width - indent) if width else 0
+    found = [f"{'':<{indent}}{line}" for text in said for line in folded(text, room)]
+    return [head + found[0].lstrip(), *found[1:]] if beside else [head.rstrip(), *found]

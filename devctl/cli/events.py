@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli import names
-from devctl.cli.formats import FORMATS, TABLES
-from devctl.cli.listing import scope
-from devctl.cli.options import all_namespaces, connected, output, watch_option
-from devctl.cli.results import print_item, print_items, shown_columns
-from devctl.cli.tables import Column, lines_of_items
+from devctl.cli.formats import TABLES
+from devctl.cli.listing import Listing, all_namespaces, lists, watch_option
+from devctl.cli.options import connected
+from devctl.cli.results import print_item
+from devctl.cli.tables import Column, lines_of
 from devctl.cli.times import age
 from devctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from devctl.client.client import Client
     from devctl.client.events import Event
@@ -36,13 +36,9 @@ _ALIGNED = 50
 
 @click.command()
 @click.argument("name", required=False, metavar="[NAME]", shell_complete=names.servers)
-@all_namespaces
-@watch_option
-@output(*FORMATS)
+@lists(COLUMNS, "event", all_namespaces, watch_option)
 @connected
-def events(
-    client: Client, name: str | None, output: str, *, all_namespaces: bool, watch: bool
-) -> None:
+def events(client: Client, name: str | None, listing: Listing, *, watch: bool) -> None:
     """Show what happened to servers, their pods and volumes; the newest come last.
 
     The cluster forgets events after about an hour.
@@ -52,33 +48,29 @@ def events(
       devctl events
       devctl events my-dev --watch
     """
-    if name and all_namespaces:
+    if name and listing.where:
         raise UsageError(
             f"`{name}` is a server of one namespace", "leave out -A, or choose it with -n"
         )
     if name:
         # Tells a server without events from one that does not exist.
         client.servers.get(name)
-    where, columns = scope(COLUMNS, all_namespaces=all_namespaces)
     if watch:
-        _follow(client.events.watch(name, where), output, columns)
-    print_items(
-        client.events.list(name, where),
-        output,
-        columns,
-        "event",
+        _follow(client.events.watch(name, listing.where), listing)
+    listing.print(
+        client.events.list(name, listing.where),
         empty="no recent events; the cluster forgets them after about an hour",
     )
 
 
-def _follow(seen: Iterator[Event], output: str, columns: Sequence[Column]) -> None:
+def _follow(seen: Iterator[Event], listing: Listing) -> None:
     """Print events as they arrive; a table's rows are aligned with those before."""
     recent: list[Event] = []
     for event in seen:
-        if output not in TABLES:
-            print_item(event, output, "event")
+        if listing.output not in TABLES:
+            print_item(event, listing.output, listing.resource)
         else:
             first, recent = not recent, [*recent[-_ALIGNED:], event]
-            title, *_, row = lines_of_items(recent, *shown_columns(columns, output, 0))
+            title, *_, row = lines_of(recent, listing.columns, wide=listing.output == "wide")
             click.echo(f"{title}\n{row}" if first else row)
         sys.stdout.flush()

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.formats import FORMATS, TABLES, chosen_format
-from devctl.cli.listing import AGE, ordered, sort_by
-from devctl.cli.options import connected, output, watch_option
-from devctl.cli.results import print_items, shown_columns
-from devctl.cli.tables import Column, lines_of_items
-from devctl.errors import UsageError
+from devctl.cli.formats import TABLES
+from devctl.cli.listing import AGE, Listing, lists, sort_by, watch_option
+from devctl.cli.options import connected
+from devctl.cli.tables import Column
 from devctl.text import one_line
 
 if TYPE_CHECKING:
@@ -40,11 +38,9 @@ _EVERY = 2.0
 
 
 @click.command()
-@watch_option
-@sort_by
-@output(*FORMATS)
+@lists(COLUMNS, "devserverflavor", watch_option, sort_by)
 @connected
-def flavors(client: Client, output: str, sort_by: str, *, watch: bool) -> None:
+def flavors(client: Client, listing: Listing, *, watch: bool) -> None:
     """Show the flavors of servers: how many pods of each the cluster holds, and how many are free.
 
     \b
@@ -52,31 +48,17 @@ def flavors(client: Client, output: str, sort_by: str, *, watch: bool) -> None:
       devctl flavors
       devctl flavors --watch
     """
-    if not watch:
-        ordered([], sort_by, COLUMNS)  # refuses a wrong key before the cluster is asked
-        found = client.flavors.list()
-        print_items(
-            ordered(found, sort_by, COLUMNS),
-            output,
-            COLUMNS,
-            "devserverflavor",
-            empty="there are no flavors; an administrator creates them",
+    if watch:
+        from devctl.cli.live import follow_news, polled  # noqa: PLC0415 - only this needs it
+
+        follow_news(polled(lambda: iter(client.flavors.list, None), _EVERY), listing, news)
+    found = client.flavors.list()
+    listing.print(found, empty="there are no flavors; an administrator creates them")
+    if listing.output in TABLES and any(flavor.free is None for flavor in found):
+        click.echo(
+            "FREE and TOTAL are not known: the observer has not counted; see `devctl doctor`",
+            err=True,
         )
-        if output in TABLES and any(flavor.free is None for flavor in found):
-            click.echo(
-                "FREE and TOTAL are not known: the observer has not counted; see `devctl doctor`",
-                err=True,
-            )
-        return
-    if chosen_format(output) not in TABLES:
-        raise UsageError("--watch shows a table", "leave out -o, or --watch")
-    from devctl.cli.live import follow, polled  # noqa: PLC0415 - only this needs it
-
-    follow(polled(client.flavors.list, _EVERY), _table, news)
-
-
-def _table(seen: Sequence[Flavor], width: int) -> list[str]:
-    return list(lines_of_items(seen, *shown_columns(COLUMNS, "table", width)))
 
 
 def news(seen: Sequence[Flavor], before: Sequence[Flavor] | None) -> list[str]:

@@ -9,23 +9,16 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from click.shell_completion import CompletionItem
-
-    _Text = click.ParamType[str]
-else:
-    # click 8.2 has no type arguments.
-    _Text = click.ParamType
-
 JSONPATH = "jsonpath="
 """The start of a format that is an expression."""
 TABLES = ("table", "wide")
 FORMATS = (*TABLES, "json", "yaml", "name")
 
 
-class OutputFormat(_Text):
+class OutputFormat(click.Choice[str]):
     """One of some words, or `jsonpath=` and an expression, which is checked before anything runs.
 
-    >>> OutputFormat(["json", "yaml"]).choices
+    >>> OutputFormat(["json", "yaml"]).listed
     "json, yaml, jsonpath='{…}'"
     """
 
@@ -33,8 +26,8 @@ class OutputFormat(_Text):
 
     def __init__(self, words: Sequence[str]) -> None:
         """Take the words."""
-        self._words = words
-        self.choices = ", ".join([*words, f"{JSONPATH}'{{…}}'"])
+        super().__init__([*words, JSONPATH])
+        self.listed = ", ".join([*words, f"{JSONPATH}'{{…}}'"])
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Check a format."""
@@ -43,21 +36,9 @@ class OutputFormat(_Text):
             from devctl.client.jsonpath import template  # noqa: PLC0415 - rarely used
 
             template(text.removeprefix(JSONPATH))
-        elif text not in self._words:
-            self.fail(f"`{text}` is not a format; use {self.choices}", param, ctx)
+        elif text not in self.choices:
+            self.fail(f"`{text}` is not a format; use {self.listed}", param, ctx)
         return text
-
-    def shell_complete(
-        self,
-        ctx: click.Context,  # noqa: ARG002 - click's signature
-        param: click.Parameter,  # noqa: ARG002
-        incomplete: str,
-    ) -> list[CompletionItem]:
-        """Complete the words."""
-        from click.shell_completion import CompletionItem  # noqa: PLC0415 - only this needs it
-
-        words = [*self._words, JSONPATH]
-        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
 
 
 def is_document(output: str | None) -> bool:

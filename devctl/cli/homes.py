@@ -9,11 +9,10 @@ import click
 from devctl.cli import names as completions
 from devctl.cli.confirm import answers, confirm_names
 from devctl.cli.delete import volumes
-from devctl.cli.formats import FORMATS
-from devctl.cli.lazy import Entry, SectionedGroup
-from devctl.cli.listing import AGE, ordered, scope, sort_by
-from devctl.cli.options import all_namespaces, connected, output, result_output, unique
-from devctl.cli.results import Results, print_items
+from devctl.cli.lazy import SectionedGroup
+from devctl.cli.listing import AGE, Listing, all_namespaces, lists, sort_by
+from devctl.cli.options import connected, unique
+from devctl.cli.results import Results, changes
 from devctl.cli.tables import Column
 from devctl.errors import NotFoundError, UsageError
 
@@ -33,15 +32,7 @@ COLUMNS = [
 ]
 
 
-@click.group(
-    cls=SectionedGroup,
-    sections={
-        "Commands": {
-            "list": Entry("devctl.cli.homes:list_", "List homes, and what uses them"),
-            "delete": Entry("devctl.cli.homes:delete", "Delete homes with all files in them"),
-        },
-    },
-)
+@click.group(cls=SectionedGroup)
 def homes() -> None:
     """List or delete homes: the files of servers, which are kept when servers are deleted.
 
@@ -52,17 +43,13 @@ def homes() -> None:
     """
 
 
-@click.command("list")
+@homes.command("list", short_help="List homes, and what uses them")
 @click.option(
     "--server", metavar="NAME", shell_complete=completions.servers, help="Only those of a server."
 )
-@all_namespaces
-@sort_by
-@output(*FORMATS)
+@lists(COLUMNS, "persistentvolumeclaim", all_namespaces, sort_by)
 @connected
-def list_(
-    client: Client, server: str | None, output: str, sort_by: str, *, all_namespaces: bool
-) -> None:
+def list_(client: Client, server: str | None, listing: Listing) -> None:
     """List homes, and what uses them.
 
     \b
@@ -70,31 +57,26 @@ def list_(
       devctl homes list
       devctl homes list --server my-dev -o name
     """
-    where, columns = scope(COLUMNS, all_namespaces=all_namespaces)
-    inside = "" if all_namespaces else f" in namespace `{client.namespace}`"
-    print_items(
-        ordered(client.homes.list(where, server=server), sort_by, columns),
-        output,
-        columns,
-        "persistentvolumeclaim",
-        empty=f"no homes{inside}",
-    )
+    found = client.homes.list(listing.where, server=server)
+    listing.print(found, empty=f"no homes{listing.inside(client)}")
 
 
-@click.command()
-@click.argument("homes", nargs=-1, metavar="[HOME]...", shell_complete=completions.homes)
+@homes.command(short_help="Delete homes with all files in them")
+@click.argument(
+    "homes", nargs=-1, metavar="[HOME]...", shell_complete=completions.homes, callback=unique
+)
 @click.option(
     "--server", metavar="NAME", shell_complete=completions.servers, help="All those of a server."
 )
 @answers
-@result_output
+@changes("persistentvolumeclaim")
 @connected
 def delete(
     client: Client,
     homes: Sequence[str],
     server: str | None,
     confirm: Sequence[str],
-    output: str | None,
+    results: Results,
     *,
     yes: bool,
 ) -> None:
@@ -118,10 +100,8 @@ def delete(
                 "list all homes with `devctl homes list`",
             )
     else:
-        found = [client.homes.get(name) for name in unique(homes)]
+        found = [client.homes.get(name) for name in homes]
     named = [server] if server else [home.name for home in found]
     confirm_names(named, confirm, f"this deletes all files in {volumes(found)}", yes=yes)
-    results = Results(output, "persistentvolumeclaim")
     for home in found:
         results.add(client.homes.delete(home), "deleted")
-    results.print()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +13,7 @@ from click.exceptions import Exit
 from devctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from click.shell_completion import CompletionItem
 
@@ -36,25 +35,32 @@ class SectionedGroup(click.Group):
     def __init__(
         self,
         *args: Any,
-        sections: Mapping[str, Mapping[str, Entry]],
+        sections: Mapping[str, Mapping[str, Entry]] | None = None,
         hidden: Mapping[str, Entry] | None = None,
         **kwargs: Any,
     ) -> None:
         """Take commands by heading and name; only programs call the hidden ones."""
         super().__init__(*args, **kwargs)
-        self._sections = sections
-        self._shown = {name: entry for part in sections.values() for name, entry in part.items()}
+        self._shown: dict[str, Entry] = {}
+        self._sections = sections or {"Commands": self._shown}
+        for part in self._sections.values():
+            self._shown.update(part)
         self._all = {**(hidden or {}), **self._shown}
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Add a command of the group's own module; its short help is its line in help."""
+        super().add_command(cmd, name)
+        self._shown[name or str(cmd.name)] = Entry("", cmd.short_help or "")
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """The names that help shows, in the order given."""
         return list(self._shown)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command; None if there is none of that name."""
         entry = self._all.get(cmd_name)
         if entry is None:
-            return None
+            return super().get_command(ctx, cmd_name)
         module, _, attribute = entry.path.partition(":")
         command: click.Command = getattr(import_module(module), attribute)
         return command
@@ -68,7 +74,7 @@ class SectionedGroup(click.Group):
             UsageError: There is no such command; the fix names one that is spelled alike.
         """
         name = args[0]
-        if name in self._all or ctx.resilient_parsing or name.startswith("-"):
+        if self.get_command(ctx, name) or ctx.resilient_parsing or name.startswith("-"):
             return super().resolve_command(ctx, args)
         path = ctx.command_path
         close = get_close_matches(name, self._shown, n=1)
@@ -77,15 +83,15 @@ class SectionedGroup(click.Group):
             f"did you mean `{path} {close[0]}`?" if close else f"see `{path} --help`",
         )
 
-    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        """Parse the command line."""
-        with _interruptible():
-            return super().make_context(*args, **kwargs)
-
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command."""
-        with _interruptible():
+        """Run a command, and exit silently on Ctrl-C."""
+        try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:
+            if sys.stderr.isatty():
+                # Keeps the shell's prompt off the line with the terminal's `^C`.
+                click.echo(err=True)
+            raise Exit(INTERRUPTED) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the sections, with names of one width."""
@@ -105,15 +111,3 @@ class SectionedGroup(click.Group):
             if name.startswith(incomplete)
         ]
         return commands + click.Command.shell_complete(self, ctx, incomplete)
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Exit silently on Ctrl-C; click would print `Aborted!`."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if sys.stderr.isatty():
-            # Keeps the shell's prompt off the line with the terminal's `^C`.
-            click.echo(err=True)
-        raise Exit(INTERRUPTED) from None

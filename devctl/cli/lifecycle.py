@@ -2,44 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from devctl.cli.confirm import confirm_ending, yes_option
-from devctl.cli.options import (
-    command,
-    connected,
-    patience,
-    result_output,
-    server_names,
-    unique,
-    waits,
-)
-from devctl.cli.results import Results
-from devctl.cli.waiting import live_line, see_started, showing, wanted
+from devctl.cli.options import command, connected, server_names
+from devctl.cli.results import Results, changes
+from devctl.cli.waiting import live_line, patience, see_started, showing, waits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from devctl.client.client import Client
+    from devctl.client.servers import Server
+
+
+def _on_servers(act: Callable[..., None]) -> Callable[..., Any]:
+    """Give a command the servers that its arguments name, and the options of all commands here."""
+
+    @server_names
+    @waits
+    @patience
+    @changes()
+    @connected
+    @functools.wraps(act)
+    def command(client: Client, servers: Sequence[str], **options: Any) -> None:
+        act(client, [client.servers.get(name) for name in servers], **options)
+
+    return command
 
 
 @click.command()
-@server_names
 @yes_option
-@waits
-@patience
-@result_output
-@connected
+@_on_servers
 def stop(
     client: Client,
-    servers: Sequence[str],
+    servers: list[Server],
     timeout: float,
-    output: str | None,
+    results: Results,
     *,
     yes: bool,
-    wait: bool | None,
+    wait: bool,
 ) -> None:
     """Stop servers: pods and processes end, all files in their homes are kept.
 
@@ -48,35 +53,23 @@ def stop(
       devctl stop my-dev
       devctl stop my-dev --wait && devctl start my-dev
     """
-    results = Results(output)
-    found = [client.servers.get(name) for name in unique(servers)]
-    confirm_ending(client, found, yes=yes)
-    for server in found:
+    confirm_ending(client, servers, yes=yes)
+    for server in servers:
         results.add(client.servers.stop(server), "stopped")
-    for name in [server.name for server in found] if wanted(wait=wait) else []:
+    for name in [server.name for server in servers] if wait else []:
         left = f"`{name}` keeps stopping: see {command(f'status {name} --watch')}"
         with live_line(name, "asked to stop", left) as line:
             stopped = client.servers.wait_stopped(name, timeout, progress=showing(line))
         results.add(stopped, "stopped")
-    results.print()
     if not results.quiet:
-        names = " ".join(server.name for server in found)
+        names = " ".join(server.name for server in servers)
         click.echo(f"next: {command(f'start {names}')}", err=True)
 
 
 @click.command()
-@server_names
-@waits
-@patience
-@result_output
-@connected
+@_on_servers
 def start(
-    client: Client,
-    servers: Sequence[str],
-    timeout: float,
-    output: str | None,
-    *,
-    wait: bool | None,
+    client: Client, servers: list[Server], timeout: float, results: Results, *, wait: bool
 ) -> None:
     """Start stopped servers, with their files as they were.
 
@@ -85,30 +78,23 @@ def start(
       devctl start my-dev
       devctl start my-dev --wait --timeout 5m
     """
-    results = Results(output)
-    found = [client.servers.get(name) for name in unique(servers)]
-    for server in found:
+    for server in servers:
         results.add(client.servers.start(server), "started")
-    for server in found:
+    for server in servers:
         see_started(client, server, results, timeout, wait=wait)
-    results.print()
 
 
 @click.command()
-@server_names
 @yes_option
-@waits
-@patience
-@result_output
-@connected
+@_on_servers
 def restart(
     client: Client,
-    servers: Sequence[str],
+    servers: list[Server],
     timeout: float,
-    output: str | None,
+    results: Results,
     *,
     yes: bool,
-    wait: bool | None,
+    wait: bool,
 ) -> None:
     """Stop servers and start them again, which applies changes to their specs.
 
@@ -120,15 +106,12 @@ def restart(
       devctl restart my-dev
       devctl update my-dev --image torch:2.9 && devctl restart my-dev --yes
     """
-    results = Results(output)
-    found = [client.servers.get(name) for name in unique(servers)]
-    confirm_ending(client, found, yes=yes)
-    for server in found:
+    confirm_ending(client, servers, yes=yes)
+    for server in servers:
         name = server.name
         left = f"`{name}` stops and stays stopped: {command(f'start {name}')} starts it"
         with live_line(name, "asked to stop", left) as line:
             restarted = client.servers.restart(name, timeout, progress=showing(line))
         results.add(restarted, "restarted")
-    for server in found:
+    for server in servers:
         see_started(client, server, results, timeout, wait=wait, look="status")
-    results.print()

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli import names as completions
-from devctl.cli.formats import FORMATS, TABLES, chosen_format
-from devctl.cli.listing import AGE, labels, ordered, scope, selector, sort_by
-from devctl.cli.options import all_namespaces, connected, output, unique, watch_option
-from devctl.cli.results import print_items
+from devctl.cli.listing import AGE, Listing, all_namespaces, lists, selector, sort_by, watch_option
+from devctl.cli.options import connected, unique
 from devctl.cli.screen import coloured
-from devctl.cli.tables import Column, lines_of_items
+from devctl.cli.tables import Column
 from devctl.cli.times import left
 from devctl.cli.waiting import state
 from devctl.errors import UsageError
@@ -48,21 +46,9 @@ COLUMNS = [
 
 
 @click.command("list")
-@all_namespaces
-@selector
-@sort_by
-@watch_option
-@output(*FORMATS)
+@lists(COLUMNS, "devserver", all_namespaces, selector, sort_by, watch_option)
 @connected
-def list_(
-    client: Client,
-    output: str,
-    selector: str,
-    sort_by: str,
-    *,
-    all_namespaces: bool,
-    watch: bool,
-) -> None:
+def list_(client: Client, listing: Listing, *, watch: bool) -> None:
     """List servers.
 
     With --watch, a terminal shows the list as it changes; elsewhere, and with -o json, yaml, name
@@ -74,20 +60,15 @@ def list_(
       devctl list -l team=vision -o name
       devctl list --sort-by expires --watch
     """
-    where, columns = scope(COLUMNS, all_namespaces=all_namespaces)
     if watch:
         from devctl.cli.live import follow_table  # noqa: PLC0415 - only this needs it
 
-        found = client.servers.snapshots(where, labels(selector))
-        follow_table(found, output, columns, "devserver", sort_by)
-    inside = "" if all_namespaces else f" in namespace `{client.namespace}`"
+        follow_table(client.servers.snapshots(listing.where, listing.labels), listing)
+    selector = f" with `{listing.selector}`" if listing.selector else ""
     fix = "see all without -l" if selector else "create one with `devctl create NAME`"
-    print_items(
-        ordered(client.servers.list(where, labels(selector)), sort_by, columns),
-        output,
-        columns,
-        "devserver",
-        empty=f"no servers{f' with `{selector}`' if selector else ''}{inside}; {fix}",
+    listing.print(
+        client.servers.list(listing.where, listing.labels),
+        empty=f"no servers{selector}{listing.inside(client)}; {fix}",
     )
 
 
@@ -101,21 +82,12 @@ _STATES = [
 
 
 @click.command()
-@click.argument("servers", nargs=-1, metavar="[NAME]...", shell_complete=completions.servers)
-@all_namespaces
-@selector
-@watch_option
-@output(*FORMATS)
+@click.argument(
+    "servers", nargs=-1, metavar="[NAME]...", shell_complete=completions.servers, callback=unique
+)
+@lists(_STATES, "devserver", all_namespaces, selector, watch_option)
 @connected
-def status(
-    client: Client,
-    servers: Sequence[str],
-    output: str,
-    selector: str,
-    *,
-    all_namespaces: bool,
-    watch: bool,
-) -> None:
+def status(client: Client, servers: Sequence[str], listing: Listing, *, watch: bool) -> None:
     """Show the state of servers and the reason for it: of all, or of those named.
 
     \b
@@ -123,29 +95,19 @@ def status(
       devctl status
       devctl status my-dev --watch
     """
-    if servers and all_namespaces:
+    if servers and listing.where:
         raise UsageError("names are of one namespace", "leave out -A, or choose it with -n")
-    if servers and selector:
+    if servers and listing.labels:
         raise UsageError("servers and labels are both named", "leave out names, or -l")
-    if watch and chosen_format(output) not in TABLES:
-        raise UsageError("--watch shows a table", "leave out -o, or --watch")
-    where, columns = scope(_STATES, all_namespaces=all_namespaces)
-    if not watch:
-        found = [client.servers.get(name) for name in unique(servers)]
-        print_items(
-            found if servers else client.servers.list(where, labels(selector)),
-            output,
-            columns,
-            "devserver",
-            empty="no servers" + ("" if all_namespaces else f" in namespace `{client.namespace}`"),
-        )
-        return
-    from devctl.cli.live import follow  # noqa: PLC0415 - only this needs it
+    if watch:
+        from devctl.cli.live import follow_news  # noqa: PLC0415 - only this needs it
 
-    follow(
-        client.servers.snapshots(where, labels(selector), names=unique(servers)),
-        lambda seen, width: list(lines_of_items(seen, columns, width)) if seen else ["no servers"],
-        news,
+        seen = client.servers.snapshots(listing.where, listing.labels, names=servers)
+        follow_news(seen, listing, news, empty=["no servers"])
+    named = [client.servers.get(name) for name in servers]
+    listing.print(
+        named or client.servers.list(listing.where, listing.labels),
+        empty=f"no servers{listing.inside(client)}",
     )
 
 

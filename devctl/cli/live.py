@@ -6,27 +6,26 @@ import shutil
 import sys
 import threading
 import time
-from contextlib import contextmanager
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from devctl.cli.listing import sorter
-from devctl.cli.results import print_item, shown_columns
+from devctl.cli.formats import TABLES, chosen_format
+from devctl.cli.results import print_item
 from devctl.cli.screen import clipped, columns, is_terminal
-from devctl.cli.tables import lines_of_items
+from devctl.cli.tables import lines_of
+from devctl.client.objects import Snapshot
 from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
 from devctl.text import one_line, readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from devctl.cli.tables import Column
-    from devctl.client.objects import Named, Snapshot
+    from devctl.cli.listing import Listing
+    from devctl.client.objects import Named
 
 Seen = TypeVar("Seen")
-Seen_co = TypeVar("Seen_co", covariant=True)
 Item = TypeVar("Item", bound="Named")
 
 _OPEN, _CLOSE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
@@ -36,64 +35,45 @@ _TICK = 1.0
 """Seconds after which ages are redrawn."""
 
 
-class Look(Protocol[Seen_co]):
-    """What was seen, such as a Snapshot; `trouble` says why it may be out of date."""
-
-    @property
-    def items(self) -> Seen_co:
-        """What was seen last."""
-
-    @property
-    def trouble(self) -> str:
-        """Empty if all is well."""
-
-
-class _Poll(NamedTuple, Generic[Seen]):
-    items: Seen
-    trouble: str = ""
-
-
-def polled(look: Callable[[], Seen], every: float) -> Iterator[Look[Seen]]:
-    """Look every few seconds; never ends by itself.
+def polled(start: Callable[[], Iterator[Sequence[Seen]]], every: float) -> Iterator[Snapshot[Seen]]:
+    """Look every few seconds, and restart after a look that failed; never ends by itself.
 
     Raises:
         DevctlError: The first look failed, or a later one shows that none can succeed.
     """
-    last: _Poll[Seen] | None = None
+    looks, last = start(), None
     while True:
         try:
-            last = _Poll(look())
-            yield last
+            last = next(looks)
+            yield Snapshot(last)
         except (DeniedError, NotFoundError, UsageError):
             raise
         except DevctlError as error:
             if last is None:
                 raise
-            yield last._replace(trouble=f"{error.message}; trying again")
+            looks = start()
+            yield Snapshot(last, f"{error.message}; trying again")
         time.sleep(every)
 
 
 def follow(
-    seen: Iterator[Look[Seen]],
-    show: Callable[[Seen, int], Sequence[str]],
-    tell: Callable[[Seen, Seen | None], Sequence[str]],
+    seen: Iterator[Snapshot[Seen]],
+    show: Callable[[Sequence[Seen], int], Sequence[str]],
+    tell: Callable[[Sequence[Seen], Sequence[Seen] | None], Sequence[str]],
     *,
     lines: bool = False,
 ) -> NoReturn:
     """Show what is seen until Ctrl-C.
 
-    Args:
-        seen: Each look; never ends by itself.
-        show: Draws a picture for a width.
-        tell: Gives the lines to print without a picture, also given the look before.
-        lines: Whether to print lines on a terminal, too.
+    `show` draws a picture of a width. `tell` gives the lines to print off a terminal, or on it too
+    with `lines`, from a look and the one before.
 
     Raises:
         DevctlError: There is nothing more to see.
     """
     if is_terminal(sys.stdout) and not lines:
         _picture(seen, show)
-    before: Seen | None = None
+    before: Sequence[Seen] | None = None
     for look in seen:
         if look.trouble:
             click.echo(readable(look.trouble), err=True)
@@ -105,26 +85,40 @@ def follow(
     raise AssertionError  # pragma: no cover - looks do not end
 
 
-def follow_table(
-    seen: Iterator[Snapshot[Any]],
-    output: str,
-    columns: Sequence[Column],
-    resource: str,
-    sort_by: str,
+def follow_news(
+    seen: Iterator[Snapshot[Seen]],
+    listing: Listing,
+    news: Callable[[Sequence[Seen], Sequence[Seen] | None], Sequence[str]],
+    empty: Sequence[str] = (),
 ) -> NoReturn:
-    """Show a table, or print each object that is new or has changed; see `print_items`."""
-    order = sorter(sort_by, columns) if sort_by else None
+    """Show a table, or print the news between two looks.
 
-    def in_order(items: Sequence[Any]) -> Sequence[Any]:
-        return sorted(items, key=order) if order else items
+    Raises:
+        UsageError: The command line asks for another format.
+        DevctlError: There is nothing more to see.
+    """
+    if chosen_format(listing.output) not in TABLES:
+        raise UsageError("--watch shows a table", "leave out -o, or --watch")
+
+    def show(items: Sequence[Seen], width: int) -> Sequence[str]:
+        return list(lines_of(items, listing.columns, width)) if items or not empty else empty
+
+    follow(seen, show, news)
+
+
+def follow_table(seen: Iterator[Snapshot[Any]], listing: Listing) -> NoReturn:
+    """Show a table, or print each object that is new or has changed; see `print_items`."""
+    output, resource = listing.output, listing.resource
 
     def show(items: Sequence[Any], width: int) -> list[str]:
-        return list(lines_of_items(in_order(items), *shown_columns(columns, output, width)))
+        wide = output == "wide"
+        return list(lines_of(listing.ordered(items), listing.columns, width, wide=wide))
 
     def rows(items: Sequence[Any], before: Sequence[Any] | None) -> list[str]:
         title, *lines = show(items, 0)
         new = {item.uid for item in changed(items, before)}
-        told = [line for item, line in zip(in_order(items), lines, strict=True) if item.uid in new]
+        shown = zip(listing.ordered(items), lines, strict=True)
+        told = [line for item, line in shown if item.uid in new]
         left = {item.uid for item in items}
         gone = [
             f"{resource}/{one_line(item.name)} deleted"
@@ -138,7 +132,7 @@ def follow_table(
             print_item(item, output, resource)
         return []
 
-    if output in {"table", "wide"}:
+    if output in TABLES:
         follow(seen, show, rows)
     follow(seen, show, documents, lines=True)
 
@@ -149,8 +143,10 @@ def changed(seen: Sequence[Item], before: Sequence[Item] | None) -> list[Item]:
     return [item for item in seen if old.get(item.uid) != item]
 
 
-def _picture(seen: Iterator[Look[Seen]], show: Callable[[Seen, int], Sequence[str]]) -> NoReturn:
-    looks: SimpleQueue[Look[Seen] | BaseException] = SimpleQueue()
+def _picture(
+    seen: Iterator[Snapshot[Seen]], show: Callable[[Sequence[Seen], int], Sequence[str]]
+) -> NoReturn:
+    looks: SimpleQueue[Snapshot[Seen] | BaseException] = SimpleQueue()
 
     def watch() -> None:
         try:
@@ -160,8 +156,10 @@ def _picture(seen: Iterator[Look[Seen]], show: Callable[[Seen, int], Sequence[st
             looks.put(error)
 
     threading.Thread(target=watch, daemon=True).start()
-    last: Look[Seen] | None = None
-    with _page() as final:
+    last: Snapshot[Seen] | None = None
+    final: Sequence[str] = ()
+    sys.stdout.write(_OPEN)
+    try:
         while True:
             try:
                 news = looks.get(timeout=_TICK)
@@ -170,8 +168,12 @@ def _picture(seen: Iterator[Look[Seen]], show: Callable[[Seen, int], Sequence[st
             if isinstance(news, BaseException):
                 raise news
             last = news
-            final[:] = show(last.items, columns(sys.stdout))
+            final = show(last.items, columns(sys.stdout))
             _draw(final, last.trouble)
+    finally:
+        # The lines drawn last stay on the screen.
+        sys.stdout.write(_CLOSE + "".join(f"{line}\n" for line in final))
+        sys.stdout.flush()
 
 
 def _draw(lines: Sequence[str], trouble: str) -> None:
@@ -180,15 +182,3 @@ def _draw(lines: Sequence[str], trouble: str) -> None:
     text = "".join(f"{line}{_END_OF_LINE}\n" for line in shown)
     sys.stdout.write(_HOME + text + _REST)
     sys.stdout.flush()
-
-
-@contextmanager
-def _page() -> Iterator[list[str]]:
-    """A page of its own; the lines drawn last stay on the screen."""
-    final: list[str] = []
-    sys.stdout.write(_OPEN)
-    try:
-        yield final
-    finally:
-        sys.stdout.write(_CLOSE + "".join(f"{line}\n" for line in final))
-        sys.stdout.flush()

@@ -30,7 +30,7 @@ LOCAL = {"local": Entry("devctl.cli.local.group:local", "A Kubernetes on this ma
             "start": Entry("devctl.cli.lifecycle:start", "Start a stopped server"),
             "restart": Entry("devctl.cli.lifecycle:restart", "Stop and start a server"),
             "update": Entry("devctl.cli.update:update", "Change a server's flavor, image, size, …"),
-            "edit": Entry("devctl.cli.edit:edit", "Change a server's spec in your editor"),
+            "edit": Entry("devctl.cli.update:edit", "Change a server's spec in your editor"),
             "apply": Entry("devctl.cli.apply:apply", "Create or change objects from files"),
             "extend": Entry("devctl.cli.update:extend", "Give a server more time"),
             "delete": Entry("devctl.cli.delete:delete", "Delete a server, keep its files"),
@@ -41,7 +41,7 @@ LOCAL = {"local": Entry("devctl.cli.local.group:local", "A Kubernetes on this ma
             "ssh": Entry("devctl.cli.ssh:ssh", "Open a shell, or run a command"),
             "code": Entry("devctl.cli.code:code", "Open a server in VS Code"),
             "jupyter": Entry("devctl.cli.port_forward:jupyter", "Open Jupyter on a server"),
-            "exec": Entry("devctl.cli.exec:exec_", "Run a command without SSH"),
+            "exec": Entry("devctl.cli.ssh:exec_", "Run a command without SSH"),
             "port-forward": Entry(
                 "devctl.cli.port_forward:port_forward", "Forward ports of a server"
             ),

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.options import connected, duration, output, seconds, server_name
+from devctl.cli.options import connected, output, seconds, server_name
 from devctl.cli.results import print_document
 from devctl.cli.screen import columns
-from devctl.cli.tables import table
-from devctl.errors import DevctlError, UsageError
+from devctl.cli.tables import folded, table
+from devctl.errors import UsageError
 from devctl.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from devctl.client.client import Client
     from devctl.client.monitor import Sample
@@ -30,7 +29,7 @@ _NEARLY_FULL = 0.95
 @click.option("--once", is_flag=True, help="Show it once, and exit.")
 @click.option(
     "--interval",
-    type=duration,
+    type=seconds,
     metavar="D",
     default="2s",
     show_default=True,
@@ -47,7 +46,7 @@ _NEARLY_FULL = 0.95
 @output("table", "json", "yaml")
 @connected
 def monitor(
-    client: Client, name: str, interval: int | str, processes: int, output: str, *, once: bool
+    client: Client, name: str, interval: float, processes: int, output: str, *, once: bool
 ) -> None:
     """Show what each replica of a server uses: CPU, memory, disk, GPUs and processes.
 
@@ -71,30 +70,14 @@ def monitor(
         raise UsageError(f"-o {output} needs --once", "add --once, or leave out -o")
     from devctl.cli.live import follow, polled  # noqa: PLC0415 - only this needs it
 
-    every = seconds(interval)
-    if every <= 0:
+    if interval <= 0:
         raise UsageError("--interval is too short", "use 1s or more")
     follow(
-        polled(_look(client, name), every),
+        # The poll sleeps between samples.
+        polled(lambda: client.monitor.watch(name, sleep=lambda _seconds: None), interval),
         lambda seen, width: picture(seen, width, processes),
         lambda seen, _before: [*picture(seen, 0, processes), ""],
     )
-
-
-def _look(client: Client, name: str) -> Callable[[], Sequence[Sample]]:
-    # The poll sleeps between samples.
-    samples = client.monitor.watch(name, sleep=lambda _seconds: None)
-
-    def look() -> Sequence[Sample]:
-        nonlocal samples
-        try:
-            return next(samples)
-        except DevctlError:
-            # A generator that has raised is exhausted.
-            samples = client.monitor.watch(name, sleep=lambda _seconds: None)
-            raise
-
-    return look
 
 
 def picture(samples: Sequence[Sample], width: int = 0, processes: int = 5) -> list[str]:
@@ -108,8 +91,7 @@ def picture(samples: Sequence[Sample], width: int = 0, processes: int = 5) -> li
             lines += ["", *table(titles, rows, width)]
     for sample in samples:
         if note := one_line(_note(sample)):
-            folded = textwrap.wrap(note, width, break_on_hyphens=False) if width else [note]
-            lines += ["", *folded]
+            lines += ["", *folded(note, width)]
     return lines
 
 

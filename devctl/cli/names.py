@@ -51,7 +51,7 @@ def _completion(names: Callable[[Client], Iterable[str]]) -> Completion:
         def look() -> None:
             # An error message would only disturb the line being completed.
             with contextlib.suppress(Exception):
-                from devctl.client.client import Client  # noqa: PLC0415 - heavy
+                from devctl.client.client import Client  # noqa: PLC0415 - not for --help
 
                 there = names(Client(**connection(context)))
                 found.extend(name for name in there if name.startswith(begun))

@@ -42,21 +42,16 @@ def duration(value: int | str) -> int | str:
     return whole
 
 
-def seconds(length: int | str) -> float:
-    """A duration in seconds.
+def seconds(value: int | str) -> float:
+    """The type of an option that takes a duration and gives seconds.
 
     >>> seconds("1m30s")
     90.0
     """
-    return parse_duration(length).total_seconds()
+    return parse_duration(duration(value)).total_seconds()
 
 
-def _seconds(value: str) -> float:
-    return seconds(duration(value))
-
-
-# What click's messages call the type.
-duration.__name__ = _seconds.__name__ = "duration"
+seconds.__name__ = "duration"  # what click's messages call the type
 
 
 def preference(key: str, otherwise: object = None) -> Callable[[], Any]:
@@ -71,6 +66,17 @@ def preference(key: str, otherwise: object = None) -> Callable[[], Any]:
     return default
 
 
+def stacked(*options: Command) -> Callable[[Command], Command]:
+    """One decorator that gives a command several options, in this order."""
+
+    def give(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return give
+
+
 def where(command: Command) -> Command:
     """Give a command the options that choose cluster and namespace; see `names.named`."""
     for flags, kind, metavar, complete, text in (
@@ -82,7 +88,7 @@ def where(command: Command) -> Command:
         command = click.option(
             *flags,
             cls=kind,
-            type=_seconds if kind is RareOption else None,
+            type=seconds if kind is RareOption else None,
             metavar=metavar,
             shell_complete=complete,
             help=text,
@@ -100,25 +106,27 @@ def _keep(context: click.Context, option: click.Parameter, value: str | float | 
 def connected(command: Command) -> Command:
     """Give a command a client for the cluster and namespace of its command line.
 
-    Options after the command's name override those before it.
+    Options after the command's name override those before it. Its results are printed at the end.
     """
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
-        from devctl.client.client import Client  # noqa: PLC0415 - heavy
+        from devctl.client.client import Client  # noqa: PLC0415 - not for --help
 
         client = Client(**names.connection(click.get_current_context()))
-        result = command(client, *args, **kwargs)
+        code = command(client, *args, **kwargs)
+        if results := kwargs.get("results"):
+            results.print()
         _warn_of_skew(client)  # last, so that nobody waits for it
-        return result
+        return code
 
     return where(verbose(run))
 
 
 def _warn_of_skew(client: Client) -> None:
     """Warn daily per cluster if the releases here and there are too far apart; not with -o."""
-    source = click.get_current_context().get_parameter_source("output")
-    if not is_terminal(sys.stderr) or source is click.core.ParameterSource.COMMANDLINE:
+    sources = map(click.get_current_context().get_parameter_source, ("output", "results"))
+    if not is_terminal(sys.stderr) or click.core.ParameterSource.COMMANDLINE in sources:
         return
     from devctl.client.settings import due, skew  # noqa: PLC0415 - once a day
 
@@ -148,29 +156,15 @@ def output(*formats: str) -> Command:
         found = preference("output")() if "wide" in formats else None
         return str(found) if found in formats else formats[0]
 
-    text = f"{kind.choices}.  [default: {formats[0]}]"
+    text = f"{kind.listed}.  [default: {formats[0]}]"
     return click.option("-o", "--output", type=kind, metavar="FORMAT", default=default, help=text)
 
 
-_RESULT = OutputFormat(("name", "json", "yaml"))
-result_output = click.option(
-    "-o", "--output", type=_RESULT, metavar="FORMAT", help=f"{_RESULT.choices}."
-)
-"""The `-o` of a command that changes something; without it, a line tells what was done."""
-all_namespaces = click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces.")
-watch_option = click.option("-w", "--watch", is_flag=True, help="Show changes until Ctrl-C.")
-waits = click.option(
-    "--wait/--no-wait", default=preference("wait"), help="Wait until done (default on a terminal)."
-)
-"""Whether to wait for the result; see devctl.cli.waiting.wanted."""
-patience = click.option(
-    "--timeout",
-    type=_seconds,
-    metavar="D",
-    default=preference("timeout", "10m"),
-    help="Stop waiting after this long.  [default: 10m]",
-)
-"""How many seconds to wait at most."""
+def unique(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str]:
+    """The callback of an argument that takes names: in the order given, without repetitions."""
+    return list(dict.fromkeys(given))
+
+
 dry_run_option = click.option(
     "--dry-run",
     type=click.Choice(["none", "client", "server"]),
@@ -184,15 +178,18 @@ user_option = click.option(
     "--user", metavar="U", default="dev", show_default=True, help="Name of user 1000 in the image."
 )
 secrets_option = click.option(
-    "--include-secrets", is_flag=True, help="Send .env files, keys and tokens too."
+    "--include-secrets", "secrets", is_flag=True, help="Send .env files, keys and tokens too."
 )
-large_option = click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
+sends = stacked(
+    secrets_option, click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
+)
+"""For a command that sends files: what to send that it leaves out by default."""
 server_name = click.argument("name", metavar="NAME", shell_complete=names.servers)
 server_names = click.argument(
-    "servers", nargs=-1, required=True, metavar="NAME...", shell_complete=names.servers
+    "servers",
+    nargs=-1,
+    required=True,
+    metavar="NAME...",
+    shell_complete=names.servers,
+    callback=unique,
 )
-
-
-def unique(given: Sequence[str]) -> list[str]:
-    """Names in the order given, without repetitions."""
-    return list(dict.fromkeys(given))

@@ -26,14 +26,12 @@ class Ports(NamedTuple):
     remote: int
 
 
-def ports(value: str | Ports) -> Ports:
+def ports(value: str) -> Ports:
     """The type of an argument that names ports.
 
     >>> ports("8888"), ports("8080:80"), ports(":80")
     (Ports(local=8888, remote=8888), Ports(local=8080, remote=80), Ports(local=0, remote=80))
     """
-    if isinstance(value, Ports):
-        return value
     local, colon, remote = value.rpartition(":")
     numbers = (local or "0", remote) if colon else (remote, remote)
     if not all(each.isdecimal() and each.isascii() for each in numbers):

@@ -6,7 +6,7 @@ import os
 import sys
 import traceback
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import click
 
@@ -15,17 +15,11 @@ from devctl.cli.shared_options import wants_traceback
 from devctl.errors import DevctlError
 from devctl.text import readable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 def run_program(group: click.Command, program: str, variable: str) -> NoReturn:
-    """Run this process's command line.
+    """Run this process's command line; never returns.
 
-    Args:
-        group: The commands.
-        program: The name that was typed, for help.
-        variable: The environment variable through which shells ask for completions.
+    Help calls it `program`, as typed. Shells ask for completions through an environment variable.
     """
     for stream in (sys.stdout, sys.stderr):
         # A character that the terminal's encoding lacks must not end a command.
@@ -35,17 +29,12 @@ def run_program(group: click.Command, program: str, variable: str) -> NoReturn:
         from devctl.cli.completion import register  # noqa: PLC0415 - only completion needs it
 
         register()
-    sys.exit(
-        _code(
-            lambda: group.main(prog_name=program, standalone_mode=False, complete_var=variable),
-            program,
-        )
-    )
+    sys.exit(_code(group, program, variable))
 
 
-def _code(run: Callable[[], int | None], program: str) -> int:  # noqa: PLR0911 - one per error
+def _code(group: click.Command, program: str, variable: str) -> int:  # noqa: PLR0911 - one per error
     try:
-        code = run() or 0
+        code = group.main(prog_name=program, standalone_mode=False, complete_var=variable)
         sys.stdout.flush()
     except DevctlError as error:
         _say(error.lines())
@@ -74,7 +63,7 @@ def _code(run: Callable[[], int | None], program: str) -> int:  # noqa: PLR0911 
         fix = f"-vv shows the traceback; report it if this is a bug in {name}"
         _say([f"error: {words}", f"  fix: {fix}"])
         return 1
-    return code
+    return code or 0
 
 
 def _lines(error: click.ClickException, program: str) -> list[str]:

@@ -12,11 +12,14 @@ import click
 
 from devctl.cli.screen import LiveLine, is_terminal
 from devctl.cli.times import span
-from devctl.client.files.names import GIT_FIX, Withheld, named
+from devctl.client.files.names import GIT_FIX, named
 from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from devctl.client.files.copy import Copied
+    from devctl.client.files.sync import Synced
 
 _EVERY = 0.1
 """Seconds between two updates of the line."""
@@ -88,8 +91,10 @@ def tell_of_secrets(names: Sequence[str], *, hint: bool = True) -> None:
         click.echo("  --include-secrets sends them too, `devctl cp` a single one", err=True)
 
 
-def tell_of_git(found: Withheld) -> None:
-    """Say which files of git repositories were not fetched from a pod."""
+def tell_of_withheld(done: Synced | Copied) -> None:
+    """Say which files were not sent or fetched: secrets, and what belongs to git repositories."""
+    tell_of_secrets(done.secrets)
+    found = done.git
     if found.files:
         what = f"{found.files:,} file{'s' if found.files > 1 else ''} of git"
         where = named(found.repositories)

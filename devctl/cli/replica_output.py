@@ -12,7 +12,7 @@ from devctl.cli.screen import is_terminal
 from devctl.text import RESET, Screen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 _COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "red")
 _LONGEST = 1 << 20
@@ -25,12 +25,9 @@ class ReplicaOutput:
     Output is bytes, as programs need not print text. A terminal gets only what devctl.text allows.
     """
 
-    def __init__(
-        self, replicas: Iterable[int], write: Callable[[bytes], object] | None = None
-    ) -> None:
-        """Print to standard output unless `write` says otherwise."""
+    def __init__(self, replicas: Iterable[int]) -> None:
+        """Nothing is printed yet."""
         replicas = sorted(replicas)
-        self._write = write or _to_standard_output
         self._prefixes = {replica: _prefix(replica, replicas[-1]) for replica in replicas}
         self._plain = len(replicas) == 1
         self._begun: dict[int, bytes] = {}
@@ -42,7 +39,7 @@ class ReplicaOutput:
 
     def _add(self, replica: int, data: bytes) -> None:
         if self._plain:
-            self._write(data)
+            _to_standard_output(data)
             return
         # A progress bar returns to the start of its line: each of its states is a line here.
         text = self._begun.pop(replica, b"") + data
@@ -74,7 +71,7 @@ class ReplicaOutput:
     def _lines(self, replica: int, lines: list[bytes]) -> None:
         prefix = self._prefixes[replica]
         if lines:
-            self._write(b"".join(prefix + self._closed(line) + b"\n" for line in lines))
+            _to_standard_output(b"".join(prefix + self._closed(line) + b"\n" for line in lines))
 
     def _closed(self, line: bytes) -> bytes:
         """A line whose colours end with it."""

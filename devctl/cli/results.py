@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 import sys
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from devctl.cli.formats import JSONPATH, is_document
+from devctl.cli.formats import JSONPATH, OutputFormat, is_document
 from devctl.cli.screen import columns as terminal_columns
 from devctl.cli.screen import is_terminal
-from devctl.cli.tables import lines_of_items
+from devctl.cli.tables import lines_of
+from devctl.client.jsonpath import template
 from devctl.text import one_line, readable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from devctl.cli.tables import Column
+    from devctl.client.objects import Named
+    from devctl.client.runs.record import Run
 
 
 def print_items(
@@ -30,15 +33,9 @@ def print_items(
     raw: Callable[[Any], object] = lambda item: item.raw,
     empty: str,
 ) -> None:
-    """Print items as they arrive.
+    """Print items as they arrive; without any, people are told `empty`.
 
-    Args:
-        items: They are fetched while they are printed.
-        output: One of FORMATS, or `jsonpath=` and a template.
-        columns: Of the table.
-        resource: The prefix of names in `-o name`.
-        raw: Makes a document of an item.
-        empty: What people are told if there are no items.
+    `resource` is the prefix of names in `-o name`; `raw` makes a document of an item.
     """
     if is_document(output):
         _print_list([raw(item) for item in items], output)
@@ -52,16 +49,9 @@ def print_items(
     if first is None:
         click.echo(empty, err=True)
         return
-    shown, width = shown_columns(columns, output, terminal_columns(sys.stdout))
-    for line in lines_of_items(chain([first], rest), shown, width):
+    width = terminal_columns(sys.stdout)
+    for line in lines_of(chain([first], rest), columns, width, wide=output == "wide"):
         click.echo(line)
-
-
-def shown_columns(columns: Sequence[Column], output: str, width: int) -> tuple[list[Column], int]:
-    """The columns of a `table` or `wide` table, and the width of its lines."""
-    if output == "wide":
-        return list(columns), 0
-    return [column for column in columns if not column.wide], width
 
 
 def print_item(item: Any, output: str, resource: str) -> None:
@@ -84,8 +74,6 @@ def print_document(document: object, output: str) -> None:
     """Print a document as `json` or `yaml`, or what a `jsonpath=` makes of it."""
     document = _published(document)
     if output.startswith(JSONPATH):
-        from devctl.client.jsonpath import template  # noqa: PLC0415 - rarely used
-
         escape = readable if is_terminal(sys.stdout) else str
         text = template(output.removeprefix(JSONPATH))(document, escape)
         click.echo(text, nl=is_terminal(sys.stdout) and not text.endswith("\n"))
@@ -113,36 +101,20 @@ def _published(document: object) -> object:
     return document | {"metadata": meta}
 
 
-class Changed(Protocol):
-    """An object that a command changes."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def raw(self) -> Mapping[str, object]:
-        """The whole object."""
-
-
 class Results:
-    """What a command has changed: a line for each at once, or the objects at the end.
+    """What a command has changed: a line for each at once, or the objects at the end."""
 
-    `output` is `name`, a format of documents, or None for lines that people read; `resource` is
-    the prefix of names.
-    """
-
-    def __init__(self, output: str | None, resource: str = "devserver") -> None:
-        """Start with no changes."""
+    def __init__(self, output: str | None, resource: str) -> None:
+        """Start with no changes; see `changes`."""
         self._output, self._resource = output, resource
-        self._found: dict[tuple[str, str], Changed] = {}
+        self._found: dict[tuple[str, str], Named | Run] = {}
 
     @property
     def quiet(self) -> bool:
         """Whether a program reads, which needs no hints."""
         return self._output is not None
 
-    def add(self, item: Changed, did: str, resource: str = "") -> None:
+    def add(self, item: Named | Run, did: str, resource: str = "") -> None:
         """Report a change once, such as `stopped`, and keep the object's latest state."""
         key = (resource or self._resource, item.name)
         known, self._found[key] = key in self._found, item
@@ -160,3 +132,22 @@ class Results:
             print_document(found[0], str(self._output))
         else:
             _print_list(found, str(self._output))
+
+
+_FORMAT = OutputFormat(("name", "json", "yaml"))
+
+
+def changes(resource: str = "devserver") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command that changes something `-o`, and Results as `results`.
+
+    `resource` is the prefix of names. Without `-o`, people read a line about each change.
+    """
+    return click.option(
+        "-o",
+        "--output",
+        "results",
+        type=_FORMAT,
+        metavar="FORMAT",
+        callback=lambda _context, _option, output: Results(output, resource),
+        help=f"{_FORMAT.listed}.",
+    )

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from devctl.cli.options import (
-    connected,
-    large_option,
-    result_output,
-    secrets_option,
-    server_name,
-)
+from devctl.cli.options import connected, sends, server_name
 from devctl.cli.progress import tell_of_secrets, transferred
-from devctl.cli.results import Results
+from devctl.cli.results import Results, changes
 from devctl.cli.run_line import RunCommand, chosen, variables
 from devctl.cli.run_screen import end, keeps_running, on_replicas, see_it_through
 from devctl.client.files.names import named
@@ -39,9 +33,8 @@ if TYPE_CHECKING:
 @click.option("-d", "--detach", is_flag=True, help="Print the run's name, and return.")
 @click.option("--no-sync", is_flag=True, help="Send nothing; paths are on the server.")
 @click.option("--overwrite", is_flag=True, help="Replace files that were changed there.")
-@secrets_option
-@large_option
-@result_output
+@sends
+@changes("run")
 @server_name
 @click.argument(
     "words", metavar="SCRIPT|-m MODULE|-- COMMAND [ARGS...]", nargs=-1, type=click.UNPROCESSED
@@ -51,7 +44,7 @@ def run(
     client: Client,
     name: str,
     words: tuple[str, ...],
-    output: str | None,
+    results: Results,
     *,
     module: str | None,
     workdir: str | None,
@@ -61,9 +54,7 @@ def run(
     max_restarts: int | None,
     detach: bool,
     no_sync: bool,
-    overwrite: bool,
-    include_secrets: bool,
-    large: bool,
+    **how: Any,
 ) -> int:
     """Send a project to a server and run a script of it on every replica.
 
@@ -79,7 +70,7 @@ def run(
     """
     from devctl.client.files.sync import SyncOptions  # noqa: PLC0415 - heavy
 
-    if output and not detach:
+    if results.quiet and not detach:
         raise UsageError("-o needs --detach", "add --detach, or leave out -o")
     command, arguments = chosen(words, module, workdir, remote=no_sync)
     env = variables(given, env_file, secret)
@@ -92,21 +83,19 @@ def run(
                 arguments,
                 env=env,
                 max_restarts=max_restarts,
-                options=SyncOptions(secrets=include_secrets, large=large, overwrite=overwrite),
+                options=SyncOptions(**how),
                 moved=moved,
                 sent=sent.extend,
             )
     finally:
         _say_sent(sent)
     try:
-        if detach and output is None:
-            click.echo(started.name)  # the bare name, for scripts
-            click.echo(f"it {keeps_running(started)}", err=True)
+        if results.quiet:
+            results.add(started, "started")
             return 0
         if detach:
-            results = Results(output, "run")
-            results.add(started, "started")
-            results.print()
+            click.echo(started.name)  # the bare name, for scripts
+            click.echo(f"it {keeps_running(started)}", err=True)
             return 0
         click.echo(f"{started.name} runs{on_replicas(started.place)}; Ctrl-C ends it", err=True)
     except KeyboardInterrupt:

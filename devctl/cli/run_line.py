@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from devctl.cli.confirm import somebody_is_here
+from devctl.client.runs import command
 from devctl.client.runs.command import NAME, check_name
 from devctl.errors import NotFoundError, UsageError
 from devctl.text import readable
@@ -72,20 +73,12 @@ def marked(args: Sequence[str], with_values: Container[str]) -> Line:
 def chosen(
     words: Sequence[str], module: str | None, workdir: str | None, *, remote: bool
 ) -> tuple[Command, Sequence[str]]:
-    """What to run, and its arguments.
-
-    Args:
-        words: What follows the server's name.
-        module: The value of `-m`.
-        workdir: That of `--workdir`.
-        remote: Whether it is on the server already.
+    """What to run, and its arguments: what follows the server's name, or the module of `-m`.
 
     Raises:
         UsageError: There is nothing to run.
         DevctlError: It does not exist, or its project cannot be sent.
     """
-    from devctl.client.runs import command  # noqa: PLC0415 - heavy
-
     make = command.remote_command if remote else command.local_command
     if module is not None:
         return make(command.Kind.MODULE, module, workdir), words

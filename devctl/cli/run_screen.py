@@ -10,14 +10,13 @@ import click
 
 from devctl.cli.options import command
 from devctl.cli.replica_output import ReplicaOutput
-from devctl.client.runs.events import Ended, Lost, Noticed, Printed
+from devctl.client.runs.events import Ended, Lost, Noticed, Outcome, Printed
 from devctl.text import on_screen, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from devctl.client.client import Client
-    from devctl.client.runs.events import Outcome
     from devctl.client.runs.follow import Following
     from devctl.client.runs.place import Place
     from devctl.client.runs.record import Run
@@ -76,8 +75,6 @@ def see_it_through(client: Client, run: Run, offsets: Mapping[int, int] | None =
 
 def show(run: Run, events: Following) -> Outcome:
     """Print a run's output and events until it ends."""
-    from devctl.client.runs.events import Outcome  # noqa: PLC0415 - heavy
-
     outcome = Outcome(run.place, run.name)
     output = ReplicaOutput([*run.records, *run.place.away])
     try:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.formats import FORMATS, chosen_format, is_document
-from devctl.cli.options import command, connected, output, result_output, server_name
+from devctl.cli.formats import FORMATS, chosen_format
+from devctl.cli.options import command, connected, output, server_name
 from devctl.cli.replica_output import ReplicaOutput
-from devctl.cli.results import Results, print_items
+from devctl.cli.results import Results, changes, print_items
 from devctl.cli.run_screen import on_replicas, say_who_is_away, see_it_through, show
 from devctl.cli.screen import coloured
 from devctl.cli.tables import Column
 from devctl.cli.times import age
+from devctl.client.runs import command as run_command
 from devctl.errors import DevctlError, NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -105,10 +106,8 @@ def _replicas(run: Run, replica: int | None) -> list[int]:
 
 def _words(run: Run) -> tuple[str, ...]:
     """The command without the torchrun that we put before it."""
-    from devctl.client.runs.command import TORCHRUN  # noqa: PLC0415 - heavy
-
-    count = len(TORCHRUN)
-    return run.argv[count:] if run.argv[:count] == TORCHRUN else run.argv
+    count = len(run_command.TORCHRUN)
+    return run.argv[count:] if run.argv[:count] == run_command.TORCHRUN else run.argv
 
 
 @click.command()
@@ -144,9 +143,9 @@ def attach(client: Client, name: str, name_of_run: str | None) -> int:
 @click.command()
 @server_name
 @_run_name
-@result_output
+@changes("run")
 @connected
-def stop_run(client: Client, name: str, name_of_run: str | None, output: str | None) -> None:
+def stop_run(client: Client, name: str, name_of_run: str | None, results: Results) -> None:
     """End a run and everything it started, on every replica.
 
     RUN defaults to the active run. Programs have ten seconds to save their work.
@@ -161,10 +160,8 @@ def stop_run(client: Client, name: str, name_of_run: str | None, output: str | N
     say_who_is_away(run.place)
     # A run that has ended may have left processes behind: they end, too.
     client.runs.stop(run)
-    if is_document(output):
+    if results.quiet:
         run = client.runs.find(name, run.name)  # with its exit codes
-    results = Results(output, "run")
     results.add(run, "stopped" if going else "had ended already")
-    results.print()
     if going and not results.quiet:
         click.echo(f"none of its processes is left{on_replicas(run.place)}", err=True)

@@ -16,38 +16,27 @@ _asked = 0
 
 
 class SharedOption(click.Option):
-    """An option that only the program's help explains."""
+    """An option that only the program's help explains; a command's last names the others."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """The option's line in help."""
-        return None if _explained(ctx) else super().get_help_record(ctx)
+        root = ctx.find_root()
+        if ctx is root or not _shared(root.command):
+            return super().get_help_record(ctx)
+        *others, last = _shared(ctx.command)
+        if self is not last:
+            return None
+        named = (max(each.opts, key=len) for each in others if not isinstance(each, RareOption))
+        # Short enough for one line.
+        return ", ".join(self.opts), f"Also {', '.join(named)}: `{root.info_name} -h`."
 
 
 class RareOption(SharedOption):
     """One that a command's help does not even name."""
 
 
-class _LastSharedOption(SharedOption):
-    """The last of them, whose line in a command's help names the others."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """The option's line in help."""
-        if not _explained(ctx):
-            return super().get_help_record(ctx)
-        shared = _shared(ctx.command)
-        others = [each for each in shared if each is not self and not isinstance(each, RareOption)]
-        names = ", ".join(max(each.opts, key=len) for each in others)
-        # Short enough for one line.
-        return ", ".join(self.opts), f"Also {names}: `{ctx.find_root().info_name} -h`."
-
-
 def _shared(command: click.Command) -> list[click.Parameter]:
     return [each for each in command.params if isinstance(each, SharedOption)]
-
-
-def _explained(ctx: click.Context) -> bool:
-    """Whether another command's help, the program's, explains the shared options."""
-    return ctx.parent is not None and bool(_shared(ctx.find_root().command))
 
 
 def verbose(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,7 +44,7 @@ def verbose(command: Callable[..., Any]) -> Callable[..., Any]:
     option = click.option(
         "-v",
         "--verbose",
-        cls=_LastSharedOption,
+        cls=SharedOption,
         count=True,
         expose_value=False,
         callback=_keep,

@@ -1,4 +1,4 @@
-"""`devctl ssh`, `devctl config-ssh`, and `devctl ssh-proxy`, which ssh connects through."""
+"""Shells and commands in servers: `devctl ssh`, `config-ssh`, what ssh connects through; `exec`."""
 
 from __future__ import annotations
 
@@ -129,11 +129,7 @@ def ssh_proxy(client: Client, host: str, replica: str | None) -> int:
     try:
         destination = client.ssh.destination(*parse_host(host))
         return connect(
-            client.cluster,
-            destination,
-            source=0,
-            output=1,
-            tell=lambda data: write(2, data),
+            client.cluster, destination, source=0, output=1, tell=lambda data: write(2, data)
         )
     except DevctlError as error:
         if not sys.stderr.isatty():
@@ -142,3 +138,42 @@ def ssh_proxy(client: Client, host: str, replica: str | None) -> int:
         text = "".join(f"\r\n{line}" for line in error.lines())
         write(2, f"{text}\r\n".encode())
         return error.exit_code
+
+
+@click.command("exec")
+@server_name
+@click.argument("argv", metavar="-- CMD [ARGS]...", nargs=-1, type=click.UNPROCESSED, required=True)
+@click.option("-i", "--stdin", "reads", is_flag=True, help="Pass on standard input.")
+@click.option("-t", "--tty", "terminal", is_flag=True, help="Give it a terminal.")
+@replica_option
+@connected
+def exec_(
+    client: Client, name: str, argv: tuple[str, ...], replica: int, *, reads: bool, terminal: bool
+) -> int:
+    """Run a command in a server, without SSH.
+
+    Each word arrives as it is: no shell splits it. The exit code is the command's.
+
+    \b
+    Examples:
+      devctl exec my-dev -- nvidia-smi
+      devctl exec my-dev -it -- bash
+      devctl exec my-dev -i -- tar x < data.tar
+      devctl exec my-dev --replica 1 -- sh -c 'echo $RANK'
+    """
+    from devctl.client.streams.stdio import write  # noqa: PLC0415 - heavy
+
+    if terminal and not reads:
+        raise UsageError("-t requires -i", "add -i: `-it`")
+    if terminal and not sys.stdin.isatty():
+        raise UsageError("-t needs a terminal as standard input", "leave out -t")
+    sys.stdout.flush()
+    return client.execute.attached(
+        name,
+        argv,
+        1,
+        lambda data: write(2, data),
+        replica=replica,
+        source=0 if reads else None,
+        terminal=terminal,
+    )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.confirm import confirm_deletion, yes_option
-from devctl.cli.options import connected, large_option, secrets_option, server_name
-from devctl.cli.progress import tell_of_git, tell_of_secrets, tell_of_trouble, transferred
+from devctl.cli.options import connected, secrets_option, sends, server_name
+from devctl.cli.progress import tell_of_trouble, tell_of_withheld, transferred
 from devctl.client.files.names import named
 from devctl.errors import UsageError
 from devctl.text import one_line, readable
@@ -37,8 +37,7 @@ _SIGNS = {"new": "+", "changed": "~", "deleted": "-"}
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--overwrite", is_flag=True, help="Replace files changed at the target.")
 @click.option("--replica", type=click.IntRange(0), metavar="K", help="Only this one.")
-@secrets_option
-@large_option
+@sends
 @connected
 def sync(
     client: Client,
@@ -46,16 +45,12 @@ def sync(
     local: str,
     remote: str | None,
     *,
+    replica: int | None,
     back: bool,
     watch: bool,
-    delete: bool,
     yes: bool,
     confirm: bool,
-    dry_run: bool,
-    overwrite: bool,
-    replica: int | None,
-    include_secrets: bool,
-    large: bool,
+    **how: bool,
 ) -> None:
     """Send changes in the folder LOCAL to a server, or fetch them.
 
@@ -71,17 +66,12 @@ def sync(
     """
     from devctl.client.files import sync as files_sync  # noqa: PLC0415 - heavy
 
-    if watch and dry_run:
-        raise UsageError("--watch does not go with --dry-run", "leave out one of them")
     folder = Path(local)
     options = files_sync.SyncOptions(
-        delete=delete,
-        overwrite=overwrite,
-        dry_run=dry_run,
-        secrets=include_secrets,
-        large=large,
-        may_delete=lambda going: confirm_deletion(going, given=yes or confirm),
+        **how, may_delete=lambda going: confirm_deletion(going, given=yes or confirm)
     )
+    if watch and options.dry_run:
+        raise UsageError("--watch does not go with --dry-run", "leave out one of them")
 
     def once() -> Sequence[Synced]:
         with transferred() as moved:
@@ -103,8 +93,7 @@ def sync(
         return
     done = once()
     show(done)
-    tell_of_secrets(done[0].secrets)
-    tell_of_git(done[0].git)
+    tell_of_withheld(done[0])
     tell_of_trouble([what for each in done for what in each.left_out], _changed(done))
 
 
@@ -140,16 +129,14 @@ def _changed(done: Sequence[Synced]) -> list[str]:
 def _watch(once: Callable[[], Sequence[Synced]], glance: Callable[[], object] | None) -> None:
     from devctl.client.files.files import watch as watching  # noqa: PLC0415 - heavy
 
-    def lost(error: Exception) -> None:
-        click.echo(f"{error}; trying again", err=True)
-
     told: set[str] = set()
     first = True
-    for done in watching(once, glance, lost):
+    for done in watching(
+        once, glance, lambda error: click.echo(f"{error}; trying again", err=True)
+    ):
         show(done, quiet=not first)
         if first:
-            tell_of_secrets(done[0].secrets)
-            tell_of_git(done[0].git)
+            tell_of_withheld(done[0])
             click.echo("watching; Ctrl-C ends it", err=True)
         first = False
         for what in (what for each in done for what in each.left_out):
@@ -164,7 +151,7 @@ def _watch(once: Callable[[], Sequence[Synced]], glance: Callable[[], object] | 
 @secrets_option
 @click.option("--overwrite", is_flag=True, help="Also replace files that differ at the target.")
 @connected
-def cp(client: Client, source: str, target: str, *, include_secrets: bool, overwrite: bool) -> None:
+def cp(client: Client, source: str, target: str, **how: bool) -> None:
     """Copy a file or a folder to or from a server.
 
     Exactly one side is NAME:PATH, or NAME.K:PATH for replica K; a relative PATH starts at the home.
@@ -178,10 +165,7 @@ def cp(client: Client, source: str, target: str, *, include_secrets: bool, overw
       devctl cp data my-dev.1:/home/dev/data
     """
     with transferred() as moved:
-        done = client.files.copy(
-            source, target, secrets=include_secrets, overwrite=overwrite, moved=moved
-        )
+        done = client.files.copy(source, target, **how, moved=moved)
     click.echo(done.summary())
-    tell_of_secrets(done.secrets)
-    tell_of_git(done.git)
+    tell_of_withheld(done)
     tell_of_trouble(done.left_out, done.changed)

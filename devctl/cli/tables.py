@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from devctl.cli.screen import clipped
@@ -49,55 +50,47 @@ class Column(NamedTuple):
 
 
 def table(
-    titles: Sequence[object],
+    titles: Sequence[str],
     rows: Iterable[Sequence[object]],
     width: int = 0,
     spare: Collection[int] = (),
 ) -> list[str]:
-    """The lines of a table; see `lines_of`.
+    """The lines of a table of cells; `spare` are the numbers of its spare columns.
 
     >>> table(["NAME", "AGE"], [["lab", "5m"], ["training", None]])
     ['NAME      AGE', 'lab       5m', 'training']
     """
-    return list(lines_of(list(map(str, titles)), rows, [None] * len(titles), width, spare))
-
-
-def lines_of_items(
-    items: Iterable[Any], columns: Sequence[Column], width: int = 0
-) -> Iterator[str]:
-    """The lines of a table of items, styled for the screen."""
-    return lines_of(
-        [column.title for column in columns],
-        ([column.value(item) for column in columns] for item in items),
-        [column.style for column in columns],
-        width,
-        [number for number, column in enumerate(columns) if column.spare],
-    )
+    columns = [
+        Column(title, itemgetter(number), spare=number in spare)
+        for number, title in enumerate(titles)
+    ]
+    return list(lines_of(rows, columns, width))
 
 
 def lines_of(
-    titles: Sequence[str],
-    rows: Iterable[Sequence[object]],
-    styles: Sequence[Style],
-    width: int,
-    spare: Collection[int] = (),
+    items: Iterable[Any], columns: Sequence[Column], width: int = 0, *, wide: bool = False
 ) -> Iterator[str]:
-    """The lines of a table, while its rows arrive.
+    """The lines of a table of items, while they arrive; styled for the screen.
 
     If lines are too short, spare columns are left out, empty ones first; then a sentence at the
     end of a row is folded or moved below it; at last cells are cut.
 
     Args:
-        titles: The headings.
-        rows: The cells; None is an empty one.
-        styles: Applied to each column's cells.
+        items: What each row is about.
+        columns: Their values are the cells; None is an empty one.
         width: Characters per line; 0 for any number.
-        spare: The numbers of the spare columns.
+        wide: Whether to show wide columns too, in lines of any length.
     """
-    rest, widths = iter(rows), [len(title) for title in titles]
+    if wide:
+        width = 0
+    else:
+        columns = [column for column in columns if not column.wide]
+    rest, widths = iter(items), [len(column.title) for column in columns]
+    titles, styles = [column.title for column in columns], [column.style for column in columns]
+    spare = [number for number, column in enumerate(columns) if column.spare]
     shown: Sequence[int] | None = None
     below = False
-    while batch := [[_cell(value) for value in row] for row in islice(rest, _BATCH)]:
+    while batch := [[_cell(each.value(item)) for each in columns] for item in islice(rest, _BATCH)]:
         widths = [max(old, *map(len, cells)) for old, *cells in zip(widths, *batch, strict=True)]
         first = shown is None
         if shown is None:
@@ -148,10 +141,15 @@ def _room(widths: Sequence[int], width: int) -> int:
     return width - sum(widths) - _GAP * len(widths)
 
 
-def _folded(text: str, width: int) -> list[str]:
-    if len(text) <= width or width < _FAIR:
+def folded(text: str, width: int) -> list[str]:
+    """A text in lines of a width; 0 for any."""
+    if not width or len(text) <= width:
         return [text]
     return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+
+
+def _folded(text: str, width: int) -> list[str]:
+    return folded(text, width if width >= _FAIR else 0)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], styles: Sequence[Style] = ()) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.api.devserver import Condition
-from devctl.cli.options import command
+from devctl.cli.options import command, preference, seconds
 from devctl.cli.screen import LiveLine, is_terminal
 from devctl.text import one_line
 
@@ -24,10 +24,20 @@ if TYPE_CHECKING:
 
 _TICK = 1.0
 
-
-def wanted(*, wait: bool | None) -> bool:
-    """Whether to wait: as asked, else on a terminal only."""
-    return is_terminal(sys.stdout) if wait is None else wait
+waits = click.option(
+    "--wait/--no-wait",
+    default=preference("wait"),
+    callback=lambda _context, _option, asked: is_terminal(sys.stdout) if asked is None else asked,
+    help="Wait until done (default on a terminal).",
+)
+patience = click.option(
+    "--timeout",
+    type=seconds,
+    metavar="D",
+    default=preference("timeout", "10m"),
+    help="Stop waiting after this long.  [default: 10m]",
+)
+"""How many seconds to wait at most."""
 
 
 def state(found: Server | Job) -> str:
@@ -49,7 +59,7 @@ def see_started(
     results: Results,
     timeout: float,
     *,
-    wait: bool | None,
+    wait: bool,
     first: str = "asked to start",
     look: str = "describe",
 ) -> None:
@@ -59,7 +69,7 @@ def see_started(
         DevctlError: It cannot start, or takes longer.
     """
     name = server.name
-    if not wanted(wait=wait):
+    if not wait:
         if not results.quiet:
             click.echo(f"see its state with {command(f'{look} {name}')}", err=True)
         return
@@ -87,13 +97,7 @@ def say_restart(client: Client, server: Server) -> None:
 
 @contextmanager
 def live_line(name: str, first: str, left: str) -> Iterator[LiveLine]:
-    """A line about something that is waited for.
-
-    Args:
-        name: What is waited for.
-        first: Its state until more is known.
-        left: What to say if Ctrl-C ends the waiting.
-    """
+    """A line about what is waited for: at first in a state; `left` is said if Ctrl-C ends it."""
     over = threading.Event()
 
     def tick() -> None:

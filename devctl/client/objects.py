@@ -217,8 +217,8 @@ class NamedCollection(Collection, Generic[Item]):
 
 
 @dataclass(frozen=True)
-class Snapshot(Generic[Item]):
+class Snapshot(Generic[Value]):
     """All objects at one moment, new ones last; `trouble` says why they may be out of date."""
 
-    items: Sequence[Item]
+    items: Sequence[Value]
     trouble: str = ""

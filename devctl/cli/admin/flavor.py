@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from devctl.cli.options import connected, dry_run_option, result_output
-from devctl.cli.results import Results
+from devctl.cli.options import connected, dry_run_option
+from devctl.cli.results import Results, changes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,14 +33,14 @@ def _label(text: str) -> tuple[str, str]:
 @click.option("--node-label", type=_label, multiple=True, metavar="K=V", help="Of its nodes.")
 @click.option("--default", is_flag=True, help="For servers that name no flavor.")
 @dry_run_option
-@result_output
+@changes("devserverflavor")
 @connected
 def create(
     client: Client,
     name: str,
     node_label: Sequence[tuple[str, str]],
     dry_run: str,
-    output: str | None,
+    results: Results,
     **asked: Any,
 ) -> None:
     """Create a flavor: what each pod of a server gets, and on which nodes.
@@ -51,9 +51,7 @@ def create(
       devctl admin flavor create gpu-large --cpu 8 --memory 32Gi --gpus 1 \\
         --node-label instance-type=g4dn.xlarge
     """
-    results = Results(output, "devserverflavor")
     made = client.flavors.create(
         name, node_labels=dict(node_label), dry_run=dry_run != "none", **asked
     )
     results.add(made, "created" if dry_run == "none" else "created (server dry run)")
-    results.print()

@@ -6,16 +6,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.admin.user_show import quota_table
+from devctl.cli.admin.user_show import USES
 from devctl.cli.options import connected, output
 from devctl.cli.results import print_document
-from devctl.cli.tables import table
+from devctl.cli.tables import Column, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from devctl.client.client import Client
     from devctl.client.users import Use
+
+
+def _of(column: Column) -> Column:
+    """The same column of rows that also name the user."""
+    return column._replace(value=lambda row: column.value(row[1]))
+
+
+_COLUMNS = [Column("USER", lambda row: row[0]), *map(_of, USES)]
 
 
 @click.command()
@@ -33,15 +41,11 @@ def quota(client: Client, output: str) -> None:
     if output != "table":
         print_document({user: _plain(uses) for user, uses in sorted(found.items())}, output)
         return
-    rows = [
-        (user, use.what, use.used, use.free, use.hard)
-        for user, uses in sorted(found.items())
-        for use in uses
-    ]
+    rows = [(user, use) for user, uses in sorted(found.items()) for use in uses]
     if not rows:
         click.echo("no user has a quota", err=True)
         return
-    for line in table(("USER", "RESOURCE", "USED", "FREE", "QUOTA"), rows):
+    for line in lines_of(rows, _COLUMNS):
         click.echo(line)
 
 
@@ -59,7 +63,7 @@ def own_quota(client: Client, output: str) -> None:
     if output != "table":
         print_document(_plain(uses), output)
     elif uses:
-        for line in quota_table(uses):
+        for line in lines_of(uses, USES):
             click.echo(line)
     else:
         click.echo(f"namespace `{client.namespace}` has no quota", err=True)

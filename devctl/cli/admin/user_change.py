@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from devctl.cli import names
-from devctl.cli.options import command, connected, dry_run_option, patience, result_output, waits
-from devctl.cli.results import Results
-from devctl.cli.waiting import live_line, wanted
+from devctl.cli.options import command, connected, dry_run_option, stacked
+from devctl.cli.results import Results, changes
+from devctl.cli.waiting import live_line, patience, waits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from devctl.client.client import Client
     from devctl.client.users import Spec, User
 
@@ -22,30 +20,25 @@ _BOUNDS = ("gpus", "cpu", "memory", "storage", "servers")
 user_name = click.argument("name", metavar="NAME", shell_complete=names.users)
 
 
-def _decided(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of what an administrator decides."""
-    count = click.IntRange(min=0)
-    for option in reversed(
-        (
-            click.option("--email", metavar="ADDRESS", help="Where the user can be reached."),
-            click.option("--group", multiple=True, metavar="G", help="Group in certificates."),
-            click.option("--gpus", type=count, metavar="N", help="Quota: GPUs."),
-            click.option("--cpu", metavar="N", help="Quota: cores."),
-            click.option("--memory", metavar="SIZE", help="Quota: memory, for example 128Gi."),
-            click.option("--storage", metavar="SIZE", help="Quota: all volumes together."),
-            click.option("--servers", type=count, metavar="N", help="Quota: servers."),
-            click.option(
-                "--flavor",
-                metavar="F",
-                shell_complete=names.flavors,
-                help="Flavor of servers that name none.",
-            ),
-            click.option("--shared", metavar="SIZE", help="Size of a volume for all servers."),
-            click.option("--shared-class", metavar="CLASS", help="Storage class of that volume."),
-        )
-    ):
-        command = option(command)
-    return command
+_COUNT = click.IntRange(min=0)
+_decided = stacked(
+    click.option("--email", metavar="ADDRESS", help="Where the user can be reached."),
+    click.option("--group", multiple=True, metavar="G", help="Group in certificates."),
+    click.option("--gpus", type=_COUNT, metavar="N", help="Quota: GPUs."),
+    click.option("--cpu", metavar="N", help="Quota: cores."),
+    click.option("--memory", metavar="SIZE", help="Quota: memory, for example 128Gi."),
+    click.option("--storage", metavar="SIZE", help="Quota: all volumes together."),
+    click.option("--servers", type=_COUNT, metavar="N", help="Quota: servers."),
+    click.option(
+        "--flavor",
+        metavar="F",
+        shell_complete=names.flavors,
+        help="Flavor of servers that name none.",
+    ),
+    click.option("--shared", metavar="SIZE", help="Size of a volume for all servers."),
+    click.option("--shared-class", metavar="CLASS", help="Storage class of that volume."),
+)
+"""What an administrator decides."""
 
 
 def decided(*, group: tuple[str, ...] = (), **given: Any) -> Spec:
@@ -82,7 +75,7 @@ def decided(*, group: tuple[str, ...] = (), **given: Any) -> Spec:
 @waits
 @patience
 @dry_run_option
-@result_output
+@changes(RESOURCE)
 @connected
 def create(
     client: Client,
@@ -90,10 +83,10 @@ def create(
     name: str | None,
     user_namespace: str | None,
     dry_run: str,
-    output: str | None,
+    results: Results,
     timeout: float,
     *,
-    wait: bool | None,
+    wait: bool,
     **given: Any,
 ) -> None:
     """Create USER, named as the API server knows them, with a namespace, rights and quota.
@@ -103,17 +96,16 @@ def create(
       devctl admin user create alice --gpus 2 --servers 3
       devctl admin user create oidc:alice@company.com --name alice --flavor gpu-large
     """
-    spec, results = decided(**given), Results(output, RESOURCE)
+    spec = decided(**given)
     if user_namespace:
         spec["namespace"] = user_namespace
     if dry_run != "none":
         made = client.users.create(username, name=name, dry_run=True, **spec)
         results.add(made, "created (server dry run)")
-        results.print()
         return
     made = client.users.create(username, name=name, **spec)
     results.add(made, "created")
-    if wanted(wait=wait):
+    if wait:
         left = f"`{made.name}` keeps being set up: see {command('admin user list')}"
         with live_line(made.name, f"namespace {made.space} is being set up", left) as line:
 
@@ -126,15 +118,14 @@ def create(
     if not results.quiet:
         next_ = command(f"admin user kubeconfig {made.name} --file {made.name}.yaml")
         click.echo(f"next: {next_}", err=True)
-    results.print()
 
 
 @click.command()
 @user_name
 @_decided
-@result_output
+@changes(RESOURCE)
 @connected
-def update(client: Client, name: str, output: str | None, **given: Any) -> None:
+def update(client: Client, name: str, results: Results, **given: Any) -> None:
     """Change what is decided for a user. What is not named stays.
 
     \b
@@ -142,8 +133,7 @@ def update(client: Client, name: str, output: str | None, **given: Any) -> None:
       devctl admin user update alice --gpus 4
       devctl admin user update alice --flavor gpu-large --storage 1Ti
     """
-    spec, results = decided(**given), Results(output, RESOURCE)
+    spec = decided(**given)
     if not spec:
         raise click.UsageError("nothing to change: name at least one option")
     results.add(client.users.change(name, **spec), "changed")
-    results.print()

@@ -8,21 +8,19 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.admin.user_change import RESOURCE, user_name
-from devctl.cli.describe import fact
-from devctl.cli.formats import FORMATS
-from devctl.cli.listing import AGE, ordered, sort_by
+from devctl.cli.describe import page
+from devctl.cli.listing import AGE, Listing, lists, sort_by
 from devctl.cli.options import command, connected, output
-from devctl.cli.results import print_document, print_items
+from devctl.cli.results import print_document
 from devctl.cli.screen import columns as terminal_columns
-from devctl.cli.tables import Column, table
+from devctl.cli.tables import Column, lines_of
 from devctl.cli.times import age
-from devctl.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from devctl.client.client import Client
-    from devctl.client.users import Use, User
+    from devctl.client.users import User
 
 COLUMNS = [
     Column("NAME", lambda user: user.name),
@@ -34,13 +32,19 @@ COLUMNS = [
     Column("MESSAGE", lambda user: user.message, wide=True),
     AGE,
 ]
+USES = [
+    Column("RESOURCE", lambda use: use.what),
+    Column("USED", lambda use: use.used),
+    Column("FREE", lambda use: use.free),
+    Column("QUOTA", lambda use: use.hard),
+]
+"""The columns of a table of what is used and free."""
 
 
 @click.command("list")
-@sort_by
-@output(*FORMATS)
+@lists(COLUMNS, RESOURCE, sort_by)
 @connected
-def list_(client: Client, output: str, sort_by: str) -> None:
+def list_(client: Client, listing: Listing) -> None:
     """List users.
 
     \b
@@ -48,13 +52,8 @@ def list_(client: Client, output: str, sort_by: str) -> None:
       devctl admin user list
       devctl admin user list -o wide
     """
-    print_items(
-        ordered(client.users.list(), sort_by, COLUMNS),
-        output,
-        COLUMNS,
-        RESOURCE,
-        empty=f"no users yet; create one with {command('admin user create NAME')}",
-    )
+    create = command("admin user create NAME")
+    listing.print(client.users.list(), empty=f"no users yet; create one with {create}")
 
 
 @click.command()
@@ -75,13 +74,11 @@ def describe(client: Client, name: str, output: str) -> None:
     if output != "text":
         print_document(user.raw, output)
         return
-    width = terminal_columns(sys.stdout)
-    for label, text in _facts(user):
-        for line in fact(label, one_line(text), width):
-            click.echo(line)
+    for line in page(_facts(user), (), terminal_columns(sys.stdout)):
+        click.echo(line)
     if used := client.users.quotas().get(name):
         click.echo("\nQuota:")
-        for line in quota_table(used):
+        for line in lines_of(used, USES):
             click.echo(f"  {line}")
 
 
@@ -100,9 +97,3 @@ def _facts(user: User) -> Iterator[tuple[str, str]]:
     if shared := user.spec.get("sharedStorage"):
         yield "Shared", f"{user.name}-shared-efs, {shared['size']}"
     yield "Age", age(user.created_at)
-
-
-def quota_table(uses: Sequence[Use]) -> list[str]:
-    """The lines of a table of what is used and free."""
-    rows = [(use.what, use.used, use.free, use.hard) for use in uses]
-    return table(("RESOURCE", "USED", "FREE", "QUOTA"), rows)

@@ -8,8 +8,8 @@ import click
 
 from devctl.cli.admin.user_change import RESOURCE, user_name
 from devctl.cli.confirm import answers, confirm_names
-from devctl.cli.options import command, connected, result_output
-from devctl.cli.results import Results
+from devctl.cli.options import command, connected
+from devctl.cli.results import Results, changes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,45 +19,41 @@ if TYPE_CHECKING:
 
 @click.command()
 @user_name
-@result_output
+@changes(RESOURCE)
 @connected
-def suspend(client: Client, name: str, output: str | None) -> None:
+def suspend(client: Client, name: str, results: Results) -> None:
     """Stop a user's servers, and let none start. Files are kept, and the user can look.
 
     \b
     Examples:
       devctl admin user suspend alice
     """
-    results = Results(output, RESOURCE)
     results.add(client.users.suspend(name), "suspended")
     if not results.quiet:
         click.echo(f"undo: {command(f'admin user resume {name}')}", err=True)
-    results.print()
 
 
 @click.command()
 @user_name
-@result_output
+@changes(RESOURCE)
 @connected
-def resume(client: Client, name: str, output: str | None) -> None:
+def resume(client: Client, name: str, results: Results) -> None:
     """Let a suspended user work again. The user starts the servers.
 
     \b
     Examples:
       devctl admin user resume alice
     """
-    results = Results(output, RESOURCE)
     results.add(client.users.resume(name), "resumed")
-    results.print()
 
 
 @click.command()
 @user_name
 @answers
-@result_output
+@changes(RESOURCE)
 @connected
 def delete(
-    client: Client, name: str, confirm: Sequence[str], output: str | None, *, yes: bool
+    client: Client, name: str, confirm: Sequence[str], results: Results, *, yes: bool
 ) -> None:
     """Take a user's access. The namespace stays, with servers and files; suspend stops servers.
 
@@ -66,10 +62,9 @@ def delete(
       devctl admin user suspend alice
       devctl admin user delete alice
     """
-    user, results = client.users.get(name), Results(output, RESOURCE)
+    user = client.users.get(name)
     confirm_names([name], confirm, f"this takes the access of `{user.username}`", yes=yes)
     results.add(client.users.delete(user), "deleted")
     if not results.quiet:
         again = command(f"admin user create {user.username} --name {name}")
         click.echo(f"namespace `{user.space}` is kept; {again} gives it back", err=True)
-    results.print()

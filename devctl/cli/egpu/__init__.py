@@ -1,1 +1,1 @@
-"""The commands of `egpu`, one file each."""
+"""The commands of `egpu`."""

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from devctl.cli.egpu.options import command, loader_image, patience, seconds, whole_seconds
+from devctl.cli.egpu.options import command, loader_image, patience, whole_seconds
 from devctl.cli.egpu.screen import moving, see_it_end
-from devctl.cli.options import connected, dry_run_option, result_output, waits
-from devctl.cli.results import Results
-from devctl.cli.waiting import live_line, state, wanted
+from devctl.cli.options import connected, dry_run_option, sends
+from devctl.cli.progress import tell_of_secrets
+from devctl.cli.results import Results, changes
+from devctl.cli.waiting import live_line, state, waits
 from devctl.errors import DevctlError, UsageError
 
 if TYPE_CHECKING:
@@ -37,10 +38,9 @@ if TYPE_CHECKING:
 @click.option("--pvc-size", metavar="SIZE", help="Size of its volume, for example 1Gi.")
 @click.option("--image", metavar="REF", help="Image to run.")
 @click.option("--command", "words", metavar="CMD", help="Command to run instead.")
-@click.option("--include-secrets", is_flag=True, help="Send .env files, keys and tokens too.")
-@click.option("--large", is_flag=True, help="Send files over 1 GiB too.")
+@sends
 @dry_run_option
-@result_output
+@changes("ephemeralaccelerationjob")
 @waits
 @patience
 @loader_image
@@ -50,13 +50,13 @@ def create(
     name: str,
     project_dir: str | None,
     dry_run: str,
-    output: str | None,
-    timeout: int | str | None,
+    results: Results,
+    timeout: float | None,
     loader_image: str,
     *,
-    include_secrets: bool,
+    secrets: bool,
     large: bool,
-    wait: bool | None,
+    wait: bool,
     **asked: Any,
 ) -> None:
     """Create a job; with --project-dir it starts once the folder's contents are on its volume.
@@ -70,7 +70,7 @@ def create(
       egpu create my-job --model mobilenet_v3_small --pvc-ttl 86400 --wait
       egpu create my-job --image python:3.13 --command "python /artifacts/main.py"
     """
-    options, results = chosen(**asked), Results(output, "ephemeralaccelerationjob")
+    options = chosen(**asked)
     if dry_run != "none":
         from devctl.client.jobs.job import Job  # noqa: PLC0415 - heavy
 
@@ -79,24 +79,25 @@ def create(
         else:
             made = client.jobs.create(name, dry_run=True, **options)
             results.add(made, "created (server dry run)")
-        results.print()
         return
     # Nothing is created for a folder that cannot be sent.
     what = None
     if project_dir is not None:
-        what = _choose(Path(project_dir), secrets=include_secrets, large=large)
+        from devctl.client.jobs.files import choose  # noqa: PLC0415 - heavy
+
+        what = choose(Path(project_dir), secrets=secrets, large=large)
+        tell_of_secrets(what.secrets, hint=False)
         options["suspend"] = True
     job = client.jobs.create(name, **options)
     results.add(job, "created")
     if what is not None:
-        results.add(_fill(client, job, what, loader_image, seconds(timeout)), "resumed")
-    if wanted(wait=wait):
-        see_it_end(client, name, seconds(timeout), "waiting to start")
+        results.add(_fill(client, job, what, loader_image, timeout), "resumed")
+    if wait:
+        see_it_end(client, name, timeout, "waiting to start")
         if results.quiet:
             results.add(client.jobs.get(name), "ended")
     elif not results.quiet:
         click.echo(f"next: {command(f'watch {name}')} follows it", err=True)
-    results.print()
 
 
 def chosen(*, words: str | None, **asked: Any) -> Options:
@@ -114,15 +115,6 @@ def chosen(*, words: str | None, **asked: Any) -> Options:
         if not options["command"]:
             raise UsageError("--command is empty", "leave it out, or name a program")
     return options
-
-
-def _choose(folder: Path, *, secrets: bool, large: bool) -> Selection:
-    from devctl.cli.progress import tell_of_secrets  # noqa: PLC0415 - heavy
-    from devctl.client.jobs.files import choose  # noqa: PLC0415 - heavy
-
-    found = choose(folder, secrets=secrets, large=large)
-    tell_of_secrets(found.secrets, hint=False)
-    return found
 
 
 def _fill(client: Client, job: Job, what: Selection, image: str, timeout: float | None) -> Job:

@@ -10,10 +10,11 @@ import click
 from devctl.cli import names as completions
 from devctl.cli.confirm import answers, confirm_names, somebody_is_here
 from devctl.cli.egpu.options import command
-from devctl.cli.options import all_namespaces, connected, patience, result_output, seconds, waits
-from devctl.cli.results import Results
+from devctl.cli.listing import all_namespaces
+from devctl.cli.options import connected
+from devctl.cli.results import Results, changes
 from devctl.cli.times import until
-from devctl.cli.waiting import live_line, wanted
+from devctl.cli.waiting import live_line, patience, waits
 from devctl.errors import AlreadyExistsError, DeniedError, NotFoundError
 
 if TYPE_CHECKING:
@@ -30,17 +31,17 @@ if TYPE_CHECKING:
 @answers
 @waits
 @patience
-@result_output
+@changes("ephemeralaccelerationjob")
 @connected
 def delete(
     client: Client,
     names: Sequence[str],
     confirm: Sequence[str],
-    timeout: int | str,
-    output: str | None,
+    timeout: float,
+    results: Results,
     *,
     yes: bool,
-    wait: bool | None,
+    wait: bool,
     delete_pvc: bool,
 ) -> None:
     """Delete jobs; their volumes are kept for their retention period.
@@ -59,21 +60,19 @@ def delete(
         volumes = ", ".join(claim.name for claim in claims.values() if claim) or "no volume"
         what = f"this deletes {', '.join(found)} and all files in {volumes}"
         confirm_names([*found], confirm, what, yes=yes)
-    results = Results(output, "ephemeralaccelerationjob")
     for name, job in found.items():
         if job:
             client.jobs.delete(job)
             results.add(job, "deleted")
-            if not delete_pvc and not results.quiet:
-                _say_kept(job, claims[name])
-    for name, job in found.items() if delete_pvc or wanted(wait=wait) else ():
+            if (claim := claims[name]) and not delete_pvc and not results.quiet:
+                _say_kept(job, claim)
+    for name, job in found.items() if delete_pvc or wait else ():
         # The pod may still be shutting down even if the job is gone.
         with live_line(name, "shutting down", f"`{name}` keeps shutting down; its volume is kept"):
-            client.jobs.wait_gone(name, job.uid if job else "", seconds(timeout))
+            client.jobs.wait_gone(name, job.uid if job else "", timeout)
         if delete_pvc and (claim := claims[name]):
             client.jobs.delete_claim(claim)
             results.add(claim, "deleted", "persistentvolumeclaim")
-    results.print()
 
 
 def _job(client: Client, name: str, *, delete_pvc: bool) -> Job | None:
@@ -95,10 +94,8 @@ def _claim(client: Client, name: str, *, needed: bool) -> Claim | None:
         return None
 
 
-def _say_kept(job: Job, claim: Claim | None) -> None:
+def _say_kept(job: Job, claim: Claim) -> None:
     """Say that the volume is kept, and until when."""
-    if claim is None:
-        return
     kept = int(job.spec.get("pvcTTLSecondsAfterFinished", 3600))
     at = job.moment("artifactsExpireAt") or datetime.now(UTC) + timedelta(seconds=kept)
     click.echo(
@@ -112,9 +109,9 @@ def _say_kept(job: Job, claim: Claim | None) -> None:
 @click.command()
 @all_namespaces
 @click.option("--dry-run", is_flag=True, help="Only print what would be deleted.")
-@result_output
+@changes("persistentvolumeclaim")
 @connected
-def cleanup(client: Client, output: str | None, *, all_namespaces: bool, dry_run: bool) -> None:
+def cleanup(client: Client, results: Results, *, all_namespaces: bool, dry_run: bool) -> None:
     """Delete expired volumes of jobs; the observer also does so by itself.
 
     A volume expires --pvc-ttl after the end of its job. Volumes that a running pod uses are kept.
@@ -127,38 +124,30 @@ def cleanup(client: Client, output: str | None, *, all_namespaces: bool, dry_run
     from devctl.client.jobs.claim import Why  # noqa: PLC0415 - heavy
     from devctl.kube.cluster import EVERYWHERE  # noqa: PLC0415 - heavy
 
-    results, done = Results(output, "persistentvolumeclaim"), 0
+    done = False
     for judged in client.jobs.cleanup.look(EVERYWHERE if all_namespaces else None):
-        if judged.why is not Why.DUE:
-            _keep(judged, _why(judged))
-        elif dry_run:
-            results.add(judged.claim, "deleted (dry run)")
-            done += 1
+        why = _why(judged)
+        if judged.why is Why.DUE:
+            why = "" if dry_run else _delete(client, judged)
+        if why:
+            click.echo(f"{judged.claim.name} is kept: {why}", err=True)
         else:
-            done += _delete(client, judged, results)
-    results.print()
+            results.add(judged.claim, "deleted (dry run)" if dry_run else "deleted")
+            done = True
     if not done:
         click.echo("nothing to clean up", err=True)
 
 
-def _delete(client: Client, judged: Judged, results: Results) -> bool:
-    """Delete a volume or say why it is kept; returns whether it was deleted."""
+def _delete(client: Client, judged: Judged) -> str:
+    """Delete a volume; why it is kept instead, if it is."""
     try:
-        if client.jobs.cleanup.delete(judged):
-            results.add(judged.claim, "deleted")
-            return True
-        _keep(judged, "it has changed meanwhile")
+        return "" if client.jobs.cleanup.delete(judged) else "it has changed meanwhile"
     except DeniedError as error:
         # It is another person's; the next may be ours.
-        _keep(judged, error.message)
-    return False
+        return error.message
 
 
 def _why(judged: Judged) -> str:
     if judged.pods:
         return f"pod {judged.pods[0]} uses it"
     return f"it expires {until(judged.until)}" if judged.until else str(judged.why)
-
-
-def _keep(judged: Judged, why: str) -> None:
-    click.echo(f"{judged.claim.name} is kept: {why}", err=True)

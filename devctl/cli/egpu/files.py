@@ -1,7 +1,10 @@
-"""`egpu artifacts` and `egpu copy-file`."""
+"""`egpu artifacts`, `egpu copy-file` and `egpu debug`: the files on a job's volume."""
 
 from __future__ import annotations
 
+import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +13,8 @@ import click
 from devctl.cli.egpu.options import command, job_name, loader_image, size
 from devctl.cli.egpu.screen import moving
 from devctl.cli.formats import FORMATS
-from devctl.cli.options import connected, duration, output, seconds
-from devctl.cli.progress import tell_of_git, tell_of_trouble
+from devctl.cli.options import connected, output, seconds
+from devctl.cli.progress import tell_of_trouble, tell_of_withheld
 from devctl.cli.results import print_items
 from devctl.cli.tables import Column
 from devctl.cli.times import age
@@ -21,8 +24,10 @@ from devctl.text import readable
 
 if TYPE_CHECKING:
     from devctl.client.client import Client
+    from devctl.client.files.remote import Place
     from devctl.client.jobs.files import StoredFile
     from devctl.client.jobs.job import Job
+
 
 COLUMNS = [
     Column("NAME", lambda file: readable(file.name)),
@@ -63,7 +68,7 @@ def artifacts(
     with moving(name, loader_image) as (pod, moved):
         done = client.jobs.files.download(name, Path(target), moved, **pod)
     click.echo(done.summary())
-    tell_of_git(done.git)
+    tell_of_withheld(done)
     tell_of_trouble(done.left_out, done.changed)
 
 
@@ -87,7 +92,7 @@ def _amount(file: StoredFile) -> str:
     "--max-size", type=size, metavar="N", default="1Gi", show_default=True, help="Size limit."
 )
 @click.option(
-    "--timeout", type=duration, metavar="D", default="10m", show_default=True, help="Time limit."
+    "--timeout", type=seconds, metavar="D", default="10m", show_default=True, help="Time limit."
 )
 @click.option(
     "--allow-private", is_flag=True, help="Allow URLs in your own network, for a store there."
@@ -100,7 +105,7 @@ def copy_file(
     url: str,
     target_path: str | None,
     max_size: int,
-    timeout: int | str,
+    timeout: float,
     loader_image: str,
     *,
     allow_private: bool,
@@ -122,7 +127,7 @@ def copy_file(
 
     # Nothing is created for what cannot be fetched or written.
     check_name(name)
-    limits = fetch.Limits(max_size, seconds(timeout), allow_private)
+    limits = fetch.Limits(max_size, timeout, allow_private)
     path = "" if target_path is None else copy_url.target_path(target_path)
     fetch.look_up(url, limits)
     job = _job(client, name)
@@ -138,14 +143,57 @@ def _job(client: Client, name: str) -> Job | None:
     """The job, created if it does not exist; None if only its volume does."""
     job = client.jobs.find(name)
     if job is None:
-        try:
+        with suppress(NotFoundError):
             client.jobs.claim(name)
-        except NotFoundError:
-            job = client.jobs.create(name, suspend=True)
-            click.echo(f"ephemeralaccelerationjob/{name} created (suspended)", err=True)
-        else:
             return None
+        job = client.jobs.create(name, suspend=True)
+        click.echo(f"ephemeralaccelerationjob/{name} created (suspended)", err=True)
     again = f"`{name}` is waiting: repeat the command, or {command(f'delete {name}')}"
     with live_line(name, "waiting for its volume", again) as line:
         client.jobs.wait_claim(name, progress=lambda seen: line.show(state(seen)))
     return job
+
+
+@click.command()
+@job_name
+@click.option("--keep", is_flag=True, help="Leave the pod running.")
+@loader_image
+@connected
+def debug(client: Client, name: str, loader_image: str, *, keep: bool) -> int:
+    """Create a pod with a job's volume at /mnt and, on a terminal, open a shell in it.
+
+    Without a terminal, the pod is kept until Ctrl-C; with --keep, the command ends at once. A pod
+    that is left running ends by itself after 8 hours.
+
+    \b
+    Examples:
+      egpu debug my-job
+      egpu debug my-job --keep
+    """
+    ready = False
+    with moving(name, loader_image) as (pod, _):
+        # A pod that does not start is not worth keeping.
+        pod["keep"] = lambda: keep and ready
+        with client.jobs.files.debug(name, **pod) as place:
+            ready = True
+            click.echo(f"kubectl exec -it {place.pod} -n {place.namespace} -- sh")
+            if sys.stdin.isatty() and sys.stdout.isatty():
+                return _shell(client, place)
+            return 0 if keep else _wait(place.pod)
+
+
+def _wait(pod: str) -> int:
+    click.echo(f"pod {pod} is kept until Ctrl-C", err=True)
+    threading.Event().wait()
+    return 0
+
+
+def _shell(client: Client, place: Place) -> int:
+    """Run a shell in the pod; returns its exit code."""
+    from devctl.client.streams import stdio  # noqa: PLC0415 - heavy
+    from devctl.kube.pod_streams import open_exec  # noqa: PLC0415
+
+    where = {"namespace": place.namespace, "container": place.container}
+    stream = open_exec(client.cluster, place.pod, ["sh"], **where, stdin=True, tty=True)
+    source, output = sys.stdin.fileno(), sys.stdout.fileno()
+    return stdio.drain_terminal(stream, source, output, lambda data: stdio.write(2, data))

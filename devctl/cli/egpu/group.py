@@ -25,14 +25,14 @@ VARIABLE = "_EGPU_COMPLETE"
             "create": Entry("devctl.cli.egpu.create:create", "Create a job, with its files"),
             "list": Entry("devctl.cli.egpu.show:list_", "List jobs"),
             "get": Entry("devctl.cli.egpu.show:get", "Show details of a job"),
-            "watch": Entry("devctl.cli.egpu.watch:watch", "Wait for its end, and say why"),
-            "logs": Entry("devctl.cli.egpu.watch:logs", "Print its output"),
+            "watch": Entry("devctl.cli.egpu.show:watch", "Wait for its end, and say why"),
+            "logs": Entry("devctl.cli.egpu.show:logs", "Print its output"),
             "delete": Entry("devctl.cli.egpu.delete:delete", "Delete it, but keep its volume"),
         },
         "Files of a job": {
             "copy-file": Entry("devctl.cli.egpu.files:copy_file", "Copy a URL to its volume"),
             "artifacts": Entry("devctl.cli.egpu.files:artifacts", "List or download its files"),
-            "debug": Entry("devctl.cli.egpu.debug:debug", "Open a shell with its volume"),
+            "debug": Entry("devctl.cli.egpu.files:debug", "Open a shell with its volume"),
             "cleanup": Entry("devctl.cli.egpu.delete:cleanup", "Delete expired volumes"),
         },
         "Set up": {
@@ -70,7 +70,7 @@ def completion(shell: str) -> None:
     click.echo(script(shell, egpu, "egpu", VARIABLE))
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Run the command line; never returns."""
     require_posix("egpu")
     # Exit in order, so that the pods that a command has created are deleted.

@@ -7,14 +7,13 @@ import re
 import click
 
 from devctl.cli import names, options
-from devctl.cli.options import duration
 
 _SIZE = re.compile(r"(\d{1,15})([kKMGT]i?)?B?", re.ASCII)
 
 job_name = click.argument("name", metavar="JOB", shell_complete=names.jobs)
 
 patience = click.option(
-    "--timeout", type=duration, metavar="D", help="Limit of the wait; default: none."
+    "--timeout", type=options.seconds, metavar="D", help="Limit of the wait; default: none."
 )
 
 loader_image = click.option(
@@ -31,14 +30,9 @@ def command(words: str) -> str:
     return options.command(words, "egpu")
 
 
-def seconds(length: int | str | None) -> float | None:
-    """A duration in seconds; None for none."""
-    return None if length is None else options.seconds(length)
-
-
 def whole_seconds(value: int | str) -> int:
     """The value of an option in whole seconds, which may be written as `24h`."""
-    return int(options.seconds(duration(value)))
+    return int(options.seconds(value))
 
 
 def size(value: str) -> int:

@@ -1,34 +1,28 @@
-"""`egpu list` and `egpu get`."""
+"""`egpu list`, `egpu get`, `egpu watch` and `egpu logs`."""
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.describe import event_rows, fact
-from devctl.cli.egpu.options import command, job_name
-from devctl.cli.formats import FORMATS
-from devctl.cli.listing import AGE, labels, ordered, scope, selector, sort_by
-from devctl.cli.options import all_namespaces, connected, output
-from devctl.cli.results import print_document, print_items
+from devctl.cli.describe import print_page
+from devctl.cli.egpu.options import command, job_name, patience
+from devctl.cli.egpu.screen import see_it_end
+from devctl.cli.listing import AGE, Listing, all_namespaces, lists, selector, sort_by
+from devctl.cli.options import connected, output
+from devctl.cli.replica_output import ReplicaOutput
 from devctl.cli.screen import coloured
-from devctl.cli.screen import columns as terminal_columns
-from devctl.cli.tables import Column, table
+from devctl.cli.tables import Column
 from devctl.cli.times import age, left, span, until
-from devctl.errors import DeniedError
-from devctl.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
+    from collections.abc import Iterator
 
     from devctl.client.client import Client
-    from devctl.client.events import Event
     from devctl.client.jobs.job import Job
 
-_EVENTS = 8
+
 COLUMNS = [
     Column("NAME", lambda job: job.name),
     Column("MODEL", lambda job: job.spec.get("model", "resnet50")),
@@ -43,14 +37,9 @@ COLUMNS = [
 
 
 @click.command("list")
-@all_namespaces
-@selector
-@sort_by
-@output(*FORMATS)
+@lists(COLUMNS, "ephemeralaccelerationjob", all_namespaces, selector, sort_by)
 @connected
-def list_(
-    client: Client, output: str, selector: str, sort_by: str, *, all_namespaces: bool
-) -> None:
+def list_(client: Client, listing: Listing) -> None:
     """List jobs.
 
     \b
@@ -58,12 +47,8 @@ def list_(
       egpu list
       egpu list -A -o wide
     """
-    where, columns = scope(COLUMNS, all_namespaces=all_namespaces)
-    print_items(
-        ordered(client.jobs.list(where, labels(selector)), sort_by, columns),
-        output,
-        columns,
-        "ephemeralaccelerationjob",
+    listing.print(
+        client.jobs.list(listing.where, listing.labels),
         empty=f"no jobs in namespace `{client.namespace}`; create one with `egpu create JOB`",
     )
 
@@ -81,34 +66,11 @@ def get(client: Client, name: str, output: str) -> None:
       egpu get my-job -o yaml
     """
     job = client.jobs.get(name)
-    if output != "text":
-        print_document(job.raw, output)
-        return
-    try:
-        events: Sequence[Event] = client.jobs.events(name)[-_EVENTS:]
-    except DeniedError:
-        events = ()
-    for line in page(job, events, width=terminal_columns(sys.stdout)):
-        click.echo(line)
+    print_page(job, output, facts(job), lambda: client.jobs.events(name))
 
 
-def page(
-    job: Job, events: Sequence[Event], *, width: int = 0, now: datetime | None = None
-) -> list[str]:
-    """The lines of the page; see devctl.cli.describe.page."""
-    lines = []
-    for label, text in facts(job, now):
-        lines += fact(label, one_line(text), width)
-        if label == "Phase":
-            lines[-1] = lines[-1].replace(job.phase, coloured(job.phase), 1)
-    titles, *rows = [[one_line(cell) for cell in row] for row in event_rows(events, now)]
-    if rows:
-        lines += ["", "Events:", *(f"  {line}" for line in table(titles, rows))]
-    return lines
-
-
-def facts(job: Job, now: datetime | None = None) -> Iterator[tuple[str, str]]:
-    """Labels and texts about a job; further lines of a text have no label."""
+def facts(job: Job) -> Iterator[tuple[str, str]]:
+    """The labels and facts of a job's page."""
     spec, status = job.spec, job.status
     yield "Name", job.name
     yield "Namespace", job.namespace
@@ -123,15 +85,15 @@ def facts(job: Job, now: datetime | None = None) -> Iterator[tuple[str, str]]:
         yield "Result", job.artifact_path
     yield "Image", str(spec.get("image", "(the default)"))
     yield "GPUs", str(job.gpus)
-    yield "Age", age(job.created_at, now)
+    yield "Age", age(job.created_at)
     started, finished = job.moment("startedAt"), job.moment("finishedAt")
     if started:
-        yield "Started", f"{age(started, now)} ago ({started:%Y-%m-%d %H:%M:%S} UTC)"
+        yield "Started", f"{age(started)} ago ({started:%Y-%m-%d %H:%M:%S} UTC)"
     if started and finished:
         yield "Took", span(finished - started)
     for label, name in (("Pod expires", "podExpiresAt"), ("Files expire", "artifactsExpireAt")):
         if at := job.moment(name):
-            yield label, until(at, now)
+            yield label, until(at)
     if status.get("podName"):
         yield "Pod", str(status["podName"])
     yield "Volume", f"{job.claim}, {spec.get('pvcSize', '1Gi')}"
@@ -143,3 +105,39 @@ def _use(job: Job) -> str:
     if job.suspended and not job.started:
         return command(f"create {job.name}")
     return command(f"artifacts {job.name} --to results" if job.finished else f"watch {job.name}")
+
+
+@click.command()
+@job_name
+@patience
+@connected
+def watch(client: Client, name: str, timeout: float | None) -> None:
+    """Show the state of a job and the reason until it ends.
+
+    The exit code is 0 if it succeeded, 1 if it failed, and 4 after --timeout.
+
+    \b
+    Examples:
+      egpu watch my-job
+      egpu watch my-job --timeout 10m && egpu artifacts my-job --to results
+    """
+    see_it_end(client, name, timeout, "no news yet")
+
+
+@click.command()
+@job_name
+@click.option("-f", "--follow", is_flag=True, help="Wait for the start, and follow until the end.")
+@click.option("--tail", type=click.IntRange(min=0), metavar="N", help="Only the last N lines.")
+@connected
+def logs(client: Client, name: str, tail: int | None, *, follow: bool) -> None:
+    """Print the output of a job, for as long as its pod exists.
+
+    \b
+    Examples:
+      egpu logs my-job
+      egpu logs my-job -f
+    """
+    output = ReplicaOutput([0])
+    for piece in client.jobs.logs(name, follow=follow, tail=tail):
+        output.add(0, piece)
+    output.end(0)

@@ -60,7 +60,7 @@ class LocalGroup(SectionedGroup):
             "status": Entry("devctl.cli.local.status:status", "Show what runs and what is wrong"),
             "reset": Entry("devctl.cli.local.lifecycle:reset", "Stop it and delete its data"),
             "logs": Entry("devctl.cli.local.status:logs", "Show the logs of its processes"),
-            "load": Entry("devctl.cli.local.load:load", "Load an image into every node"),
+            "load": Entry("devctl.cli.local.lifecycle:load", "Load an image into every node"),
         },
     },
 )

@@ -1,7 +1,8 @@
-"""`devctl local up`, `devctl local down` and `devctl local reset`."""
+"""`devctl local up`, `devctl local down`, `devctl local reset` and `devctl local load`."""
 
 from __future__ import annotations
 
+import tempfile
 import time
 from ipaddress import IPv4Network
 from itertools import chain
@@ -13,13 +14,15 @@ from click.shell_completion import CompletionItem
 
 from devctl.cli.confirm import yes_option
 from devctl.cli.local.group import name_option, suffix
-from devctl.local import kubeconfig
+from devctl.errors import HostError
+from devctl.local import build, kubeconfig, machine, steps, supervisor
 from devctl.local.cluster import down as take_down
 from devctl.local.cluster import existing
 from devctl.local.cluster import reset as forget
 from devctl.local.cluster import up as bring_up
+from devctl.local.node_images import export_image, import_archive, import_missing
 from devctl.local.parts import load_parts
-from devctl.local.paths import cluster_paths
+from devctl.local.paths import cache_paths, cluster_paths
 from devctl.local.settings import WantedRanges
 
 if TYPE_CHECKING:
@@ -28,19 +31,12 @@ if TYPE_CHECKING:
     from click.decorators import FC
 
 
-class NetworkType(click.ParamType[IPv4Network]):
-    """An IPv4 range in CIDR notation."""
-
-    name = "cidr"
-
-    def convert(
-        self, value: str | IPv4Network, param: click.Parameter | None, ctx: click.Context | None
-    ) -> IPv4Network:
-        """Parse a range."""
-        try:
-            return IPv4Network(value)
-        except ValueError as error:
-            self.fail(f"`{value}` is not an IPv4 range: {error}", param, ctx)
+def cidr(value: str) -> IPv4Network:
+    """The type of an option that takes an IPv4 range in CIDR notation."""
+    try:
+        return IPv4Network(value)
+    except ValueError as error:
+        raise click.BadParameter(f"`{value}` is not an IPv4 range: {error}") from error
 
 
 class PartNames(click.ParamType[tuple[str, ...]]):
@@ -82,11 +78,9 @@ def _part_option(flag: str, parameter: str, text: str) -> Callable[[FC], FC]:
 @click.command()
 @name_option
 @click.option("--nodes", metavar="N", type=int, help="How many nodes, 1 to 4; a new cluster has 2.")
-@click.option("--node-range", type=NetworkType(), help="The nodes' addresses, at least a /24.")
-@click.option("--pod-range", type=NetworkType(), help="The pods' addresses, at least a /22.")
-@click.option(
-    "--service-range", type=NetworkType(), help="The services' addresses, at least a /24."
-)
+@click.option("--node-range", type=cidr, help="The nodes' addresses, at least a /24.")
+@click.option("--pod-range", type=cidr, help="The pods' addresses, at least a /22.")
+@click.option("--service-range", type=cidr, help="The services' addresses, at least a /24.")
 @_part_option("--with", "added", f"Add optional parts: {', '.join(load_parts())}.")
 @_part_option("--without", "removed", "Remove optional parts.")
 @click.option("--merge-kubeconfig", is_flag=True, help="Also add the cluster to ~/.kube/config.")
@@ -167,3 +161,37 @@ def reset(name: str, confirm: str | None, *, yes: bool) -> None:
     click.echo(f"cluster `{name}` deleted")
     kubeconfig.unmerge(Path.home() / ".kube" / "config", f"devctl-local-{name}")
     click.echo("next: devctl local up")
+
+
+@click.command()
+@click.argument("image")
+@name_option
+def load(image: str, name: str) -> None:
+    """Load an image into every node: an archive, one of docker, podman or buildah, or our own.
+
+    \b
+    Examples:
+      devctl local load devserver        # devctl's own, built first if need be
+      devctl local load my-image.tar
+      devctl local load company/pytorch-dev:1.4
+    """
+    machine.check_caller()
+    settings, paths = existing(name)
+    if supervisor.running_pid(paths) is None:
+        raise HostError(f"cluster `{name}` is not up", "start it with `devctl local up`")
+    groups, images = build.describe(cache_paths())
+    ctr = steps.PROGRAMS_IN_NODE / groups["containerd"].folder(cache_paths()).name / "ctr"
+    if image in images:
+        build.ensure_built(cache_paths(), click.echo, also={image})
+        for node in settings.nodes:
+            import_missing(paths.node(node.name), [images[image]], str(ctr), cache_paths())
+            click.echo(f"{node.name}: `{images[image].reference}` is there")
+        return
+    with tempfile.TemporaryDirectory(dir=paths.root) as temporary:
+        archive = Path(image)
+        if not archive.is_file():
+            archive = Path(temporary) / "image.tar"
+            export_image(image, archive)
+        for node in settings.nodes:
+            import_archive(paths.node(node.name), archive, str(ctr))
+            click.echo(f"{node.name}: `{image}` loaded")

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import stat
 import tarfile
+from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from types import SimpleNamespace
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from devctl.client.files.local import open_plain
 from devctl.client.files.names import hostile
@@ -35,9 +38,17 @@ END = b".".ljust(BLOCK)
 _LONGEST = 1 << 16
 """Bytes of the longest name or pax header that is read."""
 _LARGEST = 1 << 62
-_KINDS = {b"1": "hard link", b"2": "link", b"5": "folder"}
-_KINDS |= dict.fromkeys((b"0", b"\0", b"7"), "file")
-_OTHERS = {b"3": "a device", b"4": "a device", b"6": "a pipe", b"S": "a sparse file"}
+_TAKEN = {tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.DIRTYPE}
+_TAKEN |= {tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE}
+_PAX = {tarfile.XHDTYPE, tarfile.XGLTYPE}
+_OTHERS = {
+    tarfile.CHRTYPE: "a device",
+    tarfile.BLKTYPE: "a device",
+    tarfile.FIFOTYPE: "a pipe",
+    tarfile.GNUTYPE_SPARSE: "a sparse file",
+}
+_SIZE = re.compile(rb"\d{1,18}")
+_RECORD = re.compile(rb"(\d{1,6}) ([^=]*)=")
 _NO_ARCHIVE = "something that is not an archive"
 
 
@@ -79,26 +90,26 @@ def pack(  # noqa: PLR0913 - each is a choice of the caller
     return changed
 
 
+@dataclass
 class _Exactly:
     """Exactly the announced number of a file's bytes, whatever happens to it meanwhile."""
 
-    def __init__(self, opened: io.FileIO, size: int, seen: Callable[[bytes], None] | None) -> None:
-        self._opened, self._left, self._seen = opened, size, seen
-        self.short = False
+    opened: io.FileIO
+    left: int
+    seen: Callable[[bytes], None] | None
+    short: bool = False
 
     def read(self, wanted: int) -> bytes:
         data = b""
-        wanted = min(wanted, self._left)
+        wanted = min(wanted, self.left)
         if not self.short:
-            try:
-                data = self._opened.read(wanted)
-            except OSError:
-                # The rest is filled up, so that the other files arrive.
-                self.short = True
+            with suppress(OSError):
+                data = self.opened.read(wanted)
         self.short |= len(data) < wanted
-        self._left -= wanted
-        if self._seen:
-            self._seen(data)
+        self.left -= wanted
+        if self.seen:
+            self.seen(data)
+        # Filled up, so that the other files arrive.
         return data.ljust(wanted, b"\0")
 
 
@@ -136,44 +147,36 @@ def _same(opened: io.FileIO, found: Entry) -> bool:
 
 
 def _add_list(tar: tarfile.TarFile, name: str, names: Iterable[str]) -> None:
-    """Add names, each with `./` in front, so that none is an option, and a NUL behind it."""
-    content = b"".join(b"./" + os.fsencode(each) + b"\0" for each in names)
+    content = as_input(names)
     info = tarfile.TarInfo(f"lists/{name}")
     info.size, info.mode = len(content), 0o600
     tar.addfile(info, io.BytesIO(content))
 
 
-class Member(NamedTuple):
-    """The header of a member; nothing that it says has been checked.
-
-    Its kind is `file`, `link`, `hard link` or `folder`. Its size is that of the content behind it.
-    """
-
-    name: str
-    kind: str
-    mode: int
-    size: int
-    mtime: int
-    target: str
+def as_input(names: Iterable[str]) -> bytes:
+    """Names as scripts read them: `./` in front, so that none is an option, and a NUL behind."""
+    return b"".join(b"./" + os.fsencode(name) + b"\0" for name in names)
 
 
+@dataclass
 class Members:
     """The members of archives that come one after the other, up to END.
 
     The content of each can be read until the next one is asked for.
     """
 
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        """Read nothing yet."""
-        self._pieces = pieces
-        self._held = b""
-        self._left = 0
-        self._padding = 0
+    pieces: Iterator[bytes]
+    _held: bytes = b""
+    _left: int = 0
+    _padding: int = 0
 
-    def __iter__(self) -> Iterator[Member]:
-        """Each member; DevctlError for what is not an archive, is cut off, or is hostile."""
-        long_name = long_target = None
-        pax: dict[str, bytes] = {}
+    def __iter__(self) -> Iterator[tarfile.TarInfo]:
+        """The header of each, none of which has been checked except for its type.
+
+        DevctlError for what is not an archive, is cut off, or is hostile.
+        """
+        long_name = long_target = ""
+        pax: dict[str, str] = {}
         while True:
             self._skip()
             header = self._exactly(BLOCK)
@@ -181,27 +184,27 @@ class Members:
                 return
             if not header.strip(b"\0"):
                 continue  # an archive's end; another one may follow
-            blank = header[:148] + b" " * 8 + header[156:]
-            if _number(header[148:156]) != sum(blank):
-                raise hostile(_NO_ARCHIVE)
-            kind, size = header[156:157], _number(header[124:136])
-            if size < 0:
-                raise hostile("an invalid size")
-            if kind in {b"L", b"K", b"x", b"g"}:
-                content = self._small(size)
-                if kind == b"L":
-                    long_name = content.rstrip(b"\0")
-                elif kind == b"K":
-                    long_target = content.rstrip(b"\0")
-                elif kind == b"x":
+            member = _parsed(header)
+            if member.type in {tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, *_PAX}:
+                content = self._small(member.size)
+                if member.type == tarfile.GNUTYPE_LONGNAME:
+                    long_name = os.fsdecode(content.rstrip(b"\0"))
+                elif member.type == tarfile.GNUTYPE_LONGLINK:
+                    long_target = os.fsdecode(content.rstrip(b"\0"))
+                elif member.type == tarfile.XHDTYPE:
                     pax = _records(content)
                 continue
-            name = pax.get("path", long_name or _short_name(header))
-            target = pax.get("linkpath", long_target or header[157:257].partition(b"\0")[0])
-            size = _decimal(pax["size"]) if "size" in pax else size
-            long_name = long_target = None
+            if member.type not in _TAKEN:
+                what = _OTHERS.get(member.type, "something unknown")
+                raise hostile(f"{what} in place of a file")
+            member.name = pax.get("path", long_name or member.name)
+            member.linkname = pax.get("linkpath", long_target or member.linkname)
+            size = int(pax.get("size", member.size))
+            self._left = size if member.isreg() else 0
+            self._padding = -self._left % BLOCK
+            long_name = long_target = ""
             pax = {}
-            yield self._member(header, kind, size, name, target)
+            yield member
 
     def read(self) -> Iterator[bytes]:
         """The content of the latest member."""
@@ -209,17 +212,6 @@ class Members:
             piece = self._some(self._left)
             self._left -= len(piece)
             yield piece
-
-    def _member(self, header: bytes, kind: bytes, size: int, name: bytes, target: bytes) -> Member:
-        if kind not in _KINDS:
-            what = _OTHERS.get(kind, "something unknown")
-            raise hostile(f"{what} in place of a file")
-        found = _KINDS[kind]
-        if found != "file":
-            size = 0
-        self._left, self._padding = size, -size % BLOCK
-        mode, mtime = _number(header[100:108]) & 0o777, _number(header[136:148])
-        return Member(os.fsdecode(name), found, mode, size, mtime, os.fsdecode(target))
 
     def _skip(self) -> None:
         for _ in self.read():
@@ -241,7 +233,7 @@ class Members:
     def _some(self, most: int) -> bytes:
         """Some bytes, at least one."""
         if not self._held:
-            self._held = next((piece for piece in self._pieces if piece), b"")
+            self._held = next((piece for piece in self.pieces if piece), b"")
         if not self._held:
             raise DevctlError(
                 "the files did not arrive as a whole; nothing here was changed",
@@ -251,47 +243,33 @@ class Members:
         return piece
 
 
-def _number(digits: bytes) -> int:
-    if digits[0] in {0x80, 0xFF}:
-        signed = digits[0] == 0xFF  # noqa: PLR2004 - GNU's mark of a negative number
-        value = int.from_bytes(digits[1:], "big")
-        value -= 256 ** (len(digits) - 1) if signed else 0
-    else:
-        text = digits.partition(b"\0")[0].strip(b" ") or b"0"
-        if not all(0x30 <= digit <= 0x37 for digit in text):  # noqa: PLR2004 - 0 to 7
-            raise hostile(_NO_ARCHIVE)
-        value = int(text, 8)
-    if value > _LARGEST:
-        raise hostile(_NO_ARCHIVE)
-    return value
-
-
-def _decimal(text: bytes) -> int:
-    if not text.isdigit() or len(text) > 18:  # noqa: PLR2004 - less than _LARGEST
+def _parsed(header: bytes) -> tarfile.TarInfo:
+    try:
+        member = tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
+    except tarfile.HeaderError as error:
+        raise hostile(_NO_ARCHIVE) from error
+    if not 0 <= member.size <= _LARGEST:
         raise hostile("an invalid size")
-    return int(text)
+    if header[257:263] != b"ustar\0":
+        # GNU's own format keeps times where POSIX has the beginning of a long name.
+        member.name = os.fsdecode(header[:100].partition(b"\0")[0])
+    return member
 
 
-def _short_name(header: bytes) -> bytes:
-    name = header[:100].partition(b"\0")[0]
-    # GNU's own format keeps times where POSIX has the beginning of a long name.
-    prefix = header[345:500].partition(b"\0")[0] if header[257:263] == b"ustar\0" else b""
-    return prefix + b"/" + name if prefix else name
-
-
-def _records(content: bytes) -> dict[str, bytes]:
+def _records(content: bytes) -> dict[str, str]:
     """The records of a pax header."""
     found = {}
     while content:
-        length, space, _ = content.partition(b" ")
-        if not space or not length.isdigit() or len(length) > 6:  # noqa: PLR2004 - of 64 KiB
-            raise hostile(_NO_ARCHIVE)
-        size = int(length)
+        begun = _RECORD.match(content)
+        size = int(begun[1]) if begun else 0
         record, content = content[:size], content[size:]
-        key, equals, value = record[len(length) + 1 :].partition(b"=")
-        if len(record) != size or not equals or not value.endswith(b"\n"):
+        if not begun or len(record) != size or not record[begun.end() :].endswith(b"\n"):
             raise hostile(_NO_ARCHIVE)
-        if key.startswith(b"GNU.sparse"):
+        key = begun[2].decode(errors="replace")
+        if key.startswith("GNU.sparse"):
             raise hostile("a sparse file in place of a file")
-        found[key.decode(errors="replace")] = value[:-1]
+        value = record[begun.end() : -1]
+        if key == "size" and not _SIZE.fullmatch(value):
+            raise hostile("an invalid size")
+        found[key] = os.fsdecode(value)
     return found

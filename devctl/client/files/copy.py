@@ -16,15 +16,15 @@ from devctl.client.files.incoming import fetch, incoming, put_folder, target_fol
 from devctl.client.files.local import Selection, chosen_file, select
 from devctl.client.files.names import Withheld, named, offered, refuse_repository
 from devctl.client.files.scripts import failure
-from devctl.client.files.transfer import sent
+from devctl.client.files.transfer import total
 from devctl.errors import DevctlError, NotFoundError, UsageError
 from devctl.text import readable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from devctl.client.files.remote import Place, Spot
+    from devctl.client.files.remote import Place
     from devctl.client.files.transfer import Progress
 
 _REPLICA = re.compile(r"(.*)\.(\d{1,4})", re.ASCII)
@@ -60,10 +60,10 @@ class Copied:
     def summary(self) -> str:
         """A line for people.
 
-        >>> Copied("lab-0:/home/dev/a", 1, 5).summary()
-        'lab-0:/home/dev/a: 1 file, 5 B'
+        >>> Copied("lab-0:/home/dev/a", 2, 34_000).summary()
+        'lab-0:/home/dev/a: 2 files, 34 KB'
         """
-        return f"{self.target}: {sent(self.files, self.size).removesuffix(' sent')}"
+        return f"{self.target}: {total(self.files, self.size)}"
 
 
 def parse(text: str) -> There | None:
@@ -99,49 +99,43 @@ def upload(
     """Send a file or a folder to a server; files there of the same names are replaced.
 
     It goes into the place if that is a folder, or is meant to be one; else it gets that path.
-
-    Raises:
-        NotFoundError: There is no such file.
-        DevctlError: It cannot be read, or the pod could not take it; what was there is unchanged.
+    DevctlError if it cannot be read, or the pod could not take it; what was there is unchanged.
     """
     if not os.path.lexists(local):
         raise NotFoundError(f"there is no `{readable(str(local))}`", "look with `ls`")
     own = local.resolve().name if local.is_dir() or local.name in {"", ".."} else local.name
     if into or remote.kind(place) == "folder":
         place = place._replace(path=posixpath.join(place.path, own))
+    folder, name = place, ""
     if local.is_dir():
         root = local.resolve()
         if remote.kind(place) == "file":
             raise UsageError(f"`{place}` is a file", "choose a folder, new or existing")
         selection = select(root, sorted(walk(root)), secrets=secrets, large=True)
-        return _send(place, selection, str, place, progress)
-    # A link is followed if it is named itself: what is meant is its target.
-    found = local.resolve() if local.is_symlink() else local.absolute()
-    selection = Selection(found.parent, [chosen_file(found)])
-    folder, name = posixpath.split(place.path)
-    if not name:
-        raise UsageError(f"`{place}` is a folder", "choose a file")
-    return _send(place._replace(path=folder), selection, lambda _path: name, place, progress)
-
-
-def _send(
-    folder: Place,
-    selection: Selection,
-    rename: Callable[[str], str],
-    shown: Place,
-    progress: Progress | None,
-) -> Copied:
-    root, entries = selection.root, selection.entries
-    arrived, _ = remote.send(folder, root, entries, rename=rename, progress=progress)
+    else:
+        # A link is followed if it is named itself: what is meant is its target.
+        found = local.resolve() if local.is_symlink() else local.absolute()
+        selection = Selection(found.parent, [chosen_file(found)])
+        above, name = posixpath.split(place.path)
+        if not name:
+            raise UsageError(f"`{place}` is a folder", "choose a file")
+        folder = place._replace(path=above)
+    arrived, _ = remote.send(
+        folder,
+        selection.root,
+        selection.entries,
+        rename=lambda path: name or path,
+        progress=progress,
+    )
     kept = {found.path for found in arrived}
-    changed = [found.path for found in entries if found.path not in kept]
+    changed = [found.path for found in selection.entries if found.path not in kept]
     if changed and not kept:
         raise DevctlError(
             f"{named(changed)} changed while it was read, and was not sent",
             "wait until it is written, and repeat the command",
         )
     size = sum(found.size for found in arrived)
-    return Copied(str(shown), len(arrived), size, selection.secrets, [], changed)
+    return Copied(str(place), len(arrived), size, selection.secrets, [], changed)
 
 
 def download(
@@ -150,12 +144,8 @@ def download(
     """Bring a file or a folder of a server here.
 
     A named file is replaced. Files in a folder are replaced only on request: the pod decides which
-    they are.
-
-    Raises:
-        NotFoundError: There is no such file.
-        DevctlError: The pod sends what no well-behaved one does, or files here are in the way;
-            nothing was changed.
+    they are. DevctlError, and no change, if the pod sends what no well-behaved one does, or files
+    here are in the way.
     """
     kind = remote.kind(place)
     if kind == "nothing":
@@ -175,27 +165,23 @@ def download(
     if not target.parent.is_dir():
         parent = readable(str(target.parent))
         raise NotFoundError(f"there is no folder `{parent}`", "create it first")
-    return _download_file(place, own, target, progress)
-
-
-def _download_file(place: Place, name: str, target: Path, progress: Progress | None) -> Copied:
     refuse_repository(target)
     folder = place._replace(path=posixpath.dirname(place.path))
-    about = remote.look(folder, [name]).get(name)
+    about = remote.look(folder, [own]).get(own)
     if about is not None and stat.S_ISLNK(about.mode):
         # A link here would lead to another file.
         raise UsageError(f"`{place}` is a link", "name the file that it leads to")
     with incoming(target.parent.resolve()) as arrived:
-        unpacking, said = fetch(folder, {name: about.size if about else 0}, arrived, progress)
-        if unpacking.files != [name] or (arrived / name).is_symlink():
-            raise failure(place, said or [f"`{readable(name)}` was not sent"])
+        unpacking, said = fetch(folder, {own: about.size if about else 0}, arrived, progress)
+        if unpacking.files != [own] or (arrived / own).is_symlink():
+            raise failure(place, said or [f"`{readable(own)}` was not sent"])
         size = unpacking.size
-        (arrived / name).replace(target)
+        (arrived / own).replace(target)
     return Copied(readable(str(target)), 1, size, changed=said)
 
 
 def fetch_folder(  # noqa: PLR0913 - each is a choice of the caller
-    place: Spot,
+    place: Place,
     names: Iterable[str],
     target: Path,
     progress: Progress | None,
@@ -210,23 +196,17 @@ def fetch_folder(  # noqa: PLR0913 - each is a choice of the caller
     offer = offered(names, target)
     found = remote.look(place, offer.names)
     filled = {posixpath.dirname(name) for name in found}
-    sizes, folders = {}, []
-    for name, about in found.items():
-        if stat.S_ISREG(about.mode) or stat.S_ISLNK(about.mode):
-            sizes[name] = about.size
-        elif stat.S_ISDIR(about.mode) and name not in filled:
-            folders.append(name)
+    folders = [n for n, about in found.items() if stat.S_ISDIR(about.mode) and n not in filled]
+    sizes = {
+        name: about.size
+        for name, about in found.items()
+        if stat.S_ISREG(about.mode) or stat.S_ISLNK(about.mode)
+    }
     with target_folder(target) as top, incoming(top) as arrived:
         unpacking, said = fetch(place, sizes, arrived, progress)
         unpacking.folders = folders
         size = unpacking.size
-        put_folder(
-            arrived,
-            top,
-            unpacking,
-            may_replace=lambda _name, _there: overwrite,
-            fix=fix,
-        )
+        put_folder(arrived, top, unpacking, may_replace=lambda *_: overwrite, fix=fix)
     count = len(unpacking.files) + len(folders)
     left_out = offer.left_out + unpacking.left_out
     return Copied(readable(str(target)), count, size, [], left_out, said, offer.git)

@@ -61,13 +61,9 @@ class Files(Collection):
     ) -> Sequence[Synced]:
         """Send what has changed in a folder to the homes of a server.
 
-        Args:
-            name: The server.
-            local: The folder here.
-            path: The folder there; by default one of the same name in the home.
-            replica: The only one to send to; by default each, or one of those that share a volume.
-            options: How to sync.
-            moved: Takes the number of bytes that were just sent.
+        `path` is the folder there, by default one of the same name in the home. `replica` is the
+        only one to send to, by default each, or one of those that share a volume. `moved` takes the
+        number of bytes that were just sent.
 
         Raises:
             DevctlError: Something cannot be sent or taken; no file there is half-written, and none
@@ -96,7 +92,7 @@ class Files(Collection):
             # A full one would notice only while others are taking their part.
             on_every(todo, lambda each: sync.check_room(todo[each]), _AT_ONCE)
         progress = _OneByOne(moved) if moved else None
-        done = on_every(todo, lambda each: sync.push(todo[each], options, progress), _AT_ONCE)
+        done = on_every(todo, lambda each: sync.push(todo[each], progress), _AT_ONCE)
         return [done[each] for each in places]
 
     def pull(  # noqa: PLR0913 - each is a choice of the caller
@@ -111,9 +107,8 @@ class Files(Collection):
     ) -> Synced:
         """Bring what has changed in a folder of a server here; arguments are those of `push`.
 
-        Raises:
-            DevctlError: Files have changed on both sides, or the pod sends what no well-behaved one
-                does; nothing here was changed.
+        DevctlError, and no change here, if files have changed on both sides, or the pod sends what
+        no well-behaved one does.
         """
         path = remote_folder(local) if path is None else path
         place = self.place(name, path, replica, volume=True)
@@ -130,12 +125,9 @@ class Files(Collection):
     ) -> Copied:
         """Copy a file or a folder; exactly one side is `NAME:PATH`, or `NAME.K:PATH` of replica K.
 
-        Args:
-            source: What is copied.
-            target: Where to; an existing folder takes it in.
-            secrets: Whether files in a folder that look like secrets are sent too.
-            overwrite: Whether files here are replaced by those of a folder there.
-            moved: Takes the number of bytes that have just moved.
+        An existing folder takes in what is copied. With `secrets`, files in a folder that look like
+        secrets are sent too; with `overwrite`, files here are replaced by those of a folder there.
+        `moved` takes the number of bytes that have just moved.
 
         Raises:
             UsageError: Neither side is in a server, or both are.
@@ -199,14 +191,12 @@ def watch(
     once: Callable[[], Sequence[Synced]],
     glance: Callable[[], object] | None = None,
     lost: Callable[[ConnectionLostError], None] = lambda _error: None,
-    sleep: Callable[[float], None] | None = None,
 ) -> Iterator[Sequence[Synced]]:
     """Sync again and again; gives what each sync has done.
 
     No sync is done while a glance at the folder here gives the same; without `glance`, only a sync
     can tell what has changed. `lost` is told of a lost connection that will be tried again.
     """
-    sleep = sleep or wait
     before: object = None
     first = True
     while True:
@@ -218,10 +208,10 @@ def watch(
                 if first:
                     raise
                 lost(error)
-                sleep(_AGAIN)
+                wait(_AGAIN)
                 continue
             first = False
             # A file that changed while it was read is tried again.
             before = None if any(each.changed for each in done) else now
             yield done
-        sleep(_HERE if glance else _THERE)
+        wait(_HERE if glance else _THERE)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 INCOMING = ".devctl-incoming."
 """Prefix of folders in which files are staged on the disk that they are for."""
 OWN_RULES = ".devctlignore"
+_RULES = (".gitignore", OWN_RULES)
 _SECONDS = 120
 
 # A repository may be somebody else's: none of the programs that its configuration names is run.
@@ -73,57 +74,21 @@ def _pattern(line: str) -> Pattern | None:
     # A backslash keeps one trailing space, unless it is escaped itself.
     escaped = plain != line and (len(plain) - len(plain.rstrip("\\"))) % 2
     line = f"{plain} " if escaped else plain
-    if not line or line.startswith("#"):
+    if line.startswith("#"):
         return None
     negated = line.startswith("!")
-    line = line.removeprefix("!") if negated else line
+    line = line.removeprefix("!")
     folders_only = line.endswith("/")
-    line = line.removesuffix("/") if folders_only else line
-    anchored = "/" in line
+    line = line.removesuffix("/")
+    front = "" if "/" in line else "(?:.*/)?"
     line = line.removeprefix("/")
     if not line:
         return None
-    body = _translate(line)
-    if body is None:
-        return None
-    front = "" if anchored else "(?:.*/)?"
-    return Pattern(re.compile(f"(?s:{front}{body})"), negated, folders_only)
+    return Pattern(re.compile(f"(?s:{front}{_WORD.sub(_regex, line)})"), negated, folders_only)
 
 
-def _translate(line: str) -> str | None:
-    """A pattern as a regular expression; None if it can match nothing."""
-    out, at = [], 0
-    while at < len(line):
-        letter = line[at]
-        if letter == "*":
-            piece, at = _stars(line, at)
-        elif letter == "[":
-            found = _bracket(line, at)
-            if found is None:
-                return None
-            piece, at = found
-        elif letter == "\\":
-            if at + 1 == len(line):
-                return None
-            piece, at = re.escape(line[at + 1]), at + 2
-        else:
-            piece, at = "[^/]" if letter == "?" else re.escape(letter), at + 1
-        out.append(piece)
-    return "".join(out)
-
-
-def _stars(line: str, at: int) -> tuple[str, int]:
-    end = at
-    while end < len(line) and line[end] == "*":
-        end += 1
-    alone = end - at == 2 and (at == 0 or line[at - 1] == "/")  # noqa: PLR2004 - `**`
-    if alone and line[end : end + 1] == "/":
-        return "(?:.*/)?", end + 1
-    if alone and end == len(line):
-        return ".*" if at == 0 else ".+", end
-    return "[^/]*", end
-
-
+_NOTHING = "(?!)"
+"""Matches nothing, as do patterns with an unclosed or invalid bracket expression."""
 _CLASSES = {
     "alnum": "a-zA-Z0-9",
     "alpha": "a-zA-Z",
@@ -135,43 +100,40 @@ _CLASSES = {
     "upper": "A-Z",
     "xdigit": "0-9a-fA-F",
 }
+# A class, a character, or a range of characters; a backslash escapes the next character.
+_ITEM = re.compile(r"\[:(.*?):\]|(\\.|[^\\])(?:-(\\.|[^\]\\]))?", re.DOTALL)
+_WORD = re.compile(
+    r"(?P<above>(?<![^/])\*\*/)|(?P<all>\A\*\*\Z)|(?P<below>(?<=/)\*\*\Z)|(?P<any>\*+)|(?P<one>\?)"
+    rf"|(?P<set>\[[!^]?+(?>{_ITEM.pattern})(?:(?!\])(?>{_ITEM.pattern}))*+\])"
+    r"|(?P<letter>\\.|[^\\\[])|(?P<broken>.)",
+    re.DOTALL,
+)
+_REGEXES = {
+    "above": "(?:.*/)?",
+    "all": ".*",
+    "below": ".+",
+    "any": "[^/]*",
+    "one": "[^/]",
+    "broken": _NOTHING,
+}
 
 
-def _bracket(line: str, at: int) -> tuple[str, int] | None:
-    """A bracket expression and the index behind it; None if it is unclosed or invalid."""
-    at += 1
-    negated = line[at : at + 1] in {"!", "^"}
-    at += negated
-    items: list[str] = []
-    first = True
-    while first or line[at : at + 1] != "]":
-        first = False
-        if at >= len(line):
-            return None
-        if line.startswith("[:", at) and (end := line.find(":]", at + 2)) > 0:
-            if line[at + 2 : end] not in _CLASSES:
-                return None
-            items.append(_CLASSES[line[at + 2 : end]])
-            at = end + 2
-            continue
-        low, at = _letter(line, at)
-        high = low
-        if line[at : at + 1] == "-" and line[at + 1 : at + 2] not in {"]", ""}:
-            high, at = _letter(line, at + 1)
-        if not low or not high:
-            return None
-        if low <= high:
-            items.append(f"{re.escape(low)}-{re.escape(high)}")
-    inside = "".join(items)
+def _regex(word: re.Match[str]) -> str:
+    """A word of a pattern as a regular expression."""
+    text, kind = word[0], word.lastgroup or ""
+    if kind != "set":
+        return _REGEXES.get(kind) or re.escape(text[-1])
+    negated = text[1] in "!^"
+    inside = ""
+    for name, low, high in _ITEM.findall(text, 1 + negated, len(text) - 1):
+        first, last = low[-1:], (high or low)[-1:]
+        if not first and name not in _CLASSES:
+            return _NOTHING
+        if first <= last:
+            inside += f"{re.escape(first)}-{re.escape(last)}" if first else _CLASSES[name]
     if negated:
-        return (f"[^/{inside}]", at + 1)
-    return (f"(?!/)[{inside}]" if inside else "(?!)", at + 1)
-
-
-def _letter(line: str, at: int) -> tuple[str, int]:
-    if line[at] == "\\":
-        return line[at + 1 : at + 2], at + 2
-    return line[at], at + 1
+        return f"[^/{inside}]"
+    return f"(?!/)[{inside}]" if inside else _NOTHING
 
 
 _DEFAULTS = parse(
@@ -241,16 +203,12 @@ class Rules:
     """The rules of a folder's ignore files, and by default those for by-products."""
 
     def __init__(
-        self,
-        root: Path,
-        *,
-        defaults: bool = True,
-        files: tuple[str, ...] = (".gitignore", OWN_RULES),
+        self, root: Path, *, defaults: bool = True, files: tuple[str, ...] = _RULES
     ) -> None:
-        """Read nothing yet."""
+        """Read the files of the folder itself."""
         self._root, self._files = root, files
-        self._defaults = _DEFAULTS if defaults else []
-        self._read: dict[str, list[Pattern]] = {}
+        # Those of the folder itself come later, and override them.
+        self._read = {"": [*(_DEFAULTS if defaults else []), *_patterns(root, "", files)]}
         self._folders: dict[str, bool] = {"": False}
 
     def ignores(self, name: str, *, folder: bool = False) -> bool:
@@ -258,7 +216,9 @@ class Rules:
         if name in self._folders:
             return self._folders[name]
         above, _, own = name.rpartition("/")
-        found = self.ignores(above, folder=True) or _never(own) or self._says(name, folder=folder)
+        # git's names, on any file system, and ours never belong to a project.
+        never = own.lower() == ".git" or own.startswith(INCOMING)
+        found = self.ignores(above, folder=True) or never or self._says(name, folder=folder)
         if folder:
             self._folders[name] = found
         return found
@@ -272,12 +232,7 @@ class Rules:
             said = ignored(self._read[place], below, folder=folder)
             if said is not None:
                 return said
-        return ignored(self._defaults, name, folder=folder) or False
-
-
-def _never(name: str) -> bool:
-    """Whether a name never belongs to a project: git's, on any file system, or ours."""
-    return name.lower() == ".git" or name.startswith(INCOMING)
+        return False
 
 
 def _patterns(root: Path, place: str, files: tuple[str, ...]) -> list[Pattern]:
@@ -297,7 +252,7 @@ def _patterns(root: Path, place: str, files: tuple[str, ...]) -> list[Pattern]:
     return found
 
 
-def _listed_by_git(root: Path) -> list[str] | None:
+def _listed_by_git(root: Path) -> set[str] | None:
     """What git lists of a folder and its nested repositories; None if git does not know it."""
     inside = _git(root, "rev-parse", "--is-inside-work-tree")
     # git lists nothing of a folder that is ignored as a whole, but the user has asked for it.
@@ -306,7 +261,7 @@ def _listed_by_git(root: Path) -> list[str] | None:
     said = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if said is None:
         return None
-    names: dict[str, None] = {}
+    names: set[str] = set()
     for raw in said.split(b"\0"):
         name = os.fsdecode(raw).rstrip("/")
         if not name:
@@ -320,10 +275,10 @@ def _listed_by_git(root: Path) -> list[str] | None:
                 f"cannot look at `{root / name}`: {error.strerror}", "change its folder's mode"
             ) from error
         if stat.S_ISDIR(mode):
-            names |= dict.fromkeys(f"{name}/{below}" for below in listed(root / name))
+            names |= {f"{name}/{below}" for below in listed(root / name)}
         else:
-            names[name] = None
-    return list(names)
+            names.add(name)
+    return names
 
 
 def _git(root: Path, *arguments: str) -> bytes | None:

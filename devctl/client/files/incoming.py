@@ -12,6 +12,7 @@ import stat
 import tempfile
 import time
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,9 +27,10 @@ from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from io import FileIO
+    from tarfile import TarInfo
 
-    from devctl.client.files.archive import Member
-    from devctl.client.files.remote import Spot
+    from devctl.client.files.remote import Place
     from devctl.client.files.transfer import Progress
 
     MayReplace = Callable[[str, os.stat_result], bool]
@@ -38,7 +40,6 @@ _SPARE = 16 << 20
 """Bytes of a disk that a pod may not fill."""
 _PIECE = 1 << 18
 _LATEST = 1 << 33
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
 @contextmanager
@@ -46,15 +47,15 @@ def incoming(target: Path) -> Iterator[Path]:
     """A staging folder inside a target folder, so on the same disk; removed afterwards."""
     _remove_stale(target)
     try:
-        folder = Path(tempfile.mkdtemp(prefix=INCOMING, dir=target))
+        folder = tempfile.TemporaryDirectory(
+            prefix=INCOMING, dir=target, ignore_cleanup_errors=True
+        )
     except OSError as error:
         raise DeniedError(
             f"cannot write into `{target}`: {error.strerror}", "choose another folder"
         ) from error
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with folder as name:
+        yield Path(name)
 
 
 @contextmanager
@@ -79,25 +80,20 @@ def room(target: Path) -> int:
     return max(0, shutil.disk_usage(target).free - _SPARE)
 
 
-def enough(room: int, size: int) -> None:
-    """Raise HostError unless there is room for files of so many bytes."""
-    if size > room:
-        raise HostError(
-            f"there is room for {amount(room)} here, and these files have {amount(size)}",
-            "free space, or fetch less at once",
-        )
-
-
 def fetch(
-    place: Spot, sizes: Mapping[str, int], arrived: Path, progress: Progress | None = None
+    place: Place, sizes: Mapping[str, int], arrived: Path, progress: Progress | None = None
 ) -> tuple[Unpacking, list[str]]:
     """Fetch files and links of a folder, given their sizes, into a staging folder.
 
     Also returns what `tar` said about files that it could not read. DevctlError if there is no
     room, or the pod sent what no well-behaved one does.
     """
-    space = room(arrived)
-    enough(space, sum(sizes.values()))
+    space, size = room(arrived), sum(sizes.values())
+    if size > space:
+        raise HostError(
+            f"there is room for {amount(space)} here, and these files have {amount(size)}",
+            "free space, or fetch less at once",
+        )
     expect(progress, sizes.values())
     unpacking = Unpacking(arrived, space, frozenset(sizes), progress)
     return unpacking, remote.fetch(place, list(sizes), unpacking.take) if sizes else []
@@ -105,39 +101,32 @@ def fetch(
 
 def _remove_stale(target: Path) -> None:
     """Remove staging folders of ours that were last written to more than an hour ago."""
-    with suppress(OSError), os.scandir(target) as entries:
-        found = [Path(entry.path) for entry in entries if entry.name.startswith(INCOMING)]
-        for folder in found:
+    with suppress(OSError):
+        for folder in list(target.glob(f"{INCOMING}*")):
             about = folder.lstat()
-            ours = stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid()
-            if ours and time.time() - _last_change(folder) > _STALE:
-                shutil.rmtree(folder, ignore_errors=True)
+            if stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid():
+                # A file's mtime may be that of its origin.
+                last = max(each.lstat().st_ctime for each in (folder, *folder.rglob("*")))
+                if time.time() - last > _STALE:
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
-def _last_change(folder: Path) -> float:
-    """When a folder was last written to; a file's mtime may be that of its origin."""
-    times = [folder.lstat().st_ctime]
-    for place, folders, files in os.walk(folder):
-        times += [(Path(place) / name).lstat().st_ctime for name in (*folders, *files)]
-    return max(times)
-
-
+@dataclass
 class Unpacking:
     """Archives from a pod, unpacked into a folder that nobody else writes to.
 
     `folders` are empty ones to create in the end; `left_out` is what was not taken, with reasons.
     """
 
-    def __init__(
-        self, arrived: Path, room: int, wanted: frozenset[str], progress: Progress | None = None
-    ) -> None:
-        """Take nothing yet; later only wanted names, and no more bytes than there is room for."""
-        self._arrived, self._room, self._wanted = arrived, room, wanted
-        self._progress = progress
-        self._seen: dict[str, str] = {}
-        self._links: dict[str, str] = {}
-        self.folders: list[str] = []
-        self.left_out: list[str] = []
+    arrived: Path
+    room: int
+    """Bytes that may still come."""
+    wanted: frozenset[str]
+    progress: Progress | None = None
+    _seen: dict[str, str] = field(default_factory=dict)
+    _links: dict[str, str] = field(default_factory=dict)
+    folders: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
 
     @property
     def files(self) -> list[str]:
@@ -147,15 +136,15 @@ class Unpacking:
     @property
     def size(self) -> int:
         """Their bytes."""
-        return sum((self._arrived / name).lstat().st_size for name in self.files)
+        return sum((self.arrived / name).lstat().st_size for name in self.files)
 
     def take(self, pieces: Iterator[bytes]) -> None:
         """Unpack archives; DevctlError if they are hostile, cut off or too large."""
         members = Members(pieces)
         try:
-            with Beneath(self._arrived) as here:
+            with Beneath(self.arrived) as here:
                 for member in members:
-                    if member.kind != "folder":
+                    if not member.isdir():
                         self._take(here, members, member)
                 # They come last, so that nothing can be written through a link.
                 for name, target in self._links.items():
@@ -167,57 +156,55 @@ class Unpacking:
                 "free space, or choose another folder" if full else "choose another folder",
             ) from error
 
-    def _take(self, here: Beneath, members: Members, member: Member) -> None:
+    def _take(self, here: Beneath, members: Members, member: TarInfo) -> None:
         name = member.name.removeprefix("./")
         check_name(name)
-        if name not in self._wanted:
+        if name not in self.wanted:
             raise hostile(f"`{readable(name)}`, which nobody has asked it for")
         if name in self._seen:
             raise hostile(f"`{readable(name)}` twice")
-        if member.kind == "link":
-            inside = "leads into a git repository" if within_git(member.target) else ""
-            why = link_problem(name, member.target) or inside
+        if member.issym():
+            inside = "leads into a git repository" if within_git(member.linkname) else ""
+            why = link_problem(name, member.linkname) or inside
             self._seen[name] = "" if why else "link"
             if why:
                 self.left_out.append(f"`{readable(name)}`: this link {why}")
             else:
-                self._links[name] = member.target
+                self._links[name] = member.linkname
             return
         self._seen[name] = "file"
         content = members.read()
-        if member.kind == "hard link":
-            origin = member.target.removeprefix("./")
+        if member.islnk():
+            origin = member.linkname.removeprefix("./")
             if self._seen.get(origin) != "file" or origin == name:
                 raise hostile(f"`{readable(name)}`, a link to a file that it has not sent")
-            content = _pieces(here.file(origin, os.O_RDONLY))
-        self._write(here.file(name, _NEW), content, member)
+            content = _pieces(here.read(origin))
+        self._write(here.create(name), content, member)
 
-    def _write(self, descriptor: int, content: Iterator[bytes], member: Member) -> None:
-        try:
+    def _write(self, file: FileIO, content: Iterator[bytes], member: TarInfo) -> None:
+        with file:
             for piece in content:
-                self._room -= len(piece)
-                if self._room < 0:
+                self.room -= len(piece)
+                if self.room < 0:
                     raise HostError(
                         "there is no room here for what the pod sends; nothing here was changed",
                         "free space, or fetch less at once",
                     )
                 rest = memoryview(piece)
                 while rest:
-                    rest = rest[os.write(descriptor, rest) :]
-                if self._progress:
-                    self._progress(len(piece))
+                    rest = rest[os.write(file.fileno(), rest) :]
+                if self.progress:
+                    self.progress(len(piece))
             # Only its owner may write to it, and it is never set-user-ID.
             umask = os.umask(0o077)
             os.umask(umask)
-            os.fchmod(descriptor, (member.mode & 0o755 | 0o600) & ~umask)
+            os.fchmod(file.fileno(), (member.mode & 0o755 | 0o600) & ~umask)
             mtime = min(max(member.mtime, 0), _LATEST)
-            os.utime(descriptor, (mtime, mtime))
-        finally:
-            os.close(descriptor)
+            os.utime(file.fileno(), (mtime, mtime))
 
 
-def _pieces(descriptor: int) -> Iterator[bytes]:
-    with os.fdopen(descriptor, "rb", buffering=0) as file:
+def _pieces(file: FileIO) -> Iterator[bytes]:
+    with file:
         while piece := file.read(_PIECE):
             yield piece
 
@@ -290,14 +277,6 @@ def _same(come: Beneath, here: Beneath, name: str, there: os.stat_result) -> boo
 
 
 def _same_content(come: Beneath, here: Beneath, name: str) -> bool:
-    try:
-        with (
-            os.fdopen(come.file(name, os.O_RDONLY), "rb", buffering=0) as one,
-            os.fdopen(here.file(name, os.O_RDONLY), "rb", buffering=0) as other,
-        ):
-            while piece := one.read(_PIECE):
-                if piece != other.read(_PIECE):
-                    return False
-    except OSError:
-        return False
-    return True
+    with suppress(OSError), come.read(name) as one, here.read(name) as other:
+        return all(piece == other.read(_PIECE) for piece in _pieces(one))
+    return False

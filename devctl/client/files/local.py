@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import stat
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.client.files.ignore import OWN_RULES
-from devctl.client.files.names import link_problem, named
+from devctl.client.files.names import link_problem, named, parents
 from devctl.client.files.secrets import MOST, secret_content, secret_name
 from devctl.client.files.transfer import amount
 from devctl.errors import DevctlError, UsageError
 from devctl.text import readable
 
 if TYPE_CHECKING:
-    import io
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
 LARGE = 1 << 30
 """Bytes; a larger file is rarely sent on purpose."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_PLAIN = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Entry(NamedTuple):
@@ -48,11 +49,6 @@ class Selection:
     root: Path
     entries: list[Entry]
     secrets: list[str] = field(default_factory=list)
-
-    @property
-    def size(self) -> int:
-        """Its bytes."""
-        return sum(found.size for found in self.entries)
 
 
 def entry(root: Path, path: str) -> Entry:
@@ -112,8 +108,7 @@ def chosen_file(file: Path) -> Entry:
 
 def open_plain(path: Path) -> io.FileIO:
     """Open a file for reading, without following a link or waiting for a pipe."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    return os.fdopen(os.open(path, flags), "rb", buffering=0)
+    return io.FileIO(os.open(path, _PLAIN | os.O_RDONLY | os.O_NONBLOCK), "r")
 
 
 def file_digest(path: Path) -> str:
@@ -171,10 +166,16 @@ class Beneath(AbstractContextManager["Beneath"]):
         self._top = os.open(top, _FOLDER)
         self._last: tuple[str, int] | None = None
 
-    def file(self, name: str, flags: int, mode: int = 0o600) -> int:
-        """Open a file that is not a link; a descriptor."""
+    def read(self, name: str) -> io.FileIO:
+        """Open a file that is not a link."""
+        parent, own = self.parent(name, make=False)
+        return io.FileIO(os.open(own, _PLAIN | os.O_RDONLY, dir_fd=parent), "r")
+
+    def create(self, name: str) -> io.FileIO:
+        """Create a file that does not exist, which only its owner may read."""
         parent, own = self.parent(name)
-        return os.open(own, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=parent)
+        flags = _PLAIN | os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        return io.FileIO(os.open(own, flags, 0o600, dir_fd=parent), "w")
 
     def stat(self, name: str) -> os.stat_result | None:
         """What a name is, without following it; None if it does not exist."""
@@ -198,16 +199,11 @@ class Beneath(AbstractContextManager["Beneath"]):
         """Remove a file, and the folders that this leaves empty."""
         parent, own = self.parent(name, make=False)
         os.unlink(own, dir_fd=parent)
-        folder = name.rpartition("/")[0]
-        self._forget()
-        while folder:
-            above, own = self.parent(folder, make=False)
-            try:
+        with suppress(OSError):
+            for folder in reversed(parents(name)):
+                self._forget()
+                above, own = self.parent(folder, make=False)
                 os.rmdir(own, dir_fd=above)
-            except OSError:
-                return
-            self._forget()
-            folder = folder.rpartition("/")[0]
 
     def parent(self, name: str, *, make: bool = True) -> tuple[int, str]:
         """A descriptor of a name's folder, created if `make`, and the last part of the name."""
@@ -241,19 +237,14 @@ class Beneath(AbstractContextManager["Beneath"]):
 
 
 def _enter(at: int, part: str, folder: str, *, make: bool) -> int:
-    while True:
-        try:
-            return os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
-        except FileNotFoundError:
-            if not make:
-                raise
-            try:
-                os.mkdir(part, dir_fd=at)
-            except FileExistsError:
-                continue
-        except NotADirectoryError as error:
-            raise DevctlError(
-                f"`{readable(part)}` in `{readable(folder)}` is a link or a file here, and has to"
-                " be a folder; nothing here was changed",
-                "rename it, or choose another folder",
-            ) from error
+    if make:
+        with suppress(FileExistsError):
+            os.mkdir(part, dir_fd=at)
+    try:
+        return os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
+    except NotADirectoryError as error:
+        raise DevctlError(
+            f"`{readable(part)}` in `{readable(folder)}` is a link or a file here, and has to"
+            " be a folder; nothing here was changed",
+            "rename it, or choose another folder",
+        ) from error

@@ -22,6 +22,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.errors import DevctlError, UsageError
@@ -142,9 +143,8 @@ class Offered(NamedTuple):
 def offered(names: Iterable[str], top: Path) -> Offered:
     """Check a pod's names for a folder here: the one gate for `cp`, `sync` and artifacts.
 
-    Raises:
-        DevctlError: A name leads out of the folder, or is not a name.
-        UsageError: The folder itself is part of a git repository, or would become one.
+    DevctlError if a name leads out of the folder, or is not a name; UsageError if the folder itself
+    is part of a git repository, or would become one.
     """
     refuse_repository(top)
     showable: list[str] = []
@@ -166,10 +166,9 @@ def offered(names: Iterable[str], top: Path) -> Offered:
             f"{GIT_FIX}, or choose another folder",
         )
     for name in showable if bare else ():
-        for folder in (*parents(name), name):
-            if folded(folder) in bare:
-                within[name] = folder
-                break
+        above = (folder for folder in (*parents(name), name) if folded(folder) in bare)
+        if folder := next(above, ""):
+            within[name] = folder
     # A folder that is listed along with its content does not count itself.
     filled = {name.rpartition("/")[0] for name in within}
     git = Withheld(len(within.keys() - filled), tuple(sorted(set(within.values()))))
@@ -184,12 +183,10 @@ def within_git(name: str) -> str:
     """
     if name.isascii() and "git" not in name.lower():
         return ""
-    begin = 0
-    for found in (*_SEPARATOR.finditer(name), None):
-        end = found.start() if found else len(name)
-        if _folded(name[begin:end]) in _GIT_NAMES:
+    ends = [*(found.start() for found in _SEPARATOR.finditer(name)), len(name)]
+    for begin, end in pairwise([-1, *ends]):
+        if _folded(name[begin + 1 : end]) in _GIT_NAMES:
             return name[:end]
-        begin = end + 1
     return ""
 
 

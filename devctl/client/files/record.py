@@ -11,15 +11,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from devctl.client.files.local import file_digest
 from devctl.client.settings import write_file
 from devctl.errors import DeniedError, HostError, NotFoundError
 from devctl.kube import resources
 from devctl.kube.pod_streams import CONTAINER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from devctl.client.files.local import Entry
     from devctl.client.files.remote import Found, Place
     from devctl.kube.cluster import Cluster, Object
@@ -90,41 +87,24 @@ class Record:
         known = self.files.get(name)
         return known is not None and (known.size, known.mtime) == (found.size, found.mtime)
 
-    def doubtful(self, here: Entry, there: Found) -> bool:
-        """Whether only a file's content can tell if it is the same on both sides."""
-        regular = stat.S_ISREG(here.mode) and stat.S_ISREG(there.mode)
-        if not regular or here.size != there.size or self._untouched(here, there):
-            return False
-        known = here.path in self.files
-        return known or here.mtime != there.mtime or _runs_differently(here, there)
-
-    def same(self, root: Path, here: Entry, there: Found, digests: Mapping[str, str]) -> bool:
-        """Whether a file is the same on both sides, given the digests of doubtful ones there."""
+    def same(self, here: Entry, there: Found) -> bool | None:
+        """Whether a file is the same on both sides; None if only its content can tell."""
         if stat.S_IFMT(here.mode) != stat.S_IFMT(there.mode):
             return False
         if stat.S_ISDIR(here.mode) or here.size != there.size:
             return stat.S_ISDIR(here.mode)
-        if self._untouched(here, there):
+        if self.is_here(here) and self.is_there(here.path, there):
             return True
-        if stat.S_ISLNK(here.mode) or _runs_differently(here, there):
+        if stat.S_ISLNK(here.mode):
             return False
-        if here.path not in self.files and here.mtime == there.mtime:
-            return True
         # Times there are in seconds: two changes within one look the same.
-        return same_content(root, here, digests)
-
-    def _untouched(self, here: Entry, there: Found) -> bool:
-        return self.is_here(here) and self.is_there(here.path, there)
-
-
-def same_content(root: Path, here: Entry, digests: Mapping[str, str]) -> bool:
-    """Whether a file's content is known to be the same on both sides."""
-    digest = digests.get(here.path)
-    return digest is not None and digest == file_digest(root / here.path)
+        known = here.path in self.files
+        unread = known or here.mtime != there.mtime or runs_differently(here, there)
+        return None if unread else True
 
 
-def _runs_differently(here: Entry, there: Found) -> bool:
-    """Whether it is executable on one side only."""
+def runs_differently(here: Entry, there: Found) -> bool:
+    """Whether a file is executable on one side only."""
     return bool((here.mode ^ there.mode) & stat.S_IXUSR)
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.client.files import scripts
-from devctl.client.files.archive import pack
+from devctl.client.files.archive import as_input, pack
 from devctl.client.files.local import entry
 from devctl.client.files.names import unshowable
-from devctl.client.files.scripts import HOME, check, in_home, lines
+from devctl.client.files.scripts import HOME, check, lines
 from devctl.client.files.transfer import expect, transfer
 from devctl.errors import ConnectionLostError, DevctlError, UsageError
 from devctl.kube.pod_streams import CONTAINER
@@ -21,11 +20,10 @@ from devctl.text import readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from devctl.client.files.local import Entry
-    from devctl.client.files.transfer import Feed, Progress, Send, Transfer
+    from devctl.client.files.transfer import Feed, Progress, Send
     from devctl.kube.cluster import Cluster
 
 _ROUNDS = 3
@@ -35,7 +33,6 @@ _SOME_FAILED = 123
 _MOST = 1 << 28
 """Bytes that a pod may answer with."""
 _MARK = b"\0\0"
-_PIECE = 64 * 1024
 MEMBERS = 500_000
 """How many files a pod may tell of, and send at once."""
 _LOOKED = re.compile(rb"([0-9a-f]{1,8}) (\d{1,18}) (-?\d{1,12}) ")
@@ -45,44 +42,20 @@ class Advice(NamedTuple):
     """What people can do if a pod does not take or give files."""
 
     look: str = "look at it with `devctl ssh`"
-    no_room: str = "delete files there, or raise spec.persistentHomeSize"
+    no_room: str = ""
+    """By default, what helps depends on whether the folder is in the home."""
     read_only: str = "copy to a place below /home/dev"
     denied: str = "choose a place below /home/dev, or change its mode there"
     no_tar: str = "install tar in it, or use devctl's own image"
 
 
-class Spot(Protocol):
-    """A folder or file in any pod that files go to or come from."""
-
-    @property
-    def cluster(self) -> Cluster:
-        """The pod's cluster."""
-
-    @property
-    def namespace(self) -> str:
-        """Its namespace."""
-
-    @property
-    def pod(self) -> str:
-        """Its name."""
-
-    @property
-    def container(self) -> str:
-        """The container in the pod."""
-
-    @property
-    def path(self) -> str:
-        """The absolute path of the folder or file."""
-
-    @property
-    def advice(self) -> Advice:
-        """What people can do if it fails."""
-
-
 class Place(NamedTuple):
-    """A folder or file in one pod of a server, by its absolute path.
+    """A folder or file in a pod, by its absolute path.
 
-    `volume` identifies its volume, as devctl.client.files.record.volume_of does, or is empty.
+    Attributes:
+        volume: Identifies its volume, as devctl.client.files.record.volume_of does, or is empty.
+        owner: What messages name instead of the pod.
+        advice: What people can do if it fails.
     """
 
     cluster: Cluster
@@ -90,22 +63,13 @@ class Place(NamedTuple):
     pod: str
     path: str
     volume: str = ""
-
-    @property
-    def container(self) -> str:
-        """The container that people work in."""
-        return CONTAINER
-
-    @property
-    def advice(self) -> Advice:
-        """What people can do if it fails."""
-        if in_home(self.path):
-            return Advice()
-        return Advice(no_room="delete files there, or copy to a place below /home/dev")
+    container: str = CONTAINER
+    owner: str = ""
+    advice: Advice = Advice()
 
     def __str__(self) -> str:
         """How messages name it."""
-        return f"{self.pod}:{readable(self.path)}"
+        return f"{self.owner or self.pod}:{readable(self.path)}"
 
 
 class Found(NamedTuple):
@@ -131,18 +95,15 @@ def absolute(path: str) -> str:
     return found.replace("//", "/", 1) if found.startswith("//") else found
 
 
-def kind(place: Spot) -> str:
+def kind(place: Place) -> str:
     """What a place is: `folder`, `file` or `nothing`."""
     return answer(place, scripts.KIND).decode(errors="replace")
 
 
-def find(place: Spot) -> tuple[list[str], list[str]]:
+def find(place: Place) -> tuple[list[str], list[str]]:
     """The names of all files, links and folders below a folder, and which folders are unreadable.
 
-    Raises:
-        NotFoundError: There is no such folder.
-        UsageError: It is a file.
-        DevctlError: There are too many.
+    NotFoundError if there is no such folder, UsageError for a file, DevctlError for too many names.
     """
     said, problems = _run(place, scripts.FIND)
     found = (os.fsdecode(name).removeprefix("./") for name in _whole(place, said).split(b"\0"))
@@ -152,7 +113,7 @@ def find(place: Spot) -> tuple[list[str], list[str]]:
     return names, problems
 
 
-def look(place: Spot, names: Iterable[str]) -> dict[str, Found]:
+def look(place: Place, names: Iterable[str]) -> dict[str, Found]:
     """Those of the names that exist, in their order."""
     names = list(names)
     if not names:
@@ -172,7 +133,7 @@ def look(place: Spot, names: Iterable[str]) -> dict[str, Found]:
     return found
 
 
-def digests(place: Spot, names: Iterable[str]) -> dict[str, str]:
+def digests(place: Place, names: Iterable[str]) -> dict[str, str]:
     """The SHA-256 of files below a folder; unreadable ones are missing."""
     names = list(names)
     if not names:
@@ -185,14 +146,14 @@ def digests(place: Spot, names: Iterable[str]) -> dict[str, str]:
     }
 
 
-def room(place: Spot) -> int | None:
+def room(place: Place) -> int | None:
     """How many bytes are free on a folder's volume; None if its image cannot tell."""
     said = answer(place, scripts.ROOM)
     return int(said) if said.isdigit() else None
 
 
 def send(  # noqa: PLR0913 - each is a choice of the caller
-    place: Spot,
+    place: Place,
     root: Path,
     entries: Iterable[Entry],
     lists: Mapping[str, Iterable[str]] | None = None,
@@ -231,19 +192,19 @@ def send(  # noqa: PLR0913 - each is a choice of the caller
     return arrived, waiting
 
 
-def receive(place: Spot, feed: Feed) -> None:
+def receive(place: Place, feed: Feed) -> None:
     """Have a folder take an archive of devctl.client.files.archive; if it fails, all stays."""
     ask(place, scripts.RECEIVE, feed=feed)
 
 
-def fetch(place: Spot, names: Iterable[str], take: Callable[[Iterator[bytes]], None]) -> list[str]:
+def fetch(place: Place, names: Iterable[str], take: Callable[[Iterator[bytes]], None]) -> list[str]:
     """Have files and links of a folder sent, as archives one after the other in a stream.
 
     Returns what `tar` said about files that it could not read, or that changed meanwhile.
     """
-    names = list(names)
-    size, feed = str(len(_as_input(names))), partial(send_names, names=names)
-    with _transfer(place, scripts.SEND, size, feed=feed, held=True) as command:
+    data = as_input(names)
+    size = str(len(data))
+    with transfer(place, scripts.SEND, size, feed=lambda send: send(data), held=True) as command:
         pieces = iter(command)
         first = next(pieces, None)
         if first is not None:
@@ -258,24 +219,13 @@ def fetch(place: Spot, names: Iterable[str], take: Callable[[Iterator[bytes]], N
         return said
 
 
-def send_names(send: Send, names: Iterable[str]) -> None:
-    """Send names, each ended by a NUL; none can be mistaken for an option."""
-    data = _as_input(names)
-    for at in range(0, len(data), _PIECE):
-        send(data[at : at + _PIECE])
-
-
-def _as_input(names: Iterable[str]) -> bytes:
-    return b"".join(b"./" + os.fsencode(name) + b"\0" for name in names)
-
-
-def answer(place: Spot, script: str, names: list[str] | None = None) -> bytes:
+def answer(place: Place, script: str, names: list[str] | None = None) -> bytes:
     """The answer of a script that marks its end."""
-    feed = None if names is None else partial(send_names, names=names)
+    feed = None if names is None else lambda send: send(as_input(names))
     return _whole(place, ask(place, script, feed=feed))
 
 
-def _whole(place: Spot, said: bytes) -> bytes:
+def _whole(place: Place, said: bytes) -> bytes:
     if not said.endswith(_MARK):
         raise ConnectionLostError(
             f"`{place}`: the answer did not arrive as a whole", "repeat the command"
@@ -283,28 +233,19 @@ def _whole(place: Spot, said: bytes) -> bytes:
     return said.removesuffix(_MARK)
 
 
-def ask(place: Spot, script: str, *arguments: str, feed: Feed | None = None) -> bytes:
+def ask(place: Place, script: str, *arguments: str, feed: Feed | None = None) -> bytes:
     """What a script prints, given the place's path and arguments; DevctlError if it fails."""
     return _run(place, script, *arguments, feed=feed)[0]
 
 
 def _run(
-    place: Spot, script: str, *arguments: str, feed: Feed | None = None
+    place: Place, script: str, *arguments: str, feed: Feed | None = None
 ) -> tuple[bytes, list[str]]:
     said = bytearray()
-    with _transfer(place, script, *arguments, feed=feed) as command:
+    with transfer(place, script, *arguments, feed=feed) as command:
         for piece in command:
             said += piece
             if len(said) > _MOST:
                 raise DevctlError(f"`{place}` answers without end", place.advice.look)
         check(place, command.code, command.errors)
         return bytes(said), lines(command.errors)
-
-
-def _transfer(
-    place: Spot, script: str, *arguments: str, feed: Feed | None = None, held: bool = False
-) -> AbstractContextManager[Transfer]:
-    argv = ["sh", "-c", script, "devctl", place.path, *arguments]
-    return transfer(
-        place.cluster, place.pod, place.namespace, argv, feed, container=place.container, held=held
-    )

@@ -17,7 +17,7 @@ from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
 from devctl.text import readable
 
 if TYPE_CHECKING:
-    from devctl.client.files.remote import Spot
+    from devctl.client.files.remote import Place
 
 HOME = "/home/dev"
 _IN_THE_WAY, _NO_FOLDER, _NOT_THERE, _NO_PROGRAM, _NOT_FOUND = 94, 95, 96, 98, 127
@@ -154,7 +154,7 @@ exit 0
 """
 
 
-def check(place: Spot, code: int, errors: bytes) -> None:
+def check(place: Place, code: int, errors: bytes) -> None:
     """Raise the DevctlError that tells why a script has failed, if it has."""
     if code == 0:
         return
@@ -176,16 +176,7 @@ def check(place: Spot, code: int, errors: bytes) -> None:
     raise failure(place, said)
 
 
-def in_home(path: str) -> bool:
-    """Whether a path in a server is on the volume of its home.
-
-    >>> in_home("/home/dev"), in_home("/home/dev/a"), in_home("/home/developer")
-    (True, True, False)
-    """
-    return f"{path}/".startswith(f"{HOME}/")
-
-
-def failure(place: Spot, said: list[str]) -> DevctlError:
+def failure(place: Place, said: list[str]) -> DevctlError:
     """The error for a failure in a pod, judged by the messages of its programs."""
     for line in said:
         what = line.rpartition(": ")[2]
@@ -203,11 +194,15 @@ def failure(place: Spot, said: list[str]) -> DevctlError:
     return DevctlError(f"`{place}`: {why}", place.advice.look)
 
 
-def full(place: Spot, what: str) -> DevctlError:
+def full(place: Place, what: str) -> DevctlError:
     """The error for a volume without room for what is sent to it."""
-    volume = "the home" if in_home(place.path) else "the volume"
+    if f"{place.path}/".startswith(f"{HOME}/"):
+        volume, fix = "the home", "raise spec.persistentHomeSize"
+    else:
+        volume, fix = "the volume", f"copy to a place below {HOME}"
     return DevctlError(
-        f"`{place}`: {volume} is full: {what}; nothing was changed", place.advice.no_room
+        f"`{place}`: {volume} is full: {what}; nothing was changed",
+        place.advice.no_room or f"delete files there, or {fix}",
     )
 
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from devctl.client.files import remote
 from devctl.client.files.ignore import Rules, listed
 from devctl.client.files.incoming import fetch, incoming, put_folder
-from devctl.client.files.local import Beneath, entry, select
+from devctl.client.files.local import Beneath, entry, file_digest, select
 from devctl.client.files.names import Withheld, named, offered, parents, within_git
-from devctl.client.files.record import Known, Record, same_content
+from devctl.client.files.record import Known, Record, runs_differently
 from devctl.client.files.scripts import full
-from devctl.client.files.transfer import amount, sent
+from devctl.client.files.transfer import amount, total
 from devctl.errors import DevctlError, UsageError
 from devctl.text import readable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from devctl.client.files.local import Entry, Selection
@@ -104,31 +104,75 @@ class Synced:
         done = []
         would = "would be " if self.dry_run else ""
         if moved := self.moved:
-            files = sent(len(moved), sum(change.size for change in moved)).removesuffix("sent")
-            done.append(f"{files}{would}{self.word}")
+            files = total(len(moved), sum(change.size for change in moved))
+            done.append(f"{files} {would}{self.word}")
         if deleted := self.deleted:
             done.append(f"{len(deleted):,} {would}deleted")
         return f"{self.target}: {', '.join(done) or 'nothing has changed'}"
 
 
-def _digests(
-    place: Place, here: Mapping[str, Entry], there: Mapping[str, Found], record: Record
-) -> dict[str, str]:
-    """The digests of files there that only their content can tell from those here."""
-    both = [name for name in here if name in there]
-    return remote.digests(place, [n for n in both if record.doubtful(here[n], there[n])])
+@dataclass
+class Plan:
+    """A sync of two folders: the files on both sides, which are the same, and what is to be done.
 
-
-@dataclass(frozen=True)
-class Push:
-    """What is to be done in one place, which files are the same, and what is left out, and why."""
+    `here` and `there` also hold what may be deleted, if it exists. `back` is from there to here.
+    """
 
     place: Place
+    root: Path
+    options: SyncOptions
     record: Record
-    selection: Selection
-    changes: list[Change] = field(default_factory=list)
-    same: dict[str, Found] = field(default_factory=dict)
-    left_out: list[str] = field(default_factory=list)
+    here: dict[str, Entry]
+    there: dict[str, Found]
+    done: Synced
+    back: bool
+    same: list[str] = field(default_factory=list)
+
+    def _may_replace(self, name: str) -> bool:
+        """Whether the target's file may be replaced: it is as the last sync left it."""
+        if self.options.overwrite:
+            return True
+        if self.back:
+            return self.record.is_here(self.here[name])
+        return self.record.is_there(name, self.there[name])
+
+    def compare(self) -> list[str]:
+        """Find what is new or has changed in the source; returns what others have changed, too."""
+        source, target = (self.there, self.here) if self.back else (self.here, self.there)
+        known = {
+            name: self.record.same(self.here[name], self.there[name])
+            for name in source
+            if name in target
+        }
+        digests = remote.digests(self.place, [name for name, same in known.items() if same is None])
+        clashes = []
+        for name, found in source.items():
+            if name not in target:
+                self.done.changes.append(Change(NEW, name, found.size))
+                continue
+            content = name in digests and digests[name] == file_digest(self.root / name)
+            if known[name] or (content and not runs_differently(self.here[name], self.there[name])):
+                self.same.append(name)
+                continue
+            # A link holds no data, and a program may differ in being executable alone.
+            harmless = content or (not self.back and stat.S_ISLNK(self.there[name].mode))
+            if not (harmless or self._may_replace(name)):
+                clashes.append(name)
+            self.done.changes.append(Change(CHANGED, name, found.size))
+        return clashes
+
+    def deletions(self, gone: Iterable[str]) -> Iterator[Change]:
+        """What the target has yet of files that are gone from the source."""
+        where, other = ("there", "here") if self.back else ("here", "there")
+        for name in gone:
+            if name not in (self.here if self.back else self.there):
+                self.record.files.pop(name)
+            elif self._may_replace(name):
+                yield Change(DELETED, name)
+            else:
+                self.done.left_out.append(
+                    f"`{readable(name)}`: it is gone {where}, but was changed {other}"
+                )
 
 
 def choose(
@@ -146,98 +190,73 @@ def choose(
     return select(root, listed(root), secrets=options.secrets, large=options.large, known=known)
 
 
-def plan(place: Place, selection: Selection, record: Record, options: SyncOptions) -> Push:
+def plan(place: Place, selection: Selection, record: Record, options: SyncOptions) -> Plan:
     """What has to be done in a place; DevctlError if it would replace what others have changed."""
-    push, root = Push(place, record, selection), selection.root
-    here = {found.path: found for found in selection.entries}
+    root, here = selection.root, {found.path: found for found in selection.entries}
     gone = [
         name
         for name in (record.files if options.delete else ())
         if name not in here and not os.path.lexists(root / name)
     ]
     there = remote.look(place, [*here, *gone])
-    digests = _digests(place, here, there, record)
-    clashes = []
     for name, found in here.items():
-        other = there.get(name)
-        if other is None:
-            push.changes.append(Change(NEW, name, found.size))
-        elif record.same(root, found, other, digests):
-            push.same[name] = other
-        elif stat.S_ISDIR(other.mode) or stat.S_ISDIR(found.mode):
+        if name in there and stat.S_ISDIR(found.mode) != stat.S_ISDIR(there[name].mode):
             raise DevctlError(
                 f"`{place}`: `{readable(name)}` is a folder there and a file here, or vice versa;"
                 " nothing was sent",
                 "rename one of them",
             )
-        else:
-            # A link holds no data, and a program may differ in being executable alone.
-            harmless = stat.S_ISLNK(other.mode) or same_content(root, found, digests)
-            if not (options.overwrite or record.is_there(name, other) or harmless):
-                clashes.append(name)
-            push.changes.append(Change(CHANGED, name, found.size))
-    if clashes:
+    done = Synced(str(place), secrets=selection.secrets, dry_run=options.dry_run)
+    todo = Plan(place, root, options, record, here, there, done, back=False)
+    if clashes := todo.compare():
         raise DevctlError(
             f"`{place}`: {named(clashes)} was changed there, and differs from yours; nothing was"
             " sent",
             "fetch it with `devctl sync --from`, or replace it there with --overwrite",
         )
-    for name in gone:
-        if name not in there:
-            record.files.pop(name)
-        elif record.is_there(name, there[name]) or options.overwrite:
-            push.changes.append(Change(DELETED, name))
-        else:
-            push.left_out.append(f"`{readable(name)}`: it is gone here, but was changed there")
-    return push
+    done.changes.extend(todo.deletions(gone))
+    return todo
 
 
-def check_room(todo: Push) -> None:
+def check_room(todo: Plan) -> None:
     """Raise DevctlError unless a volume has room for all files, as they arrive beside old ones."""
-    coming = sum(change.size for change in todo.changes)
+    coming = sum(change.size for change in todo.done.changes)
     free = remote.room(todo.place) if coming else None
     if free is not None and free < coming:
         raise full(todo.place, f"{amount(coming)} to send, {amount(free)} free")
 
 
-def push(todo: Push, options: SyncOptions, progress: Progress | None = None) -> Synced:
+def push(todo: Plan, progress: Progress | None = None) -> Synced:
     """Do what is planned, and record it; DevctlError, and no change, if the pod cannot take it."""
-    place, selection, record = todo.place, todo.selection, todo.record
-    done = Synced(
-        str(place), todo.changes, selection.secrets, todo.left_out, dry_run=options.dry_run
-    )
-    if options.dry_run:
+    place, here, record, done = todo.place, todo.here, todo.record, todo.done
+    if done.dry_run:
         return done
-    here = {found.path: found for found in selection.entries}
     waiting, deleted = [here[change.path] for change in done.moved], done.deleted
     arrived: list[Entry] = []
     if waiting or deleted:
         lists = {"delete": deleted, "rmdir": _emptied(deleted, here)} if deleted else {}
-        arrived, waiting = remote.send(place, selection.root, waiting, lists, progress=progress)
+        arrived, waiting = remote.send(place, todo.root, waiting, lists, progress=progress)
     there = remote.look(place, [found.path for found in arrived])
     for found in arrived:
         now = there.get(found.path)
-        if now is None or not _as_sent(found, now):
+        kind, size = stat.S_IFMT(found.mode), found.size
+        sent = now and (stat.S_ISDIR(kind) or (stat.S_IFMT(now.mode), now.size) == (kind, size))
+        if not sent:
             raise DevctlError(
                 f"`{place}`: `{readable(found.path)}` is not there as it was sent",
                 "find out what else writes there, and repeat the command",
             )
     for name in deleted:
         record.files.pop(name, None)
-    times = {name: other.mtime for name, other in (there | todo.same).items()}
+    there = todo.there | there
     record.files |= {
-        found.path: Known(found.size, found.mode, found.changed, times[found.path])
+        found.path: Known(found.size, found.mode, found.changed, there[found.path].mtime)
         for found in (*arrived, *(here[name] for name in todo.same))
         if not stat.S_ISDIR(found.mode)
     }
     record.write()
     done.changed.extend(found.path for found in waiting)
     return done
-
-
-def _as_sent(found: Entry, there: Found) -> bool:
-    same_type = stat.S_IFMT(there.mode) == stat.S_IFMT(found.mode)
-    return stat.S_ISDIR(found.mode) or (same_type and there.size == found.size)
 
 
 def _emptied(deleted: list[str], here: Iterable[str]) -> list[str]:
@@ -251,9 +270,8 @@ def pull(
 ) -> Synced:
     """Bring what belongs to a folder of a server here, by the rules of the folder here.
 
-    Raises:
-        DevctlError: Files have changed on both sides, or the pod sends what no well-behaved one
-            does; nothing was changed.
+    DevctlError, and no change, if files have changed on both sides, or the pod sends what no
+    well-behaved one does.
     """
     root, shown = local.resolve(), readable(str(local))
     if local.exists() and not local.is_dir():
@@ -280,139 +298,100 @@ def pull(
         for name, found in remote.look(place, offer.names).items()
         if stat.S_ISREG(found.mode) or stat.S_ISLNK(found.mode)
     }
-    todo = _Pull(place, root, options, Record.read(root, place), files, done)
-    todo.compare()
+    record, here = Record.read(root, place), _existing(root, files)
+    todo = Plan(place, root, options, record, here, files, done, back=True)
+    if clashes := todo.compare():
+        raise DevctlError(
+            f"{named(clashes)} was changed here, and differs from what is in `{place}`;"
+            " nothing here was changed",
+            "send yours with `devctl sync`, or replace it here with --overwrite",
+        )
     # What cannot be looked into is not gone.
     if options.delete and not problems:
-        todo.find_gone(set(names))
+        present = set(names)
+        gone = [name for name in record.files if name not in present]
+        here |= _existing(root, gone)
+        # They come first, so that people see them.
+        done.changes[:0] = todo.deletions(gone)
     if not options.dry_run:
-        todo.confirm_deletions()
-        todo.bring(progress)
-        todo.delete()
-        todo.keep()
+        _confirm_deletions(todo)
+        _bring(todo, progress)
+        _delete(todo)
+        _keep(todo)
     return done
 
 
-@dataclass
-class _Pull:
-    """A pull under way: `files` are those there that belong here, `done` takes the changes."""
+def _existing(root: Path, names: Iterable[str]) -> dict[str, Entry]:
+    return {name: entry(root, name) for name in names if os.path.lexists(root / name)}
 
-    place: Place
-    root: Path
-    options: SyncOptions
-    record: Record
-    files: dict[str, Found]
-    done: Synced
-    here: dict[str, Entry] = field(default_factory=dict)
-    same: list[str] = field(default_factory=list)
 
-    def compare(self) -> None:
-        """Find what is new or has changed."""
-        for name in self.files:
-            if os.path.lexists(self.root / name):
-                self.here[name] = entry(self.root, name)
-        digests = _digests(self.place, self.here, self.files, self.record)
-        clashes = []
-        for name, other in self.files.items():
-            found = self.here.get(name)
-            if found is None:
-                self.done.changes.append(Change(NEW, name, other.size))
-            elif self.record.same(self.root, found, other, digests):
-                self.same.append(name)
-            else:
-                ours = self.options.overwrite or self.record.is_here(found)
-                if not (ours or same_content(self.root, found, digests)):
-                    clashes.append(name)
-                self.done.changes.append(Change(CHANGED, name, other.size))
-        if clashes:
-            raise DevctlError(
-                f"{named(clashes)} was changed here, and differs from what is in `{self.place}`;"
-                " nothing here was changed",
-                "send yours with `devctl sync`, or replace it here with --overwrite",
-            )
-
-    def find_gone(self, there: set[str]) -> None:
-        """Find what is gone there; deletions come first, so that people see them."""
-        deletions = []
-        for name in [name for name in self.record.files if name not in there]:
-            if not os.path.lexists(self.root / name):
-                self.record.files.pop(name)
-                continue
-            found = entry(self.root, name)
-            if self.record.is_here(found) or self.options.overwrite:
-                self.here[name] = found
-                deletions.append(Change(DELETED, name))
-            else:
-                self.done.left_out.append(
-                    f"`{readable(name)}`: it is gone there, but was changed here"
-                )
-        self.done.changes[:0] = deletions
-
-    def confirm_deletions(self) -> None:
-        """Ask before many files here are deleted, or all that are known."""
-        going = self.done.deleted
-        if not going:
-            return
-        others = self.record.files.keys() - going
-        all_go = not any(os.path.lexists(self.root / name) for name in others)
-        if (len(going) > _FEW or all_go) and not self.options.may_delete(going):
-            raise UsageError(
-                f"{len(going):,} {'file' if len(going) == 1 else 'files'} here would be deleted:"
-                f" {named(going)}; nothing here was changed",
-                "repeat it with --yes if that is right, else without --delete; --dry-run shows all",
-            )
-
-    def bring(self, progress: Progress | None) -> None:
-        """Fetch what is new or has changed."""
-        sizes = {change.path: self.files[change.path].size for change in self.done.moved}
-        if not sizes:
-            return
-        self.root.mkdir(parents=True, exist_ok=True)
-        with incoming(self.root) as arrived:
-            unpacking, said = fetch(self.place, sizes, arrived, progress)
-            put_folder(
-                arrived,
-                self.root,
-                unpacking,
-                may_replace=self._unchanged,
-                fix="it was written to meanwhile: repeat the command",
-            )
-        self.done.left_out.extend(said + unpacking.left_out)
-        # It has gone, cannot be read, or was not taken.
-        missing = sizes.keys() - unpacking.files
-        told = "\n".join(self.done.left_out)
-        self.done.left_out.extend(
-            f"`{readable(name)}`: it was not sent"
-            for name in sorted(missing)
-            if readable(name) not in told
+def _confirm_deletions(todo: Plan) -> None:
+    """Ask before many files here are deleted, or all that are known."""
+    going = todo.done.deleted
+    others = todo.record.files.keys() - going
+    all_go = not any(os.path.lexists(todo.root / name) for name in others)
+    if going and (len(going) > _FEW or all_go) and not todo.options.may_delete(going):
+        raise UsageError(
+            f"{len(going):,} {'file' if len(going) == 1 else 'files'} here would be deleted:"
+            f" {named(going)}; nothing here was changed",
+            "repeat it with --yes if that is right, else without --delete; --dry-run shows all",
         )
-        self.done.changes[:] = [each for each in self.done.changes if each.path not in missing]
 
-    def delete(self) -> None:
-        """Delete what is gone there, and has not been written to since it was looked at."""
-        if not self.done.deleted:
-            return
-        with Beneath(self.root) as here:
-            for name in self.done.deleted:
+
+def _bring(todo: Plan, progress: Progress | None) -> None:
+    """Fetch what is new or has changed."""
+    done = todo.done
+    sizes = {change.path: change.size for change in done.moved}
+    if not sizes:
+        return
+    todo.root.mkdir(parents=True, exist_ok=True)
+    with incoming(todo.root) as arrived:
+        unpacking, said = fetch(todo.place, sizes, arrived, progress)
+        put_folder(
+            arrived,
+            todo.root,
+            unpacking,
+            may_replace=lambda name, now: _unchanged(todo, name, now),
+            fix="it was written to meanwhile: repeat the command",
+        )
+    done.left_out.extend(said + unpacking.left_out)
+    # It has gone, cannot be read, or was not taken.
+    missing = sizes.keys() - unpacking.files
+    told = "\n".join(done.left_out)
+    done.left_out.extend(
+        f"`{readable(name)}`: it was not sent"
+        for name in sorted(missing)
+        if readable(name) not in told
+    )
+    done.changes[:] = [each for each in done.changes if each.path not in missing]
+
+
+def _delete(todo: Plan) -> None:
+    """Delete what is gone there, and has not been written to since it was looked at."""
+    if todo.done.deleted:
+        with Beneath(todo.root) as here:
+            for name in todo.done.deleted:
                 now = here.stat(name)
-                if now is not None and self._unchanged(name, now):
+                if now is not None and _unchanged(todo, name, now):
                     here.remove(name)
 
-    def _unchanged(self, name: str, now: os.stat_result) -> bool:
-        before = self.here.get(name)
-        state = (now.st_size, now.st_mtime_ns, now.st_mode)
-        return before is not None and (before.size, before.changed, before.mode) == state
 
-    def keep(self) -> None:
-        """Record the new state of both sides."""
-        for name in self.done.deleted:
-            self.record.files.pop(name, None)
-        for name in (*(change.path for change in self.done.moved), *self.same):
-            other = self.files[name]
-            try:
-                found = entry(self.root, name)
-            except DevctlError:
-                continue
-            if found.size == other.size:
-                self.record.files[name] = Known(found.size, found.mode, found.changed, other.mtime)
-        self.record.write()
+def _unchanged(todo: Plan, name: str, now: os.stat_result) -> bool:
+    before = todo.here.get(name)
+    state = (now.st_size, now.st_mtime_ns, now.st_mode)
+    return before is not None and (before.size, before.changed, before.mode) == state
+
+
+def _keep(todo: Plan) -> None:
+    """Record the new state of both sides."""
+    for name in todo.done.deleted:
+        todo.record.files.pop(name, None)
+    for name in (*(change.path for change in todo.done.moved), *todo.same):
+        other = todo.there[name]
+        try:
+            found = entry(todo.root, name)
+        except DevctlError:
+            continue
+        if found.size == other.size:
+            todo.record.files[name] = Known(found.size, found.mode, found.changed, other.mtime)
+    todo.record.write()

@@ -8,12 +8,12 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from devctl.errors import ConnectionLostError, DevctlError
-from devctl.kube.pod_streams import CONTAINER, STDOUT, open_exec
+from devctl.kube.pod_streams import STDOUT, open_exec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from devctl.kube.cluster import Cluster
+    from devctl.client.files.remote import Place
     from devctl.kube.pod_streams import ExecStream
 
 Send = Callable[[bytes], None]
@@ -64,13 +64,9 @@ def amount(size: float) -> str:
     return f"{value:.0f} {unit}" if short else f"{value:.1f} {unit}"
 
 
-def sent(files: int, size: int) -> str:
-    """What was sent.
-
-    >>> sent(1, 5), sent(2, 34_000)
-    ('1 file, 5 B sent', '2 files, 34 KB sent')
-    """
-    return f"{files:,} file{'' if files == 1 else 's'}, {amount(size)} sent"
+def total(files: int, size: int) -> str:
+    """A number of files and their bytes, for people."""
+    return f"{files:,} file{'' if files == 1 else 's'}, {amount(size)}"
 
 
 class _EndedError(Exception):
@@ -101,10 +97,10 @@ class Transfer:
     def __iter__(self) -> Iterator[bytes]:
         """What the command prints, until it ends.
 
-        Raises:
-            ConnectionLostError: The connection was lost.
-            Exception: What `feed` has raised; the command was then sent no more.
+        ConnectionLostError if the connection was lost. What `feed` raises is raised here, and the
+        command is sent no more.
         """
+        lost = None
         try:
             for channel, data in self._stream.read():
                 if channel == STDOUT:
@@ -114,14 +110,13 @@ class Transfer:
                     self.errors = (self.errors + bytes(data))[:_MOST_ERRORS]
             self.code = self._stream.exit_code
         except ConnectionLostError as error:
-            # What was to be sent may be the cause.
-            self._settle()
-            raise (self._failure or error) from None
+            lost = error
         finally:
             self._ended.set()
         self._settle()
-        if self._failure is not None:
-            raise self._failure
+        # If the connection was lost, what was to be sent may be the cause.
+        if failure := self._failure or lost:
+            raise failure
 
     def _started(self, piece: bytes) -> bytes:
         """Start feeding the command once it is ready; its output without the mark."""
@@ -173,23 +168,23 @@ class Transfer:
 
 
 @contextmanager
-def transfer(  # noqa: PLR0913 - where, what and with what are each a choice of the caller
-    cluster: Cluster,
-    pod: str,
-    namespace: str,
-    argv: Sequence[str],
-    feed: Feed | None = None,
-    *,
-    container: str = CONTAINER,
-    held: bool = False,
+def transfer(
+    place: Place, script: str, *arguments: str, feed: Feed | None = None, held: bool = False
 ) -> Iterator[Transfer]:
-    """Run a command in a pod for the length of a `with` block; no shell splits its arguments.
+    """Run a script in a pod for the length of a `with` block, given a place's path and arguments.
 
-    `feed` sends the input from a thread of its own once the command has printed READY. The input
+    `feed` sends the input from a thread of its own once the script has printed READY. The input
     ends when it returns or, if `held`, once the transfer is released.
     """
-    reads = feed is not None
-    with open_exec(cluster, pod, argv, namespace, container=container, stdin=reads) as stream:
+    argv = ["sh", "-c", script, "devctl", place.path, *arguments]
+    with open_exec(
+        place.cluster,
+        place.pod,
+        argv,
+        place.namespace,
+        container=place.container,
+        stdin=feed is not None,
+    ) as stream:
         command = Transfer(stream, feed, held=held)
         try:
             yield command

@@ -20,9 +20,9 @@ from devctl.text import readable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from devctl.client.files.remote import Place
     from devctl.client.files.transfer import Send
     from devctl.client.jobs.fetch import Limits
-    from devctl.client.jobs.helper_pod import VolumePlace
 
 _PATH_LENGTH, _NAME_LENGTH = 1024, 255
 """Most bytes of a path and of one name in it."""
@@ -75,7 +75,7 @@ class Fetched(NamedTuple):
 
 
 def copy_url(
-    place: VolumePlace,
+    place: Place,
     url: str,
     path: str,
     limits: Limits,
@@ -115,7 +115,7 @@ def copy_url(
     return Fetched(path, size, digest.hexdigest())
 
 
-def _check_whole(place: VolumePlace, *, whole: bool) -> None:
+def _check_whole(place: Place, *, whole: bool) -> None:
     """Check that a command that succeeded has read all of its input."""
     if not whole:
         raise DevctlError(f"`{place}` took only part of the file", "repeat the command")

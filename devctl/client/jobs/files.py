@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from devctl.client.files import remote as files_remote
+from devctl.client.files.archive import as_input
 from devctl.client.files.copy import Copied, fetch_folder
 from devctl.client.files.ignore import listed
 from devctl.client.files.local import select
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from devctl.client.files.local import Entry, Selection
-    from devctl.client.files.remote import Spot
+    from devctl.client.files.remote import Place
     from devctl.client.files.transfer import Progress
     from devctl.client.jobs.copy_url import Fetched
-    from devctl.client.jobs.helper_pod import PodOptions, VolumePlace
+    from devctl.client.jobs.helper_pod import PodOptions
 
 _DIGEST = re.compile(rb"^\\?([0-9a-f]{64})  \./", re.MULTILINE)
 
@@ -101,7 +102,7 @@ def choose(local: Path, *, secrets: bool = False, large: bool = False) -> Select
     return select(root, listed(root), secrets=secrets, large=large)
 
 
-def _astray(place: Spot, entries: Iterable[Entry]) -> list[str]:
+def _astray(place: Place, entries: Iterable[Entry]) -> list[str]:
     """Folders of the upload that, on the volume, are links out of it."""
     folders = {str(above) for found in entries for above in PurePosixPath(found.path).parents}
     folders |= {found.path for found in entries if stat.S_ISDIR(found.mode)}
@@ -109,11 +110,11 @@ def _astray(place: Spot, entries: Iterable[Entry]) -> list[str]:
     return _names(files_remote.answer(place, ASTRAY, names)) if names else []
 
 
-def _verify(place: Spot, wanted: Mapping[str, str]) -> None:
+def _verify(place: Place, wanted: Mapping[str, str]) -> None:
     """Check that files have the SHA-256 that they were sent with."""
     if not wanted:
         return
-    said = files_remote.ask(place, DIGESTS, feed=lambda send: files_remote.send_names(send, wanted))
+    said = files_remote.ask(place, DIGESTS, feed=lambda send: send(as_input(wanted)))
     there = parse_digests(said, list(wanted))
     if wrong := [name for name in wanted if there.get(name) != wanted[name]]:
         raise DevctlError(
@@ -144,7 +145,7 @@ class StoredFile:
     link: bool = False
 
 
-def _stored_names(place: Spot) -> list[str]:
+def _stored_names(place: Place) -> list[str]:
     """The names of files and links below a folder, as the pod reports them."""
     found = sorted(_names(files_remote.answer(place, LIST)))
     if len(found) > MEMBERS:
@@ -238,6 +239,6 @@ class JobFiles(Collection):
         with helper(self._cluster, job, LOADER, **pod) as place:
             return copy_url(place, url, path, limits, moved)
 
-    def debug(self, job: str, **pod: Unpack[PodOptions]) -> AbstractContextManager[VolumePlace]:
+    def debug(self, job: str, **pod: Unpack[PodOptions]) -> AbstractContextManager[Place]:
         """A pod with a job's volume at /mnt, for as long as a `with` block lasts."""
         return helper(self._cluster, job, DEBUG, **pod)

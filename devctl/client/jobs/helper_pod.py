@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from devctl.api.ephemeral_acceleration_job import MOUNT_PATH
 from devctl.api.quantities import parse_quantity
-from devctl.client.files.remote import Advice
+from devctl.client.files.remote import Advice, Place
 from devctl.client.homes import mounts
 from devctl.client.jobs.claim import find_claim
 from devctl.client.jobs.job import Job
@@ -65,33 +65,19 @@ class PodOptions(TypedDict, total=False):
     """Asked at the end whether to leave the pod running."""
 
 
-class VolumePlace(NamedTuple):
-    """A directory or file on a job's volume, as seen by a helper pod."""
-
-    cluster: Cluster
-    namespace: str
-    pod: str
-    container: str
-    path: str
-    claim: str
-
-    advice: Advice = Advice(
-        look="look at it with `egpu debug`",
-        no_room="create the job again with a larger --pvc-size",
-        read_only="ask an administrator to look at the storage class",
-        denied="change its mode with `egpu debug`",
-        no_tar="name an image with tar in it with --loader-image",
-    )
-
-    def __str__(self) -> str:
-        """As errors name it."""
-        return f"{self.claim}:{self.path}"
+_ADVICE = Advice(
+    look="look at it with `egpu debug`",
+    no_room="create the job again with a larger --pvc-size",
+    read_only="ask an administrator to look at the storage class",
+    denied="change its mode with `egpu debug`",
+    no_tar="name an image with tar in it with --loader-image",
+)
 
 
 @contextmanager
 def helper(
     cluster: Cluster, job: str, role: Role, **options: Unpack[PodOptions]
-) -> Iterator[VolumePlace]:
+) -> Iterator[Place]:
     """A running pod with a job's volume, deleted at the end of the `with` block.
 
     Raises:
@@ -116,7 +102,15 @@ def helper(
         wait_started(cluster, pod, options.get("seconds", TIMEOUT), progress)
         name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
         try:
-            yield VolumePlace(cluster, namespace, name, role.name, role.mount, claim.name)
+            yield Place(
+                cluster,
+                namespace,
+                name,
+                role.mount,
+                container=role.name,
+                owner=claim.name,
+                advice=_ADVICE,
+            )
         except ConnectionLostError as error:
             raise ConnectionLostError(
                 error.message, "repeat the command: no file was left half-written under its name"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 from enum import StrEnum
@@ -53,11 +54,6 @@ class Command(NamedTuple):
     kind: Kind = Kind.SCRIPT
     imports: tuple[str, ...] = ()
 
-    @property
-    def python(self) -> bool:
-        """Whether Python runs it."""
-        return self.kind is Kind.MODULE or (self.kind is Kind.SCRIPT and self.name.endswith(".py"))
-
     def argv(
         self, arguments: Sequence[str], *, distributed: bool, restarts: int | None = None
     ) -> list[str]:
@@ -73,23 +69,22 @@ class Command(NamedTuple):
             )
         if self.kind is Kind.COMMAND:
             return [self.name, *arguments]
+        python = self.kind is Kind.MODULE or self.name.endswith(".py")
         # A leading dash would make the name an option.
         script = self.name if self.name.startswith("/") else f"./{self.name}"
         words = ["-m", self.name] if self.kind is Kind.MODULE else [script]
         if distributed:
             again = [] if restarts is None else ["--max-restarts", str(restarts)]
-            plain = [] if self.python else ["--no-python"]
+            plain = [] if python else ["--no-python"]
             return [*TORCHRUN, *again, *plain, *words, *arguments]
         # Its output goes to a file, which Python would buffer.
-        return [*(["python", "-u"] if self.python else []), *words, *arguments]
+        return [*(["python", "-u"] if python else []), *words, *arguments]
 
 
 def local_script(path: str, workdir: str | None = None) -> Command:
     """A script of this machine; its project is sent to the folder of the same name in the home.
 
-    Raises:
-        NotFoundError: The file does not exist.
-        UsageError: Its project cannot be sent.
+    NotFoundError if it does not exist, UsageError if its project cannot be sent.
     """
     file, shown = absolute(path), readable(path)
     if file.is_dir():
@@ -105,7 +100,7 @@ def local_script(path: str, workdir: str | None = None) -> Command:
     if name.endswith(".py"):
         # Python itself adds the script's own folder.
         imports = (*project.imports, *([""] if "/" in name else []))
-    return Command(name, project.folder, project.root, Kind.SCRIPT, imports)
+    return Command(name, project.root.name, project.root, Kind.SCRIPT, imports)
 
 
 def local_command(kind: Kind, word: str, workdir: str | None = None) -> Command:
@@ -113,14 +108,11 @@ def local_command(kind: Kind, word: str, workdir: str | None = None) -> Command:
     _check(kind, word)
     project = find_project(Path.cwd(), workdir)
     imports = project.imports if kind is Kind.MODULE else ()
-    return Command(word, project.folder, project.root, kind, imports)
+    return Command(word, project.root.name, project.root, kind, imports)
 
 
 def remote_script(path: str, workdir: str | None = None) -> Command:
-    """A script on the server; relative paths start at the home.
-
-    Raises:
-        UsageError: The path names no file.
+    """A script on the server; relative paths start at the home. UsageError for a folder.
 
     >>> remote_script("project/train.py")[:3]
     ('train.py', '/home/dev/project', None)
@@ -162,7 +154,7 @@ def _check(kind: Kind, word: str) -> None:
 
 
 def _remote(path: str) -> PurePosixPath:
-    if why := unshowable(path) or ("holds a NUL" if "\0" in path else ""):
+    if why := unshowable(path):
         raise UsageError(f"the path `{readable(path)}` {why}", "rename it")
     return HOME / PurePosixPath("" if path == "~" else path.removeprefix("~/"))
 
@@ -171,16 +163,14 @@ def encoded(variables: Mapping[str, str], imports: Sequence[str] = ()) -> list[b
     r"""A line for each variable, as roles/devserver/files/run reads them.
 
     `imports` are folders to put before the server's PYTHONPATH, relative to the run's folder.
-
-    Raises:
-        UsageError: A name or a value is invalid.
+    UsageError if a name or a value is invalid.
 
     >>> encoded({"A": "b c\n"}, ["src"])
     [b'+PYTHONPATH=src\n', b'A=b\\0040c\\0012\n']
     """
     for name, value in variables.items():
         check_name(name)
-        if "\0" in value or len(_raw(value)) > _LONGEST:
+        if "\0" in value or len(os.fsencode(value)) > _LONGEST:
             why = "holds a NUL" if "\0" in value else f"has more than {_LONGEST:,} bytes"
             raise UsageError(f"the value of `{name}` {why}", "put it into a file, and send that")
     if sum(len(value) for value in variables.values()) > _MOST:
@@ -189,7 +179,7 @@ def encoded(variables: Mapping[str, str], imports: Sequence[str] = ()) -> list[b
     paths = [("+PYTHONPATH", folder) for folder in reversed(imports)]
     lines = []
     for name, value in [*paths, *variables.items()]:
-        escaped = (bytes([b]) if b in _PLAIN else b"\\0%03o" % b for b in _raw(value))
+        escaped = (bytes([b]) if b in _PLAIN else b"\\0%03o" % b for b in os.fsencode(value))
         lines.append(name.encode() + b"=" + b"".join(escaped) + b"\n")
     return lines
 
@@ -200,7 +190,3 @@ def check_name(name: str) -> None:
         raise UsageError(
             f"`{readable(name)}` is not the name of a variable", "use letters, digits and `_`"
         )
-
-
-def _raw(value: str) -> bytes:
-    return value.encode(errors="surrogateescape")

@@ -74,14 +74,6 @@ class Outcome:
         return min(failed, key=lambda end: end.at, default=None)
 
     @property
-    def exit_code(self) -> int:
-        """The first failure's; 0 if there is none."""
-        first = self.first_failure
-        if first is None:
-            return 0
-        return first.code if isinstance(first, Ended) else DevctlError.exit_code
-
-    @property
     def last_lines(self) -> list[bytes]:
         """The last lines that the replica printed that failed first."""
         first = self.first_failure

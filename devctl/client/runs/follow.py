@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from devctl.api.labels import DEVSERVER
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from devctl.client.runs.events import End, Event
     from devctl.client.runs.place import Place
-    from devctl.kube.cluster import Object
     from devctl.kube.pod_streams import ExecStream
 
 GRACE = 10.0
@@ -39,14 +39,12 @@ _RETRY = 1.0
 _POLL = 0.25
 _WAITING = 256
 """Size of the queue of events; writers wait while it is full."""
-_MOST_SAID = 64 * 1024
+MOST_SAID = 64 * 1024
+"""Bytes of what a replica reports beside the output."""
 _NO_ROOM = "there is no room in its home: free space there, or raise spec.persistentHomeSize"
 _GONE = "its processes are gone, and how they ended is unknown"
 _ENDED = re.compile(rb"^ended (\d{1,3}) (\d{1,12}\.\d\d?) (\d{1,12}\.\d\d?)$", re.MULTILINE)
-_LOST = re.compile(rb"^lost$", re.MULTILINE)
-_FULL = re.compile(rb"^full$", re.MULTILINE)
 _FROM = re.compile(rb"^from (\d{1,18})$", re.MULTILINE)
-_MORE = re.compile(rb"^more$", re.MULTILINE)
 _SIZE = re.compile(rb"^size (\d{1,18})$", re.MULTILINE)
 
 
@@ -68,11 +66,10 @@ class Following(AbstractContextManager["Following"]):
         self._queue: queue.Queue[Event | DevctlError] = queue.Queue(_WAITING)
         self._over = threading.Event()
         self._open = set(offsets)
-        self._leaving: dict[int, str] = {}
-        self._gone: dict[int, str] = {}
+        self._fates: dict[int, str] = {}
         self._failed_at: float | None = None
         self._readers = {
-            replica: _Reader(place, run, replica, offset, self._put, self._verdict)
+            replica: _Reader(place, run, replica, offset, self._put, self._fates)
             for replica, offset in offsets.items()
         }
         for reader in self._readers.values():
@@ -98,14 +95,12 @@ class Following(AbstractContextManager["Following"]):
                 continue
             if isinstance(event, DevctlError):
                 raise event
+            if event.replica not in self._open and not isinstance(event, Noticed):
+                continue
             if isinstance(event, Ended | Lost):
-                if event.replica not in self._open:
-                    continue
                 self._open.discard(event.replica)
                 if isinstance(event, Lost) or event.code:
                     self._failed_at = self._failed_at or time.monotonic()
-            elif isinstance(event, Printed) and event.replica not in self._open:
-                continue
             yield event
 
     def _look_after(self) -> None:
@@ -122,20 +117,15 @@ class Following(AbstractContextManager["Following"]):
         replicas = {str(pod["metadata"]["name"]): replica for replica, pod in place.pods.items()}
         labels = {DEVSERVER: place.server}
         for name, now in pod_changes(place.cluster, replicas, labels, self._over.is_set):
-            self._look(place.pods[replicas[name]], replicas[name], now)
-
-    def _look(self, before: Object, replica: int, now: Object | None) -> None:
-        if why := fate(before, now):
-            if replica not in self._gone and replica in self._readers:
-                self._gone[replica] = why
-                self._readers[replica].gone()
-        elif now and "deletionTimestamp" in now["metadata"] and replica not in self._leaving:
-            self._leaving[replica] = f"pod `{now['metadata']['name']}` is being stopped"
-            self._put(Noticed(replica, self._leaving[replica]))
-
-    def _verdict(self, replica: int) -> str:
-        """What is known to have become of a replica's pod; empty if it is well."""
-        return self._gone.get(replica) or self._leaving.get(replica) or ""
+            replica = replicas[name]
+            reader = self._readers.get(replica)
+            if why := fate(place.pods[replica], now):
+                if reader and reader.gone_at is None:
+                    self._fates[replica] = why
+                    reader.gone_at = time.monotonic()
+            elif now and "deletionTimestamp" in now["metadata"] and replica not in self._fates:
+                self._fates[replica] = f"pod `{name}` is being stopped"
+                self._put(Noticed(replica, self._fates[replica]))
 
     def _put(self, event: Event | DevctlError) -> None:
         while not self._over.is_set():
@@ -144,51 +134,44 @@ class Following(AbstractContextManager["Following"]):
                 return
 
 
+@dataclass
 class _Reader:
     """Reads what one replica prints, from a byte on; a negative one counts from the end."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what, where and whom to tell
-        self,
-        place: Place,
-        run: str,
-        replica: int,
-        offset: int,
-        tell: Callable[[Event | DevctlError], None],
-        verdict: Callable[[int], str],
-    ) -> None:
-        self._place, self._run, self._replica = place, run, replica
-        self._offset = offset
-        self._tell, self._verdict = tell, verdict
-        self._stream: ExecStream | None = None
-        self._heard = time.monotonic()
-        self._gone_at: float | None = None
-        self._closed = threading.Event()
-        self._warned = False
+    place: Place
+    run_name: str
+    replica: int
+    offset: int
+    tell: Callable[[Event | DevctlError], None]
+    fates: Mapping[int, str]
+    """What is known to have become of pods, by replica."""
+    gone_at: float | None = None
+    """When the pod was gone: only a moment is left for the rest of its output."""
+    _stream: ExecStream | None = None
+    _heard: float = field(default_factory=time.monotonic)
+    _closed: threading.Event = field(default_factory=threading.Event)
+    _warned: bool = False
 
     def run(self) -> None:
         """Read to the end, in a thread of its own."""
         try:
             self._run_on()
         except DevctlError as error:
-            self._tell(error)
+            self.tell(error)
         except Exception as error:  # noqa: BLE001 - the reader of events would wait forever
             words = " ".join(f"{type(error).__name__}: {error}".split())
-            self._tell(DevctlError(words, f"{self._still_active()}; report this"))
+            self.tell(DevctlError(words, f"{self._still_active()}; report this"))
 
     def close(self) -> None:
         """Stop reading, from any thread."""
         self._closed.set()
         self._hang_up()
 
-    def gone(self) -> None:
-        """The pod is gone: wait only a moment for the rest of its output."""
-        self._gone_at = time.monotonic()
-
     def wake(self) -> None:
         """Give up a connection that has been silent for too long, from any thread."""
         now = time.monotonic()
         silent = now - self._heard > SILENCE
-        if silent or (self._gone_at and now - self._gone_at > LAST_WORDS):
+        if silent or (self.gone_at and now - self.gone_at > LAST_WORDS):
             self._heard = now
             self._hang_up()
 
@@ -201,12 +184,12 @@ class _Reader:
     def _run_on(self) -> None:
         failing_since: float | None = None
         while not self._closed.is_set():
-            before = self._offset
+            before = self.offset
             try:
                 end = self._read()
             except DevctlError as error:
                 if why := self._why():
-                    self._tell(Lost(self._replica, why, time.monotonic()))
+                    self.tell(Lost(self.replica, why, time.monotonic()))
                     return
                 if isinstance(error, NotFoundError):
                     raise
@@ -214,24 +197,23 @@ class _Reader:
                     # Credentials may expire before the run ends.
                     fix = f"{error.fix}; {self._still_active()}"
                     raise DeniedError(error.message, fix) from error
-                now = time.monotonic()
-                came = self._offset != before or failing_since is None
-                failing_since = now if came else failing_since
-                self._bear(error, now - (failing_since or now))
+                if failing_since is None or self.offset != before:
+                    failing_since = time.monotonic()
+                self._bear(error, time.monotonic() - failing_since)
                 continue
             failing_since = None
             if end is not None:
-                self._finish(end)
+                self.tell(self._explained(end))
                 return
 
     def _bear(self, error: DevctlError, seconds: float) -> None:
         """Wait a moment, unless the connection has been lost for too long."""
         if seconds >= PATIENCE:
-            who = self._place.called(self._replica)
+            who = self.place.called(self.replica)
             raise DevctlError(f"{who} cannot be reached: {error.message}", self._still_active())
         if seconds >= _RETRY and not self._warned:
             self._warned = True
-            self._tell(Noticed(self._replica, f"{error.message}; trying again"))
+            self.tell(Noticed(self.replica, f"{error.message}; trying again"))
         self._closed.wait(_RETRY)
 
     def _read(self) -> End | None:
@@ -239,9 +221,9 @@ class _Reader:
 
         Standard output and error do not arrive in order.
         """
-        said, held, before = b"", b"", self._offset
+        said, held, before = b"", b"", self.offset
         self._heard = time.monotonic()
-        with self._place.open(self._replica, "follow", self._run, str(self._offset)) as stream:
+        with self.place.open(self.replica, "follow", self.run_name, str(self.offset)) as stream:
             self._stream = stream
             if self._closed.is_set():
                 return None
@@ -249,35 +231,35 @@ class _Reader:
             for channel, data in stream.read():
                 if channel == STDOUT:
                     held += data
-                elif len(said) < _MOST_SAID:
+                elif len(said) < MOST_SAID:
                     said += data
                     end = end or self._end(said)
-                if self._offset < 0 and (match := _FROM.search(said)):
-                    self._offset = int(match[1])
-                if held and self._offset >= 0:
-                    self._tell(Printed(self._replica, held))
-                    self._offset += len(held)
+                if self.offset < 0 and (match := _FROM.search(said)):
+                    self.offset = int(match[1])
+                if held and self.offset >= 0:
+                    self.tell(Printed(self.replica, held))
+                    self.offset += len(held)
                     held = b""
                 self._heard = time.monotonic()
             code = stream.exit_code
         if end is not None:
             return self._whole(end, said, before)
-        if _MORE.search(said):
+        if b"more" in said.split(b"\n"):
             return None
         if b"error: " in said:
-            raise self._place.failure(self._replica, code, said[said.index(b"error: ") :])
+            raise self.place.failure(self.replica, code, said[said.index(b"error: ") :])
         # It was ended together with its pod, or with the connection.
-        who = self._place.called(self._replica)
+        who = self.place.called(self.replica)
         raise ConnectionLostError(f"{who} has hung up", self._still_active())
 
     def _whole(self, end: End, said: bytes, before: int) -> End | None:
         """The end, once all output has arrived: some may get lost when a program ends."""
-        if self._offset >= said_size(said):
-            if _FULL.search(said):
+        if self.offset >= said_size(said):
+            if b"full" in said.split(b"\n"):
                 # What it printed about that did not fit either.
-                self._tell(Noticed(self._replica, _NO_ROOM))
+                self.tell(Noticed(self.replica, _NO_ROOM))
             return end
-        if self._offset == before:
+        if self.offset == before:
             raise ConnectionLostError("the end of the output is missing", self._still_active())
         return None
 
@@ -285,35 +267,34 @@ class _Reader:
         now = time.monotonic()
         if match := _ENDED.search(said):
             ago = max(0.0, float(match[3]) - float(match[2]))
-            return Ended(self._replica, int(match[1]), now - ago)
-        return Lost(self._replica, "", now) if _LOST.search(said) else None
+            return Ended(self.replica, int(match[1]), now - ago)
+        return Lost(self.replica, "", now) if b"lost" in said.split(b"\n") else None
 
-    def _finish(self, end: End) -> None:
+    def _explained(self, end: End) -> End:
+        """The end, with what became of the pod if that is the reason."""
         if isinstance(end, Lost):
             until = time.monotonic() + LAST_WORDS
             # The kubelet reports a container's end a moment later.
             while not (why := self._why()) and time.monotonic() < until:
                 self._closed.wait(_POLL)
-            end = Lost(self._replica, why or _GONE, end.at)
-        elif end.code and (why := self._verdict(self._replica)):
-            # It was ended together with its pod.
-            end = Lost(self._replica, why, end.at)
-        self._tell(end)
+            return Lost(self.replica, why or _GONE, end.at)
+        if end.code and (why := self.fates.get(self.replica, "")):
+            return Lost(self.replica, why, end.at)
+        return end
 
     def _why(self) -> str:
         """What has become of the pod; empty if it is well, or that is unknown."""
-        if found := self._verdict(self._replica):
+        if found := self.fates.get(self.replica):
             return found
-        before = self._place.pods[self._replica]
-        meta = before["metadata"]
+        before = self.place.pods[self.replica]
         try:
-            now = self._place.cluster.find(resources.Pod, meta["name"], meta["namespace"])
+            now = self.place.cluster.find(resources.Pod, before["metadata"]["name"])
         except DevctlError:
             return ""
         return fate(before, now)
 
     def _still_active(self) -> str:
-        again = f"`devctl attach {self._place.server} {self._run}` follows it again"
+        again = f"`devctl attach {self.place.server} {self.run_name}` follows it again"
         return f"the run may still be active: {again}"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from devctl.api.labels import DEVSERVER
 from devctl.client.servers import Servers
 from devctl.client.streams.pods import container_state, running_pod
-from devctl.client.streams.stdio import feed_bytes
+from devctl.client.streams.stdio import feed
 from devctl.errors import BusyError, DevctlError, NotFoundError, UsageError
 from devctl.kube import resources
 from devctl.kube.pod_streams import STDERR, STDOUT, open_exec
@@ -54,11 +54,6 @@ class Place(NamedTuple):
         """The number of replicas, whether they run or not."""
         return len(self.pods) + len(self.away)
 
-    def without(self, away: Mapping[int, DevctlError]) -> Place:
-        """The same without some replicas."""
-        pods = {replica: pod for replica, pod in self.pods.items() if replica not in away}
-        return self._replace(pods=pods, away={**self.away, **away})
-
     def called(self, replica: int) -> str:
         """A replica in a sentence; the only one is called by its server."""
         return f"replica {replica}" if self.size > 1 else f"server `{self.server}`"
@@ -71,19 +66,17 @@ class Place(NamedTuple):
 
     def ask(self, replica: int, *words: str, send: bytes = b"") -> bytes:
         """What the program prints in response to a command and `send`; raises what it reports."""
-        printed, said = bytearray(), bytearray()
+        said = {STDOUT: bytearray(), STDERR: bytearray()}
         with self.open(replica, *words) as stream:
             if send:
-                feed_bytes(stream, send)
+                feed(stream, send)
             for channel, data in stream.read():
-                if channel == STDOUT:
-                    printed += data
-                elif channel == STDERR and len(said) < _MOST_ERRORS:
-                    said += data
+                if channel == STDOUT or len(said[channel]) < _MOST_ERRORS:
+                    said[channel] += data
             code = stream.exit_code
         if code:
-            raise self.failure(replica, code, bytes(said))
-        return bytes(printed)
+            raise self.failure(replica, code, bytes(said[STDERR]))
+        return bytes(said[STDOUT])
 
     def failure(self, replica: int, code: int, said: bytes) -> DevctlError:
         """The error that the program reported: what happened and what to do, on a line each."""
@@ -103,9 +96,7 @@ class Place(NamedTuple):
 def find_place(cluster: Cluster, name: str, *, partly: bool = False) -> Place:
     """The place of a server all of whose pods run; with `partly`, some are enough.
 
-    Raises:
-        NotFoundError: The server does not exist.
-        DevctlError: It does not run; says why.
+    DevctlError, which says why, if they do not run.
     """
     server = Servers(cluster).get(name)
     found = {

@@ -25,18 +25,11 @@ class Project(NamedTuple):
     root: Path
     imports: tuple[str, ...]
 
-    @property
-    def folder(self) -> str:
-        """The folder on the server, relative to the home."""
-        return self.root.name
-
 
 def find_project(start: Path, workdir: str | None = None) -> Project:
     """The project of a folder: `workdir`, else its git repository, else the folder itself.
 
-    Raises:
-        NotFoundError: The `workdir` does not exist.
-        UsageError: The folder cannot be sent to the server.
+    NotFoundError if there is no `workdir`, UsageError if the folder cannot be sent to a server.
     """
     if workdir is None:
         root = _repository(start) or start

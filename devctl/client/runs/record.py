@@ -39,7 +39,7 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True)
 class Run:
-    """A run, by the records of the replicas that have one."""
+    """A run, by the records of the replicas that have one, in their order."""
 
     place: Place
     name: str
@@ -58,7 +58,7 @@ class Run:
     @property
     def code(self) -> int | None:
         """The exit code of the first replica that failed, else 0; None while all are unknown."""
-        known = [record.code for record in self._ordered if record.code is not None]
+        known = [record.code for record in self.records.values() if record.code is not None]
         return next((code for code in known if code), 0 if known else None)
 
     @property
@@ -70,12 +70,12 @@ class Run:
     @property
     def argv(self) -> tuple[str, ...]:
         """The command; empty if no record has it."""
-        return next((record.argv for record in self._ordered if record.argv), ())
+        return next((record.argv for record in self.records.values() if record.argv), ())
 
     @property
     def folder(self) -> str:
         """Its working directory, absolute or relative to the home; empty if no record has it."""
-        return next((record.folder for record in self._ordered if record.folder), "")
+        return next((record.folder for record in self.records.values() if record.folder), "")
 
     @property
     def raw(self) -> dict[str, object]:
@@ -89,13 +89,9 @@ class Run:
             "command": list(self.argv),
             "replicas": [
                 {"replica": replica, "state": record.fate, "exitCode": record.code}
-                for replica, record in sorted(self.records.items())
+                for replica, record in self.records.items()
             ],
         }
-
-    @property
-    def _ordered(self) -> list[Record]:
-        return [self.records[replica] for replica in sorted(self.records)]
 
 
 def parse(listed: bytes) -> list[Record]:
@@ -132,7 +128,7 @@ def parse(listed: bytes) -> list[Record]:
 def merged(place: Place, listed: Mapping[int, Sequence[Record]]) -> list[Run]:
     """The runs of all replicas, the latest first."""
     found: dict[str, dict[int, Record]] = {}
-    for replica, records in listed.items():
+    for replica, records in sorted(listed.items()):
         for record in records:
             found.setdefault(record.run, {})[replica] = record
     runs = [Run(place, name, records) for name, records in found.items()]

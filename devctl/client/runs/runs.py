@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from devctl.client.objects import Collection
 from devctl.client.runs.command import encoded, local_script, new_name
-from devctl.client.runs.follow import Following, said_size
+from devctl.client.runs.follow import MOST_SAID, Following, said_size
 from devctl.client.runs.place import find_place
 from devctl.client.runs.record import Record, Run, merged, parse
 from devctl.client.waiting import OnEvery, on_every
@@ -36,19 +36,13 @@ if TYPE_CHECKING:
 _PATIENCE = 20.0
 """Seconds to try to end a run on a replica that does not answer."""
 _RETRY = 0.5
-_MOST_SAID = 64 * 1024
 
 
 class Runs(Collection):
     """The runs of a server."""
 
     def place(self, server: str) -> Place:
-        """Where runs of a server can be started.
-
-        Raises:
-            NotFoundError: The server does not exist.
-            DevctlError: Not all of it runs.
-        """
+        """Where runs of a server can be started; DevctlError unless all of it runs."""
         return find_place(self._cluster, server)
 
     def check_free(self, place: Place) -> None:
@@ -73,15 +67,11 @@ class Runs(Collection):
         env: Mapping[str, str] | None = None,
         imports: Sequence[str] = (),
     ) -> Run:
-        """Start a command on all replicas of a server, or on none.
+        """Start a command, without a shell, on all replicas of a server, or on none.
 
-        Args:
-            place: Where.
-            argv: The command and its arguments, without a shell.
-            folder: Its working directory, absolute or relative to the home.
-            name: Of a-z, 0-9 and '-'; by default a new one.
-            env: Additional variables. They may be secrets: no record, log or process list has them.
-            imports: Subfolders to put before the server's PYTHONPATH.
+        `folder` is its working directory, absolute or relative to the home, and `imports` are
+        subfolders to put before the server's PYTHONPATH. `name` consists of a-z, 0-9 and '-'; the
+        default is a new one. `env` may hold secrets: no record, log or process list has them.
 
         Raises:
             BusyError: Another run is active on replicas that train together.
@@ -115,7 +105,9 @@ class Runs(Collection):
             except BaseException:
                 # Even after Ctrl-C: requests that were sent still arrive.
                 begun.wait(_PATIENCE)
-                refused = {replica for replica, e in begun.failed.items() if not _unknown(e)}
+                # Without an answer, a request may have succeeded all the same.
+                unknown = ConnectionLostError | WaitTimeoutError
+                refused = {k for k, e in begun.failed.items() if not isinstance(e, unknown)}
                 asked = ([first] if number else []) + replicas
                 left = [replica for replica in asked if replica not in refused]
                 OnEvery(left, lambda replica: self._stop(place, name, replica)).wait(_PATIENCE)
@@ -138,17 +130,10 @@ class Runs(Collection):
     ) -> Run:
         """Send a project to a server and run a command of it on every replica, like `devctl run`.
 
-        Args:
-            server: Its name.
-            command: The path of a script on this machine; or a module, another program or something
-                on the server: see devctl.client.runs.command.
-            arguments: Its arguments.
-            name: The run's name, of a-z, 0-9 and '-'; by default a new one.
-            env: Additional variables, which may be secrets.
-            max_restarts: As torchrun's.
-            options: What is sent and what may be replaced.
-            moved: Is called with the number of bytes that were just sent.
-            sent: Is called with what was sent, before the command starts.
+        `command` is the path of a script on this machine; or a module, another program or something
+        on the server: see devctl.client.runs.command. `name` and `env` are those of `start`,
+        `max_restarts` is torchrun's, `options` and `moved` are those of `client.files.push`. `sent`
+        is called with what was sent, before the command starts.
 
         Raises:
             BusyError: Another run is active on replicas that train together; nothing was sent.
@@ -157,8 +142,7 @@ class Runs(Collection):
         if isinstance(command, str):
             command = local_script(command)
         place = self.place(server)
-        distributed = place.distributed
-        argv = command.argv(arguments, distributed=distributed, restarts=max_restarts)
+        argv = command.argv(arguments, distributed=place.distributed, restarts=max_restarts)
         # First, or files would change under an active training.
         self.check_free(place)
         if command.local:
@@ -188,31 +172,30 @@ class Runs(Collection):
         asked.wait()
         away = {k: e for k, e in asked.failed.items() if isinstance(e, DevctlError)}
         listed = asked.done if len(away) == len(asked.failed) and asked.done else asked.results()
-        return merged(place.without(away), listed)
+        pods = {k: pod for k, pod in place.pods.items() if k not in away}
+        return merged(place._replace(pods=pods, away={**place.away, **away}), listed)
 
     def find(self, server: str, name: str | None = None, *, running: bool = False) -> Run:
         """A run by its name, else an active one, else (unless `running`) the latest.
 
-        Raises:
-            NotFoundError: There is none.
-            UsageError: `running`, without a name, and several are active.
+        NotFoundError if there is none, UsageError if `running` without a name fits several.
         """
         found = self.list(server)
-        see = f"see its runs with `devctl logs {server} --list`"
-        if name is not None:
-            for run in found:
-                if run.name == name:
-                    return run
-            partly = " on the replicas that answer" if found and found[0].place.away else ""
-            raise NotFoundError(f"server `{server}` has no run `{readable(name)}`{partly}", see)
         active = [run for run in found if run.state == "Running"]
-        if running and len(active) > 1:
+        chosen = active or ([] if running else found)
+        if name is not None:
+            chosen = [run for run in found if run.name == name]
+        elif running and len(active) > 1:
             raise UsageError(
                 f"several runs are active on `{server}`: {', '.join(run.name for run in active)}",
                 "name one of them",
             )
-        if chosen := active or ([] if running else found):
+        if chosen:
             return chosen[0]
+        see = f"see its runs with `devctl logs {server} --list`"
+        if name is not None:
+            partly = " on the replicas that answer" if found and found[0].place.away else ""
+            raise NotFoundError(f"server `{server}` has no run `{readable(name)}`{partly}", see)
         if running:
             raise NotFoundError(f"no run is active on server `{server}`", see)
         raise NotFoundError(
@@ -253,7 +236,7 @@ class Runs(Collection):
                         offset += len(data)
                         yield bytes(data)
                     else:
-                        said = (said + data)[:_MOST_SAID]
+                        said = (said + data)[:MOST_SAID]
                 code = stream.exit_code
             if code:
                 raise run.place.failure(replica, code, said)
@@ -273,10 +256,8 @@ class Runs(Collection):
         for piece in self.output(run, replica):
             begins.extend(at + found.end() for found in re.finditer(b"\n", piece))
             at, whole = at + len(piece), piece.endswith(b"\n")
-        begun = list(begins)
-        if whole:
-            return begun[0] if lines else at
-        return begun[-lines] if 0 < lines <= len(begun) else (begun[0] if lines else at)
+        begun = list(begins)[0 if whole else -lines :]
+        return begun[0] if lines else at
 
     def stop(self, run: Run, replicas: Iterable[int] | None = None) -> None:
         """End a run on its replicas; raises DevctlError where one does not answer or end."""
@@ -287,10 +268,9 @@ class Runs(Collection):
         until = time.monotonic() + _PATIENCE
         while True:
             try:
-                place.ask(replica, "stop", name)
-            except NotFoundError:
                 # Without the pod, or the run in it, nothing is active.
-                return
+                with suppress(NotFoundError):
+                    place.ask(replica, "stop", name)
             except (ConnectionLostError, WaitTimeoutError) as error:
                 if time.monotonic() >= until:
                     raise DevctlError(
@@ -305,8 +285,3 @@ class Runs(Collection):
 
 def _recorded(place: Place, replica: int) -> list[Record]:
     return parse(place.ask(replica, "list"))
-
-
-def _unknown(error: Exception) -> bool:
-    """Whether a request may have succeeded all the same."""
-    return isinstance(error, ConnectionLostError | WaitTimeoutError)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.client.ssh import keys
@@ -59,16 +58,8 @@ def carry_out(changes: Iterable[Change]) -> None:
         if change.after is not None:
             keys.replace(change.path, change.after)
             continue
-        try:
-            with suppress(FileNotFoundError):
-                change.path.unlink()
-        except OSError as error:
-            raise keys.unwritable(change.path, error) from error
-
-
-def knows(destination: Destination) -> bool:
-    """Whether ssh finds a server as it is now."""
-    return f"\n{destination.config()}" in keys.read(keys.config_file()) and is_included()
+        with keys.writing(change.path):
+            change.path.unlink(missing_ok=True)
 
 
 def is_included() -> bool:

@@ -136,12 +136,10 @@ class Destination:
             "ProxyCommand": f"{_shell_line(self.proxy()[:-1])} '%n'",
             "UserKnownHostsFile": quoted(f"{known_hosts}/%h"),
         }
-        lines = [_PATTERN]
-        for name, value in self.options():
-            # Without an alias, the key is looked up by HostName, which has the same value.
-            if name != "HostKeyAlias":
-                lines.append(f"  {name} {varying.get(name, value)}")
-        return "\n".join(lines) + "\n"
+        # Without an alias, the key is looked up by HostName, which has the same value.
+        options = [each for each in self.options() if each[0] != "HostKeyAlias"]
+        lines = [f"  {name} {varying.get(name, value)}\n" for name, value in options]
+        return "".join([f"{_PATTERN}\n", *lines])
 
 
 def parse_host(host: str) -> tuple[str, int]:

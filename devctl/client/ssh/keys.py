@@ -7,6 +7,7 @@ import re
 import socket
 import subprocess
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +15,7 @@ from devctl.client.settings import write_file
 from devctl.errors import HostError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 _PUBLIC = re.compile(r"(ssh-ed25519) ([A-Za-z0-9+/]{60,200}={0,2})(?: [^\r\n]*)?\n?", re.ASCII)
 _NAME = "id_ed25519"
@@ -32,16 +33,13 @@ def own_key() -> KeyPair:
     """The key for servers only, generated on first use; raises HostError if that is impossible."""
     own = folder()
     private = own / _NAME
-    try:
-        # Several sessions may be the first one.
-        with (own / "lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not private.exists():
-                _make(own)
-            private.chmod(0o600)
-            return KeyPair(private, _public(private))
-    except OSError as error:
-        raise unwritable(private, error) from error
+    # Several sessions may be the first one.
+    with writing(private), (own / "lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not private.exists():
+            _make(own)
+        private.chmod(0o600)
+        return KeyPair(private, _public(private))
 
 
 def _make(own: Path) -> None:
@@ -96,11 +94,9 @@ def no_client(program: str) -> HostError:
 def folder() -> Path:
     """The folder `~/.ssh/devctl`, created if necessary; raises HostError if that is impossible."""
     path = config_file().parent
-    try:
+    with writing(path):
         path.parent.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
         path.mkdir(mode=_FOLDER, exist_ok=True)
-    except OSError as error:
-        raise unwritable(path, error) from error
     return path
 
 
@@ -116,10 +112,8 @@ def users_config() -> Path:
 
 def replace(path: Path, text: str) -> None:
     """Replace a file atomically; raises HostError if it cannot be written."""
-    try:
+    with writing(path):
         write_file(path, text)
-    except OSError as error:
-        raise unwritable(path, error) from error
 
 
 def read(path: Path) -> str:
@@ -135,9 +129,13 @@ def read(path: Path) -> str:
         ) from error
 
 
-def unwritable(path: Path, error: OSError) -> HostError:
-    """The error of a file that cannot be written."""
-    return HostError(
-        f"`{path}` cannot be written: {error.strerror or error}",
-        "free space there, or give yourself permission to write it",
-    )
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Raise HostError if a file cannot be written in a `with` block."""
+    try:
+        yield
+    except OSError as error:
+        raise HostError(
+            f"`{path}` cannot be written: {error.strerror or error}",
+            "free space there, or give yourself permission to write it",
+        ) from error

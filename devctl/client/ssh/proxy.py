@@ -23,11 +23,10 @@ from devctl.kube import resources
 from devctl.kube.pod_streams import STDOUT, open_exec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from devctl.client.ssh.destination import Destination
     from devctl.kube.cluster import Cluster, Object
-    from devctl.kube.pod_streams import ExecStream
 
 _MOUNTED_KEY = "/etc/devctl/ssh/ssh_host_ed25519_key.pub"
 """The key of pods that a release before 0.2 has created; their `sshd` does not print it."""
@@ -61,90 +60,66 @@ def connect(
     """
     pod = running_pod(cluster, destination.name, destination.replica)
     argv = [*SSHD, keys.own_key().public]
-    meta = pod["metadata"]
-    # Daemon threads do what is left when the process ends.
-    with open_exec(cluster, meta["name"], argv, meta["namespace"], stdin=True) as stream:
-        stdio.feed(stream, source)
-        introduced = IntroducedStream(stream, destination)
-        return _outcome(introduced, PodLife(cluster, pod), output, tell)
-
-
-def _outcome(
-    stream: IntroducedStream, life: PodLife, output: int, tell: Callable[[bytes], object]
-) -> int:
+    meta, life = pod["metadata"], PodLife(cluster, pod)
     ended: SimpleQueue[int | DevctlError | OSError] = SimpleQueue()
-    gone: SimpleQueue[DevctlError] = SimpleQueue()
-    either: SimpleQueue[None] = SimpleQueue()
+    gone: list[DevctlError] = []
 
     def drain() -> None:
         try:
-            ended.put(stdio.drain(stream, output, tell))
+            stdio.drain(introduced(stream.read(), destination), output, tell)
+            ended.put(stream.exit_code)
         except (DevctlError, OSError) as error:
             ended.put(error)
-        either.put(None)
 
     def watch() -> None:
         if why := life.watch(lambda: tell(_GOING)):
-            gone.put(why)
-            either.put(None)
+            gone.append(why)
+            ended.put(why)
 
-    for each in (drain, watch):
-        threading.Thread(target=each, name=f"session: {each.__name__}", daemon=True).start()
-    either.get()
-    if not gone.empty():
-        with suppress(Empty):
-            ended.get(timeout=_SETTLE)
-        raise gone.get()
-    return _judged(ended.get(), life)
-
-
-def _judged(end: int | DevctlError | OSError, life: PodLife) -> int:
-    """The end of a session, or what became of its pod if that is the reason."""
+    with open_exec(cluster, meta["name"], argv, meta["namespace"], stdin=True) as stream:
+        stdio.feed(stream, source)
+        # Daemon threads do what is left when the process ends.
+        for each in (drain, watch):
+            threading.Thread(target=each, name=f"session: {each.__name__}", daemon=True).start()
+        end = ended.get()
+        if gone:
+            if end is gone[0]:
+                with suppress(Empty):
+                    ended.get(timeout=_SETTLE)
+            raise gone[0]
+    # A session that has failed may have ended because of what became of its pod.
     lost = isinstance(end, ConnectionLostError)
-    wrong = lost or (isinstance(end, int) and end != 0)
-    if wrong and (why := life.verdict(killed=lost or end in _KILLED)):
+    failed = lost or (isinstance(end, int) and end != 0)
+    if failed and (why := life.verdict(killed=lost or end in _KILLED)):
         raise why
     if isinstance(end, int):
         return end
     raise end
 
 
-class IntroducedStream:
-    """A session's stream without its first line, once ssh knows the key in it."""
-
-    def __init__(self, stream: ExecStream, destination: Destination) -> None:
-        """Read nothing yet."""
-        self._stream, self._destination = stream, destination
-
-    @property
-    def exit_code(self) -> int:
-        """The stream's own."""
-        return self._stream.exit_code
-
-    def read(self) -> Iterator[tuple[int, bytes]]:
-        """What follows the first line, and standard error; raises DevctlError without a key."""
-        held: bytes | None = b""
-        for channel, data in self._stream.read():
-            if channel != STDOUT or held is None:
-                yield channel, data
-                continue
-            held += data
-            line, newline, rest = held.partition(b"\n")
-            if newline or len(held) > _LONGEST:
-                self._know(line)
-                held = None
-                if rest:
-                    yield STDOUT, rest
-
-    def _know(self, line: bytes) -> None:
-        match = _KEY.match(line)
-        if match is None:
-            name = self._destination.name
-            raise DevctlError(
-                f"server `{name}` has not told its SSH host key",
-                f"see `devctl exec {name} -- /opt/devctl/sshd x`, or restart the server",
-            )
-        know(self._destination, match[0].decode("ascii"))
+def introduced(
+    pieces: Iterable[tuple[int, bytes]], destination: Destination
+) -> Iterator[tuple[int, bytes]]:
+    """What sshd prints after its first line, once ssh knows the key in it; DevctlError without."""
+    held: bytes | None = b""
+    for channel, data in pieces:
+        if channel != STDOUT or held is None:
+            yield channel, data
+            continue
+        held += data
+        line, newline, rest = held.partition(b"\n")
+        if newline or len(held) > _LONGEST:
+            match = _KEY.match(line)
+            if match is None:
+                raise DevctlError(
+                    f"server `{destination.name}` has not told its SSH host key",
+                    f"see `devctl exec {destination.name} -- /opt/devctl/sshd x`, or restart the"
+                    " server",
+                )
+            know(destination, match[0].decode("ascii"))
+            held = None
+            if rest:
+                yield STDOUT, rest
 
 
 def know(destination: Destination, key: str) -> None:
@@ -161,7 +136,6 @@ class PodLife:
         """Start from the pod as it is now."""
         self._cluster, self._before = cluster, pod
         self._name: str = pod["metadata"]["name"]
-        self._namespace: str = pod["metadata"]["namespace"]
         self._server = self._name.rpartition("-")[0]
 
     def watch(self, going: Callable[[], object]) -> DevctlError | None:
@@ -183,7 +157,7 @@ class PodLife:
         until = time.monotonic() + (_PATIENCE if killed else 0)
         while True:
             try:
-                now = self._cluster.find(resources.Pod, self._name, self._namespace)
+                now = self._cluster.find(resources.Pod, self._name)
             except DevctlError:
                 return None
             if found := self.fate(now):

@@ -58,9 +58,8 @@ class Ssh:
     def destination(self, name: str, replica: int = 0, *, user: str = USER) -> Destination:
         """A replica as ssh knows it, whether it exists or not; `user` is the image's user 1000.
 
-        Raises:
-            UsageError: The name or the replica is invalid.
-            HostError: This machine has no ssh, or the key cannot be stored.
+        UsageError if the name or the replica is invalid, HostError if this machine has no ssh, or
+        cannot store the key.
         """
         return Destination(
             name=name,
@@ -74,12 +73,7 @@ class Ssh:
         )
 
     def check(self, destination: Destination) -> None:
-        """Check that a replica runs.
-
-        Raises:
-            NotFoundError: The server or replica does not exist.
-            DevctlError: It does not run.
-        """
+        """Raise DevctlError, which says why, unless a replica runs."""
         running_pod(self._cluster, destination.name, destination.replica)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from devctl.client.objects import Collection
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from devctl.kube.cluster import Cluster
-    from devctl.kube.pod_streams import ExecStream
 
 _NOT_THERE = b"!"
 """What follows a mark if there is no such program, in place of a dot."""
@@ -81,15 +81,14 @@ class Execute(Collection):
     ) -> Executed:
         """Run a command in a replica, from 0, to its end; it reads what it is fed, if anything.
 
-        Raises:
-            NotFoundError: There is no such server or replica.
-            ConnectionLostError: The connection, or the end of the command's output, was lost.
-            DevctlError: The server does not run.
+        ConnectionLostError if the connection, or the end of the command's output, was lost;
+        DevctlError if the server does not run.
         """
         said = {STDOUT: bytearray(), STDERR: bytearray()}
-        with self._open(name, argv, replica, reads=feed is not None) as stream:
+        pod, place = self._pod(name, argv, replica)
+        with WholeStream(self._cluster, pod, place, argv, reads=feed is not None) as stream:
             if feed is not None:
-                stdio.feed_bytes(stream, feed)
+                stdio.feed(stream, feed)
             for channel, data in stream.read():
                 said[channel] += data
             return Executed(stream.exit_code, bytes(said[STDOUT]), bytes(said[STDERR]))
@@ -108,23 +107,17 @@ class Execute(Collection):
         """Run a command with descriptors of this process, `source` and `output`; its exit code.
 
         Its terminal, if it gets one, is as large as the one that `source` is; standard error is
-        then a part of the output.
-
-        Raises:
-            ConnectionLostError: The connection, or the end of the command's output, was lost.
+        then a part of the output. Errors are those of a plain call.
         """
+        pod, place = self._pod(name, argv, replica)
         if source is not None and terminal:
-            pod, place = self._pod(name, argv, replica)
             stream = open_exec(self._cluster, pod, list(argv), place, stdin=True, tty=True)
             return stdio.drain_terminal(stream, source, output, errors)
-        with self._open(name, argv, replica, reads=source is not None) as whole:
+        with WholeStream(self._cluster, pod, place, argv, reads=source is not None) as whole:
             if source is not None:
                 stdio.feed(whole, source)
-            return stdio.drain(whole, output, errors)
-
-    def _open(self, name: str, argv: Sequence[str], replica: int, *, reads: bool) -> WholeStream:
-        pod, namespace = self._pod(name, argv, replica)
-        return open_whole(self._cluster, pod, argv, namespace, reads=reads)
+            stdio.drain(whole.read(), output, errors)
+            return whole.exit_code
 
     def _pod(self, name: str, argv: Sequence[str], replica: int) -> tuple[str, str]:
         """The name and the namespace of a replica's pod."""
@@ -135,7 +128,7 @@ class Execute(Collection):
 
 
 class Mark:
-    r"""Finds a mark in an output, and takes it out.
+    r"""Finds a mark in an output, and takes it out; `held` is what could be its beginning.
 
     >>> mark = Mark(b"key")
     >>> mark.take(b"a\0ke"), mark.take(b"y."), mark.found
@@ -145,42 +138,39 @@ class Mark:
     def __init__(self, key: bytes) -> None:
         """Find nothing yet."""
         self._mark = b"\0" + key
-        self._held = b""
-        self.found = b""
+        self.found = self.held = b""
 
     def take(self, data: bytes) -> bytes:
         """The part of an output that is not the mark, as far as that is known."""
         if self.found:
             return data
-        text = self._held + data
+        text = self.held + data
         at = text.find(self._mark)
         if at < 0:
             # Its first byte occurs in it only once.
             at = text.rfind(b"\0", max(0, len(text) - len(self._mark)))
             begun = at >= 0 and self._mark.startswith(text[at:])
-            self._held = text[at:] if begun else b""
+            self.held = text[at:] if begun else b""
             return text[:at] if begun else text
         end = at + len(self._mark) + 1
         if len(text) < end:
-            self._held = text[at:]
+            self.held = text[at:]
             return text[:at]
-        self.found, self._held = text[end - 1 : end], b""
+        self.found, self.held = text[end - 1 : end], b""
         return text[:at] + text[end:]
-
-    def rest(self) -> bytes:
-        """What was kept back because it could have been the mark."""
-        return self._held
 
 
 class WholeStream(AbstractContextManager["WholeStream"]):
     """A running command, like devctl.kube.pod_streams.ExecStream but without a terminal."""
 
     def __init__(
-        self, stream: ExecStream, key: bytes, plain: Callable[[], ExecStream], *, reads: bool
+        self, cluster: Cluster, pod: str, namespace: str, argv: Sequence[str], *, reads: bool
     ) -> None:
-        """Take over the stream of SCRIPT with its key; `plain` starts the command without it."""
-        self._stream, self._key = stream, key
-        self._plain, self._reads = plain, reads
+        """Start a command in a server's container; unless it reads, its input is empty."""
+        self._key, self._reads = os.urandom(16).hex(), reads
+        self._plain = partial(open_exec, cluster, pod, list(argv), namespace, stdin=reads)
+        words = ["/bin/sh", "-c", SCRIPT, "devctl", self._key, "yes" if reads else "no", *argv]
+        self._stream = open_exec(cluster, pod, words, namespace, stdin=True)
 
     def __exit__(self, *_error: object) -> None:
         """Hang up."""
@@ -202,11 +192,9 @@ class WholeStream(AbstractContextManager["WholeStream"]):
     def read(self) -> Iterator[tuple[int, bytes]]:
         """What the command prints, as (STDOUT or STDERR, bytes), until it ends.
 
-        Raises:
-            ConnectionLostError: Not all has come; with the command's exit code, if it has failed.
-            DevctlError: The command could not be started.
+        ConnectionLostError, with the command's exit code if it has failed, if not all has come.
         """
-        marks = {STDOUT: Mark(self._key), STDERR: Mark(self._key)}
+        marks = {channel: Mark(self._key.encode()) for channel in (STDOUT, STDERR)}
         waits = not self._reads
         for channel, data in self._stream.read():
             if piece := marks[channel].take(bytes(data)):
@@ -219,7 +207,7 @@ class WholeStream(AbstractContextManager["WholeStream"]):
             self._stream = self._plain()
             yield from self._stream.read()
             return
-        yield from ((channel, mark.rest()) for channel, mark in marks.items() if mark.rest())
+        yield from ((channel, mark.held) for channel, mark in marks.items() if mark.held)
         if not all(mark.found for mark in marks.values()):
             error = ConnectionLostError(
                 "the end of what it has printed did not arrive",
@@ -228,17 +216,3 @@ class WholeStream(AbstractContextManager["WholeStream"]):
             )
             error.exit_code = self._stream.exit_code or error.exit_code
             raise error
-
-
-def open_whole(
-    cluster: Cluster, pod: str, argv: Sequence[str], namespace: str, *, reads: bool
-) -> WholeStream:
-    """Start a command in a server's container; unless it reads, its input is empty."""
-    key = os.urandom(16).hex()
-    words = ["/bin/sh", "-c", SCRIPT, "devctl", key, "yes" if reads else "no", *argv]
-
-    def plain() -> ExecStream:
-        return open_exec(cluster, pod, list(argv), namespace, stdin=reads)
-
-    stream = open_exec(cluster, pod, words, namespace, stdin=True)
-    return WholeStream(stream, key.encode(), plain, reads=reads)

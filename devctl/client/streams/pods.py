@@ -21,17 +21,12 @@ if TYPE_CHECKING:
 def running_pod(cluster: Cluster, name: str, replica: int = 0) -> Object:
     """The running pod of a server's replica, from 0; one request if all is well.
 
-    Raises:
-        NotFoundError: There is no such server or replica.
-        DevctlError: It does not run now; says why.
+    NotFoundError if there is no such server or replica, DevctlError, which says why, if it is down.
     """
     check_name(name)
     if replica < 0:
         raise UsageError(f"there is no replica {replica}", "replicas count from 0")
-    try:
-        pod = cluster.get(resources.Pod, f"{name}-{replica}")
-    except NotFoundError:
-        pod = {}
+    pod = cluster.find(resources.Pod, f"{name}-{replica}") or {}
     # Anybody may call a pod of theirs `lab-0`: its label tells.
     labels = (pod.get("metadata") or {}).get("labels") or {}
     if labels.get(DEVSERVER) == name and container_state(pod) == "running":

@@ -45,15 +45,12 @@ class Forward(Collection):
     ) -> ForwardedPort:
         """Listen on this machine's loopback interface, on any free port if none is given.
 
-        `failed` is told, from another thread, why a connection could not be made.
-
-        Raises:
-            BusyError: The port here is in use.
-            DevctlError: The server does not run.
+        `failed` is told, from another thread, why a connection could not be made. BusyError if the
+        port here is in use, DevctlError if the server does not run.
         """
-        if port not in _PORTS or (local and local not in _PORTS):
-            wrong = local if port in _PORTS else port
-            raise UsageError(f"there is no port {wrong}", "choose one from 1 to 65535")
+        for each in (port, local or port):
+            if each not in _PORTS:
+                raise UsageError(f"there is no port {each}", "choose one from 1 to 65535")
 
         def connect() -> PortStream:
             # Servers stop and start: the pod may have changed since the last connection.

@@ -12,7 +12,7 @@ import tty
 from contextlib import contextmanager, suppress
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, NoReturn, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NoReturn
 
 from devctl.errors import DevctlError
 from devctl.kube.pod_streams import STDERR, STDOUT
@@ -24,24 +24,15 @@ if TYPE_CHECKING:
     from devctl.client.streams.execute import WholeStream
     from devctl.kube.pod_streams import ExecStream
 
-    Stream: TypeAlias = ExecStream | WholeStream
-
 _SIZE = 1 << 16
 _WINDOW = (80, 24)
 """Columns and rows of a terminal that does not know its size."""
 
 
-def feed(stream: Stream, source: int) -> threading.Thread:
-    """Send what a descriptor gives until it ends, in a thread that nobody has to wait for."""
-    return _feed(stream, iter(partial(read, source), b""))
+def feed(stream: ExecStream | WholeStream, source: int | bytes) -> threading.Thread:
+    """Send some bytes, or what a descriptor gives until it ends, while the caller reads."""
+    pieces = iter(partial(read, source), b"") if isinstance(source, int) else [source]
 
-
-def feed_bytes(stream: Stream, data: bytes) -> threading.Thread:
-    """Send some bytes and no more, while the caller reads what comes back."""
-    return _feed(stream, [data])
-
-
-def _feed(stream: Stream, pieces: Iterable[bytes]) -> threading.Thread:
     def send() -> None:
         # The reader notices a command that ends, or a connection that is lost.
         with suppress(DevctlError, OSError):
@@ -54,28 +45,18 @@ def _feed(stream: Stream, pieces: Iterable[bytes]) -> threading.Thread:
     return thread
 
 
-class Command(Protocol):
-    """A command that prints, and how it ends."""
-
-    @property
-    def exit_code(self) -> int:
-        """Its exit code, once everything has been read."""
-
-    def read(self) -> Iterator[tuple[int, bytes]]:
-        """Its output by channel, until it ends."""
-
-
-def drain(stream: Command, output: int, errors: Callable[[bytes], object]) -> int:
-    """Write a command's output to a descriptor until it ends; its exit code.
+def drain(
+    pieces: Iterable[tuple[int, bytes]], output: int, errors: Callable[[bytes], object]
+) -> None:
+    """Write what a command prints to a descriptor until it ends.
 
     ConnectionLostError if the connection is lost, as the command's end is then unknown.
     """
-    for channel, data in stream.read():
+    for channel, data in pieces:
         if channel == STDOUT:
             write(output, data)
         elif channel == STDERR:
             errors(data)
-    return stream.exit_code
 
 
 def drain_terminal(
@@ -84,7 +65,8 @@ def drain_terminal(
     """Connect a command's terminal with this process's until it ends; its exit code."""
     with stream, raw(source, stream.resize):
         feed(stream, source)
-        return drain(stream, output, errors)
+        drain(stream.read(), output, errors)
+        return stream.exit_code
 
 
 def write(target: int, data: bytes) -> None:

@@ -147,7 +147,7 @@ def test_errors_are_two_lines_and_change_nothing(
 @pytest.fixture
 def person(monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody can be asked."""
-    monkeypatch.setattr("devctl.cli.edit.somebody_is_here", lambda: True)
+    monkeypatch.setattr("devctl.cli.update.somebody_is_here", lambda: True)
 
 
 @pytest.fixture

@@ -13,14 +13,15 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from devctl.cli.describe import page
 from devctl.cli.egpu import create, group, options
 from devctl.cli.egpu.group import egpu as commands
-from devctl.cli.egpu.show import page
+from devctl.cli.egpu.show import facts
 from devctl.client.events import Event
 from devctl.client.jobs.job import Job
 from devctl.kube.cluster import Cluster
 from unit.cli.egpu_program import egpu
-from unit.client.fake_cluster import NOW, FakeApi, Thing, ago, event
+from unit.client.fake_cluster import FakeApi, Thing, ago, event
 from unit.client.job_things import CLAIMS, JOBS, KEY, PODS, claim, job, suspended, user
 
 if TYPE_CHECKING:
@@ -175,7 +176,9 @@ def test_the_page_of_a_job(phase: str, snapshot: SnapshotAssertion) -> None:
     events = [Event(event("EphemeralAccelerationJob/my-job", "Started"))]
     with click.Context(click.Command("get"), info_name="get"):
         for width in (0, 50):
-            assert "\n".join(page(made, events, width=width, now=NOW)) == snapshot
+            lines = page(facts(made), events, width)
+            assert "\n".join(lines) == snapshot
+            assert not width or max(map(len, lines)) <= width
 
 
 def test_get(api: FakeApi, egpu: Egpu) -> None:

@@ -190,12 +190,12 @@ def test_no_git_repository_is_fetched(
 def test_debug_off_a_terminal_stays_until_it_is_ended(
     api: FakeApi, egpu: Egpu, there: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from devctl.cli.egpu import debug  # noqa: PLC0415
+    from devctl.cli.egpu import files  # noqa: PLC0415
 
     def interrupt(_pod: str) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(debug, "_wait", interrupt)
+    monkeypatch.setattr(files, "_wait", interrupt)
     api.add(CLAIMS, claim())
     found = egpu("debug", "my-job")
     assert found.code == 130

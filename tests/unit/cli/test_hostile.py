@@ -286,8 +286,12 @@ def test_what_runs_print(ranks: int, monkeypatch: pytest.MonkeyPatch) -> None:
         def end() -> None:
             follow = SimpleNamespace(follow=lambda *_, **__: Following([*events, *ends]))
             client: Any = SimpleNamespace(runs=follow)
-            _code(lambda: see_it_through(client, run), "devctl")
-            _code(lambda: _raise(place.failure(0, code, said)), "devctl")
+            for step in (
+                lambda **_: see_it_through(client, run),
+                lambda **_: _raise(place.failure(0, code, said)),
+            ):
+                command: Any = SimpleNamespace(main=step)
+                _code(command, "devctl", "_DEVCTL")
 
         assert_harmless(shown(monkeypatch, end))
 

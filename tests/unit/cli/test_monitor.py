@@ -125,19 +125,19 @@ def test_a_picture_is_drawn_over_and_its_last_state_stays(
 ) -> None:
     seen: Iterator[int | DevctlError] = iter([1, 2, DevctlError("it is gone"), 3])
 
-    def look() -> int:
+    def look() -> list[int]:
         found = next(seen, None)
         if found is None:
             raise KeyboardInterrupt
         if isinstance(found, DevctlError):
             raise found
-        return found
+        return [found]
 
     out, _ = terminal(20, 5)
     monkeypatch.setattr(time, "sleep", lambda _seconds: None)
-    looked = polled(look, 1)
+    looked = polled(lambda: iter(look, [0]), 1)
     with pytest.raises(KeyboardInterrupt):
-        follow(looked, lambda n, width: [f"{n} of {width}"] * 9, lambda *_: [])
+        follow(looked, lambda n, width: [f"{n[0]} of {width}"] * 9, lambda *_: [])
     first, *pages = out.getvalue().split("\x1b[H")
     assert first == "\x1b[?1049h\x1b[?25l"
     assert pages[0] == "1 of 20\x1b[K\n" * 3 + "\x1b[K\n\x1b[J"

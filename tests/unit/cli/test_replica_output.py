@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
 def shown(ranks: list[int], pieces: list[tuple[int, bytes]]) -> bytes:
     written: list[bytes] = []
-    output = ReplicaOutput(ranks, written.append)
-    for rank, data in pieces:
-        output.add(rank, data)
-    output.end_all()
+    output = ReplicaOutput(ranks)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(replica_output, "_to_standard_output", written.append)
+        for rank, data in pieces:
+            output.add(rank, data)
+        output.end_all()
     return b"".join(written)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import doctest
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import pytest
@@ -14,7 +14,7 @@ from devctl.cli.list import COLUMNS
 from devctl.cli.progress import transferred
 from devctl.cli.results import print_items
 from devctl.cli.screen import LiveLine, coloured
-from devctl.cli.waiting import live_line, wanted
+from devctl.cli.waiting import live_line, waits
 from devctl.client.servers import Server
 from unit.client.objects import server
 
@@ -91,11 +91,19 @@ def test_seconds_pass_on_a_terminal(terminal: Terminals, monkeypatch: pytest.Mon
 
 
 def test_waiting_is_for_those_who_look_on(terminal: Terminals) -> None:
-    assert not wanted(wait=None)
-    assert wanted(wait=True)
+    @click.command()
+    @waits
+    def show(*, wait: bool) -> bool:
+        return wait
+
+    def wanted(*line: str) -> Any:
+        return show.main(list(line), standalone_mode=False)
+
+    assert not wanted()
+    assert wanted("--wait")
     terminal()
-    assert wanted(wait=None)
-    assert not wanted(wait=False)
+    assert wanted()
+    assert not wanted("--no-wait")
 
 
 def test_progress_is_for_terminals(terminal: Terminals) -> None:

@@ -10,7 +10,7 @@ import yaml
 
 from devctl.cli import flavors
 from devctl.cli import list as listed
-from devctl.cli.describe import page
+from devctl.cli.describe import facts, page
 from devctl.client.events import Event
 from devctl.client.flavors import Flavor
 from devctl.client.servers import Server
@@ -18,7 +18,6 @@ from unit.client.objects import (
     EVENTS,
     FLAVORS,
     NAMESPACE,
-    NOW,
     SERVERS,
     ago,
     event,
@@ -232,7 +231,7 @@ def test_the_page_of_a_server(phase: str, snapshot: SnapshotAssertion) -> None:
         )
     events = [Event(event("Pod/lab-0", "Started")), Event(event("DevServer/lab", "FailedIt"))]
     for width in (0, 50):
-        lines = page(found, events, width=width, now=NOW)
+        lines = page(facts(found), events, width, found.replicas)
         assert "\n".join(lines) == snapshot
         assert not width or max(map(len, lines)) <= width
 

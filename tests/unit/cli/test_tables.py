@@ -72,8 +72,8 @@ def test_nothing_is_said_where_a_person_reads(
 
 
 def test_the_first_page_is_shown_before_the_last_is_fetched() -> None:
-    rows = ([f"n{number}"] for number in count())
-    assert len(list(islice(lines_of(["NAME"], rows, [None], 0), 3))) == 3
+    names = (f"n{number}" for number in count())
+    assert len(list(islice(lines_of(names, [Column("NAME", str)]), 3))) == 3
 
 
 TEXT = st.text(max_size=60)

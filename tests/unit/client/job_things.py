@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from devctl.api.ephemeral_acceleration_job import GROUP, JOB, KIND, PVC_TTL_SECONDS, VERSION
 from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl.client.files import remote as files_remote
+from devctl.client.files.remote import Place
 from devctl.client.jobs import files as jobs_files
 from devctl.client.jobs.files import JobFiles
-from devctl.client.jobs.helper_pod import VolumePlace
 from unit.client.fake_cluster import NAMESPACE, FakeApi, Thing, ago
 from unit.client.pods import Cluster, Command
 
@@ -108,26 +108,20 @@ def volume(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     @contextmanager
     def local(
-        _cluster: object,
-        _pod: str,
-        _namespace: str,
-        argv: list[str],
-        feed: Any = None,
-        *,
-        container: str,
-        held: bool,
+        place: Place, script: str, *arguments: str, feed: Any = None, held: bool = False
     ) -> Iterator[Command]:
-        assert container == "loader"
-        assert argv[:2] == ["sh", "-c"]
-        inside = str(root) + argv[4].removeprefix("/artifacts")
-        yield Command([*argv[:4], inside, *argv[5:]], feed, root, held=held)
+        assert place.container == "loader"
+        inside = str(root) + place.path.removeprefix("/artifacts")
+        argv = ["sh", "-c", script, "devctl", inside, *arguments]
+        yield Command(argv, feed, root, held=held)
 
     monkeypatch.setattr(files_remote, "transfer", local)
 
 
-def place(path: str = "/artifacts") -> VolumePlace:
+def place(path: str = "/artifacts") -> Place:
     """A place on that volume."""
-    return VolumePlace(CLUSTER, NAMESPACE, "loader-x", "loader", path, "artifacts-my-job")
+    owner = "artifacts-my-job"
+    return Place(CLUSTER, NAMESPACE, "loader-x", path, container="loader", owner=owner)
 
 
 def volume_of_a_job(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

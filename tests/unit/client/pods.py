@@ -118,20 +118,13 @@ def pods(monkeypatch: pytest.MonkeyPatch, above: Path, **env: str) -> None:
 
     @contextmanager
     def local(
-        _cluster: object,
-        pod: str,
-        _namespace: str,
-        argv: list[str],
-        feed: Any = None,
-        *,
-        container: str,
-        held: bool,
+        place: Place, script: str, *arguments: str, feed: Any = None, held: bool = False
     ) -> Iterator[Command]:
-        assert container
-        assert argv[:2] == ["sh", "-c"]
-        root = above / pod
+        assert place.container
+        root = above / place.pod
         root.mkdir(exist_ok=True)
-        command = Command([*argv[:4], f"{root}{argv[4]}", *argv[5:]], feed, root, env, held=held)
+        argv = ["sh", "-c", script, "devctl", f"{root}{place.path}", *arguments]
+        command = Command(argv, feed, root, env, held=held)
         try:
             yield command
         finally:

@@ -223,3 +223,9 @@ def seen(
                 printed[event.replica] = printed.get(event.replica, b"") + event.data
             meanwhile(event)
     return printed, outcome, told
+
+
+def exit_code(outcome: Outcome) -> int:
+    """The exit code of the replica that failed first; 0 if there is none."""
+    error = outcome.error()
+    return error.exit_code if error else 0

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devctl.client.streams import execute, stdio
-from devctl.client.streams.execute import SCRIPT, Execute, Mark, WholeStream, open_whole
+from devctl.client.streams.execute import SCRIPT, Execute, Mark, WholeStream
 from devctl.errors import ConnectionLostError, NotFoundError, UsageError
 from devctl.kube.pod_streams import STDERR, STDOUT
 from unit.client.fake_streams import FakeStream, there
@@ -76,7 +76,7 @@ def opened(
 
 def start(*argv: str, reads: bool = False) -> WholeStream:
     cluster: Any = None
-    return open_whole(cluster, "lab-0", argv, "dev", reads=reads)
+    return WholeStream(cluster, "lab-0", "dev", argv, reads=reads)
 
 
 def run(*argv: str, feed: bytes | None = None) -> tuple[int, bytes, bytes]:
@@ -84,7 +84,7 @@ def run(*argv: str, feed: bytes | None = None) -> tuple[int, bytes, bytes]:
     said = {STDOUT: b"", STDERR: b""}
     with start(*argv, reads=feed is not None) as stream:
         if feed is not None:
-            stdio.feed_bytes(stream, feed)
+            stdio.feed(stream, feed)
         for channel, data in stream.read():
             said[channel] += data
         return stream.exit_code, said[STDOUT], said[STDERR]
@@ -103,7 +103,7 @@ def test_a_mark_is_found_wherever_it_is_cut(before: list[bytes], after: bytes) -
     pieces = [*before, b"\0", KEY[:3], KEY[3:] + b".", after]
     for piece in pieces:
         came += mark.take(piece)
-    assert (came, mark.found, mark.rest()) == (expected + after, b".", b"")
+    assert (came, mark.found, mark.held) == (expected + after, b".", b"")
     at_once = Mark(KEY)
     assert at_once.take(b"".join(pieces)) == came
 
@@ -114,7 +114,7 @@ def test_without_a_mark_nothing_is_lost(pieces: list[bytes]) -> None:
         return
     mark = Mark(KEY)
     came = b"".join([mark.take(piece) for piece in pieces])
-    assert (came + mark.rest(), mark.found) == (b"".join(pieces), b"")
+    assert (came + mark.held, mark.found) == (b"".join(pieces), b"")
 
 
 def test_bytes_the_code_and_the_words_pass_through(opened: list[Opened]) -> None:
@@ -166,11 +166,14 @@ def test_the_shell_goes_when_all_has_come_or_nobody_listens(opened: list[Opened]
 
 @pytest.mark.parametrize("code", [0, 3])
 @pytest.mark.parametrize("channel", [STDOUT, STDERR])
-def test_an_end_that_does_not_come_is_an_error(channel: int, code: int) -> None:
+def test_an_end_that_does_not_come_is_an_error(
+    channel: int, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     says = [(STDOUT, b"some\0"), (channel, b"\0" + KEY + b".")]
-    stream: Any = FakeStream(says=list(says), code=code)
+    monkeypatch.setattr(execute, "open_exec", lambda *_, **__: FakeStream(list(says), code))
+    monkeypatch.setattr(os, "urandom", lambda _: bytes.fromhex(KEY.decode()))
     came: list[bytes] = []
-    read = WholeStream(stream, KEY, lambda: stream, reads=True).read()
+    read = start("true", reads=True).read()
     with pytest.raises(ConnectionLostError, match="the end of what it has printed") as raised:
         came.extend(data for _, data in read)
     assert b"".join(came) == b"some\0"

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from devctl.client.files import incoming as incoming_files
 from devctl.client.files.archive import END
 from devctl.client.files.ignore import INCOMING
-from devctl.client.files.incoming import Unpacking, enough, incoming, put_folder
+from devctl.client.files.incoming import Unpacking, fetch, incoming, put_folder
 from devctl.errors import DevctlError, HostError
-from unit.client.pods import tree
+from unit.client.pods import place, tree
 from unit.client.tars import HARMLESS, info, link, tar
 
 if TYPE_CHECKING:
@@ -145,13 +145,16 @@ def test_links_within_are_kept(arrived: Path) -> None:
     assert (arrived / "link").is_dir()
 
 
-def test_more_than_there_is_room_for_is_not_taken(arrived: Path) -> None:
+def test_more_than_there_is_room_for_is_not_taken(
+    arrived: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(HostError, match="no room here"):
         take(arrived, tar(("a", b"x" * 600), ("b", b"x" * 600)), room=1000)
     with pytest.raises(HostError, match="no room here"):
         take(arrived, tar(("c", b"x" * 600), link("deep/a", "c", tarfile.LNKTYPE)), room=1000)
+    monkeypatch.setattr(incoming_files, "room", lambda _target: 1000)
     with pytest.raises(HostError, match=r"room for 1\.0 KB here, and these files have 2\.0 KB"):
-        enough(1000, 2000)
+        fetch(place(), {"a": 2000}, arrived)
 
 
 @pytest.mark.parametrize("kind", [b"L", b"K", b"x", b"g"])

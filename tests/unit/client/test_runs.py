@@ -24,7 +24,7 @@ from devctl.errors import (
     UsageError,
 )
 from unit.client.objects import PODS, SERVERS, pod, server
-from unit.client.run_things import SLEEP, Ranks, ranks, running, seen, start
+from unit.client.run_things import SLEEP, Ranks, exit_code, ranks, running, seen, start
 from unit.devserver_files.conftest import eventually
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def test_every_rank_runs_and_is_heard(lab: Ranks, runs: Runs) -> None:
     printed, outcome, _ = seen(run, runs.follow(run))
 
     assert printed == {0: b"begun 0\ndone\n", 1: b"begun 1\ndone\n"}
-    assert (outcome.exit_code, outcome.error()) == (0, None)
+    assert outcome.error() is None
     assert [found.state for found in runs.list("lab")] == ["Succeeded"]
     assert [call[1] for call in lab.calls[:2]] == ["start", "start"]
 
@@ -55,7 +55,7 @@ def test_a_hundred_thousand_lines_come_complete_and_in_order(lab: Ranks, runs: R
     run = start(runs, "seq 100000")
     printed, outcome, _ = seen(run, runs.follow(run))
     wanted = b"".join(b"%d\n" % number for number in range(1, 100001))
-    assert outcome.exit_code == 0
+    assert outcome.error() is None
     for rank in (0, 1):
         assert printed[rank] == b"begun %d\n" % rank + wanted
 
@@ -73,7 +73,7 @@ def test_lost_connections_lose_no_output(lab: Ranks, runs: Runs) -> None:
     for rank in (0, 1):
         lines = printed[rank].split()
         assert lines == [b"begun", b"%d" % rank, *(b"%d" % n for n in range(1, 401))]
-    assert outcome.exit_code == 0
+    assert outcome.error() is None
     assert len([call for call in lab.calls if call[1] == "follow"]) > 4
 
 
@@ -86,7 +86,7 @@ def test_the_end_of_an_output_is_asked_for_until_it_has_come(lab: Ranks, runs: R
     printed, outcome, _ = seen(run, runs.follow(run))
 
     assert printed == {rank: b"begun %d\n" % rank + wanted for rank in (0, 1)}
-    assert outcome.exit_code == 0
+    assert outcome.error() is None
     assert b"".join(runs.output(run, 1)) == printed[1]
 
 
@@ -108,7 +108,7 @@ def test_the_first_failure_counts_and_the_others_are_ended(lab: Ranks, runs: Run
 
     _, outcome, told = seen(run, runs.follow(run, end_others=True))
 
-    assert (outcome.exit_code, outcome.last_lines) == (7, [b"begun 1", b"broken"])
+    assert (exit_code(outcome), outcome.last_lines) == (7, [b"begun 1", b"broken"])
     error = outcome.error()
     assert error
     assert error.message == f"run `{run.name}` has failed: replica 1 ended with exit code 7"
@@ -128,7 +128,7 @@ def test_a_failure_in_a_full_home_is_told_with_why(lab: Ranks, runs: Runs) -> No
     [why] = [event for event in told if isinstance(event, Noticed)]
     assert why.replica == 1
     assert why.text.startswith("there is no room in its home: free space")
-    assert outcome.exit_code == 7
+    assert exit_code(outcome) == 7
 
 
 def test_the_order_of_failures_is_the_ranks_own(lab: Ranks, runs: Runs) -> None:
@@ -137,7 +137,7 @@ def test_the_order_of_failures_is_the_ranks_own(lab: Ranks, runs: Runs) -> None:
     # Only then does anybody look.
     _, outcome, _ = seen(run, runs.follow(run))
     assert lab.count == 2
-    assert outcome.exit_code == 9
+    assert exit_code(outcome) == 9
 
 
 def test_who_only_looks_ends_nothing(lab: Ranks, runs: Runs) -> None:
@@ -195,7 +195,7 @@ def test_a_pod_that_is_stopped_is_told_at_once(api: FakeApi, lab: Ranks, runs: R
     assert [event.why for event in told if isinstance(event, Lost)] == [
         "pod `lab-1` is being stopped"
     ]
-    assert outcome.exit_code == 1
+    assert exit_code(outcome) == 1
     assert lab.count == 2
 
 
@@ -261,7 +261,7 @@ def test_a_silent_connection_is_given_up(
     run = start(runs, "sleep 1")
     printed, outcome, _ = seen(run, runs.follow(run))
     assert printed == {0: b"begun 0\n", 1: b"begun 1\n"}
-    assert outcome.exit_code == 0
+    assert outcome.error() is None
     assert len([call for call in lab.calls if call[1] == "follow"]) > 4
 
 

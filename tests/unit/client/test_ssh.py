@@ -294,8 +294,8 @@ def test_ssh_finds_servers_once_it_is_told(ssh: Ssh, home: Path) -> None:
     config.carry_out(changes)
     assert config.additions(found) == []
     # Whatever there is or will be; only a namespace of its own needs another file.
-    assert config.knows(ssh.destination("new", 1))
-    assert not config.knows(made(namespace="team"))
+    assert config.additions(ssh.destination("new", 1)) == []
+    assert config.additions(made(namespace="team"))
     assert stat.S_IMODE(mine.stat().st_mode) == 0o644
     assert understood("-F", str(mine), "lab.devctl")["stricthostkeychecking"] == "true"
     assert understood("-F", str(mine), "other")["user"] == "me"

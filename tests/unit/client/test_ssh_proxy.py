@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from devctl.client import waiting
 from devctl.client.ssh import proxy
-from devctl.client.ssh.proxy import IntroducedStream, PodLife
+from devctl.client.ssh.proxy import PodLife, introduced
 from devctl.client.ssh.ssh import Ssh
 from devctl.errors import ConnectionLostError, DevctlError, NotFoundError
 from unit.client.fake_streams import HOST_KEY, STDERR, STDOUT, FakeStream, runs, there
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from devctl.client.ssh.destination import Destination
-    from devctl.kube.pod_streams import ExecStream
     from unit.client.fake_cluster import FakeApi
 
 EVICTED = {"phase": "Failed", "reason": "Evicted", "message": "low on memory"}
@@ -96,7 +95,8 @@ def test_the_end_of_a_session_is_sshds(
     api: FakeApi, monkeypatch: pytest.MonkeyPatch, pipe: tuple[int, int], code: int
 ) -> None:
     there(api)
-    assert session(api, FakeStream(code=code), monkeypatch, pipe[1]) == code
+    stream = FakeStream(says=[(STDERR, b"error: no sshd")], code=code)
+    assert session(api, stream, monkeypatch, pipe[1]) == code
 
 
 def test_a_pod_that_is_deleted_ends_a_silent_session(
@@ -239,7 +239,7 @@ def lab(api: FakeApi) -> Destination:
 def heard(lab: Destination, *chunks: bytes) -> bytes:
     """What ssh gets of a stream that arrives in pieces."""
     stream = FakeStream(says=[(STDOUT, chunk) for chunk in chunks])
-    read = IntroducedStream(cast("ExecStream", stream), lab).read()
+    read = introduced(stream.read(), lab)
     return b"".join(data for channel, data in read if channel == STDOUT)
 
 
@@ -283,7 +283,5 @@ def test_whatever_is_not_a_key_ends_the_session(lab: Destination, line: bytes) -
 
 
 def test_what_sshd_says_before_it_fails_is_told(lab: Destination) -> None:
-    stream = FakeStream(says=[(STDERR, b"error: no sshd")], code=127)
-    introduced = IntroducedStream(cast("ExecStream", stream), lab)
-    assert list(introduced.read()) == [(STDERR, b"error: no sshd")]
-    assert introduced.exit_code == 127
+    stream = FakeStream(says=[(STDERR, b"error: no sshd")])
+    assert list(introduced(stream.read(), lab)) == [(STDERR, b"error: no sshd")]

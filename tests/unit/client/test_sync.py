@@ -357,10 +357,17 @@ class Enough(Exception):  # noqa: N818 - ends an endless loop
     pass
 
 
-def test_watching_asks_the_server_only_where_something_has_changed() -> None:
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """For how long a folder was not looked at, without the wait."""
+    found: list[float] = []
+    monkeypatch.setattr(client_files, "wait", found.append)
+    return found
+
+
+def test_watching_asks_the_server_only_where_something_has_changed(slept: list[float]) -> None:
     looks = iter([1, 1, 2, 2, 2])
     asked: list[int] = []
-    slept: list[float] = []
 
     def once() -> list[Synced]:
         asked.append(1)
@@ -373,12 +380,12 @@ def test_watching_asks_the_server_only_where_something_has_changed() -> None:
         raise Enough
 
     with pytest.raises(Enough):
-        list(watch(once, glance, sleep=slept.append))
+        list(watch(once, glance))
     assert len(asked) == 3
     assert slept == [1.0] * 5
 
 
-def test_watching_goes_on_when_a_connection_comes_back() -> None:
+def test_watching_goes_on_when_a_connection_comes_back(slept: list[float]) -> None:
     outcomes: list[Any] = [[Synced("x")], ConnectionLostError("lost"), [Synced("y")], Enough()]
     lost: list[str] = []
     seen: list[str] = []
@@ -390,12 +397,13 @@ def test_watching_goes_on_when_a_connection_comes_back() -> None:
         return list(outcome)
 
     def see() -> None:
-        for done in watch(once, None, lambda error: lost.append(str(error)), lambda _: None):
+        for done in watch(once, None, lambda error: lost.append(str(error))):
             seen.append(done[0].target)  # noqa: PERF401 - it ends with an exception
 
     with pytest.raises(Enough):
         see()
     assert (seen, lost) == (["x", "y"], ["lost"])
+    assert slept == [3.0, 5.0, 3.0]
 
 
 def test_watching_what_cannot_be_reached_at_first_is_an_error() -> None:
@@ -403,7 +411,7 @@ def test_watching_what_cannot_be_reached_at_first_is_an_error() -> None:
         raise ConnectionLostError("no")
 
     with pytest.raises(ConnectionLostError):
-        list(watch(once, sleep=lambda _: None))
+        list(watch(once))
 
 
 def test_a_summary_of_deletions() -> None:

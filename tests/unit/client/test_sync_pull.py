@@ -43,7 +43,7 @@ def get(here: Path, **options: Any) -> Synced:
 def send(here: Path, **options: Any) -> Synced:
     how = SyncOptions(**options)
     record = Record.read(here, place(PATH))
-    return sync.push(sync.plan(place(PATH), sync.choose(here, how), record, how), how)
+    return sync.push(sync.plan(place(PATH), sync.choose(here, how), record, how))
 
 
 def changes(done: Synced) -> list[str]:

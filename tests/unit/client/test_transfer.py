@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from devctl.client.files import transfer as files_transfer
+from devctl.client.files.remote import Place
 from devctl.client.files.transfer import Transfer, expect, transfer
 from devctl.errors import ConnectionLostError, DevctlError
 from devctl.kube.pod_streams import STDERR, STDOUT
@@ -155,7 +156,8 @@ def test_a_command_runs_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(files_transfer, "open_exec", open_exec)
     cluster: Any = "cluster"
-    with transfer(cluster, "lab-0", "ns", ["sh"], container="loader") as command:
+    with transfer(Place(cluster, "ns", "lab-0", "/a", container="loader"), "pwd", "b") as command:
         assert list(command) == [b"+"]
     how = {"container": "loader", "stdin": False}
-    assert asked == [(("cluster", "lab-0", ["sh"], "ns"), how)]
+    argv = ["sh", "-c", "pwd", "devctl", "/a", "b"]
+    assert asked == [(("cluster", "lab-0", argv, "ns"), how)]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _STREAM = re.compile(r"/(exec|attach|log|portforward|proxy|resize)\b")
 """What ends at a kubelet: nothing is checked there without an effect."""
+_REFUSALS = {401, 403, 404, 405}
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,12 @@ class Sender:
             headers=headers | {name: self._of(value) for name, value in tried.who.items()},
             content=None if tried.body is None else self._of(json.dumps(tried.body)),
         )
+
+    def objection(self, tried: Attempt) -> str:
+        """What is against it; empty where it is done, or passed on to a kubelet."""
+        answer = self.send(tried)
+        passed = tried.is_stream and answer.status_code not in _REFUSALS
+        return "" if answer.is_success or passed else f"{answer.status_code}: {answer.text}"
 
     def _of(self, text: str) -> str:
         for word, meaning in self._words.items():

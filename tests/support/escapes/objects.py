@@ -1,0 +1,300 @@
+"""At another user's objects, and at what devctl writes on the user's own."""
+
+from __future__ import annotations
+
+from support.attempts import attempt
+from support.escapes.escape import (
+    AUTOMATION,
+    CAPITALS,
+    CYRILLIC,
+    JOB,
+    POD,
+    SERVER,
+    Escape,
+    try_ephemeral,
+    try_job,
+    try_marked_pod,
+    try_pod,
+    try_server,
+    try_volume,
+)
+from support.user_attempts import (
+    DEVOPS,
+    EXEC,
+    FRAMEWORK,
+    GPU,
+    HARDENED,
+    HOST,
+    OPEN,
+    OTHER,
+    OTHER_JOBS,
+    OTHER_SERVERS,
+    OWN,
+    OWN_JOBS,
+    OWN_SERVERS,
+    REFUSED,
+    SERVERS,
+    named,
+    owned,
+    server,
+)
+
+USERS = f"{SERVERS}/devserverusers"
+ORPHAN = {
+    "apiVersion": "v1",
+    "kind": "DeleteOptions",
+    "propagationPolicy": "Orphan",
+    # With a body, the API server ignores the query.
+    "dryRun": ["All"],
+}
+OWNER = {
+    "apiVersion": f"{DEVOPS}/v1",
+    "kind": "DevServerUser",
+    "name": "bob",
+    "uid": "00000000-0000-4000-8000-000000000000",
+}
+
+ANOTHER_USER = (
+    Escape("read secrets", attempt(f"GET {OTHER}/secrets"), 'list resource "secrets"'),
+    Escape(
+        "read a secret by name", attempt(f"GET {OTHER}/secrets/token"), 'get resource "secrets"'
+    ),
+    Escape("list everyone's pods", attempt("GET /api/v1/pods"), "at the cluster scope"),
+    Escape("list everyone's servers", attempt(f"GET {SERVERS}/devservers"), "at the cluster scope"),
+    Escape("look at a server", attempt(f"GET {OTHER_SERVERS}/lab"), 'get resource "devservers"'),
+    Escape(
+        "look at a namespace",
+        attempt("GET /api/v1/namespaces/{other}"),
+        'get resource "namespaces"',
+    ),
+    Escape("list the users", attempt(f"GET {USERS}"), 'list resource "devserverusers"'),
+    Escape("read logs", attempt(f"GET {OTHER}/pods/lab-0/log"), 'get resource "pods/log"'),
+    Escape("open a shell", attempt(f"POST {OTHER}/pods/lab-0/{EXEC}"), 'resource "pods/exec"'),
+    Escape(
+        "open a shell by WebSocket",
+        attempt(f"GET {OTHER}/pods/lab-0/{EXEC}"),
+        'resource "pods/exec"',
+    ),
+    Escape(
+        "attach to a process",
+        attempt(f"POST {OTHER}/pods/lab-0/attach?stdout=true"),
+        'resource "pods/attach"',
+    ),
+    Escape(
+        "forward a port",
+        attempt(f"POST {OTHER}/pods/lab-0/portforward?ports=22"),
+        'resource "pods/portforward"',
+    ),
+    Escape(
+        "reach a pod through the API server",
+        attempt(f"GET {OTHER}/pods/lab-0/proxy/"),
+        'resource "pods/proxy"',
+    ),
+    Escape(
+        "stop a server",
+        attempt(f"PATCH {OTHER_SERVERS}/lab", {"spec": {"stopped": True}}),
+        'patch resource "devservers"',
+    ),
+    Escape("delete a server", attempt(f"DELETE {OTHER_SERVERS}/lab"), 'delete resource "devserv'),
+    Escape(
+        "delete a job",
+        attempt(f"DELETE {OTHER_JOBS}/box"),
+        'delete resource "ephemeralaccelerationjobs"',
+    ),
+    Escape(
+        "delete a home",
+        attempt(f"DELETE {OTHER}/persistentvolumeclaims/home-lab-0"),
+        'delete resource "persistentvolumeclaims"',
+    ),
+    Escape(
+        "evict a pod",
+        attempt(f"POST {OTHER}/pods/lab-0/eviction", named("lab-0")),
+        'create resource "pods/eviction"',
+    ),
+    Escape("create a server there", attempt(f"POST {OTHER_SERVERS}", server()), "in the namespace"),
+    Escape(
+        "create a pod there", attempt(f"POST {OTHER}/pods", named(spec=HARDENED)), "in the name"
+    ),
+    Escape(
+        "create a server there from here",
+        try_server({"namespace": "{other}"}),
+        "does not match the namespace",
+        SERVER,
+    ),
+)
+
+NAMES = (
+    Escape(
+        "own a server as someone else", try_server(owner="bob@company.com"), "is not you", SERVER
+    ),
+    Escape("own a job as someone else", try_job(owner="bob@company.com"), "is not you", JOB),
+    Escape("own a server as oneself in capitals", try_server(owner="{ME}"), "is not you", SERVER),
+    Escape(
+        "own a server as oneself with a Cyrillic letter",
+        try_server(owner="\u0430lice@company.com"),
+        "should match",
+        SERVER,
+    ),
+    Escape(
+        "own a job as oneself with a Cyrillic letter",
+        try_job(owner="\u0430lice@company.com"),
+        "is not you",
+        JOB,
+    ),
+    Escape(
+        "give a server away",
+        attempt(f"PATCH {OWN_SERVERS}/lab", {"spec": {"owner": "bob@company.com"}}),
+        "the owner of a server cannot change",
+        attempt(f"PATCH {OWN_SERVERS}/lab", {"spec": {"owner": "{me}"}}),
+    ),
+    Escape(
+        "be the user in capitals",
+        attempt(f"GET {OWN_SERVERS}"),
+        'list resource "devservers"',
+        who=CAPITALS,
+    ),
+    Escape(
+        "be the user with a Cyrillic letter",
+        attempt(f"GET {OWN_SERVERS}"),
+        'list resource "devservers"',
+        who=CYRILLIC,
+    ),
+    Escape("leave by a server's name", try_server({"name": "../lab"}), "Invalid value", SERVER),
+    Escape(
+        "be the user in automation for someone else",
+        try_server(owner="bob@company.com"),
+        "is not you",
+        SERVER,
+        AUTOMATION,
+    ),
+)
+
+REFERENCES = (
+    Escape(
+        "share a claim of another namespace",
+        try_server(sharedVolumeClaimName="{other}/home-lab-0"),
+        "should match",
+        try_server(sharedVolumeClaimName="mine"),
+    ),
+    Escape(
+        "share a home",
+        try_server(sharedVolumeClaimName="home-lab-0"),
+        "cannot be shared",
+        try_server(sharedVolumeClaimName="mine"),
+    ),
+    Escape(
+        "share a job's volume",
+        try_server(sharedVolumeClaimName="artifacts-box"),
+        "cannot be shared",
+        try_server(sharedVolumeClaimName="mine"),
+    ),
+    Escape(
+        "claim a volume by name",
+        attempt(
+            f"POST {OWN}/persistentvolumeclaims",
+            named(
+                spec={
+                    "accessModes": ["ReadWriteOnce"],
+                    "resources": {"requests": {"storage": "1Mi"}},
+                    "volumeName": "pv-of-bob",
+                }
+            ),
+        ),
+        'create resource "persistentvolumeclaims"',
+    ),
+    Escape(
+        "claim a volume by name, for a pod",
+        try_ephemeral(volumeName="pv-of-bob"),
+        "claims volume `pv-of-bob` by name",
+        try_ephemeral(),
+    ),
+    Escape(
+        "list volumes", attempt("GET /api/v1/persistentvolumes"), 'resource "persistentvolumes"'
+    ),
+    Escape("mount a folder of the node", try_pod(volumes=HOST), OPEN, POD),
+    Escape(
+        "mount another machine's files",
+        try_volume({"nfs": {"server": "192.0.2.1", "path": "/"}}),
+        OPEN,
+        POD,
+    ),
+)
+
+MARKS = (
+    Escape("label a server as devctl does", try_server({"labels": {f"{DEVOPS}/x": "y"}}), REFUSED),
+    Escape(
+        "label a server as devctl does, in capitals",
+        try_server({"labels": {"DevOps.yourcompany.com/x": "y"}}),
+        "Invalid value",
+        try_server({"labels": {"team": "blue"}}),
+    ),
+    Escape("label a job as devctl does", try_job({"labels": {f"{GPU}/x": "y"}}), REFUSED),
+    Escape("wake the operator", try_server({"annotations": {f"{DEVOPS}/wake": "y"}}), REFUSED),
+    Escape(
+        "set how often the operator looks",
+        try_server({"annotations": FRAMEWORK}),
+        "cannot be set",
+        SERVER,
+    ),
+    Escape(
+        "label a pod as a server's", try_marked_pod(labels={f"{DEVOPS}/devserver": "x"}), REFUSED
+    ),
+    Escape(
+        "tell the operator whose a pod is",
+        try_marked_pod(annotations={"operator-sdk/primary-resource": "{other}/lab"}),
+        REFUSED,
+    ),
+    Escape(
+        "hide a mark among a thousand",
+        try_marked_pod(annotations={f"note-{n}": "" for n in range(1001)}),
+        "at most 1000",
+    ),
+    Escape(
+        "have a server own a pod",
+        attempt(f"POST {OWN}/pods", owned("DevServer", DEVOPS)),
+        REFUSED,
+    ),
+    Escape(
+        "have another user own a server",
+        try_server({"ownerReferences": [OWNER]}),
+        "cannot belong to `DevServerUser/bob`",
+    ),
+    Escape(
+        "hold a server with a finalizer",
+        attempt(f"PATCH {OWN_SERVERS}/lab", {"metadata": {"finalizers": ["example.com/held"]}}),
+        "server `lab` cannot have the finalizer `example.com/held`",
+    ),
+    Escape(
+        "hold a job with a finalizer",
+        try_job({"finalizers": ["example.com/held"]}),
+        "job `made` cannot have the finalizer `example.com/held`",
+    ),
+    Escape(
+        "delete a server and keep its pods",
+        attempt(f"DELETE {OWN_SERVERS}/lab", ORPHAN),
+        "server `lab` cannot be deleted without its pods",
+    ),
+    Escape(
+        "write a server's status",
+        attempt(f"PATCH {OWN_SERVERS}/lab/status", {"status": {"phase": "Running"}}),
+        'patch resource "devservers/status"',
+    ),
+    Escape(
+        "write a job's status",
+        attempt(f"PATCH {OWN_JOBS}/box/status", {"status": {"phase": "Succeeded"}}),
+        'patch resource "ephemeralaccelerationjobs/status"',
+    ),
+    Escape(
+        "write a pod's status",
+        attempt(f"PATCH {OWN}/pods/lab-0/status", {"status": {"message": "fine"}}),
+        'patch resource "pods/status"',
+    ),
+    Escape(
+        "forge an event",
+        attempt(
+            f"POST {OWN}/events",
+            named(involvedObject={"kind": "Pod", "name": "lab-0", "namespace": "{own}"}),
+        ),
+        'create resource "events"',
+    ),
+)

@@ -113,6 +113,7 @@ def make(names: Names, project: Path) -> list[Path]:
         "images/observer/devctl_observer/families.py": follow_it,
         "config/admission/accounts.yaml": admit,
         "config/admission/reserved.yaml": admit,
+        "config/admission/user_objects.yaml": admit,
     }
     for place, change in changed.items():
         (project / place).write_text(change((project / place).read_text(), names))

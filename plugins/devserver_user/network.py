@@ -10,9 +10,13 @@ from apply.errors import ApplyError
 
 from devctl.api.applied import Reason
 
-# Pods, services and nodes have private addresses (RFC 1918, RFC 6598, RFC 4193); 169.254.0.0/16 and
-# fd00:ec2::254, which is in fc00::/7, answer with credentials of the node in a cloud.
-_DENIED = "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10,169.254.0.0/16,fc00::/7,fe80::/10"
+# Pods, services and nodes have private addresses (RFC 1918, RFC 6598, RFC 4193), or others that are
+# not routed: local clusters those of RFC 2544, as EKS' custom networking does, GKE also RFC 1112's.
+# 169.254.0.0/16 and fd00:ec2::254, in fc00::/7, answer with credentials of the node in a cloud.
+_DENIED = (
+    "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10,198.18.0.0/15,240.0.0.0/4,"
+    "169.254.0.0/16,fc00::/7,fe80::/10"
+)
 _INTERNET = (ip_network("0.0.0.0/0"), ip_network("::/0"))
 
 

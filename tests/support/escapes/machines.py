@@ -44,7 +44,7 @@ QUEUES = (
             "PATCH /apis/apps/v1/namespaces/{own}/statefulsets/lab/scale",
             {"spec": {"replicas": 9}},
         ),
-        'patch resource "statefulsets/scale"',
+        'cannot patch resource "statefulsets/scale"',
     ),
     Escape(
         "take an administrator's priority",
@@ -62,7 +62,7 @@ QUEUES = (
     Escape(
         "create a priority",
         attempt("POST /apis/scheduling.k8s.io/v1/priorityclasses", named(value=1000)),
-        'create resource "priorityclasses"',
+        'cannot create resource "priorityclasses"',
     ),
     Escape(
         "request more than the quota",
@@ -73,17 +73,17 @@ QUEUES = (
     Escape(
         "lift the quota",
         attempt(f"DELETE {OWN}/resourcequotas/devctl-quota"),
-        'delete resource "resourcequotas"',
+        'cannot delete resource "resourcequotas"',
     ),
     Escape(
         "reset what the quota counts",
         attempt(f"PATCH {OWN}/resourcequotas/devctl-quota/status", {"status": {"used": {}}}),
-        'patch resource "resourcequotas/status"',
+        'cannot patch resource "resourcequotas/status"',
     ),
     Escape(
         "raise the quota",
         attempt(f"PATCH {SERVERS}/devserverusers/{{name}}", {"spec": {"quota": {"servers": 99}}}),
-        'patch resource "devserverusers"',
+        'cannot patch resource "devserverusers"',
     ),
     Escape(
         "block evictions",
@@ -91,18 +91,22 @@ QUEUES = (
             "POST /apis/policy/v1/namespaces/{own}/poddisruptionbudgets",
             named(spec={"maxUnavailable": 0}),
         ),
-        'create resource "poddisruptionbudgets"',
+        'cannot create resource "poddisruptionbudgets"',
     ),
 )
 
 NODES = (
-    Escape("list nodes", attempt("GET /api/v1/nodes"), 'list resource "nodes"'),
+    Escape("list nodes", attempt("GET /api/v1/nodes"), 'cannot list resource "nodes"'),
     Escape(
         "reach every pod through a node",
         attempt("GET /api/v1/nodes/plane-1/proxy/pods"),
-        'get resource "nodes/proxy"',
+        'cannot get resource "nodes/proxy"',
     ),
-    Escape("label a node", attempt("PATCH /api/v1/nodes/plane-1", LABEL), 'patch resource "nodes"'),
+    Escape(
+        "label a node",
+        attempt("PATCH /api/v1/nodes/plane-1", LABEL),
+        'cannot patch resource "nodes"',
+    ),
     Escape("name a node", try_pod(nodeName="plane-1"), "names node `plane-1`", POD),
     Escape(
         "tolerate every taint",
@@ -158,6 +162,6 @@ NODES = (
             f"PATCH {OWN}/pods/lab-0/ephemeralcontainers",
             {"spec": {"ephemeralContainers": [{**CONTAINER, "name": "spy"}]}},
         ),
-        'patch resource "pods/ephemeralcontainers"',
+        'cannot patch resource "pods/ephemeralcontainers"',
     ),
 )

@@ -55,65 +55,85 @@ OWNER = {
 }
 
 ANOTHER_USER = (
-    Escape("read secrets", attempt(f"GET {OTHER}/secrets"), 'list resource "secrets"'),
+    Escape("read secrets", attempt(f"GET {OTHER}/secrets"), 'cannot list resource "secrets"'),
     Escape(
-        "read a secret by name", attempt(f"GET {OTHER}/secrets/token"), 'get resource "secrets"'
+        "read a secret by name",
+        attempt(f"GET {OTHER}/secrets/token"),
+        'cannot get resource "secrets"',
     ),
-    Escape("list everyone's pods", attempt("GET /api/v1/pods"), "at the cluster scope"),
-    Escape("list everyone's servers", attempt(f"GET {SERVERS}/devservers"), "at the cluster scope"),
-    Escape("look at a server", attempt(f"GET {OTHER_SERVERS}/lab"), 'get resource "devservers"'),
+    Escape("list everyone's pods", attempt("GET /api/v1/pods"), 'cannot list resource "pods"'),
+    Escape(
+        "list everyone's servers",
+        attempt(f"GET {SERVERS}/devservers"),
+        'cannot list resource "devservers"',
+    ),
+    Escape(
+        "look at a server", attempt(f"GET {OTHER_SERVERS}/lab"), 'cannot get resource "devservers"'
+    ),
     Escape(
         "look at a namespace",
         attempt("GET /api/v1/namespaces/{other}"),
-        'get resource "namespaces"',
+        'cannot get resource "namespaces"',
     ),
-    Escape("list the users", attempt(f"GET {USERS}"), 'list resource "devserverusers"'),
-    Escape("read logs", attempt(f"GET {OTHER}/pods/lab-0/log"), 'get resource "pods/log"'),
-    Escape("open a shell", attempt(f"POST {OTHER}/pods/lab-0/{EXEC}"), 'resource "pods/exec"'),
+    Escape("list the users", attempt(f"GET {USERS}"), 'cannot list resource "devserverusers"'),
+    Escape("read logs", attempt(f"GET {OTHER}/pods/lab-0/log"), 'cannot get resource "pods/log"'),
+    Escape(
+        "open a shell",
+        attempt(f"POST {OTHER}/pods/lab-0/{EXEC}"),
+        'cannot create resource "pods/exec"',
+    ),
     Escape(
         "open a shell by WebSocket",
         attempt(f"GET {OTHER}/pods/lab-0/{EXEC}"),
-        'resource "pods/exec"',
+        'cannot get resource "pods/exec"',
     ),
     Escape(
         "attach to a process",
         attempt(f"POST {OTHER}/pods/lab-0/attach?stdout=true"),
-        'resource "pods/attach"',
+        'cannot create resource "pods/attach"',
     ),
     Escape(
         "forward a port",
         attempt(f"POST {OTHER}/pods/lab-0/portforward?ports=22"),
-        'resource "pods/portforward"',
+        'cannot create resource "pods/portforward"',
     ),
     Escape(
         "reach a pod through the API server",
         attempt(f"GET {OTHER}/pods/lab-0/proxy/"),
-        'resource "pods/proxy"',
+        'cannot get resource "pods/proxy"',
     ),
     Escape(
         "stop a server",
         attempt(f"PATCH {OTHER_SERVERS}/lab", {"spec": {"stopped": True}}),
-        'patch resource "devservers"',
+        'cannot patch resource "devservers"',
     ),
-    Escape("delete a server", attempt(f"DELETE {OTHER_SERVERS}/lab"), 'delete resource "devserv'),
+    Escape(
+        "delete a server", attempt(f"DELETE {OTHER_SERVERS}/lab"), 'cannot delete resource "devserv'
+    ),
     Escape(
         "delete a job",
         attempt(f"DELETE {OTHER_JOBS}/box"),
-        'delete resource "ephemeralaccelerationjobs"',
+        'cannot delete resource "ephemeralaccelerationjobs"',
     ),
     Escape(
         "delete a home",
         attempt(f"DELETE {OTHER}/persistentvolumeclaims/home-lab-0"),
-        'delete resource "persistentvolumeclaims"',
+        'cannot delete resource "persistentvolumeclaims"',
     ),
     Escape(
         "evict a pod",
         attempt(f"POST {OTHER}/pods/lab-0/eviction", named("lab-0")),
-        'create resource "pods/eviction"',
+        'cannot create resource "pods/eviction"',
     ),
-    Escape("create a server there", attempt(f"POST {OTHER_SERVERS}", server()), "in the namespace"),
     Escape(
-        "create a pod there", attempt(f"POST {OTHER}/pods", named(spec=HARDENED)), "in the name"
+        "create a server there",
+        attempt(f"POST {OTHER_SERVERS}", server()),
+        'cannot create resource "devservers"',
+    ),
+    Escape(
+        "create a pod there",
+        attempt(f"POST {OTHER}/pods", named(spec=HARDENED)),
+        'cannot create resource "pods"',
     ),
     Escape(
         "create a server there from here",
@@ -150,13 +170,13 @@ NAMES = (
     Escape(
         "be the user in capitals",
         attempt(f"GET {OWN_SERVERS}"),
-        'list resource "devservers"',
+        'cannot list resource "devservers"',
         who=CAPITALS,
     ),
     Escape(
         "be the user with a Cyrillic letter",
         attempt(f"GET {OWN_SERVERS}"),
-        'list resource "devservers"',
+        'cannot list resource "devservers"',
         who=CYRILLIC,
     ),
     Escape("leave by a server's name", try_server({"name": "../lab"}), "Invalid value", SERVER),
@@ -200,7 +220,7 @@ REFERENCES = (
                 }
             ),
         ),
-        'create resource "persistentvolumeclaims"',
+        'cannot create resource "persistentvolumeclaims"',
     ),
     Escape(
         "claim a volume by name, for a pod",
@@ -209,7 +229,9 @@ REFERENCES = (
         try_ephemeral(),
     ),
     Escape(
-        "list volumes", attempt("GET /api/v1/persistentvolumes"), 'resource "persistentvolumes"'
+        "list volumes",
+        attempt("GET /api/v1/persistentvolumes"),
+        'cannot list resource "persistentvolumes"',
     ),
     Escape("mount a folder of the node", try_pod(volumes=HOST), OPEN, POD),
     Escape(
@@ -273,21 +295,22 @@ MARKS = (
         "delete a server and keep its pods",
         attempt(f"DELETE {OWN_SERVERS}/lab", ORPHAN),
         "server `lab` cannot be deleted without its pods",
+        attempt(f"DELETE {OWN_SERVERS}/lab"),
     ),
     Escape(
         "write a server's status",
         attempt(f"PATCH {OWN_SERVERS}/lab/status", {"status": {"phase": "Running"}}),
-        'patch resource "devservers/status"',
+        'cannot patch resource "devservers/status"',
     ),
     Escape(
         "write a job's status",
         attempt(f"PATCH {OWN_JOBS}/box/status", {"status": {"phase": "Succeeded"}}),
-        'patch resource "ephemeralaccelerationjobs/status"',
+        'cannot patch resource "ephemeralaccelerationjobs/status"',
     ),
     Escape(
         "write a pod's status",
         attempt(f"PATCH {OWN}/pods/lab-0/status", {"status": {"message": "fine"}}),
-        'patch resource "pods/status"',
+        'cannot patch resource "pods/status"',
     ),
     Escape(
         "forge an event",
@@ -295,6 +318,6 @@ MARKS = (
             f"POST {OWN}/events",
             named(involvedObject={"kind": "Pod", "name": "lab-0", "namespace": "{own}"}),
         ),
-        'create resource "events"',
+        'cannot create resource "events"',
     ),
 )

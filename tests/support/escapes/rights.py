@@ -76,22 +76,22 @@ IDENTITY = (
                 }
             ),
         ),
-        'create resource "certificatesigningrequests"',
+        'cannot create resource "certificatesigningrequests"',
     ),
     Escape(
         "approve a certificate",
         attempt(f"PATCH {CSRS}/{{csr_name}}/approval", LABEL),
-        'patch resource "certificatesigningrequests/approval"',
+        'cannot patch resource "certificatesigningrequests/approval"',
     ),
     Escape(
         "get the operator's token",
         attempt(f"POST {SYSTEM}/serviceaccounts/devctl-operator/token", {"spec": {}}),
-        'create resource "serviceaccounts/token"',
+        'cannot create resource "serviceaccounts/token"',
     ),
     Escape(
         "get a token of another user's automation",
         attempt(f"POST {OTHER}/serviceaccounts/devctl-automation/token", {"spec": {}}),
-        'create resource "serviceaccounts/token"',
+        'cannot create resource "serviceaccounts/token"',
     ),
     Escape(
         "get a token without end",
@@ -105,7 +105,7 @@ IDENTITY = (
                 "type": "kubernetes.io/service-account-token",
             },
         ),
-        'create resource "secrets"',
+        'cannot create resource "secrets"',
     ),
     Escape(
         "run as an account of another namespace",
@@ -116,7 +116,7 @@ IDENTITY = (
     Escape(
         "create an account",
         attempt(f"POST {OWN}/serviceaccounts", named()),
-        'create resource "serviceaccounts"',
+        'cannot create resource "serviceaccounts"',
     ),
     Escape(
         "give an account a role in the cloud",
@@ -124,23 +124,23 @@ IDENTITY = (
             f"PATCH {OWN}/serviceaccounts/default",
             {"metadata": {"annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/x"}}},
         ),
-        'patch resource "serviceaccounts"',
+        'cannot patch resource "serviceaccounts"',
     ),
     Escape(
         "have the API server check a token",
         attempt("POST /apis/authentication.k8s.io/v1/tokenreviews", {"spec": {"token": "x"}}),
-        'create resource "tokenreviews"',
+        'cannot create resource "tokenreviews"',
     ),
     Escape(
         "read secrets as automation",
         attempt(f"GET {OWN}/secrets"),
-        'list resource "secrets"',
+        'cannot list resource "secrets"',
         who=AUTOMATION,
     ),
     Escape(
         "leave the namespace as automation",
         attempt(f"GET {SERVERS}/namespaces/{{other}}/devservers"),
-        'list resource "devservers"',
+        'cannot list resource "devservers"',
         who=AUTOMATION,
     ),
 )
@@ -149,54 +149,54 @@ RIGHTS = (
     Escape(
         "create a role with all rights",
         attempt(f"POST {RBAC}/clusterroles", named(rules=EVERYTHING)),
-        'create resource "clusterroles"',
+        'cannot create resource "clusterroles"',
     ),
     Escape(
         "add to one's role by its label",
         attempt(f"POST {RBAC}/clusterroles", {"metadata": AGGREGATED, "rules": EVERYTHING}),
-        'create resource "clusterroles"',
+        'cannot create resource "clusterroles"',
     ),
     Escape(
         "extend the role of all users",
         attempt(f"PATCH {RBAC}/clusterroles/{USER}", {"rules": EVERYTHING}),
-        'patch resource "clusterroles"',
+        'cannot patch resource "clusterroles"',
     ),
     Escape(
         "become an administrator",
         attempt(f"POST {RBAC}/clusterrolebindings", bound("cluster-admin")),
-        'create resource "clusterrolebindings"',
+        'cannot create resource "clusterrolebindings"',
     ),
     Escape(
         "become an administrator of one's namespace",
         attempt(f"POST {RBAC}/namespaces/{{own}}/rolebindings", bound("cluster-admin")),
-        'create resource "rolebindings"',
+        'cannot create resource "rolebindings"',
     ),
     Escape(
         "bind one's role in another namespace",
         attempt(f"POST {RBAC}/namespaces/{{other}}/rolebindings", bound(USER)),
-        'create resource "rolebindings"',
+        'cannot create resource "rolebindings"',
     ),
     Escape(
         "join another user's binding",
         attempt(f"PATCH {RBAC}/namespaces/{{other}}/rolebindings/{USER}", {"subjects": [ME]}),
-        'patch resource "rolebindings"',
+        'cannot patch resource "rolebindings"',
     ),
     Escape(
         "take another user's access",
         attempt(f"DELETE {RBAC}/namespaces/{{other}}/rolebindings/{USER}"),
-        'delete resource "rolebindings"',
+        'cannot delete resource "rolebindings"',
     ),
     Escape(
         "act for more users",
         attempt(
             f"PATCH {RBAC}/namespaces/{{own}}/roles/devctl-acts-for-user", {"rules": EVERYTHING}
         ),
-        'patch resource "roles"',
+        'cannot patch resource "roles"',
     ),
     Escape(
         "ask what others may do",
         attempt("POST /apis/authorization.k8s.io/v1/subjectaccessreviews", REVIEW),
-        'create resource "subjectaccessreviews"',
+        'cannot create resource "subjectaccessreviews"',
     ),
 )
 
@@ -204,7 +204,7 @@ TRAFFIC = (
     Escape(
         "lift the network policy",
         attempt(f"DELETE {NETWORK}/networkpolicies/devctl-network"),
-        'delete resource "networkpolicies"',
+        'cannot delete resource "networkpolicies"',
     ),
     Escape(
         "allow all traffic",
@@ -212,7 +212,7 @@ TRAFFIC = (
             f"POST {NETWORK}/networkpolicies",
             named(spec={"podSelector": {}, "policyTypes": ["Egress"], "egress": [{}]}),
         ),
-        'create resource "networkpolicies"',
+        'cannot create resource "networkpolicies"',
     ),
     Escape(
         "take traffic for an address",
@@ -220,17 +220,17 @@ TRAFFIC = (
             f"POST {OWN}/services",
             named(spec={"externalIPs": ["192.0.2.1"], "ports": [{"port": 1}]}),
         ),
-        'create resource "services"',
+        'cannot create resource "services"',
     ),
     Escape(
         "take a port of all nodes",
         attempt(f"POST {OWN}/services", named(spec={"type": "NodePort", "ports": [{"port": 1}]})),
-        'create resource "services"',
+        'cannot create resource "services"',
     ),
     Escape(
         "point a service elsewhere",
         attempt("POST /apis/discovery.k8s.io/v1/namespaces/{own}/endpointslices", named() | SLICE),
-        'create resource "endpointslices"',
+        'cannot create resource "endpointslices"',
     ),
     Escape(
         "publish a host name",
@@ -238,13 +238,15 @@ TRAFFIC = (
             f"POST {NETWORK}/ingresses",
             named(spec={"defaultBackend": {"resource": {"kind": "x", "name": "x"}}}),
         ),
-        'create resource "ingresses"',
+        'cannot create resource "ingresses"',
     ),
 )
 
 PLATFORM = (
     Escape(
-        "create a namespace", attempt("POST /api/v1/namespaces", named()), "at the cluster scope"
+        "create a namespace",
+        attempt("POST /api/v1/namespaces", named()),
+        'cannot create resource "namespaces"',
     ),
     Escape(
         "allow privileged pods",
@@ -252,12 +254,12 @@ PLATFORM = (
             "PATCH /api/v1/namespaces/{own}",
             {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "privileged"}}},
         ),
-        'patch resource "namespaces"',
+        'cannot patch resource "namespaces"',
     ),
     Escape(
         "end a suspension",
         attempt(f"PATCH {SERVERS}/devserverusers/{{name}}", {"spec": {"suspended": False}}),
-        'patch resource "devserverusers"',
+        'cannot patch resource "devserverusers"',
     ),
     Escape(
         "create a user",
@@ -269,49 +271,49 @@ PLATFORM = (
                 **named(spec={"username": "mallory@company.com"}),
             },
         ),
-        'create resource "devserverusers"',
+        'cannot create resource "devserverusers"',
     ),
     Escape(
         "create a flavor",
         attempt(f"POST {SERVERS}/devserverflavors", flavor()),
-        'create resource "devserverflavors"',
+        'cannot create resource "devserverflavors"',
     ),
     Escape(
         "change a flavor",
         attempt(f"PATCH {FLAVOR}", {"spec": {"default": True}}),
-        'patch resource "devserverflavors"',
+        'cannot patch resource "devserverflavors"',
     ),
     Escape(
         "change devctl's settings",
         attempt(
             f"PATCH {SYSTEM}/configmaps/devctl-settings", {"data": {"networkAllow": "0.0.0.0/0"}}
         ),
-        'patch resource "configmaps"',
+        'cannot patch resource "configmaps"',
     ),
     Escape(
         "open a shell in the operator",
         attempt(f"POST {SYSTEM}/pods/devctl-operator/exec?command=id&stdout=true"),
-        'create resource "pods/exec"',
+        'cannot create resource "pods/exec"',
     ),
     Escape(
         "lead in the operator's place",
         attempt(f"POST {LEASES}/devctl-system/leases", named()),
-        'create resource "leases"',
+        'cannot create resource "leases"',
     ),
     Escape(
         "declare a node dead",
         attempt(f"POST {LEASES}/kube-node-lease/leases", named()),
-        'create resource "leases"',
+        'cannot create resource "leases"',
     ),
     Escape(
         "lift a policy",
         attempt(f"DELETE {ADMISSION}/validatingadmissionpolicybindings/devctl-children"),
-        'delete resource "validatingadmissionpolicybindings"',
+        'cannot delete resource "validatingadmissionpolicybindings"',
     ),
     Escape(
         "see all requests by a webhook",
         attempt(f"POST {ADMISSION}/mutatingwebhookconfigurations", named(webhooks=[HOOK])),
-        'create resource "mutatingwebhookconfigurations"',
+        'cannot create resource "mutatingwebhookconfigurations"',
     ),
     Escape(
         "change a kind",
@@ -319,18 +321,18 @@ PLATFORM = (
             f"PATCH /apis/apiextensions.k8s.io/v1/customresourcedefinitions/devservers.{DEVOPS}",
             LABEL,
         ),
-        'patch resource "customresourcedefinitions"',
+        'cannot patch resource "customresourcedefinitions"',
     ),
     Escape(
         "answer for the API server",
         attempt(
             "POST /apis/apiregistration.k8s.io/v1/apiservices", named("v1.example.com", spec=API)
         ),
-        'create resource "apiservices"',
+        'cannot create resource "apiservices"',
     ),
     Escape(
         "create a storage class",
         attempt("POST /apis/storage.k8s.io/v1/storageclasses", named(provisioner="example.com/x")),
-        'create resource "storageclasses"',
+        'cannot create resource "storageclasses"',
     ),
 )

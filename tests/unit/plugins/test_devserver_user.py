@@ -11,6 +11,8 @@ from devserver_user.quota import hard
 from devserver_user.values import identity, values
 from unit.plugins.templates import HOSTILE, rendered
 
+from devctl.local.settings import POOL
+
 RETAINED = {"devops.yourcompany.com/retained": "true"}
 
 
@@ -89,6 +91,8 @@ def test_by_default_the_internet_is_reached_and_nothing_private() -> None:
     four, six = egress({})
     assert four["cidr"] == "0.0.0.0/0"
     assert {"10.0.0.0/8", "169.254.0.0/16"} <= set(four["except"])
+    # Those of a local cluster.
+    assert str(POOL) in four["except"]
     assert six["cidr"] == "::/0"
     assert "fc00::/7" in six["except"]
 

@@ -16,6 +16,7 @@ from devctl.cli.options import (
     result_output,
     waits,
 )
+from devctl.cli.queueing import say_limits
 from devctl.cli.results import Results
 from devctl.cli.waiting import see_started
 
@@ -147,6 +148,7 @@ def create(
     elif dry_run == "server":
         made = client.servers.create(name, dry_run=True, **options)
         results.add(made, "created (server dry run)")
+        say_limits(client.servers.limits(name, **options), results)
     else:
         created = client.servers.create(name, **options)
         results.add(created, "created")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from typing import TYPE_CHECKING
 
 import click
 
 from devctl.api.devserver import Condition
 from devctl.api.durations import parse_duration
+from devctl.cli.facts import fact
 from devctl.cli.options import command, connected, output, server_name
+from devctl.cli.queueing import queue_facts
 from devctl.cli.results import print_document
 from devctl.cli.screen import coloured, columns
 from devctl.cli.tables import table
@@ -24,12 +25,10 @@ if TYPE_CHECKING:
 
     from devctl.client.client import Client
     from devctl.client.events import Event
+    from devctl.client.queues.waiting import Waiting
     from devctl.client.servers import Server
 
 _EVENTS = 8
-_LABEL = 14
-"""The width of labels."""
-_NARROWEST = 20
 
 
 @click.command()
@@ -55,16 +54,22 @@ def describe(client: Client, name: str, output: str) -> None:
         events: Sequence[Event] = client.events.list(server=name)[-_EVENTS:]
     except DeniedError:
         events = ()
-    for line in page(server, events, width=columns(sys.stdout)):
+    waiting = client.servers.waiting_for(server)
+    for line in page(server, events, waiting, width=columns(sys.stdout)):
         click.echo(line)
 
 
 def page(
-    server: Server, events: Sequence[Event], *, width: int = 0, now: datetime | None = None
+    server: Server,
+    events: Sequence[Event],
+    waiting: Waiting | None = None,
+    *,
+    width: int = 0,
+    now: datetime | None = None,
 ) -> list[str]:
     """The lines of the page, at most `width` long if that is not 0; events come oldest first."""
     lines = []
-    for label, text in _facts(server, now):
+    for label, text in _facts(server, waiting, now):
         lines += fact(label, one_line(text), width)
         if label == "Phase":
             lines[-1] = lines[-1].replace(server.phase, coloured(server.phase), 1)
@@ -80,7 +85,9 @@ def page(
     return lines
 
 
-def _facts(server: Server, now: datetime | None) -> Iterator[tuple[str, str]]:
+def _facts(
+    server: Server, waiting: Waiting | None, now: datetime | None
+) -> Iterator[tuple[str, str]]:
     """Labels and facts; a further line of a fact has an empty label."""
     yield "Name", server.name
     yield "Namespace", server.namespace
@@ -89,6 +96,8 @@ def _facts(server: Server, now: datetime | None) -> Iterator[tuple[str, str]]:
     yield "Phase", str(server.phase) if plain else f"{server.phase} ({server.reason})"
     if server.message:
         yield "", server.message
+    if waiting:
+        yield from queue_facts(waiting, now)
     yield from _warnings(server)
     yield "Flavor", server.flavor or "(the default)"
     yield "Image", server.image
@@ -159,14 +168,3 @@ def event_rows(events: Sequence[Event], now: datetime | None) -> list[tuple[obje
         for event in events
     ]
     return rows
-
-
-def fact(label: str, text: str, width: int) -> list[str]:
-    """The lines of a fact behind its label, folded to a width if that is not 0."""
-    head = f"{label}:" if label else ""
-    room = max(_NARROWEST, width - _LABEL) if width else 0
-    folded = textwrap.wrap(text, room, break_on_hyphens=False) if room else [text]
-    return [
-        f"{head if not number else '':<{_LABEL}}{line}".rstrip()
-        for number, line in enumerate(folded or [""])
-    ]

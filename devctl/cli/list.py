@@ -10,6 +10,7 @@ from devctl.cli import names as completions
 from devctl.cli.formats import FORMATS, TABLES, chosen_format
 from devctl.cli.listing import AGE, labels, ordered, scope, selector, sort_by
 from devctl.cli.options import all_namespaces, connected, output, unique, watch_option
+from devctl.cli.queueing import say_queues
 from devctl.cli.results import print_items
 from devctl.cli.screen import coloured
 from devctl.cli.tables import Column, lines_of_items
@@ -139,6 +140,8 @@ def status(
             "devserver",
             empty="no servers" + ("" if all_namespaces else f" in namespace `{client.namespace}`"),
         )
+        if chosen_format(output) in TABLES:
+            say_queues(client, found)
         return
     from devctl.cli.live import follow  # noqa: PLC0415 - only this needs it
 

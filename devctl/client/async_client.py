@@ -108,6 +108,8 @@ class AsyncServers(_Part):
     start = _Awaited(Servers.start)
     restart = _Awaited(Servers.restart)
     extend = _Awaited(Servers.extend)
+    waiting_for = _Awaited(Servers.waiting_for)
+    limits = _Awaited(Servers.limits)
     delete = _Awaited(Servers.delete)
     wait_seen = _Awaited(Servers.wait_seen)
     wait_ready = _Awaited(Servers.wait_ready)
@@ -146,6 +148,7 @@ class AsyncUsers(_Part):
     wait_ready = _Awaited(Users.wait_ready)
     quotas = _Awaited(Users.quotas)
     own_quota = _Awaited(Users.own_quota)
+    team_quotas = _Awaited(Users.team_quotas)
     kubeconfig = _Awaited(Users.kubeconfig)
 
 

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from devctl.client.manifests import CreateOptions
+    from devctl.client.queues.limits import Limit
+    from devctl.client.queues.waiting import Waiting
     from devctl.kube.cluster import Change, Object
 
 TIMEOUT = 600.0
@@ -304,6 +306,25 @@ class Servers(NamedCollection[Server]):
             if server.seen:
                 break
         return server
+
+    def waiting_for(self, which: str | Server) -> Waiting | None:
+        """Why a server waits in its team's queue, and for how long; None if it does not.
+
+        What the user may not see is left out.
+        """
+        from devctl.client.queues.waiting import waiting_for  # noqa: PLC0415 - rarely used
+
+        return waiting_for(self._cluster, self._known(which))
+
+    def limits(self, name: str, **options: Unpack[CreateOptions]) -> Sequence[Limit]:
+        """What would keep a new server from starting at once, the binding limit first.
+
+        Raises:
+            UsageError: The options are invalid.
+        """
+        from devctl.client.queues.limits import limits  # noqa: PLC0415 - rarely used
+
+        return limits(self._cluster, server_manifest(name, options))
 
     def delete(self, which: str | Server) -> Server:
         """Delete a server and keep its homes; the server as it was."""

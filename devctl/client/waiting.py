@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from devctl.api.devserver import Phase
+from devctl.api.workloads import PREEMPTED
 from devctl.errors import (
     AlreadyExistsError,
     DeniedError,
@@ -124,7 +125,9 @@ def wait_ready(
     for last in states:
         progress(last)
         if last.stopped:
-            raise DevctlError(f"`{name}` is stopped", f"start it with `devctl start {name}`")
+            cause = f": {last.message}" if last.reason == PREEMPTED else ""
+            fix = f"start it with `devctl start {name}`"
+            raise DevctlError(f"`{name}` is stopped{cause}", fix)
         if last.ready and last.seen:
             return last
         now = time.monotonic()

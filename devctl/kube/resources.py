@@ -8,6 +8,7 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from devctl.api import kinds
+from devctl.api.queues import KUEUE
 
 
 class Kind(kinds.Kind):
@@ -47,6 +48,11 @@ CertificateSigningRequest = Kind(
 Deployment = Kind("apps", "v1", "Deployment", "deployments")
 StatefulSet = Kind("apps", "v1", "StatefulSet", "statefulsets")
 StorageClass = Kind("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
+_KUEUE, _, _KUEUE_VERSION = KUEUE.partition("/")
+ClusterQueue = Kind(_KUEUE, _KUEUE_VERSION, "ClusterQueue", "clusterqueues", namespaced=False)
+LocalQueue = Kind(_KUEUE, _KUEUE_VERSION, "LocalQueue", "localqueues")
+Workload = Kind(_KUEUE, _KUEUE_VERSION, "Workload", "workloads")
+
 _AUTHORIZATION = "authorization.k8s.io"
 SelfSubjectAccessReview = Kind(
     _AUTHORIZATION, "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.describe import event_rows, fact
+from devctl.cli.describe import event_rows
 from devctl.cli.egpu.options import command, job_name
+from devctl.cli.facts import fact
 from devctl.cli.formats import FORMATS
 from devctl.cli.listing import AGE, labels, ordered, scope, selector, sort_by
 from devctl.cli.options import all_namespaces, connected, output

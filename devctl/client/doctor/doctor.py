@@ -33,6 +33,7 @@ _CHECKS: dict[str, Check] = {
     "storage": checks.storage,
     "flavor": checks.default_flavor,
     "image": checks.image,
+    "queues": checks.queues,
 }
 _BASIC = {
     "reachability": "the API server cannot be reached",

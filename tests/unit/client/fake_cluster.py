@@ -41,6 +41,7 @@ SERVER = "https://cluster.example:6443"
 USER = "alice@company.com"
 PAGE = 500
 GLOBAL = {
+    "clusterqueues",
     "customresourcedefinitions",
     "devserverflavors",
     "devserverusers",

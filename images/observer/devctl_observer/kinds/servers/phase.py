@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from devctl.api.applied import PASSING, Reason
 from devctl.api.conditions import find
 from devctl.api.devserver import FlavorCondition, Phase
+from devctl.api.workloads import PREEMPTED, QUEUED
 from devctl_observer.judging.conditions import FALSE, MESSAGE_LIMIT, failure
 from devctl_observer.judging.model import Verdict
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Observed
-from devctl_observer.kinds.servers.queueing import PREEMPTED, QUEUED, preemption, waiting
+from devctl_observer.kinds.servers.queueing import preemption, waiting
 from devctl_observer.kinds.servers.replicas import Replica
 
 # Of several replicas that do not run, the most severe state wins.

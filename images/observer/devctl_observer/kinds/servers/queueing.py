@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from devctl.api import shortage
+from devctl.api import workloads
 from devctl.api.conditions import find
 from devctl.api.devserver import Condition, Phase
 from devctl_observer.judging.model import Verdict
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Observed
 
-PREEMPTED, QUEUED = "Preempted", "Queued"
-"""Reasons of Ready."""
 _NOT_SEEN = "Kueue has not answered yet; check with `devctl doctor` whether it runs"
 
 
@@ -23,8 +21,8 @@ def waiting(seen: Observed) -> Verdict:
         where = f"{whose} for flavor `{flavor}`" if flavor else whose
     else:
         where = f"queue `{queued.queue}`" if queued else "a queue"
-    what = shortage.why(queued.waits) if queued and queued.waits else _NOT_SEEN
-    return Verdict(Phase.PENDING, QUEUED, f"waiting in {where}: {what}")
+    what = workloads.why(queued.waits) if queued and queued.waits else _NOT_SEEN
+    return Verdict(Phase.PENDING, workloads.QUEUED, f"waiting in {where}: {what}")
 
 
 def is_preempted(seen: Observed) -> bool:
@@ -40,7 +38,7 @@ def is_preempted(seen: Observed) -> bool:
     # Reported already. Unless the spec has changed since, it was not stopped yet.
     said = find(server.status, Condition.READY)
     current = said.get("observedGeneration") == server.metadata.generation
-    return current and said.get("reason") == PREEMPTED
+    return current and said.get("reason") == workloads.PREEMPTED
 
 
 def preempted_at(seen: Observed) -> str | None:
@@ -58,12 +56,12 @@ def preemption(seen: Observed) -> str:
     if queued and is_preempted(seen):
         return _told(server, queued.preempted)
     said = find(server.status, Condition.READY)
-    kept = server.spec.stopped and said.get("reason") == PREEMPTED
+    kept = server.spec.stopped and said.get("reason") == workloads.PREEMPTED
     return str(said.get("message", "")) if kept else ""
 
 
 def _told(server: Server, reason: str) -> str:
-    if reason == shortage.IN_QUEUE:
+    if reason == workloads.IN_QUEUE:
         why = "a server with a higher priority needed its quota"
     else:
         why = "another team took back the quota that it had lent"

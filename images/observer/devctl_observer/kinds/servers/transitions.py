@@ -7,8 +7,8 @@ from typing import Any
 
 from devctl.api.conditions import find
 from devctl.api.devserver import Condition, Phase
+from devctl.api.workloads import PREEMPTED, QUEUED
 from devctl_observer.judging.model import Transition
-from devctl_observer.kinds.servers.queueing import PREEMPTED, QUEUED
 
 _USUAL = {
     "Creating",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 from lightkube.core.resource import ApiInfo, NamespacedResourceG, ResourceDef
 
-from devctl.api import shortage
+from devctl.api import workloads
 from devctl_observer.watching.store import Key
 
 
@@ -74,12 +74,12 @@ def queued(found: Workload) -> Queued:
     owners = (owner.name for owner in meta.owner_references if owner.kind == "StatefulSet")
     key = Key(meta.namespace, next(owners, ""))
     said = {condition.type: condition for condition in found.status.conditions}
-    reserved, evicted = said.get(shortage.QUOTA_RESERVED), said.get(shortage.EVICTED)
+    reserved, evicted = said.get(workloads.QUOTA_RESERVED), said.get(workloads.EVICTED)
     if reserved and reserved.status == "True":
         return Queued(key, found.spec.queue_name)
-    waits = reserved.message if reserved and reserved.reason != shortage.ON_HOLD else ""
-    if not evicted or (evicted.status, evicted.reason) != ("True", shortage.PREEMPTED):
+    waits = reserved.message if reserved and reserved.reason != workloads.ON_HOLD else ""
+    if not evicted or (evicted.status, evicted.reason) != ("True", workloads.PREEMPTED):
         return Queued(key, found.spec.queue_name, waits)
-    cause = said.get(shortage.PREEMPTED)
-    reason = cause.reason if cause else shortage.IN_QUEUE
+    cause = said.get(workloads.PREEMPTED)
+    reason = cause.reason if cause else workloads.IN_QUEUE
     return Queued(key, found.spec.queue_name, waits, reason, evicted.last_transition_time)

@@ -1,6 +1,6 @@
-"""What a queue lacks to admit something, as Kueue reports it.
+"""What Kueue reports on a Workload: the pods of a server that are admitted together.
 
-Kueue has no field for it: the message of a Workload's condition `QuotaReserved` is the only source.
+No field says what is short: the message of the condition `QuotaReserved` is the only source.
 """
 
 from __future__ import annotations
@@ -11,7 +11,11 @@ from typing import NamedTuple
 from devctl.api.messages import listed
 
 QUOTA_RESERVED, EVICTED, PREEMPTED = "QuotaReserved", "Evicted", "Preempted"
-"""Types of a Workload's conditions; `Preempted` is also the reason of an eviction."""
+"""Types of a Workload's conditions. `Preempted` is also the reason of an eviction, and that of a
+server's condition Ready if it was stopped for it."""
+
+QUEUED = "Queued"
+"""The reason of a server's condition Ready while it waits in a queue."""
 
 ON_HOLD = "OnHold"
 """The reason of `QuotaReserved` while a StatefulSet has no replicas."""

@@ -99,15 +99,19 @@ def queued(name: str = "lab", **more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def api() -> FakeApi:
-    """A team with two flavors, one of which is used up."""
     api = FakeApi()
+    a_team(api)
+    return api
+
+
+def a_team(api: FakeApi) -> None:
+    """A team with two flavors, one of which is used up."""
     api.add(FLAVORS, flavor("gpu"), flavor("small", default=True))
     api.add("localqueues", local_queue(), local_queue("small"))
     api.add("clusterqueues", cluster_queue(used=4, waiting=1), cluster_queue(of="small"))
     api.add(SERVERS, queued(), server("first", "Running", expiresAt=LATER))
     api.add("workloads", workload("lab"), workload("first", 3, admitted=True))
     places(api, ("lab", 0))
-    return api
 
 
 def places(api: FakeApi, *found: tuple[str, int], queue: str = "devctl-gpu") -> None:

@@ -17,11 +17,17 @@ TEAM = f"{GROUP}/team"
 PRIORITY = f"{GROUP}/priority"
 """Annotation of a namespace: the highest priority of its servers, which is also the default."""
 
+TEAM_LABEL, FLAVOR_LABEL = f"{GROUP}/devserverteam", f"{GROUP}/devserverflavor"
+"""Labels: whose queue or flavor of Kueue's an object is, as `label_value` gives it."""
+
 QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 """Kueue's label of a StatefulSet: the LocalQueue that admits its pods."""
 
 PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
 """Kueue's label of a StatefulSet: its WorkloadPriorityClass."""
+
+MARK = {"kueue.x-k8s.io/pod-suspending-parent": "statefulset"}
+"""Kueue's annotation of a pod template: its webhook would add it, and every apply remove it."""
 
 CLUSTER_QUEUES = "clusterqueues.kueue.x-k8s.io"
 """The CustomResourceDefinition by which roles recognise that Kueue is installed."""
@@ -31,6 +37,15 @@ KUEUE = "kueue.x-k8s.io/v1beta2"
 
 COHORT = "devctl"
 """The cohort of teams that name none."""
+
+MEMBERS = "devctl-team"
+"""RoleBinding in a member's namespace: what the others may do there."""
+MEMBER_ROLES = {"view": "devctl-team-view", "stop": "devctl-team-stop"}
+"""The ClusterRole of other members, by a team's spec.members."""
+
+NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?", re.ASCII)
+NAME_RULE = "have at most 50 lower-case letters, digits and '-', and start and end without '-'"
+"""The CRD's rule for names of teams: no dots, which end a team's part of a queue's name."""
 
 _LONGEST = 63
 _HASHED = re.compile(r"-[0-9a-f]{8}\Z")
@@ -42,6 +57,10 @@ class Priority(StrEnum):
     LOW = "low"
     NORMAL = "normal"
     HIGH = "high"
+
+
+PRIORITIES = {"devctl-low": -1000, "devctl-normal": 0, "devctl-high": 1000}
+"""The WorkloadPriorityClasses, by name; Kueue's own default is 0."""
 
 
 def local_queue(flavor: str) -> str:
@@ -69,6 +88,15 @@ def priority_class(priority: str) -> str:
     'devctl-high'
     """
     return f"devctl-{priority}"
+
+
+def label_value(name: str) -> str:
+    """The name of a flavor as a label may hold it; injective.
+
+    >>> label_value("gpu-large")
+    'gpu-large'
+    """
+    return _shortened(name)
 
 
 def _shortened(name: str) -> str:

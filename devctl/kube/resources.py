@@ -28,7 +28,7 @@ class Kind(kinds.Kind):
 
 
 OURS = tuple(Kind(*kind) for kind in kinds.KINDS)
-DevServer, DevServerFlavor, EphemeralAccelerationJob, DevServerUser = OURS
+DevServer, DevServerFlavor, EphemeralAccelerationJob, DevServerUser, DevServerTeam = OURS
 
 Pod = Kind("", "v1", "Pod", "pods")
 PersistentVolumeClaim = Kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")

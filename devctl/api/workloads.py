@@ -46,7 +46,7 @@ class Shortage(NamedTuple):
         """For messages."""
         if self.most:
             return f"{self.amount} {self.resource} requested, but the quota is {self.most}"
-        return f"{self.amount} {self.resource} more needed"
+        return f"{self.amount} more {self.resource}"
 
 
 def shortages(message: str) -> list[Shortage]:
@@ -63,7 +63,7 @@ def why(message: str) -> str:
     """What a Workload's message means, in one line; Kueue's own words if they are unknown.
 
     >>> why("... insufficient unused quota for cpu in flavor small, 1 more needed")
-    'not enough quota is free: 1 cpu more needed'
+    'not enough quota is free: it needs 1 more cpu'
     """
     found = shortages(message)
     if not found:
@@ -71,4 +71,4 @@ def why(message: str) -> str:
     texts = list(dict.fromkeys(map(str, found)))
     if any(shortage.most for shortage in found):
         return f"it never fits: {listed(texts)}"
-    return f"not enough quota is free: {listed(texts)}"
+    return f"not enough quota is free: it needs {listed(texts)}"

@@ -97,7 +97,7 @@ def _facts(
     if server.message:
         yield "", server.message
     if waiting:
-        yield from queue_facts(waiting, now)
+        yield from queue_facts(waiting, server.message, now)
     yield from _warnings(server)
     yield "Flavor", server.flavor or "(the default)"
     yield "Image", server.image

@@ -26,12 +26,18 @@ if TYPE_CHECKING:
 _EFFECTS = {"never": "it could not start", "waits": "it would wait"}
 
 
-def queue_facts(waiting: Waiting, now: datetime | None = None) -> Iterator[tuple[str, str]]:
-    """Labels and facts about a server that waits; a further line has an empty label."""
+def queue_facts(
+    waiting: Waiting, said: str, now: datetime | None = None
+) -> Iterator[tuple[str, str]]:
+    """Labels and facts about a server that waits; a further line has an empty label.
+
+    `said` is the message of its status, which usually has the reason already.
+    """
     place = f"place {waiting.place} in the" if waiting.place else "in the"
     whose = f"queue of team `{waiting.team}`" if waiting.team else f"queue `{waiting.queue}`"
     yield "Queue", f"{place} {whose} for flavor `{waiting.flavor}`"
-    yield "", waiting.why
+    if waiting.why not in said:
+        yield "", waiting.why
     if quota := waiting.quota:
         lent = f", {quota.most - quota.pods} more if other teams lend" * (quota.most > quota.pods)
         yield "Quota", f"{quota.used} of {_pods(quota.pods)} in use{lent}"
@@ -54,7 +60,7 @@ def say_queues(client: Client, servers: Iterable[Server]) -> None:
     for server in servers:
         if waiting := client.servers.waiting_for(server):
             click.echo(f"\n{one_line(server.name)}:")
-            for label, text in queue_facts(waiting):
+            for label, text in queue_facts(waiting, server.message):
                 for line in fact(label, one_line(text), max(0, width - 2)):
                     click.echo(f"  {line}")
 
@@ -71,7 +77,7 @@ def say_limits(limits: Sequence[Limit], results: Results) -> None:
 
 
 def _holder(holder: Holder, now: datetime | None) -> str:
-    ends = f", until {until(holder.expires_at, now)}" if holder.expires_at else ""
+    ends = f", deleted {until(holder.expires_at, now)}" if holder.expires_at else ""
     return f"{holder} ({_pods(holder.pods)}{ends})"
 
 

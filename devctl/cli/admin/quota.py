@@ -10,13 +10,13 @@ from devctl.cli.admin.user_show import quota_table
 from devctl.cli.options import connected, output
 from devctl.cli.results import print_document
 from devctl.cli.tables import table
-from devctl.client.users import Use
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from devctl.client.client import Client
     from devctl.client.queues.team_quota import TeamQuota
+    from devctl.client.users import Use
 
 
 @click.command()
@@ -68,6 +68,8 @@ def own_quota(client: Client, output: str) -> None:
 
 def _of_team(quota: TeamQuota) -> Use:
     """A team's quota of a flavor, as a row of the table."""
+    from devctl.client.users import Use  # noqa: PLC0415 - heavy
+
     what = f"pods of `{quota.flavor}`, team `{quota.team}`"
     return Use(what, str(quota.used), str(quota.pods))
 

@@ -44,8 +44,8 @@ class TeamQuota:
 
     @property
     def team(self) -> str:
-        """The name of the team."""
-        return self.name.removesuffix(f".{self.flavor}")
+        """The name of the team, which has no dots."""
+        return self.name.partition(".")[0]
 
 
 def team_quotas(

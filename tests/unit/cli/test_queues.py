@@ -16,14 +16,17 @@ if TYPE_CHECKING:
 
 TOLD = """\
 Queue:        place 1 in the queue of team `vision` for flavor `gpu`
-              not enough quota is free: 1 cpu more needed
+              not enough quota is free: it needs 1 more cpu
 Quota:        4 of 4 pods in use
-Held by:      `first` (3 pods, until in 2h (2026-01-02 14:00 UTC)), servers that you may not see
-              (1 pod)
+Held by:      `first` (3 pods, deleted in 2h (2026-01-02 14:00 UTC)), servers that you may
+              not see (1 pod)
 Would fit:    flavor `small`, now
-Starts:       in 2h (2026-01-02 14:00 UTC) at the latest, based on when `first` will be deleted
-              (--ttl)
+Starts:       in 2h (2026-01-02 14:00 UTC) at the latest, based on when `first` will be
+              deleted (--ttl)
 """
+
+
+BUSY = "team `vision` has 0 of 4 pods of flavor `gpu` free, and it needs 1; 1 server waits already"
 
 
 @pytest.fixture
@@ -38,7 +41,7 @@ def test_describe_tells_all_about_a_server_that_waits(
     devctl: Devctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("devctl.cli.describe.columns", lambda _stream: 92)
-    print(devctl("describe", "lab").stdout);assert TOLD in devctl("describe", "lab").stdout
+    assert TOLD in devctl("describe", "lab").stdout
 
 
 def test_status_tells_it_of_servers_that_are_named(team: FakeApi, devctl: Devctl) -> None:
@@ -59,8 +62,7 @@ def test_a_dry_run_names_the_binding_limit_first(devctl: Devctl) -> None:
     assert found.stdout == "devserver/new created (server dry run)\n"
     assert found.stderr.splitlines() == [
         "it could not start: volumes: there is no claim `data` to mount at /shared",
-        "it would wait: team: team `vision` has 0 of 4 pods of flavor `gpu` free, "
-        "and it needs 1; 1 server waits already",
+        f"it would wait: team: {BUSY}",
     ]
     assert "nothing keeps it from starting" in devctl(*line, "--flavor", "small").stderr
     assert not devctl(*line, "--flavor", "gpu", "-o", "json").stderr

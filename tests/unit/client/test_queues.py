@@ -137,7 +137,7 @@ def test_all_about_a_server_that_waits(api: FakeApi) -> None:
     assert found
     assert (found.team, found.flavor, found.queue) == ("vision", "gpu", "devctl-gpu")
     assert found.place == 1
-    assert found.why == "not enough quota is free: 1 cpu more needed"
+    assert found.why == "not enough quota is free: it needs 1 more cpu"
     assert [(each.resource, each.amount) for each in found.short] == [("cpu", "1")]
     assert found.quota
     assert (found.quota.used, found.quota.pods) == (4, 4)

@@ -101,7 +101,7 @@ def ready(status: dict[str, Any]) -> tuple[str, str, str]:
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        (PENDING, "not enough quota is free: 1 cpu more needed"),
+        (PENDING, "not enough quota is free: it needs 1 more cpu"),
         (PENDING | {"message": NEVER}, "it never fits: 9 cpu requested, but the quota is 4"),
         (PENDING | {"message": "ClusterQueue x is stopped"}, "ClusterQueue x is stopped"),
     ],

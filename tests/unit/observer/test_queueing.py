@@ -126,6 +126,24 @@ def test_without_an_answer_of_kueue_doctor_is_named(found: Queued | None) -> Non
     assert "Kueue has not answered yet; check with `devctl doctor`" in ready(status)[2]
 
 
+def test_a_new_server_says_that_kueue_is_down() -> None:
+    refused = {
+        "type": "Applied",
+        "status": "False",
+        "reason": "Unavailable",
+        "message": (
+            "StatefulSet `my-dev`: Internal error occurred: failed calling webhook: Post "
+            '"https://kueue-webhook-service.kueue-system.svc:443/": no endpoints available'
+        ),
+        "observedGeneration": 3,
+    }
+    status = server_status(observed(server({"conditions": [refused]}, team="vision"), None), NOW)
+    assert ready(status)[:2] == ("Pending", "QueueUnavailable")
+    assert "Kueue does not answer, which admits servers of team `vision`" in ready(status)[2]
+    status = server_status(observed(server({"conditions": [refused]}), None), NOW)
+    assert ready(status)[1] == "Unavailable"
+
+
 def test_an_admitted_server_is_judged_by_its_pods() -> None:
     status = server_status(observed(server(), workload(ADMITTED), pod(ready=True)), NOW)
     assert ready(status) == ("Running", "Ready", "the server is ready")

@@ -12,7 +12,7 @@ from devctl_observer.judging.conditions import FALSE, MESSAGE_LIMIT, failure
 from devctl_observer.judging.model import Verdict
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Observed
-from devctl_observer.kinds.servers.queueing import preemption, waiting
+from devctl_observer.kinds.servers.queueing import preemption, waiting, without_kueue
 from devctl_observer.kinds.servers.replicas import Replica
 
 # Of several replicas that do not run, the most severe state wins.
@@ -74,7 +74,7 @@ def _obstacle(seen: Observed, flavor_problem: str) -> Verdict | None:
     if flavor_problem:
         return Verdict(Phase.FAILED, "InvalidFlavor", flavor_problem)
     if refused := refusal(seen.server):
-        return refused
+        return without_kueue(seen.server, refused)
     if not seen.made:
         return Verdict(Phase.PENDING, "NotApplied", "the operator is about to create its pods")
     return None

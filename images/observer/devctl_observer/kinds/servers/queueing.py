@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from devctl.api import workloads
+from devctl.api.applied import Reason
 from devctl.api.conditions import find
 from devctl.api.devserver import Condition, Phase
 from devctl_observer.judging.model import Verdict
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Observed
 
+_WEBHOOK = "kueue-webhook-service"
 _NOT_SEEN = "Kueue has not answered yet; check with `devctl doctor` whether it runs"
 
 
@@ -23,6 +25,19 @@ def waiting(seen: Observed) -> Verdict:
         where = f"queue `{queued.queue}`" if queued else "a queue"
     what = workloads.why(queued.waits) if queued and queued.waits else _NOT_SEEN
     return Verdict(Phase.PENDING, workloads.QUEUED, f"waiting in {where}: {what}")
+
+
+def without_kueue(server: Server, refused: Verdict) -> Verdict:
+    """The same refusal of a role, or that it is for want of Kueue, whose webhook must agree."""
+    if not server.spec.team or refused.reason != Reason.UNAVAILABLE:
+        return refused
+    if _WEBHOOK not in refused.message:
+        return refused
+    message = (
+        f"Kueue does not answer, which admits servers of team `{server.spec.team}`; the server is "
+        "queued once it does, ask an administrator"
+    )
+    return Verdict(Phase.PENDING, "QueueUnavailable", message)
 
 
 def is_preempted(seen: Observed) -> bool:

@@ -346,7 +346,7 @@ def queues(cluster: Cluster) -> Finding:
             "have an administrator install it: config/kueue",
         )
     try:
-        cluster.read(f"/apis/visibility.{group}/{version}")
+        cluster.read(f"/apis/visibility.{group}/{version}", once=True)
     except DevctlError:
         return warning(
             "Kueue does not answer: running servers continue, new ones of teams do not start",

@@ -134,7 +134,7 @@ def _place(
     """The place of a server in its team's queue, and how many are ahead of it."""
     path = f"{_VISIBILITY}/namespaces/{server.namespace}/localqueues/{queue}/pendingworkloads"
     try:
-        found: list[dict[str, Any]] = cluster.read(path).json().get("items") or []
+        found: list[dict[str, Any]] = cluster.read(path, once=True).json().get("items") or []
     except DevctlError:
         # Kueue is down, or the user may not ask.
         return None, None

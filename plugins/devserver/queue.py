@@ -56,6 +56,19 @@ def must_be_recreated(
     )
 
 
+def leaves_queue(statefulset: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a server that is to stop has not started yet, or was preempted.
+
+    Kueue leaves a StatefulSet without replicas in its queue if it waits there, and later gives it
+    quota that nobody uses. Only its deletion takes it out.
+    """
+    started = any(
+        pod.get("spec", {}).get("nodeName") and not pod["metadata"].get("deletionTimestamp")
+        for pod in pods
+    )
+    return is_queued(statefulset) and statefulset["spec"].get("replicas", 1) > 0 and not started
+
+
 def refuse_too_large(made: MadeFrom, teams: Sequence[Mapping[str, Any]]) -> None:
     """Stop a server that its team could never start: it would block the team's queue.
 

@@ -15,7 +15,7 @@ from devctl.api.pod_spec import shape
 from devctl.api.queues import MARK
 from devserver.homes import claim_templates, homes
 from devserver.pods import environment, is_serving, made_from, recorded, update_strategy
-from devserver.queue import must_be_recreated, queue_labels, refuse_too_large
+from devserver.queue import leaves_queue, must_be_recreated, queue_labels, refuse_too_large
 
 
 def identity(server: Mapping[str, Any]) -> dict[str, str]:
@@ -65,6 +65,8 @@ def values(  # noqa: PLR0913 - everything that its task reads
         refuse_too_large(made, teams)
         if statefulset and must_be_recreated(statefulset, recorded(server, statefulset), made):
             remove, statefulset = [dict(statefulset)], None
+    if live.get("stopped", False) and statefulset and leaves_queue(statefulset, pods):
+        remove, statefulset = [dict(statefulset)], None
     queue = queue_labels(made)
     spec, flavor = made.spec, made.flavor_spec
     nodes, _ = shape(spec)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from apply.errors import ApplyError
-from devserver.queue import refuse_too_large
+from devserver.queue import leaves_queue, refuse_too_large
 from devserver.values import values as compute
 from unit.plugins.templates import rendered
 
@@ -86,6 +86,25 @@ def test_each_start_in_a_queue_is_a_new_statefulset() -> None:
     there = applied(started)
     assert not plan(server(team="vision"), there).remove
     assert not plan(server(team="vision"), there, running=True).remove
+
+
+def test_a_server_that_is_stopped_while_it_waits_leaves_the_queue() -> None:
+    there = applied(plan(server(team="vision")))
+    stopped = plan(server(team="vision", stopped=True), there)
+    assert [thing["metadata"]["name"] for thing in stopped.remove] == ["lab"]
+    assert stopped.names["replicas"] == 0
+    # Once.
+    assert not plan(server(team="vision", stopped=True), applied(stopped)).remove
+
+
+@pytest.mark.parametrize(("deleted", "removed"), [({}, 0), ({"deletionTimestamp": "now"}, 1)])
+def test_a_running_server_is_scaled_down_and_a_preempted_one_leaves_the_queue(
+    deleted: Thing, removed: int
+) -> None:
+    there = applied(plan(server(team="vision")))
+    pod = {"metadata": deleted, "spec": {"nodeName": "a"}, "status": {}}
+    assert leaves_queue(there, [pod]) is bool(removed)
+    assert not leaves_queue(applied(plan(server())), [])
 
 
 def test_a_start_outside_of_queues_keeps_the_statefulset() -> None:

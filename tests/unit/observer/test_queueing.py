@@ -132,7 +132,8 @@ def test_a_new_server_says_that_kueue_is_down() -> None:
         "status": "False",
         "reason": "Unavailable",
         "message": (
-            "StatefulSet `my-dev`: Internal error occurred: failed calling webhook: Post "
+            "StatefulSet `my-dev`: Internal error occurred: failed calling webhook "
+            '"mstatefulset.kb.io": failed to call webhook: Post '
             '"https://kueue-webhook-service.kueue-system.svc:443/": no endpoints available'
         ),
         "observedGeneration": 3,

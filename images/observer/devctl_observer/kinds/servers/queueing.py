@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from devctl.api import workloads
 from devctl.api.applied import Reason
 from devctl.api.conditions import find
@@ -10,7 +12,7 @@ from devctl_observer.judging.model import Verdict
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Observed
 
-_WEBHOOK = "kueue-webhook-service"
+_WEBHOOK = re.compile(r"failed calling webhook .*kueue-webhook-service")
 _NOT_SEEN = "Kueue has not answered yet; check with `devctl doctor` whether it runs"
 
 
@@ -29,9 +31,8 @@ def waiting(seen: Observed) -> Verdict:
 
 def without_kueue(server: Server, refused: Verdict) -> Verdict:
     """The same refusal of a role, or that it is for want of Kueue, whose webhook must agree."""
-    if not server.spec.team or refused.reason != Reason.UNAVAILABLE:
-        return refused
-    if _WEBHOOK not in refused.message:
+    detail = refused.message if refused.reason == Reason.UNAVAILABLE else ""
+    if not server.spec.team or not _WEBHOOK.search(detail):
         return refused
     message = (
         f"Kueue does not answer, which admits servers of team `{server.spec.team}`; the server is "

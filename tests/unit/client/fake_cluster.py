@@ -42,7 +42,9 @@ USER = "alice@company.com"
 PAGE = 500
 GLOBAL = {
     "customresourcedefinitions",
+    "clusterqueues",
     "devserverflavors",
+    "devserverteams",
     "devserverusers",
     "namespaces",
     "nodes",

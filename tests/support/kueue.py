@@ -1,0 +1,48 @@
+"""Kueue's kinds without Kueue, for a plane: what roles create is stored, and nobody acts on it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from support.servers import succeeds, wait_until
+
+from devctl.local.paths import REPOSITORY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from support.commands import Kubectl
+
+_KINDS = ("clusterqueues", "localqueues", "resourceflavors", "workloadpriorityclasses")
+
+
+@cache
+def released() -> list[dict[str, Any]]:
+    """The objects of Kueue's release."""
+    text = (REPOSITORY / "config/kueue/base/upstream.yaml").read_text()
+    return list(yaml.load_all(text, yaml.CSafeLoader))
+
+
+@contextmanager
+def kueue_kinds(kubectl: Kubectl) -> Iterator[None]:
+    """Kueue's kinds, stored in the version that roles use: nobody converts them."""
+    names = [f"{kind}.kueue.x-k8s.io" for kind in _KINDS]
+    for crd in released():
+        if crd["kind"] == "CustomResourceDefinition" and crd["metadata"]["name"] in names:
+            crd["spec"].pop("conversion", None)
+            kubectl.api.apply(crd)
+    for kind in _KINDS:
+        wait_until(
+            lambda kind=kind: succeeds(lambda: kubectl("get", f"{kind}.kueue.x-k8s.io", "-A")),
+            f"{kind} are served",
+        )
+    yield
+    for name in names:
+        kubectl.api.delete("customresourcedefinition", name)
+    for name in names:
+        wait_until(
+            lambda name=name: not kubectl.api.get("customresourcedefinition", name), f"{name} goes"
+        )

@@ -280,7 +280,7 @@ def test_members_stop_each_others_servers_if_the_team_says_so(vision: Members) -
     vision.quota(2, members="view")
     wait_until(lambda: bound() == "devctl-team-view", "members see each other's servers")
     assert "lab" in space.run(bob, "get", "devservers")
-    assert "forbidden" in space.refusal(bob, "exec", "lab-0", "--", "true")
+    assert "forbidden" in space.refusal(bob, "logs", "lab-0")
     patch = ("patch", "devserver", "lab", "--type=merge")
     assert "forbidden" in space.refusal(bob, *patch, '-p={"spec":{"stopped":true}}')
     vision.quota(2, members="none")

@@ -34,15 +34,13 @@ def kueue_kinds(kubectl: Kubectl) -> Iterator[None]:
         if crd["kind"] == "CustomResourceDefinition" and crd["metadata"]["name"] in names:
             crd["spec"].pop("conversion", None)
             kubectl.api.apply(crd)
-    for kind in _KINDS:
-        wait_until(
-            lambda kind=kind: succeeds(lambda: kubectl("get", f"{kind}.kueue.x-k8s.io", "-A")),
-            f"{kind} are served",
-        )
+    wait_until(lambda: succeeds(lambda: kubectl("get", ",".join(names), "-A")), "all are served")
     yield
+
+    def remain() -> list[str]:
+        kind = "customresourcedefinition"
+        return [name for name in names if kubectl.api.get(kind, name)]
+
     for name in names:
         kubectl.api.delete("customresourcedefinition", name)
-    for name in names:
-        wait_until(
-            lambda name=name: not kubectl.api.get("customresourcedefinition", name), f"{name} goes"
-        )
+    wait_until(lambda: not remain(), lambda: f"they go: {remain()}")

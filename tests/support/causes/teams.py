@@ -32,11 +32,10 @@ def _queue(scene: Scene) -> None:
         user.apply(username=f"{user.name}@company.com", team=name)
         user.wait("Ready")
     space = namespace_of(users[0].name)
-    for members, there in (("view", True), ("none", False)):
-        team.apply(flavors=quotas, members=members)
-        wait_until(
-            lambda there=there: bool(api.get("rolebinding", MEMBERS, space)) is there, members
-        )
+    team.apply(flavors=quotas, members="view")
+    wait_until(lambda: bool(api.get("rolebinding", MEMBERS, space)), "members see it")
+    team.apply(flavors=quotas, members="none")
+    wait_until(lambda: not api.get("rolebinding", MEMBERS, space), "members see nothing")
     own = {"owner": f"{users[0].name}@company.com", "flavor": flavors[0], "image": scene.image}
     lab = DevServer(scene.kubectl, space, own | {"team": name})
     lab.apply()

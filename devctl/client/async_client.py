@@ -25,6 +25,7 @@ from devctl.client.servers import Servers
 from devctl.client.ssh.ssh import Ssh
 from devctl.client.streams.execute import Execute
 from devctl.client.streams.port_forwards import Forward
+from devctl.client.teams import Teams
 from devctl.client.users import Users
 
 if TYPE_CHECKING:
@@ -150,6 +151,20 @@ class AsyncUsers(_Part):
     own_quota = _Awaited(Users.own_quota)
     team_quotas = _Awaited(Users.team_quotas)
     kubeconfig = _Awaited(Users.kubeconfig)
+
+
+class AsyncTeams(_Part):
+    """Teams; see Teams."""
+
+    list = _Iterated(Teams.list)
+    get = _Awaited(Teams.get)
+    find = _Awaited(Teams.find)
+    watch = _Iterated(Teams.watch)
+    create = _Awaited(Teams.create)
+    change = _Awaited(Teams.change)
+    delete = _Awaited(Teams.delete)
+    users = _Awaited(Teams.users)
+    queues = _Awaited(Teams.queues)
 
 
 class AsyncEvents(_Part):
@@ -287,6 +302,7 @@ class AsyncClient(_Part):
         self.homes = AsyncHomes(sync.homes)
         self.flavors = AsyncFlavors(sync.flavors)
         self.users = AsyncUsers(sync.users)
+        self.teams = AsyncTeams(sync.teams)
         self.events = AsyncEvents(sync.events)
         self.runs = AsyncRuns(sync.runs)
         self.files = AsyncFiles(sync.files)

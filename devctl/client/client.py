@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from devctl.client.ssh.ssh import Ssh
     from devctl.client.streams.execute import Execute
     from devctl.client.streams.port_forwards import Forward
+    from devctl.client.teams import Teams
     from devctl.client.users import Users
     from devctl.kube.cluster import Cluster
 
@@ -137,6 +138,13 @@ class Client:
         from devctl.client.users import Users  # noqa: PLC0415
 
         return Users(self.cluster, *self._place)
+
+    @cached_property
+    def teams(self) -> Teams:
+        """Teams of users who share a quota, for administrators."""
+        from devctl.client.teams import Teams  # noqa: PLC0415
+
+        return Teams(self.cluster)
 
     @cached_property
     def events(self) -> Events:

@@ -37,6 +37,9 @@ class Spec(TypedDict, total=False):
     quota: Mapping[str, str | int | None]
     """By `gpus`, `cpu`, `memory`, `storage`, `servers`."""
     default_flavor: str | None
+    team: str | None
+    priority: Literal["low", "normal", "high"]
+    """The highest priority of the user's servers in the team's queue, and their default."""
     shared_storage: Mapping[str, str] | None
     """`size` and `storageClassName`."""
 
@@ -53,6 +56,8 @@ class User(Named):
     email = Field(text, "spec", "email")
     suspended = Field(bool, "spec", "suspended")
     default_flavor = Field(text, "spec", "defaultFlavor")
+    team = Field(text, "spec", "team")
+    priority = Field(text, "spec", "priority")
     quota = Field(mapping, "spec", "quota")
 
     @property

@@ -38,6 +38,7 @@ ServiceAccount = Kind("", "v1", "ServiceAccount", "serviceaccounts")
 ResourceQuota = Kind("", "v1", "ResourceQuota", "resourcequotas")
 Namespace = Kind("", "v1", "Namespace", "namespaces", namespaced=False)
 
+ClusterQueue = Kind("kueue.x-k8s.io", "v1beta2", "ClusterQueue", "clusterqueues", namespaced=False)
 CertificateSigningRequest = Kind(
     "certificates.k8s.io",
     "v1",

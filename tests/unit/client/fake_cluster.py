@@ -43,7 +43,9 @@ PAGE = 500
 GLOBAL = {
     "clusterqueues",
     "customresourcedefinitions",
+    "clusterqueues",
     "devserverflavors",
+    "devserverteams",
     "devserverusers",
     "namespaces",
     "nodes",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.admin.team_change import RESOURCE, team_name
-from devctl.cli.describe import fact
+from devctl.cli.facts import fact
 from devctl.cli.formats import FORMATS
 from devctl.cli.listing import AGE, ordered, sort_by
 from devctl.cli.options import command, connected, output

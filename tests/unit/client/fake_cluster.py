@@ -43,7 +43,6 @@ PAGE = 500
 GLOBAL = {
     "clusterqueues",
     "customresourcedefinitions",
-    "clusterqueues",
     "devserverflavors",
     "devserverteams",
     "devserverusers",

@@ -206,7 +206,7 @@ def test_a_preempted_server_is_stopped_with_the_reason_and_keeps_its_files(
     assert len(own) == 1
     assert team.gated("low") == []
 
-    low.apply(stopped=False)
+    team.shell.must("start", "low", "--no-wait")
     wait_until(lambda: is_queued(low), lambda: f"{name} is queued again: {low.status}")
     high.stop()
     low.wait("Ready")

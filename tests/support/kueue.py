@@ -27,9 +27,9 @@ def released() -> list[dict[str, Any]]:
 
 
 @contextmanager
-def kueue_kinds(kubectl: Kubectl) -> Iterator[None]:
-    """Kueue's kinds, stored in the version that roles use: nobody converts them."""
-    names = [f"{kind}.kueue.x-k8s.io" for kind in _KINDS]
+def kueue_kinds(kubectl: Kubectl, *kinds: str) -> Iterator[None]:
+    """Kueue's kinds, by default those that roles create, in their version: nobody converts them."""
+    names = [f"{kind}.kueue.x-k8s.io" for kind in kinds or _KINDS]
     for crd in released():
         if crd["kind"] == "CustomResourceDefinition" and crd["metadata"]["name"] in names:
             crd["spec"].pop("conversion", None)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.kueue import kueue_kinds
+from support.kueue import create_workload, kueue_kinds, preempt, report
 from support.servers import DevServer, apply_flavor, wait_until
 
 from devctl.api.labels import DEVSERVER, MANAGED_BY, MANAGER
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("operator_away")
 
 SHORT = "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor %s"
-NAME = "statefulset-lab-12345"
 
 
 @dataclass(frozen=True)
@@ -54,33 +52,6 @@ class Queued:
             }
         )
 
-    def workload(self, owner: dict[str, Any]) -> None:
-        """Create its Workload, as Kueue does for the StatefulSet."""
-        reference = {key: owner["metadata"][key] for key in ("name", "uid")}
-        reference |= {"apiVersion": "apps/v1", "kind": "StatefulSet"}
-        containers = [{"name": "main", "image": "any:1"}]
-        pod_set = {"name": "main", "count": 1, "template": {"spec": {"containers": containers}}}
-        metadata = {"name": NAME, "namespace": self.server.namespace}
-        self.kubectl.api.create(
-            {
-                "apiVersion": "kueue.x-k8s.io/v1beta2",
-                "kind": "Workload",
-                "metadata": metadata | {"ownerReferences": [reference]},
-                "spec": {"queueName": "devctl-small", "podSets": [pod_set]},
-            }
-        )
-
-    def says(self, **conditions: tuple[str, str, str, str]) -> None:
-        """Have Kueue report status, reason, message and time of some conditions."""
-        keys = ("status", "reason", "message", "lastTransitionTime")
-        found = [
-            {"type": kind, **dict(zip(keys, said, strict=True))}
-            for kind, said in conditions.items()
-        ]
-        patch = json.dumps({"status": {"conditions": found}})
-        where = ("-n", self.server.namespace, "patch", "workload", NAME)
-        self.kubectl(*where, "--subresource=status", "--type=merge", "-p", patch)
-
     def wait(self, reason: str, message: str) -> None:
         def is_so() -> bool:
             ready = self.server.condition("Ready")
@@ -104,17 +75,11 @@ def test_workloads_are_watched_while_kueue_is_installed(queued: Queued, kubectl:
     queued.wait("Queued", "Kueue has not answered yet")
     first, second = "2026-01-02T12:00:00Z", "2026-01-02T13:00:00Z"
     short = f"{SHORT % flavor}, 1 more needed"
-    pending = ("False", "Pending", short, first)
     with kueue_kinds(kubectl, "workloads"):
-        queued.workload(owner)
-        queued.says(QuotaReserved=pending)
+        create_workload(kubectl, owner)
+        report(kubectl, flavor, "lab", QuotaReserved=("False", "Pending", short, first))
         where = f"waiting in the queue of team `vision` for flavor `{flavor}`"
         queued.wait("Queued", f"{where}: not enough quota is free: it needs 1 more cpu")
-
-        def preempt(at: str) -> None:
-            said = ("True", "Preempted", "Preempted to accommodate a workload", at)
-            cause = ("True", "InClusterQueue", "Preempted to accommodate a workload", at)
-            queued.says(QuotaReserved=pending, Evicted=said, Preempted=cause)
 
         def start() -> None:
             """As `devctl start` does."""
@@ -123,7 +88,7 @@ def test_workloads_are_watched_while_kueue_is_installed(queued: Queued, kubectl:
         def stopped() -> bool:
             return bool(server.get("devserver", "lab")[0]["spec"].get("stopped"))
 
-        preempt(first)
+        preempt(kubectl, flavor, "lab", first, short)
         wait_until(stopped, lambda: f"it is stopped: {server.status}")
         queued.wait("Preempted", "a server with a higher priority needed its quota")
         assert server.status["preemptedAt"] == first
@@ -133,7 +98,7 @@ def test_workloads_are_watched_while_kueue_is_installed(queued: Queued, kubectl:
         start()
         queued.wait("Queued", "it needs 1 more cpu")
         assert not stopped()
-        preempt(second)
+        preempt(kubectl, flavor, "lab", second, short)
         wait_until(stopped, lambda: f"it is stopped again: {server.status}")
         wait_until(lambda: server.status.get("preemptedAt") == second, "it says when")
         start()

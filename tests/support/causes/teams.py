@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from support.kueue import kueue_kinds
+from support.kueue import create_workload, kueue_kinds, preempt
 from support.one import One
 from support.servers import SMALL, DevServer, apply_flavor, wait_until
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def cause(scene: Scene) -> None:
-    with kueue_kinds(scene.kubectl):
+    with kueue_kinds(scene.kubectl, "workloads"):
         _queue(scene)
 
 
@@ -40,9 +40,11 @@ def _queue(scene: Scene) -> None:
     lab = DevServer(scene.kubectl, space, own | {"team": name})
     lab.apply()
     lab.wait("Ready")
-    lab.apply(stopped=True)
+    # The observer stops it.
+    create_workload(scene.kubectl, lab.get("statefulset", lab.name)[0])
+    preempt(scene.kubectl, space, lab.name, "2026-01-02T12:00:00Z")
     lab.follow(lambda found: found["status"]["phase"] == "Stopped", "it is stopped")
-    lab.apply(stopped=False)
+    api.patch("devserver", lab.name, {"spec": {"stopped": False}}, space)
     lab.wait("Ready")
     team.apply(flavors=quotas[:1])
     lost = cluster_queue(name, flavors[1]), local_queue(flavors[1])

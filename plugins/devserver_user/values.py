@@ -16,6 +16,8 @@ from devserver_user.network import egress
 from devserver_user.queues import local_queues, moved
 from devserver_user.quota import hard
 
+_CONFINED = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")}
+
 
 def identity(owner: Mapping[str, Any]) -> dict[str, str]:
     """The labels that identify children of a DevServerUser.
@@ -63,7 +65,7 @@ def values(  # noqa: PLR0913 - everything that its task reads
     if flavor := spec.get("defaultFlavor"):
         notes[user.DEFAULT_FLAVOR] = str(flavor)
     team = str(spec.get("team", ""))
-    labels = {user.SUSPENDED: "true" if spec.get("suspended") else "false"}
+    labels = {**_CONFINED, user.SUSPENDED: "true" if spec.get("suspended") else "false"}
     if team:
         labels[queues.QUEUES] = queues.ENABLED
         notes[queues.TEAM] = team

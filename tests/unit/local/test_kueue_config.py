@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -54,6 +55,21 @@ def test_webhooks_are_those_of_kueue_s_kinds_and_of_the_enabled_frameworks(
 def same(webhook: dict[str, Any]) -> dict[str, Any]:
     """What must be as released."""
     return {key: value for key, value in webhook.items() if key not in CHANGED}
+
+
+@pytest.mark.parametrize(
+    "file", ["kueue/kustomization.yaml", "local/parts/kueue/kustomization.yaml"]
+)
+def test_the_api_server_trusts_every_conversion_webhook(upstream: list[Any], file: str) -> None:
+    converted = {
+        o["spec"]["names"]["plural"]
+        for o in upstream
+        if o.get("spec", {}).get("conversion", {}).get("strategy") == "Webhook"
+    }
+    text = (REPOSITORY / "config" / folder / "kustomization.yaml").read_text()
+    named = re.search(r"name: \((\S+)\)\.kueue\.x-k8s\.io", text)
+    assert named
+    assert set(named[1].split("|")) == converted
 
 
 @pytest.mark.parametrize("sort", ["mutating", "validating"])

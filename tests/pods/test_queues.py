@@ -143,10 +143,7 @@ def test_a_distributed_server_waits_as_a_whole_and_says_for_what(team: Team) -> 
     assert second.status["phase"] == "Pending"
     message = second.condition("Ready")["message"]
     where = f"waiting in the queue of team `{team.name}` for flavor `{team.name}`"
-    assert (
-        message
-        == f"{where}: not enough quota is free: 50m cpu more needed, 32Mi memory more needed"
-    )
+    assert message == f"{where}: not enough quota is free: it needs 50m more cpu, 32Mi more memory"
 
     wait_until(lambda: "place 1 in the queue" in team.shell.must("status", "second"), "its place")
     told = team.shell.must("describe", "second")
@@ -239,7 +236,9 @@ def test_while_kueue_is_down_what_runs_goes_on_and_what_is_new_waits(
     finally:
         kubectl(*MANAGER, "scale", DEPLOYMENT, "--replicas=1")
         kubectl(*MANAGER, "rollout", "status", DEPLOYMENT, "--timeout=90s")
-    new.wait("Ready")
+    # In its place: it would fit, and does not pass the one that came before.
+    wait_until(lambda: is_queued(new), lambda: f"it is queued: {new.status}")
     assert running.condition("Ready")["status"] == "True"
     running.stop()
     queued.wait("Ready")
+    new.wait("Ready")

@@ -119,11 +119,17 @@ def test_a_server_of_no_team_names_its_queue() -> None:
     assert ready(status)[2].startswith("waiting in queue `devctl-cpu-small`: not enough")
 
 
-@pytest.mark.parametrize("found", [None, workload()])
-def test_without_an_answer_of_kueue_doctor_is_named(found: Queued | None) -> None:
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (None, "Kueue has not answered yet; check with `devctl doctor`"),
+        (workload(), "for flavor `cpu-small`: servers are ahead of it"),
+    ],
+)
+def test_without_a_reason_of_kueue(found: Queued | None, told: str) -> None:
     status = server_status(observed(server(team="vision"), found, gated()), NOW)
     assert ready(status)[:2] == ("Pending", "Queued")
-    assert "Kueue has not answered yet; check with `devctl doctor`" in ready(status)[2]
+    assert told in ready(status)[2]
 
 
 def test_a_new_server_says_that_kueue_is_down() -> None:

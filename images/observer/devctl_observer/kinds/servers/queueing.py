@@ -25,7 +25,11 @@ def waiting(seen: Observed) -> Verdict:
         where = f"{whose} for flavor `{flavor}`" if flavor else whose
     else:
         where = f"queue `{queued.queue}`" if queued else "a queue"
-    what = workloads.why(queued.waits) if queued and queued.waits else _NOT_SEEN
+    if queued is None:
+        what = _NOT_SEEN
+    else:
+        # Kueue reports nothing on those that it has not tried.
+        what = workloads.why(queued.waits) if queued.waits else "servers are ahead of it"
     return Verdict(Phase.PENDING, workloads.QUEUED, f"waiting in {where}: {what}")
 
 

@@ -9,6 +9,9 @@ from devctl.client.files.sync import SyncOptions
 from devctl.client.flavors import Flavor
 from devctl.client.homes import Home
 from devctl.client.jobs.job import Job
+from devctl.client.queues.limits import Effect, Limit
+from devctl.client.queues.team_quota import TeamQuota
+from devctl.client.queues.waiting import Holder, Waiting
 from devctl.client.runs.command import local_command, local_script, remote_command, remote_script
 from devctl.client.runs.events import Ended, Lost, Noticed, Printed
 from devctl.client.runs.record import Run
@@ -37,13 +40,16 @@ __all__ = [
     "ConnectionLostError",
     "DeniedError",
     "DevctlError",
+    "Effect",
     "Ended",
     "Event",
     "FieldConflictError",
     "Flavor",
+    "Holder",
     "Home",
     "HostError",
     "Job",
+    "Limit",
     "Lost",
     "NotFoundError",
     "Noticed",
@@ -52,10 +58,12 @@ __all__ = [
     "Run",
     "Server",
     "SyncOptions",
+    "TeamQuota",
     "UsageError",
     "Use",
     "User",
     "WaitTimeoutError",
+    "Waiting",
     "local_command",
     "local_script",
     "remote_command",

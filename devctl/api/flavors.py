@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+_NOT_IN_PODS = {"default", "preemptible"}
+
+
 class Choice(NamedTuple):
     """The name of a flavor, or why there is none."""
 
@@ -38,12 +41,12 @@ def choose(name: str | None, flavors: Mapping[str, bool]) -> Choice:
 
 
 def pod_part(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a flavor's spec that shapes pods: all but whether it is the default.
+    """The part of a flavor's spec that shapes pods.
 
-    >>> pod_part({"resources": {}, "default": True})
+    >>> pod_part({"resources": {}, "default": True, "preemptible": False})
     {'resources': {}}
     """
-    return {field: value for field, value in spec.items() if field != "default"}
+    return {field: value for field, value in spec.items() if field not in _NOT_IN_PODS}
 
 
 def gives_the_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:

@@ -49,4 +49,5 @@ KINDS = (
     (FLAVOR := Kind(GROUP, VERSION, "DevServerFlavor", "devserverflavors", namespaced=False)),
     (JOB := Kind(job.GROUP, job.VERSION, job.KIND, job.PLURAL)),
     (USER := Kind(GROUP, VERSION, "DevServerUser", "devserverusers", namespaced=False)),
+    (TEAM := Kind(GROUP, VERSION, "DevServerTeam", "devserverteams", namespaced=False)),
 )

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 _MOST = 100_000
 """Far more pods than the CRD allows, but few enough to fit into memory."""
-FIELDS = ("image", "flavor", "mode", "distributed", "sharedVolumeClaimName", "enableSSH")
+FIELDS = (
+    *("image", "flavor", "mode", "distributed", "sharedVolumeClaimName", "enableSSH"),
+    *("team", "priority"),
+)
 
 
 def pod_spec(spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,6 +27,21 @@ def parse_quantity(value: float | str) -> Decimal:
     return number.scaleb(_DECIMAL[unit])
 
 
+def times(value: float | str, count: int) -> str:
+    """A quantity as often as that, in its own unit.
+
+    >>> times("500m", 3), times("1.5Gi", 2), times(8, 4)
+    ('1500m', '3Gi', '32')
+
+    Raises:
+        ValueError: The value is not a quantity.
+    """
+    parse_quantity(value)
+    text = str(value)
+    number = text.rstrip("numkKMGTPEi")
+    return f"{(Decimal(number) * count).normalize():f}{text[len(number) :]}"
+
+
 def larger(there: str | None, wanted: str) -> str:
     """The larger of two sizes, or the present one if they are equal: claims cannot shrink.
 

@@ -8,6 +8,7 @@ import click
 
 from devctl.cli import names
 from devctl.cli.options import connected, dry_run_option, duration, preference, stacked
+from devctl.cli.queueing import say_limits
 from devctl.cli.results import Results, changes
 from devctl.cli.waiting import patience, see_started, waits
 
@@ -131,6 +132,7 @@ def create(
     elif dry_run == "server":
         made = client.servers.create(name, dry_run=True, **options)
         results.add(made, "created (server dry run)")
+        say_limits(client.servers.limits(name, **options), results)
     else:
         created = client.servers.create(name, **options)
         results.add(created, "created")

@@ -10,10 +10,12 @@ import click
 from devctl.api.devserver import Condition
 from devctl.api.durations import parse_duration
 from devctl.cli.events import COLUMNS as EVENTS
+from devctl.cli.facts import fact
 from devctl.cli.options import command, connected, output, server_name
+from devctl.cli.queueing import queue_facts
 from devctl.cli.results import print_document
 from devctl.cli.screen import coloured, columns
-from devctl.cli.tables import Column, folded, lines_of
+from devctl.cli.tables import Column, lines_of
 from devctl.cli.times import age, span, until
 from devctl.errors import DeniedError
 from devctl.text import one_line
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from devctl.client.client import Client
     from devctl.client.events import Event
     from devctl.client.jobs.job import Job
+    from devctl.client.queues.waiting import Waiting
     from devctl.client.servers import Replica, Server
 
 _EVENTS = 8
@@ -34,9 +37,6 @@ _REPLICAS = [
     Column("NODE", lambda replica: replica.node),
     Column("RESTARTS", lambda replica: replica.restarts, spare=True),
 ]
-_LABEL = 14
-"""The width of labels."""
-_NARROWEST = 20
 
 
 @click.command()
@@ -55,8 +55,13 @@ def describe(client: Client, name: str, output: str) -> None:
     if output == "name":
         click.echo(f"devserver/{server.name}")
     else:
+        waiting = client.servers.waiting_for(server) if output == "text" else None
         print_page(
-            server, output, facts(server), lambda: client.events.list(server=name), server.replicas
+            server,
+            output,
+            facts(server, waiting),
+            lambda: client.events.list(server=name),
+            server.replicas,
         )
 
 
@@ -92,7 +97,7 @@ def page(
     """
     lines = []
     for label, text in facts:
-        lines += _fact(label, one_line(text), width)
+        lines += fact(label, one_line(text), width)
         if label == "Phase":
             phase = text.partition(" ")[0]
             lines[-1] = lines[-1].replace(phase, coloured(phase), 1)
@@ -103,8 +108,8 @@ def page(
     return lines
 
 
-def facts(server: Server) -> Iterator[tuple[str, str]]:
-    """The labels and facts of a server's page."""
+def facts(server: Server, waiting: Waiting | None = None) -> Iterator[tuple[str, str]]:
+    """The labels and facts of a server's page; `waiting` says why it waits in a queue."""
     yield "Name", server.name
     yield "Namespace", server.namespace
     yield "Owner", server.owner
@@ -112,6 +117,8 @@ def facts(server: Server) -> Iterator[tuple[str, str]]:
     yield "Phase", str(server.phase) if plain else f"{server.phase} ({server.reason})"
     if server.message:
         yield "", server.message
+    if waiting:
+        yield from queue_facts(waiting, server.message)
     yield from _warnings(server)
     yield "Flavor", server.flavor or "(the default)"
     yield "Image", server.image
@@ -172,10 +179,3 @@ def _uses(server: Server) -> Iterator[str]:
         yield command(f"ssh {name}")
     yield command(f"run {name} train.py" if server.ready else f"status {name} --watch")
     yield command(f"stop {name}")
-
-
-def _fact(label: str, text: str, width: int) -> list[str]:
-    """The lines of a fact behind its label."""
-    first, *more = folded(text, max(_NARROWEST, width - _LABEL) if width else 0)
-    head = f"{label}:" if label else ""
-    return [f"{head:<{_LABEL}}{first}".rstrip(), *(f"{'':<{_LABEL}}{line}" for line in more)]

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli import names as completions
+from devctl.cli.formats import TABLES
 from devctl.cli.listing import AGE, Listing, all_namespaces, lists, selector, sort_by, watch_option
 from devctl.cli.options import connected, unique
+from devctl.cli.queueing import say_queues
 from devctl.cli.screen import coloured
 from devctl.cli.tables import Column
 from devctl.cli.times import left
@@ -109,6 +111,8 @@ def status(client: Client, servers: Sequence[str], listing: Listing, *, watch: b
         named or client.servers.list(listing.where, listing.labels),
         empty=f"no servers{listing.inside(client)}",
     )
+    if listing.output in TABLES:
+        say_queues(client, named)
 
 
 def news(seen: Sequence[Server], before: Sequence[Server] | None) -> list[str]:

@@ -26,6 +26,7 @@ from devctl.client.servers import Servers
 from devctl.client.ssh.ssh import Ssh
 from devctl.client.streams.execute import Execute
 from devctl.client.streams.port_forwards import Forward
+from devctl.client.teams import Teams
 from devctl.client.users import Users
 
 if TYPE_CHECKING:
@@ -148,6 +149,8 @@ class AsyncServers(_Part):
     restart = _awaited(Servers.restart)
     extend = _awaited(Servers.extend)
     delete = _awaited(Servers.delete)
+    waiting_for = _awaited(Servers.waiting_for)
+    limits = _awaited(Servers.limits)
     wait_seen = _awaited(Servers.wait_seen)
     wait_ready = _awaited(Servers.wait_ready)
     wait_stopped = _awaited(Servers.wait_stopped)
@@ -185,7 +188,22 @@ class AsyncUsers(_Part):
     wait_ready = _awaited(Users.wait_ready)
     quotas = _awaited(Users.quotas)
     own_quota = _awaited(Users.own_quota)
+    team_quotas = _awaited(Users.team_quotas)
     kubeconfig = _awaited(Users.kubeconfig)
+
+
+class AsyncTeams(_Part):
+    """Teams, for administrators; see Teams."""
+
+    list = _iterated(Teams.list)
+    get = _awaited(Teams.get)
+    find = _awaited(Teams.find)
+    watch = _iterated(Teams.watch)
+    create = _awaited(Teams.create)
+    change = _awaited(Teams.change)
+    delete = _awaited(Teams.delete)
+    users = _awaited(Teams.users)
+    queues = _awaited(Teams.queues)
 
 
 class AsyncEvents(_Part):
@@ -317,6 +335,7 @@ class AsyncClient(_Part, AbstractAsyncContextManager["AsyncClient"]):
         self.homes = AsyncHomes(sync.homes)
         self.flavors = AsyncFlavors(sync.flavors)
         self.users = AsyncUsers(sync.users)
+        self.teams = AsyncTeams(sync.teams)
         self.events = AsyncEvents(sync.events)
         self.runs = AsyncRuns(sync.runs)
         self.files = AsyncFiles(sync.files)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from devctl.client.ssh.ssh import Ssh
     from devctl.client.streams.execute import Execute
     from devctl.client.streams.port_forwards import Forward
+    from devctl.client.teams import Teams
     from devctl.client.users import Users
     from devctl.kube.cluster import Cluster
 
@@ -101,6 +102,8 @@ class Client(AbstractContextManager["Client"]):
     """The volumes with people's files, which outlive servers."""
     flavors: Part[Flavors] = Part("flavors:Flavors")
     """What servers can run on, and how much of it is free."""
+    teams: Part[Teams] = Part("teams:Teams")
+    """Create, change and delete teams that share a quota, as an administrator."""
     events: Part[Events] = Part("events:Events")
     """What has happened."""
     runs: Part[Runs] = Part("runs.runs:Runs")

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.api import ephemeral_acceleration_job as job
 from devctl.api.labels import GROUP, VERSION
+from devctl.api.queues import KUEUE, TEAM
 from devctl.client.flavors import Flavors
-from devctl.client.settings import IMAGE, NAME, NAMESPACE, default_image
+from devctl.client.settings import IMAGE, NAME, NAMESPACE, annotations_of, default_image
 from devctl.errors import DeniedError, DevctlError, NotFoundError
 from devctl.kube import resources
 from devctl.kube.rights import Right
@@ -338,6 +339,27 @@ def image(cluster: Cluster) -> Finding:
     )
 
 
+def queues(cluster: Cluster) -> Finding:
+    """Whether Kueue is installed, and answers."""
+    team = annotations_of(cluster).get(TEAM, "")
+    group, version = KUEUE.split("/")
+    if "clusterqueues" not in _served(cluster, group, version):
+        if not team:
+            return ok("Kueue is not installed: servers start without queues")
+        return warning(
+            f"Kueue is not installed: nothing enforces the quota of team `{team}`",
+            "have an administrator install it: config/kueue",
+        )
+    try:
+        cluster.read(f"/apis/visibility.{group}/{version}", once=True)
+    except DevctlError:
+        return warning(
+            "Kueue does not answer: running servers continue, new ones of teams do not start",
+            "have an administrator look at Deployment `kueue-controller-manager` in `kueue-system`",
+        )
+    return ok(f"Kueue runs{f', you are in team `{team}`' if team else ''}")
+
+
 _CHECKS: dict[str, Callable[[Cluster], Finding]] = {
     "reachability": reachability,
     "credentials": credentials,
@@ -352,6 +374,7 @@ _CHECKS: dict[str, Callable[[Cluster], Finding]] = {
     "storage": storage,
     "flavor": default_flavor,
     "image": image,
+    "queues": queues,
 }
 _BASIC = {
     "reachability": "the API server cannot be reached",

@@ -12,6 +12,7 @@ from devctl.api.devserver import Condition, Phase, home_names
 from devctl.api.durations import parse_duration
 from devctl.api.labels import DEVSERVER
 from devctl.api.pod_spec import shape
+from devctl.api.workloads import PREEMPTED
 from devctl.client.flavors import check_flavor
 from devctl.client.manifests import changed_spec, check_name, lifecycle_of, server_manifest
 from devctl.client.objects import (
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from devctl.client.manifests import CreateOptions
+    from devctl.client.queues.limits import Limit
+    from devctl.client.queues.waiting import Waiting
     from devctl.kube.cluster import Object
 
     Progress = Callable[["Server"], None]
@@ -303,6 +306,25 @@ class Servers(NamedCollection[Server]):
                 break
         return server
 
+    def waiting_for(self, which: str | Server) -> Waiting | None:
+        """Why a server waits in its team's queue, and for how long; None if it does not.
+
+        What the user may not see is left out.
+        """
+        from devctl.client.queues.waiting import waiting_for  # noqa: PLC0415 - rarely used
+
+        return waiting_for(self._cluster, self._known(which))
+
+    def limits(self, name: str, **options: Unpack[CreateOptions]) -> Sequence[Limit]:
+        """What would keep a new server from starting at once, the binding limit first.
+
+        Raises:
+            UsageError: The options are invalid.
+        """
+        from devctl.client.queues.limits import limits  # noqa: PLC0415 - rarely used
+
+        return limits(self._cluster, server_manifest(name, options))
+
     def wait_ready(
         self, name: str, seconds: float | None = TIMEOUT, progress: Progress = ignore
     ) -> Server:
@@ -317,7 +339,9 @@ class Servers(NamedCollection[Server]):
         for last in self._follow(name, seconds):
             progress(last)
             if last.stopped:
-                raise DevctlError(f"`{name}` is stopped", f"start it with `devctl start {name}`")
+                cause = f": {last.message}" if last.reason == PREEMPTED else ""
+                fix = f"start it with `devctl start {name}`"
+                raise DevctlError(f"`{name}` is stopped{cause}", fix)
             if last.ready and last.seen:
                 return last
             failed = last.phase is Phase.FAILED and last.seen

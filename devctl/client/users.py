@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Unpack
 
+    from devctl.client.queues.team_quota import TeamQuota
     from devctl.kube.cluster import Cluster, Object
 
 Method = Literal["certificate", "token", "oidc"]
@@ -36,6 +37,9 @@ class Spec(TypedDict, total=False):
     quota: Mapping[str, str | int | None]
     """By `gpus`, `cpu`, `memory`, `storage`, `servers`."""
     default_flavor: str | None
+    team: str | None
+    priority: Literal["low", "normal", "high"]
+    """The highest priority of the user's servers in the team's queue, and their default."""
     shared_storage: Mapping[str, str] | None
     """`size` and `storageClassName`."""
 
@@ -52,6 +56,8 @@ class User(Named):
     email = Field(text, "spec", "email")
     suspended = Field(bool, "spec", "suspended")
     default_flavor = Field(text, "spec", "defaultFlavor")
+    team = Field(text, "spec", "team")
+    priority = Field(text, "spec", "priority")
     quota = Field(mapping, "spec", "quota")
 
     @property
@@ -237,6 +243,13 @@ class Users(NamedCollection[User]):
         return [
             use for quota in found if not quota["spec"].get("scopeSelector") for use in uses(quota)
         ]
+
+    def team_quotas(self) -> Sequence[TeamQuota] | None:
+        """What this namespace's team has of each flavor; None if that may not be seen."""
+        from devctl.client.flavors import Flavors  # noqa: PLC0415 - rarely used
+        from devctl.client.queues.team_quota import team_quotas  # noqa: PLC0415
+
+        return team_quotas(self._cluster, Flavors(self._cluster).list())
 
     def kubeconfig(self, name: str, method: Method = "certificate", seconds: int = 86400) -> str:
         """A kubeconfig with which a user works; see devctl.client.user_access."""

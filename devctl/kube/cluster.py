@@ -14,7 +14,7 @@ from devctl.kube import resources
 from devctl.kube.credentials import Authenticated, Login
 from devctl.kube.failures import NO_SUCH_KIND, check, explained, refusal
 from devctl.kube.kubeconfig import Access, find_access
-from devctl.kube.patience import SILENCE, Pace, Patient
+from devctl.kube.patience import ONCE, SILENCE, Pace, Patient
 from devctl.kube.proxies import find_proxy, shown
 
 if TYPE_CHECKING:
@@ -258,10 +258,14 @@ class Cluster:
         with explained(self.route), self._stream(path, query, silence) as answer:
             yield from answer.iter_bytes()
 
-    def read(self, path: str) -> httpx2.Response:
-        """The answer at a path outside of all kinds, such as `version`."""
+    def read(self, path: str, *, once: bool = False) -> httpx2.Response:
+        """The answer at a path outside of all kinds, such as `version`.
+
+        With `once`, a server behind the API server that is unavailable is not waited for.
+        """
+        extensions = {ONCE: True} if once else {}
         with explained(self.route):
-            answer = self._http.get(path.lstrip("/"))
+            answer = self._http.get(path.lstrip("/"), extensions=extensions)
             check(answer)
         return answer
 

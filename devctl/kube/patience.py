@@ -26,6 +26,8 @@ _AGAIN, _LONGEST = 0.5, 10.0
 _LOST = 2
 """How often to repeat a request whose connection broke."""
 _NOTICEABLE = 1.0
+ONCE = "devctl.once"
+"""Extension of a request: 503 is an answer, as when something behind the API server is down."""
 _READING = {"GET", "HEAD", "OPTIONS"}
 
 
@@ -120,6 +122,8 @@ class _Attempt:
         # The body may be a stream, to which the limit does not apply.
         self._timeout["read"] = self._wanted.get("read")
         busy = answer.status_code == HTTPStatus.TOO_MANY_REQUESTS
+        if not busy and ONCE in self._extensions:
+            return None
         if not busy and answer.status_code != HTTPStatus.SERVICE_UNAVAILABLE:
             return None
         after = retry_after(answer.headers.get("Retry-After", ""))

@@ -5,10 +5,11 @@ Typed models would have to be imported and filled for every object of a list, fo
 
 from __future__ import annotations
 
-from devctl.api.kinds import DEVSERVER, FLAVOR, JOB, USER, Kind
+from devctl.api.kinds import DEVSERVER, FLAVOR, JOB, TEAM, USER, Kind
+from devctl.api.queues import KUEUE
 
 DevServer, DevServerFlavor, EphemeralAccelerationJob = DEVSERVER, FLAVOR, JOB
-DevServerUser = USER
+DevServerUser, DevServerTeam = USER, TEAM
 
 Pod = Kind("", "v1", "Pod", "pods")
 PersistentVolumeClaim = Kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
@@ -25,6 +26,10 @@ CertificateSigningRequest = Kind(
     *("certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests"),
     namespaced=False,
 )
+_KUEUE, _, _KUEUE_VERSION = KUEUE.partition("/")
+ClusterQueue = Kind(_KUEUE, _KUEUE_VERSION, "ClusterQueue", "clusterqueues", namespaced=False)
+LocalQueue = Kind(_KUEUE, _KUEUE_VERSION, "LocalQueue", "localqueues")
+Workload = Kind(_KUEUE, _KUEUE_VERSION, "Workload", "workloads")
 
 
 def _review(group: str, name: str) -> Kind:

@@ -52,8 +52,8 @@ options:
   neighbours:
     description:
       - Further arguments of values, by name, as lists of objects that have the owner's identity;
-        with `everywhere`, all objects of a cluster-scoped kind; with `name` and `namespace`, one
-        object, whoever owns it.
+        with `everywhere`, all objects of a cluster-scoped kind; with `name` (and `namespace`), one
+        object, whoever owns it. A kind that is not installed has no objects.
     type: dict
     default: {}
   files:

@@ -13,6 +13,7 @@ from apply.manifests import CREATE_ONLY, SHARED, Key, Kind, Manifest, is_marked,
 from apply.ownership import Owner, is_prunable, refuse_foreign, refuse_going, refuse_unshared
 from apply.report import Report
 from apply.server.client import Cluster
+from apply.values import listed
 from devctl.api.applied import Reason
 from devctl.api.labels import OWNER_UID
 
@@ -23,7 +24,7 @@ _LOOKS, _LOOK_SECONDS = 10, 0.02
 _UNWATCHED = {
     *("PersistentVolumeClaim", "StatefulSet", "Deployment", "Job", "Pod", "ConfigMap"),
     *("Namespace", "RoleBinding", "Role", "ServiceAccount"),
-    *("ResourceQuota", "LimitRange", "NetworkPolicy"),
+    *("ResourceQuota", "LimitRange", "NetworkPolicy", "WorkloadPriorityClass"),
 }
 # What the operator watches: host, owner's kind, child's kind. A process ends with its operator.
 _watched: set[tuple[str, Kind, Kind]] = set()
@@ -142,7 +143,7 @@ def read(cluster: Cluster, goal: Goal) -> dict[Key, Manifest]:
         existing |= {key_of(thing): thing for thing in cluster.list(kind, labels, everywhere=True)}
     for kind in [*rendered, *sorted(goal.prune - rendered.keys())]:
         if kind in goal.prune or rendered[kind] > 1:
-            existing |= {key_of(thing): thing for thing in cluster.list(kind, goal.identity)}
+            existing |= {key_of(thing): thing for thing in listed(cluster, kind, goal.identity)}
     return existing | _named(cluster, (key for key in goal.manifests if key not in existing))
 
 

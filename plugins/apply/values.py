@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apply.errors import ApplyError
-from apply.manifests import Key, Manifest, kind_of
+from apply.errors import ApplyError, NotFoundError
+from apply.manifests import Key, Kind, Manifest, kind_of
 from apply.server.client import Cluster
 from devctl.api.applied import Reason
 
@@ -71,7 +71,7 @@ def neighbours(
     Args:
         cluster: Seen from the owner's namespace.
         asked: `apiVersion` and `kind`; `everywhere` for a cluster-scoped kind; `name` and
-            `namespace` for one object that is not the owner's.
+            `namespace`, if its kind has one, for one object that is not the owner's.
         identity: The labels.
 
     Raises:
@@ -82,11 +82,19 @@ def neighbours(
     except KeyError as error:
         raise ApplyError(Reason.TEMPLATE_ERROR, f"a neighbour lacks {error}") from error
     if name := asked.get("name"):
-        found = cluster.get(Key(kind, str(name), str(asked["namespace"])))
+        found = cluster.get(Key(kind, str(name), str(asked.get("namespace", ""))))
         return [found] if found else []
     if asked.get("everywhere"):
         return cluster.list(kind, {}, everywhere=True)
-    return cluster.list(kind, identity)
+    return listed(cluster, kind, identity)
+
+
+def listed(cluster: Cluster, kind: Kind, identity: Mapping[str, str]) -> list[Manifest]:
+    """The objects with an identity; none of a kind that is not installed, such as Kueue's."""
+    try:
+        return cluster.list(kind, identity)
+    except NotFoundError:
+        return []
 
 
 def entries(values: Mapping[str, Any]) -> list[dict[str, str]]:

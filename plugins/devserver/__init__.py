@@ -1,6 +1,7 @@
 """The values for the role `devserver`, from a DevServer and its neighbours.
 
 pods    what the pods are created from: the current spec, or that of their start
+queue   the labels by which Kueue queues the pods, and when it needs a new StatefulSet
 homes   the size of each home
 values  all values for the templates, and the labels that mark an object as a server's
 

@@ -20,6 +20,7 @@ from devctl.api.labels import MADE_FROM
 from devctl.api.made_from import MadeFrom, read_record
 from devctl.api.occupancy import is_occupied
 from devctl.api.pod_spec import pod_spec, shape
+from devserver.queue import is_queued
 
 _ORDINAL = {"fieldRef": {"fieldPath": "metadata.labels['apps.kubernetes.io/pod-index']"}}
 
@@ -55,12 +56,15 @@ def made_from(
     kept = recorded(server, statefulset)
     if kept and is_serving(server, pods):
         return kept
+    stopped = server["spec"].get("stopped", False)
+    if kept and stopped and (is_queued(statefulset) or server["spec"].get("team")):
+        return kept
     spec = pod_spec(server["spec"])
     try:
         return MadeFrom(spec, *find_flavor(spec.get("flavor"), flavors))
     except ApplyError:
         # A server can be stopped even if its flavor is gone.
-        if kept and server["spec"].get("stopped", False):
+        if kept and stopped:
             return kept
         raise
 

@@ -12,8 +12,10 @@ from apply.values import Values
 from devctl.api import labels
 from devctl.api.devserver import PORTS
 from devctl.api.pod_spec import shape
+from devctl.api.queues import MARK
 from devserver.homes import claim_templates, homes
-from devserver.pods import environment, made_from, update_strategy
+from devserver.pods import environment, is_serving, made_from, recorded, update_strategy
+from devserver.queue import leaves_queue, must_be_recreated, queue_labels, refuse_too_large
 
 
 def identity(server: Mapping[str, Any]) -> dict[str, str]:
@@ -36,6 +38,7 @@ def values(  # noqa: PLR0913 - everything that its task reads
     stateful_sets: Sequence[Mapping[str, Any]],
     claims: Sequence[Mapping[str, Any]],
     pods: Sequence[Mapping[str, Any]],
+    teams: Sequence[Mapping[str, Any]],
     files: Mapping[str, str],
 ) -> Values:
     """The values for the templates.
@@ -46,15 +49,25 @@ def values(  # noqa: PLR0913 - everything that its task reads
         stateful_sets: The server's StatefulSet, if it exists.
         claims: The existing homes.
         pods: The existing pods.
+        teams: Every DevServerTeam.
         files: The scripts that every server gets.
 
     Raises:
-        ApplyError: The server's flavor is needed and cannot be determined.
+        ApplyError: The server's flavor is needed and cannot be determined, or its team has not
+            enough quota.
     """
     statefulset = next(iter(stateful_sets), None)
     name, known, live = server["metadata"]["name"], identity(server), server["spec"]
     owner = {labels.OWNER_NAME: str(live["owner"])}
     made = made_from(server, flavors, statefulset, pods)
+    remove: list[dict[str, Any]] = []
+    if not live.get("stopped", False) and not is_serving(server, pods):
+        refuse_too_large(made, teams)
+        if statefulset and must_be_recreated(statefulset, recorded(server, statefulset), made):
+            remove, statefulset = [dict(statefulset)], None
+    if live.get("stopped", False) and statefulset and leaves_queue(statefulset, pods):
+        remove, statefulset = [dict(statefulset)], None
+    queue = queue_labels(made)
     spec, flavor = made.spec, made.flavor_spec
     nodes, _ = shape(spec)
     resources = flavor["resources"]
@@ -69,7 +82,13 @@ def values(  # noqa: PLR0913 - everything that its task reads
         "replicas": replicas,
         "update_strategy": update_strategy(server, statefulset, pods, made),
         "annotations": {labels.MADE_FROM: made.to_text(), **_wake(woken)},
-        "flavor": {labels.FLAVOR: made.flavor, labels.FLAVOR_GENERATION: str(made.generation)},
+        "flavor": {
+            labels.FLAVOR: made.flavor,
+            labels.FLAVOR_GENERATION: str(made.generation),
+            **(MARK if queue else {}),
+        },
+        "queue": queue,
+        "pod_labels": known | queue,
         "image": spec["image"],
         "ports": list(PORTS),
         "environment": environment(name, spec),
@@ -87,7 +106,7 @@ def values(  # noqa: PLR0913 - everything that its task reads
         "utilities": utilities_name(files),
         "scripts": files,
     }
-    return Values(names)
+    return Values(names, remove=remove)
 
 
 def _wake(woken: Mapping[str, Any] | None) -> dict[str, str]:

@@ -9,10 +9,14 @@ from apply.manifests import RETAINED
 from apply.values import Values
 
 from devctl.api import devserver_user as user
+from devctl.api import queues
 from devctl.api.labels import MANAGED_BY, MANAGER, OWNER, OWNER_NAME, owner_digest
 from devctl.api.quantities import larger
 from devserver_user.network import egress
+from devserver_user.queues import local_queues, moved
 from devserver_user.quota import hard
+
+_CONFINED = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")}
 
 
 def identity(owner: Mapping[str, Any]) -> dict[str, str]:
@@ -33,11 +37,14 @@ def identity(owner: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def values(
+def values(  # noqa: PLR0913 - everything that its task reads
     owner: Mapping[str, Any],
     *,
     settings: Sequence[Mapping[str, Any]],
     claims: Sequence[Mapping[str, Any]],
+    kueue: Sequence[Mapping[str, Any]],
+    teams: Sequence[Mapping[str, Any]],
+    existing: Sequence[Mapping[str, Any]],
 ) -> Values:
     """The values for the templates.
 
@@ -45,6 +52,9 @@ def values(
         owner: The DevServerUser.
         settings: The ConfigMap of devctl's settings.
         claims: The user's shared claim, if there is one.
+        kueue: The CustomResourceDefinition of Kueue's ClusterQueues, if Kueue is installed.
+        teams: Every DevServerTeam.
+        existing: The user's LocalQueues.
 
     Raises:
         ApplyError: The settings cannot be read.
@@ -54,11 +64,19 @@ def values(
     notes = {RETAINED: "true", user.USER_NAME: username}
     if flavor := spec.get("defaultFlavor"):
         notes[user.DEFAULT_FLAVOR] = str(flavor)
+    team = str(spec.get("team", ""))
+    labels = {**_CONFINED, user.SUSPENDED: "true" if spec.get("suspended") else "false"}
+    if team:
+        labels[queues.QUEUES] = queues.ENABLED
+        notes[queues.TEAM] = team
+        notes[queues.PRIORITY] = str(spec.get("priority", queues.Priority.NORMAL))
+    wanted = local_queues(team, teams) if kueue else {}
     data = next((found.get("data") or {} for found in settings), {})
     names = {
         "space": user.namespace_of(name, spec.get("namespace")),
         "annotations": notes,
-        "suspended": "true" if spec.get("suspended") else "false",
+        "namespace_labels": labels,
+        "queues": wanted,
         "username": username,
         "account": user.AUTOMATION,
         "access": user.ACCESS,
@@ -72,7 +90,7 @@ def values(
         "shared": _shared(name, spec.get("sharedStorage"), claims),
         "owner_annotations": {OWNER_NAME: username},
     }
-    return Values(names)
+    return Values(names, remove=moved(wanted, existing))
 
 
 def _shared(

@@ -16,7 +16,7 @@ Thing = dict[str, Any]
 Right = tuple[str, str, str, str]
 """API group, resource, name, verb."""
 
-NAMED = {"leases"}
+NAMED = {"leases", "customresourcedefinitions"}
 NOT_ASKED = {"bind", "create-for-others"}
 """Verbs that no request has: who gives somebody a role, or a right, is asked for them."""
 

@@ -12,13 +12,14 @@ from devctl.cli.lazy import Entry, SectionedGroup
     sections={
         "Commands": {
             "user": Entry("devctl.cli.admin.group:user", "Onboard, suspend and delete users"),
+            "team": Entry("devctl.cli.admin.group:team", "Share quota among users"),
             "flavor": Entry("devctl.cli.admin.group:flavor", "Create and list flavors"),
             "quota": Entry("devctl.cli.admin.quota:quota", "Show what users use of their quota"),
         },
     },
 )
 def admin() -> None:
-    """For administrators: users, flavors and quota.
+    """For administrators: users, teams, flavors and quota.
 
     \b
     Examples:
@@ -70,4 +71,27 @@ def flavor() -> None:
     Examples:
       devctl admin flavor create gpu-large --cpu 8 --memory 32Gi --gpus 1
       devctl admin flavor list
+    """
+
+
+@click.group(
+    cls=SectionedGroup,
+    sections={
+        "Commands": {
+            "create": Entry("devctl.cli.admin.team_change:create", "Create a team"),
+            "update": Entry("devctl.cli.admin.team_change:update", "Change a team's quota, …"),
+            "list": Entry("devctl.cli.admin.team_show:list_", "List teams"),
+            "describe": Entry("devctl.cli.admin.team_show:describe", "Show details of a team"),
+            "delete": Entry("devctl.cli.admin.team_change:delete", "Delete a team"),
+        },
+    },
+)
+def team() -> None:
+    """Teams of users who share a quota: servers beyond it wait in a queue.
+
+    \b
+    Examples:
+      devctl admin team create vision --flavor gpu-large=8
+      devctl admin user update alice --team vision
+      devctl admin team describe vision
     """

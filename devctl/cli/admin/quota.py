@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from devctl.client.client import Client
+    from devctl.client.queues.team_quota import TeamQuota
     from devctl.client.users import Use
 
 
@@ -53,13 +54,13 @@ def quota(client: Client, output: str) -> None:
 @output("table", "json", "yaml")
 @connected
 def own_quota(client: Client, output: str) -> None:
-    """Show what is used and free of the quota of your namespace.
+    """Show what is used and free of the quota of your namespace and of your team.
 
     \b
     Examples:
       devctl quota
     """
-    uses = client.users.own_quota()
+    uses = [*client.users.own_quota(), *map(_of_team, client.users.team_quotas() or [])]
     if output != "table":
         print_document(_plain(uses), output)
     elif uses:
@@ -67,6 +68,14 @@ def own_quota(client: Client, output: str) -> None:
             click.echo(line)
     else:
         click.echo(f"namespace `{client.namespace}` has no quota", err=True)
+
+
+def _of_team(quota: TeamQuota) -> Use:
+    """A team's quota of a flavor, as a row of the table."""
+    from devctl.client.users import Use  # noqa: PLC0415 - heavy
+
+    what = f"pods of `{quota.flavor}`, team `{quota.team}`"
+    return Use(what, str(quota.used), str(quota.pods))
 
 
 def _plain(uses: Sequence[Use]) -> dict[str, dict[str, str]]:

@@ -35,6 +35,13 @@ _decided = stacked(
         shell_complete=names.flavors,
         help="Flavor of servers that name none.",
     ),
+    click.option("--team", metavar="T", shell_complete=names.teams, help="The user's team."),
+    click.option("--no-team", is_flag=True, help="Leave the team."),
+    click.option(
+        "--priority",
+        type=click.Choice(["low", "normal", "high"]),
+        help="Highest priority of servers in the team's queue.",
+    ),
     click.option("--shared", metavar="SIZE", help="Size of a volume for all servers."),
     click.option("--shared-class", metavar="CLASS", help="Storage class of that volume."),
 )
@@ -59,6 +66,10 @@ def decided(*, group: tuple[str, ...] = (), **given: Any) -> Spec:
         spec["quota"] = quota
     if flavor := given.get("flavor"):
         spec["default_flavor"] = flavor
+    if given.get("team") or given.get("no_team"):
+        spec["team"] = None if given.get("no_team") else given["team"]
+    if priority := given.get("priority"):
+        spec["priority"] = priority
     size, kind = given.get("shared"), given.get("shared_class")
     if kind and not size:
         raise click.BadParameter("name a size with --shared", param_hint="'--shared-class'")

@@ -28,6 +28,7 @@ COLUMNS = [
     Column("NAMESPACE", lambda user: user.space, spare=True),
     Column("STATE", lambda user: user.reason or "Pending"),
     Column("FLAVOR", lambda user: user.default_flavor, wide=True),
+    Column("TEAM", lambda user: user.team, wide=True),
     Column("EMAIL", lambda user: user.email, wide=True),
     Column("MESSAGE", lambda user: user.message, wide=True),
     AGE,
@@ -93,6 +94,8 @@ def _facts(user: User) -> Iterator[tuple[str, str]]:
     yield "State", user.reason or "Pending"
     if user.message:
         yield "", user.message
+    if user.team:
+        yield "Team", f"{user.team}, priority {user.priority or 'normal'}"
     yield "Flavor", user.default_flavor or "(the default)"
     if shared := user.spec.get("sharedStorage"):
         yield "Shared", f"{user.name}-shared-efs, {shared['size']}"

@@ -11,6 +11,7 @@ from devctl_observer.control.standard import Standard, StandardFamily
 from devctl_observer.kinds.flavors.family import Flavors
 from devctl_observer.kinds.jobs.family import Jobs
 from devctl_observer.kinds.servers.family import Servers
+from devctl_observer.kinds.teams.family import Teams
 from devctl_observer.kinds.users.family import Users
 
 STANDARD: Sequence[Standard[Any]] = ()
@@ -20,5 +21,7 @@ STANDARD: Sequence[Standard[Any]] = ()
 def families(process: Process) -> Sequence[Family[Any]]:
     """One family per kind, for one process."""
     flavors, users = Flavors(process), Users(process)
-    own: list[Family[Any]] = [flavors, users, Servers(flavors, users, process), Jobs(process)]
+    teams = Teams(flavors, users, process)
+    servers = Servers(flavors, users, process)
+    own: list[Family[Any]] = [flavors, users, teams, servers, Jobs(process)]
     return [*own, *(StandardFamily(kind, process) for kind in STANDARD)]

@@ -12,10 +12,20 @@ from typing import Any
 from apply.errors import NotFoundError
 from apply.manifests import Kind
 from devctl.api.kinds import KINDS
+from devctl.api.queues import KUEUE
 
 # The plural of each kind, and whether it is namespaced.
 KNOWN = {
     **{Kind(own.api_version, own.name): (own.plural, own.namespaced) for own in KINDS},
+    Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition"): (
+        "customresourcedefinitions",
+        False,
+    ),
+    # Known without discovery, which fails where Kueue is not installed.
+    Kind(KUEUE, "ClusterQueue"): ("clusterqueues", False),
+    Kind(KUEUE, "LocalQueue"): ("localqueues", True),
+    Kind(KUEUE, "ResourceFlavor"): ("resourceflavors", False),
+    Kind(KUEUE, "WorkloadPriorityClass"): ("workloadpriorityclasses", False),
     Kind("v1", "ConfigMap"): ("configmaps", True),
     Kind("v1", "PersistentVolumeClaim"): ("persistentvolumeclaims", True),
     Kind("v1", "Pod"): ("pods", True),

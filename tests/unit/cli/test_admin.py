@@ -99,3 +99,54 @@ def test_a_flavor_is_created_with_its_devices_as_limits(api: FakeApi, devctl: De
         },
         "nodeSelector": {"instance-type": "g4dn.xlarge"},
     }
+
+
+def test_a_team_is_created_joined_and_described(api: FakeApi, devctl: Devctl) -> None:
+    options = ("--flavor", "large=8+4", "--flavor", "small=20", "--members", "view")
+    found = devctl("admin", "team", "create", "vision", *options)
+    assert found.stdout == "devserverteam/vision created\n"
+    assert found.stderr == "next: `devctl admin user update USER --team vision`\n"
+    assert api.things["devserverteams", "", "vision"]["spec"] == {
+        "cohort": "devctl",
+        "flavors": [{"name": "large", "pods": 8, "borrow": 4}, {"name": "small", "pods": 20}],
+        "members": "view",
+    }
+    devctl("admin", "user", "create", "alice", "--team", "vision", "--priority", "low", "--no-wait")
+    assert api.things[USERS, "", "alice"]["spec"]["team"] == "vision"
+    labels = {
+        "devops.yourcompany.com/devserverteam": "vision",
+        "devops.yourcompany.com/devserverflavor": "large",
+    }
+    queue = {"metadata": {"name": "vision.large", "labels": labels}}
+    api.add("clusterqueues", queue | {"status": {"reservingWorkloads": 3, "pendingWorkloads": 2}})
+    lines = devctl("admin", "team", "list").stdout.splitlines()
+    assert lines[1].split()[:3] == ["vision", "large=8,small=20", "Pending"]
+    told = [
+        line.split() for line in devctl("admin", "team", "describe", "vision").stdout.splitlines()
+    ]
+    assert ["Users:", "alice"] in told
+    assert ["large", "8", "4", "3", "2"] in told
+    assert ["small", "20", "any", "-", "-"] in told
+
+
+def test_a_team_is_changed_left_and_deleted(api: FakeApi, devctl: Devctl) -> None:
+    devctl("admin", "team", "create", "vision", "--flavor", "large=8")
+    devctl("admin", "user", "create", "alice", "--team", "vision", "--no-wait")
+    devctl("admin", "team", "update", "vision", "--members", "stop")
+    spec = api.things["devserverteams", "", "vision"]["spec"]
+    assert (spec["members"], spec["flavors"]) == ("stop", [{"name": "large", "pods": 8}])
+    assert devctl("admin", "team", "update", "vision").code == 2
+    devctl("admin", "user", "update", "alice", "--no-team")
+    assert not api.things[USERS, "", "alice"]["spec"].get("team")
+    refused = devctl("admin", "team", "delete", "vision")
+    assert (refused.code, "--confirm=vision" in refused.stderr) == (2, True)
+    assert devctl("admin", "team", "delete", "vision", "--confirm=vision").code == 0
+    assert not api.names("devserverteams")
+
+
+@pytest.mark.parametrize("quota", ["large", "large=x", "=1", "large=1+", "large=-1"])
+def test_what_is_no_quota_is_refused(api: FakeApi, devctl: Devctl, quota: str) -> None:
+    found = devctl("admin", "team", "create", "vision", "--flavor", quota)
+    assert found.code == 2
+    assert "FLAVOR=PODS" in found.stderr
+    assert not api.things

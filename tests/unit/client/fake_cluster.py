@@ -41,8 +41,10 @@ SERVER = "https://cluster.example:6443"
 USER = "alice@company.com"
 PAGE = 500
 GLOBAL = {
+    "clusterqueues",
     "customresourcedefinitions",
     "devserverflavors",
+    "devserverteams",
     "devserverusers",
     "namespaces",
     "nodes",
@@ -292,7 +294,7 @@ class FakeCluster:
         lines = str(self.api.things[key].get("log", "")).encode().splitlines(keepends=True)
         yield from lines if tail is None else lines[len(lines) - min(tail, len(lines)) :]
 
-    def read(self, path: str) -> httpx2.Response:
+    def read(self, path: str, *, once: bool = False) -> httpx2.Response:  # noqa: ARG002
         """What a path outside of the resources says; see FakeApi.answers."""
         self.api.requests.append(f"GET {path}")
         with explained(self.server):

@@ -81,7 +81,7 @@ def test_all_is_well(well: FakeApi) -> None:
     assert {name: each.found for name, each in seen.items() if each.state is not State.OK} == {}
     assert list(seen) == [
         *("programs", "kubeconfig", "reachability", "credentials", "versions", "clock", "kinds"),
-        *("rights", "operator", "observer", "storage", "flavor", "image"),
+        *("rights", "operator", "observer", "storage", "flavor", "image", "queues"),
     ]
     assert "alice@company.com" in seen["credentials"].found
     assert not any(each.fix for each in seen.values())
@@ -269,3 +269,35 @@ def test_a_slow_api_server(well: FakeApi, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_rights_are_named_once() -> None:
     assert len({need.right for need in NEEDS}) == len(NEEDS)
+
+
+KUEUE = "apis/kueue.x-k8s.io/v1beta2"
+VISIBILITY = "apis/visibility.kueue.x-k8s.io/v1beta2"
+
+
+def in_team(api: FakeApi) -> None:
+    team = {"devops.yourcompany.com/team": "vision"}
+    api.add("namespaces", {"metadata": {"name": NAMESPACE, "annotations": team}})
+
+
+def test_without_kueue_there_are_no_queues(well: FakeApi) -> None:
+    well.refusals["GET", KUEUE] = (404, "404 page not found")
+    seen = found(well)["queues"]
+    assert (seen.state, seen.found) == (
+        State.OK,
+        "Kueue is not installed: servers start without queues",
+    )
+    in_team(well)
+    seen = found(well)["queues"]
+    assert seen.state is State.WARNING
+    assert "nothing enforces the quota of team `vision`" in seen.found
+
+
+def test_kueue_runs_or_does_not(well: FakeApi) -> None:
+    serve(well, KUEUE, ["clusterqueues", "workloads"])
+    in_team(well)
+    assert found(well)["queues"].found == "Kueue runs, you are in team `vision`"
+    well.refusals["GET", VISIBILITY] = (503, "service unavailable")
+    seen = found(well)["queues"]
+    assert seen.state is State.WARNING
+    assert "running servers continue, new ones of teams do not start" in seen.found

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 OBJECT = {"metadata": {"name": "a"}}
 GET: Callable[[Cluster], object] = lambda cluster: cluster.get(resources.Pod, "a")  # noqa: E731
 POST: Callable[[Cluster], object] = lambda cluster: cluster.create(resources.Pod, OBJECT)  # noqa: E731
+READ: Callable[[Cluster], object] = lambda cluster: cluster.read("/apis/x")  # noqa: E731
+ONCE: Callable[[Cluster], object] = lambda cluster: cluster.read("/apis/x", once=True)  # noqa: E731
 EXEC: Callable[[Cluster], object] = lambda cluster: cluster.upgrade("x", [("Upgrade", "y")])  # noqa: E731
 
 
@@ -101,6 +103,9 @@ def test_who_is_told_when_waits_so_long(
         (GET, refused(503), True),
         (POST, refused(503), False),
         (EXEC, refused(503), False),
+        (READ, refused(503), True),
+        (ONCE, refused(503), False),
+        (ONCE, refused(429), True),
         (GET, refused(500), False),
         (GET, refused(504, "1"), False),
         (GET, lost(), True),

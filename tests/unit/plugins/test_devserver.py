@@ -63,6 +63,7 @@ def values(
         stateful_sets=[stateful_set] if stateful_set else [],
         claims=claims,
         pods=there,
+        teams=[],
         files={},
     )
     return dict(found.names)

@@ -57,7 +57,7 @@ def flavor(values: dict[str, str]) -> Thing:
 
 def render(values: dict[str, str]) -> list[Thing]:
     """The manifests of a server with these texts."""
-    read: Thing = {"stateful_sets": [], "claims": [], "pods": [], "files": FILES}
+    read: Thing = {"stateful_sets": [], "claims": [], "pods": [], "teams": [], "files": FILES}
     wanted = compute(server(values), flavors=[flavor(values)], **read)
     return rendered("devserver", wanted.names)
 

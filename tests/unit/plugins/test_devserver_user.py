@@ -21,10 +21,21 @@ def user(**spec: Any) -> dict[str, Any]:
 
 
 def render(
-    owner: dict[str, Any], settings: dict[str, str] | None = None, claims: Any = ()
+    owner: dict[str, Any],
+    settings: dict[str, str] | None = None,
+    claims: Any = (),
+    kueue: Any = (),
+    teams: Any = (),
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """All manifests by kind and name."""
-    names = values(owner, settings=[{"data": settings or {}}], claims=claims).names
+    names = values(
+        owner,
+        settings=[{"data": settings or {}}],
+        claims=claims,
+        kueue=kueue,
+        teams=teams,
+        existing=(),
+    ).names
     found = rendered("devserver_user", names)
     return {(thing["kind"], thing["metadata"]["name"]): thing for thing in found}
 

@@ -19,7 +19,7 @@ from devctl.api.conditions import find
 from devctl_observer.control.family import Family
 from devctl_observer.control.kind import Kind
 from devctl_observer.control.process import Process
-from devctl_observer.control.role_controller import RoleController, usual_cause
+from devctl_observer.control.role_controller import Cause, Known, RoleController, usual_cause
 from devctl_observer.judging.model import Item, Transition
 from devctl_observer.watching.children import Owner
 from devctl_observer.watching.store import Key, Store
@@ -89,8 +89,12 @@ class StandardController(RoleController[T]):
         wanted = self._standard.status(seen, self._clock.now())
         written = await self._write(key, item, wanted, transitions(item.status, wanted))
         return await self._wake_if(
-            key, written, seen.lost, lambda known: usual_cause(written, known)
+            key, written, seen.lost, lambda known: self._cause(written, known)
         )
+
+    def _cause(self, item: T, known: Known) -> Cause:
+        """Why to trigger the role of an object."""
+        return usual_cause(item, known)
 
     def observe(self, key: Key, item: T) -> Seen[T]:
         """Collect everything that the status is derived from."""
@@ -110,9 +114,14 @@ class StandardFamily(Family[T]):
 
     controller: StandardController[T]
 
-    def __init__(self, standard: Standard[T], process: Process) -> None:
-        """Start without any state."""
-        super().__init__(StandardController(standard, process))
+    def __init__(
+        self,
+        standard: Standard[T],
+        process: Process,
+        controller: StandardController[T] | None = None,
+    ) -> None:
+        """Start without any state; a controller of its own knows more causes."""
+        super().__init__(controller or StandardController(standard, process))
         self.label, self._children = standard.label, process.children
         for resource in standard.resources:
             process.children.follow(resource)

@@ -7,10 +7,12 @@ import logging
 import random
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
+from http import HTTPStatus
 from typing import Any, NamedTuple
 
 import httpx2
 import msgspec
+from lightkube import ApiError
 
 from devctl_observer.watching.source import Source
 from devctl_observer.watching.store import Key, Store
@@ -20,6 +22,8 @@ log = logging.getLogger(__name__)
 _TROUBLE = 3
 """Failures in a row that count as a problem."""
 _LONGEST_PAUSE = 30.0
+_ABSENT = 10.0
+"""Seconds until an optional kind that does not exist is looked for again."""
 
 
 class Followed(NamedTuple):
@@ -36,6 +40,8 @@ class Followed(NamedTuple):
     """`labels` and `fields`, as lightkube takes them."""
     keep: Callable[[Any], bool] = lambda _: True
     """Whether to store an object, beyond what selectors can express."""
+    optional: bool = False
+    """Whether the kind may be missing: it has no objects until somebody installs it."""
 
 
 class Reflector:
@@ -64,6 +70,10 @@ class Reflector:
                 self._failures = 0
                 await self._watch(version)
             except (httpx2.HTTPError, httpx2.StreamError, msgspec.MsgspecError) as error:
+                if self._followed.optional and _is_missing(error):
+                    self._empty()
+                    await asyncio.sleep(_ABSENT)
+                    continue
                 # An outage must not end the process, because its caches would be lost.
                 wait = min(_LONGEST_PAUSE, 0.2 * 2 ** min(self._failures, 10))
                 pause = wait * random.uniform(0.5, 1)  # noqa: S311 - jitter, not cryptography
@@ -92,6 +102,13 @@ class Reflector:
                 else:
                     self._put(obj)
 
+    def _empty(self) -> None:
+        """Be in sync with a kind that does not exist."""
+        for key in self._store.keys():  # noqa: SIM118 - a Store is not a dict
+            self._drop(key)
+        self.synced.set()
+        self._failures = 0
+
     def _put(self, obj: Any) -> Key:
         key = _key(obj)
         if not self._followed.keep(obj):
@@ -116,3 +133,13 @@ class Reflector:
 
 def _key(obj: Any) -> Key:
     return Key(obj.metadata.namespace or "", obj.metadata.name or "")
+
+
+def _is_missing(error: Exception) -> bool:
+    """Whether the API server does not know the kind."""
+    if isinstance(error, ApiError):
+        return error.status.code == HTTPStatus.NOT_FOUND
+    return (
+        isinstance(error, httpx2.HTTPStatusError)
+        and error.response.status_code == HTTPStatus.NOT_FOUND
+    )

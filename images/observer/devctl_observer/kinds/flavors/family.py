@@ -34,6 +34,8 @@ class Flavors(Family[Flavor]):
         self.placed: Store[Asked] = Store()
         super().__init__(FlavorController(self.use, process), workers=1)
         _PLACED_PODS.set_function(lambda: len(self.placed))
+        self.teams: Callable[[], None] = lambda: None
+        """Told of each change that may concern teams."""
         self._count = Pace(self.look_again, _COUNTED)
 
     @property
@@ -48,6 +50,7 @@ class Flavors(Family[Flavor]):
             return
         if old is None or new is None or _version(old) != _version(new):
             self.controller.concerns(flavor.metadata.name)
+            self.teams()
         if old is None or new is None or old.spec.default != new.spec.default:
             self.look_again()
         else:

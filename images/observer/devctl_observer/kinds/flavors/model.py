@@ -28,6 +28,7 @@ class FlavorSpec(Base, frozen=True):
     node_selector: dict[str, str] = msgspec.field(default_factory=dict)
     tolerations: list[Toleration] = msgspec.field(default_factory=list)
     default: bool = False
+    preemptible: bool = False
 
 
 class Flavor(Item, frozen=True):
@@ -35,7 +36,7 @@ class Flavor(Item, frozen=True):
 
     spec: FlavorSpec = FlavorSpec()
     pod_spec: dict[str, Any] = msgspec.field(default_factory=dict)
-    """The stored spec without `default`, which does not affect pods."""
+    """The part of the stored spec that affects pods."""
 
 
 FLAVOR = kind_of(kinds.FLAVOR, Flavor, lambda obj: {"pod_spec": pod_part(obj.get("spec", {}))})

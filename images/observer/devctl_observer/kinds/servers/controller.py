@@ -18,6 +18,7 @@ from devctl_observer.kinds.servers.deadlines import is_due, next_look
 from devctl_observer.kinds.servers.model import SERVER, Server
 from devctl_observer.kinds.servers.observed import Caches, Observed
 from devctl_observer.kinds.servers.phase import addition
+from devctl_observer.kinds.servers.queueing import is_preempted
 from devctl_observer.kinds.servers.status import OWN, server_status
 from devctl_observer.kinds.servers.transitions import transitions
 from devctl_observer.kinds.servers.wake import cause, missing
@@ -52,6 +53,11 @@ class ServerController(RoleController[Server]):
         unapplied = addition(item) if seen.pods else ""
         events = transitions(item.status, wanted, unapplied)
         server = await self._write(key, item, wanted, events)
+        if is_preempted(seen):
+            # After the status, which keeps the reason. Otherwise, it would start again whenever
+            # there is quota, and be preempted again.
+            await self._api.change(SERVER, server.metadata, {"stopped": True})
+            log.info("%s/%s: stopped, preempted", *key)
         again = await self._wake_if(
             key, server, missing(seen), lambda known: cause(server, seen.flavors, known)
         )

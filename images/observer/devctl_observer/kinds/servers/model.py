@@ -24,6 +24,7 @@ class ServerSpec(Base, frozen=True):
     """The desired state."""
 
     flavor: str | None = None
+    team: str | None = None
     stopped: bool = False
     lifecycle: Lifecycle = Lifecycle()
 

@@ -17,6 +17,7 @@ from devctl_observer.judging.model import is_owned, meta_of, notes_of
 from devctl_observer.judging.pods import Surroundings, is_refused
 from devctl_observer.kinds.flavors.model import Flavor
 from devctl_observer.kinds.servers.model import Server
+from devctl_observer.kinds.servers.workloads import Queued
 from devctl_observer.watching.children import Children, Owner
 from devctl_observer.watching.store import Key, Store
 
@@ -37,6 +38,8 @@ class Observed:
     pods: Sequence[Pod] = ()
     around: Surroundings = field(default_factory=Surroundings)
     flavors: Mapping[str, Flavor] = field(default_factory=dict)
+    queued: Queued | None = None
+    """Its Workload, if it is in a queue."""
 
     @cached_property
     def record(self) -> MadeFrom | None:
@@ -72,6 +75,7 @@ class Caches:
         self.children, self.flavors = children, flavors
         self.servers: Store[Server] = Store(lambda server: server.spec.flavor or "")
         self.stateful_sets: Store[StatefulSet] = children.follow(StatefulSet)
+        self.workloads: Store[Queued] = Store(lambda workload: workload.server)
 
     def observe(self, key: Key, server: Server) -> Observed:
         """Collect everything that a server's status is derived from."""
@@ -90,4 +94,5 @@ class Caches:
             pods=pods,
             around=Surroundings(claims, warnings, children.lost_nodes()),
             flavors={flavor.metadata.name: flavor for flavor in self.flavors},
+            queued=next(iter(self.workloads.find(key)), None),
         )

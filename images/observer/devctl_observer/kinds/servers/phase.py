@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from devctl.api.applied import PASSING, Reason
 from devctl.api.conditions import find
 from devctl.api.devserver import FlavorCondition, Phase
+from devctl.api.workloads import PREEMPTED, QUEUED
 from devctl_observer.judging.conditions import FALSE, MESSAGE_LIMIT, failure
 from devctl_observer.judging.model import Verdict
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Observed
+from devctl_observer.kinds.servers.queueing import preemption, waiting, without_kueue
 from devctl_observer.kinds.servers.replicas import Replica
 
 # Of several replicas that do not run, the most severe state wins.
@@ -34,6 +36,9 @@ def judge_server(seen: Observed, replicas: Sequence[Replica], flavor_problem: st
     present = [replica for replica in replicas if replica.pod is not None]
     if server.metadata.deletion_timestamp:
         return Verdict(Phase.STOPPING, "Deleting", "the server is being deleted; files are kept")
+    if why := preemption(seen):
+        ended = server.spec.stopped and not present
+        return Verdict(Phase.STOPPED if ended else Phase.STOPPING, PREEMPTED, why)
     if server.spec.stopped and present:
         message = f"the server is stopping; pods still terminating: {len(present)}"
         return with_addition(Verdict(Phase.STOPPING, "Stopping", message), addition(server))
@@ -44,7 +49,9 @@ def judge_server(seen: Observed, replicas: Sequence[Replica], flavor_problem: st
     wanted = [replica for replica in replicas if replica.ordinal < seen.size]
     if any(replica.pod is not None for replica in wanted):
         # An invalid change does not affect running pods, so their state counts.
-        return with_addition(_unless_unfit(_combine(wanted), seen), addition(server))
+        verdict = _combine(wanted)
+        verdict = waiting(seen) if verdict.reason == QUEUED else _unless_unfit(verdict, seen)
+        return with_addition(verdict, addition(server))
     return _obstacle(seen, flavor_problem) or _combine(wanted)
 
 
@@ -67,7 +74,7 @@ def _obstacle(seen: Observed, flavor_problem: str) -> Verdict | None:
     if flavor_problem:
         return Verdict(Phase.FAILED, "InvalidFlavor", flavor_problem)
     if refused := refusal(seen.server):
-        return refused
+        return without_kueue(seen.server, refused)
     if not seen.made:
         return Verdict(Phase.PENDING, "NotApplied", "the operator is about to create its pods")
     return None

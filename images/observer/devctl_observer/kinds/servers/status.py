@@ -20,6 +20,7 @@ from devctl_observer.kinds.servers.deadlines import Expiry, expiry
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Observed
 from devctl_observer.kinds.servers.phase import judge_server, obstacle
+from devctl_observer.kinds.servers.queueing import preempted_at
 from devctl_observer.kinds.servers.replicas import Replica, observe_replicas, to_statuses
 
 OWN = [kind for kind in Condition if kind is not Condition.APPLIED]
@@ -63,6 +64,7 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
         "replicaStatuses": to_statuses(replicas, server.metadata.name),
         "endpoints": _endpoints(seen),
         "startedAt": _started(replicas),
+        "preemptedAt": preempted_at(seen),
         "expiresAt": to_text(deadline.at) if deadline else None,
         # The oldest one in use.
         "flavorGeneration": min((entry.generation for entry in runs_on if entry), default=None),

@@ -7,6 +7,7 @@ from typing import Any
 
 from devctl.api.conditions import find
 from devctl.api.devserver import Condition, Phase
+from devctl.api.workloads import PREEMPTED, QUEUED
 from devctl_observer.judging.model import Transition
 
 _USUAL = {
@@ -39,10 +40,11 @@ def transitions(
         generation = f"generation {ready.get('observedGeneration')}"
         yield Transition("Warning", "NotApplied", not_applied, generation)
     phase = after.get("phase")
-    changed = phase != before.get("phase")
-    if changed or ready.get("reason") != find(before, Condition.READY).get("reason"):
+    same = ready.get("reason") == find(before, Condition.READY).get("reason")
+    if not same or (phase != before.get("phase") and ready.get("reason") != PREEMPTED):
         usual = ready.get("reason") in _USUAL
-        failed = phase == Phase.FAILED or (phase == Phase.PENDING and not usual)
+        waits = phase == Phase.PENDING and not usual and ready.get("reason") != QUEUED
+        failed = phase == Phase.FAILED or waits
         reason = str(phase if usual else ready.get("reason"))
         yield Transition("Warning" if failed else "Normal", reason, str(ready.get("message", "")))
     for kind in (Condition.RESTART_REQUIRED, Condition.FLAVOR_OUTDATED, Condition.EXPIRING):

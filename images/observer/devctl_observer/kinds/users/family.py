@@ -11,10 +11,11 @@ from lightkube.resources.rbac_authorization_v1 import RoleBinding
 
 from devctl.api import devserver_user as names
 from devctl_observer.control.process import Process
-from devctl_observer.control.standard import Child, Standard, StandardFamily
+from devctl_observer.control.role_controller import Cause, Known
+from devctl_observer.control.standard import Child, Standard, StandardController, StandardFamily
 from devctl_observer.kinds.users.model import KIND, User
 from devctl_observer.kinds.users.status import user_status
-from devctl_observer.watching.store import Key
+from devctl_observer.watching.store import Key, Store
 
 _MADE: tuple[tuple[Any, str], ...] = (
     (ResourceQuota, names.QUOTA),
@@ -43,12 +44,29 @@ USER = Standard(
 )
 
 
+class UserController(StandardController[User]):
+    """Runs a user's role again when the flavors of the user's team have changed."""
+
+    teams: Store[Any] = Store()
+    """DevServerTeams, once there is a family of them."""
+
+    def _cause(self, item: User, known: Known) -> Cause:
+        if (cause := super()._cause(item, known)) or item.going or not item.spec.team:
+            return cause
+        team = self.teams.get(Key("", item.spec.team))
+        return "queues", *(sorted(quota.name for quota in team.spec.flavors) if team else ())
+
+
 class Users(StandardFamily[User]):
-    """Whom a change concerns: the user, and their servers once they are suspended."""
+    """Whom a change concerns: the user, their team, and their servers once they are suspended."""
+
+    controller: UserController
 
     def __init__(self, process: Process) -> None:
         """Start without any state."""
-        super().__init__(USER, process)
+        super().__init__(USER, process, UserController(USER, process))
+        self.team: Callable[[str], None] = lambda _: None
+        """Told the team of a user who has changed."""
         self.suspended: dict[str, str] = {}
         """Suspended users by their namespaces."""
         self.concerns: Callable[[str], None] = lambda _: None
@@ -57,6 +75,8 @@ class Users(StandardFamily[User]):
     def changed(self, old: User | None, new: User | None) -> None:
         """Look at a user, and at the servers of one who has just been suspended."""
         super().changed(old, new)
+        for team in {side.spec.team for side in (old, new) if side and side.spec.team}:
+            self.team(team)
         if old:
             self.suspended.pop(old.namespace, None)
         if new and new.spec.suspended:

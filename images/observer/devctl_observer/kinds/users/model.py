@@ -14,6 +14,7 @@ class UserSpec(Base, frozen=True):
     username: str
     namespace: str | None = None
     suspended: bool = False
+    team: str = ""
 
 
 class User(Item, frozen=True):

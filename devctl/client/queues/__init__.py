@@ -1,0 +1,1 @@
+"""Queues of teams: their quota, who waits for it, and why."""

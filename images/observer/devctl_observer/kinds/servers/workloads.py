@@ -1,0 +1,85 @@
+"""Kueue's Workloads: what a server in a queue waits for, and whether it was preempted."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+from lightkube.core.resource import ApiInfo, NamespacedResourceG, ResourceDef
+
+from devctl.api import workloads
+from devctl_observer.watching.store import Key
+
+
+class _Owner(msgspec.Struct, frozen=True):
+    kind: str
+    name: str
+
+
+class _Meta(msgspec.Struct, rename="camel"):
+    name: str
+    namespace: str
+    resourceVersion: str = msgspec.field(name="resourceVersion")  # noqa: N815 - the library's name
+    uid: str = ""
+    owner_references: list[_Owner] = []
+
+
+class _Condition(msgspec.Struct, rename="camel", frozen=True):
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str = ""
+
+
+class _Spec(msgspec.Struct, rename="camel", frozen=True):
+    queue_name: str = ""
+
+
+class _Status(msgspec.Struct, frozen=True):
+    conditions: list[_Condition] = []
+
+
+class Workload(NamespacedResourceG, msgspec.Struct):
+    """The decoded part of a Workload: its pod templates are large and not used."""
+
+    metadata: _Meta
+    spec: _Spec = _Spec()
+    status: _Status = _Status()
+    _api_info = ApiInfo(
+        ResourceDef("kueue.x-k8s.io", "v1beta2", "Workload"),
+        "workloads",
+        ["global_list", "global_watch"],
+    )
+
+
+class Queued(NamedTuple):
+    """What is stored of a Workload."""
+
+    server: Key
+    """The server whose StatefulSet owns it; without a name if something else does."""
+    queue: str
+    """The LocalQueue."""
+    waits: str = ""
+    """Why it has no quota yet, in Kueue's words; empty if it has."""
+    preempted: str = ""
+    """Why its quota was given to something else; empty if it was not, or if it has quota again."""
+    preempted_at: str = ""
+    """When that was, as Kueue wrote it."""
+
+
+def queued(found: Workload) -> Queued:
+    """What is stored of a Workload."""
+    meta = found.metadata
+    owners = (owner.name for owner in meta.owner_references if owner.kind == "StatefulSet")
+    key = Key(meta.namespace, next(owners, ""))
+    said = {condition.type: condition for condition in found.status.conditions}
+    reserved, evicted = said.get(workloads.QUOTA_RESERVED), said.get(workloads.EVICTED)
+    if reserved and reserved.status == "True":
+        return Queued(key, found.spec.queue_name)
+    waits = reserved.message if reserved and reserved.reason != workloads.ON_HOLD else ""
+    if not evicted or (evicted.status, evicted.reason) != ("True", workloads.PREEMPTED):
+        return Queued(key, found.spec.queue_name, waits)
+    cause = said.get(workloads.PREEMPTED)
+    reason = cause.reason if cause else workloads.IN_QUEUE
+    return Queued(key, found.spec.queue_name, waits, reason, evicted.last_transition_time)

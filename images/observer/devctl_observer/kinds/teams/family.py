@@ -1,0 +1,96 @@
+"""The family of DevServerTeams: what their queues and their members' rights depend on."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Any
+
+from devctl.api.applied import APPLIED
+from devctl.api.conditions import find
+from devctl.api.queues import TEAM_LABEL
+from devctl_observer.control.process import Process
+from devctl_observer.control.role_controller import Cause, Known
+from devctl_observer.control.standard import Standard, StandardController, StandardFamily
+from devctl_observer.kinds.flavors.family import Flavors
+from devctl_observer.kinds.teams.model import KIND, Team
+from devctl_observer.kinds.teams.status import team_status
+from devctl_observer.kinds.users.family import Users
+from devctl_observer.kinds.users.model import User
+from devctl_observer.watching.store import Key
+
+
+class TeamController(StandardController[Team]):
+    """Runs a team's role again when a flavor of the team, or a member, has changed."""
+
+    def __init__(
+        self, standard: Standard[Team], flavors: Flavors, users: Users, process: Process
+    ) -> None:
+        """Start without any state."""
+        super().__init__(standard, process)
+        self._flavors, self._users = flavors.store, users.store
+
+    def _cause(self, item: Team, known: Known) -> Cause:
+        if (cause := super()._cause(item, known)) or item.going:
+            return cause
+        names = {quota.name for quota in item.spec.flavors}
+        shapes = sorted(
+            (f.metadata.name, _text(f.pod_spec.get("resources")), f.spec.preemptible)
+            for f in self._flavors
+            if f.metadata.name in names
+        )
+        return "needs", _text(shapes), _text(self._members(item))
+
+    def _members(self, item: Team) -> list[tuple[str, str]]:
+        """Who has rights in which namespace; nobody while members have none."""
+        if item.spec.members == "none":
+            return []
+        ours = (user for user in self._users if user.spec.team == item.metadata.name)
+        return sorted((user.namespace, user.spec.username) for user in ours if _is_set_up(user))
+
+
+class Teams(StandardFamily[Team]):
+    """Whom a change concerns: the team, and the queues of its members."""
+
+    def __init__(self, flavors: Flavors, users: Users, process: Process) -> None:
+        """Start without any state."""
+        status = partial(team_status, flavors=_Names(flavors))
+        standard = Standard(KIND, TEAM_LABEL, lambda _: [], [], status)
+        controller = TeamController(standard, flavors, users, process)
+        super().__init__(standard, process, controller)
+        self._users = users
+        users.team = self._member
+        users.controller.teams = self.store
+        flavors.teams = self.look_again
+
+    def changed(self, old: Team | None, new: Team | None) -> None:
+        """Look at a team, and at its members if its flavors have changed."""
+        super().changed(old, new)
+        if old and new and old.spec.flavors == new.spec.flavors:
+            return
+        names = {side.metadata.name for side in (old, new) if side}
+        for user in self._users.store:
+            if user.spec.team in names:
+                self._users.queue.add(Key("", user.metadata.name))
+
+    def _member(self, team: str) -> None:
+        """Look at the team of a user who has changed."""
+        self.queue.add(Key("", team))
+
+
+class _Names:
+    """The names of all flavors, as they are when asked."""
+
+    def __init__(self, flavors: Flavors) -> None:
+        self._store = flavors.store
+
+    def __contains__(self, name: object) -> bool:
+        return self._store.get(Key("", str(name))) is not None
+
+
+def _is_set_up(user: User) -> bool:
+    return find(user.status, APPLIED).get("status") == "True"
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)

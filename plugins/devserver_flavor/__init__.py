@@ -1,0 +1,1 @@
+"""What the role `devserver_flavor` computes, from a DevServerFlavor."""

@@ -1,0 +1,313 @@
+"""DevServerTeams: their queues, who may use them, and what members may do to each other."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+from support.kueue import kueue_kinds
+from support.one import One
+from support.plane.content import pod
+from support.servers import SMALL, TWO_RANKS, DevServer, apply_flavor, wait_until
+from support.tenants import ADMINISTRATOR, Tenants, server
+
+from devctl.api.devserver_user import namespace_of
+from devctl.api.kinds import TEAM, USER
+from devctl.api.queues import MEMBERS, PRIORITY_CLASS, QUEUE_NAME, cluster_queue, local_queue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from support.commands import Kubectl
+
+pytestmark = pytest.mark.usefixtures("deployed", "enforced")
+
+Thing = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Members:
+    """A team with two flavors, and two members.
+
+    Attributes:
+        kubectl: The administrator's.
+        name: Of the team; flavors and users begin with it.
+    """
+
+    kubectl: Kubectl
+    name: str
+
+    @property
+    def flavors(self) -> tuple[str, str]:
+        return f"{self.name}-one", f"{self.name}-two"
+
+    @property
+    def team(self) -> One:
+        return One(self.kubectl.api, TEAM, self.name)
+
+    def user(self, name: str) -> One:
+        return One(self.kubectl.api, USER, f"{self.name}-{name}")
+
+    def username(self, name: str) -> str:
+        return f"{self.name}-{name}@company.com"
+
+    def space(self, name: str) -> Tenants:
+        """What the API server says to requests in a member's namespace."""
+        return Tenants(self.kubectl, namespace_of(f"{self.name}-{name}"))
+
+    def join(self, name: str, team: str | None = None, **spec: Any) -> None:
+        """Create or change a member."""
+        team = self.name if team is None else team
+        common = {"username": self.username(name), "defaultFlavor": self.flavors[0]}
+        self.user(name).apply(**common, **({"team": team} if team else {}), **spec)
+
+    def quota(self, *pods: int, **spec: Any) -> None:
+        """Give the team quota of its first flavors."""
+        quotas = [
+            {"name": flavor, "pods": n} for flavor, n in zip(self.flavors, pods, strict=False)
+        ]
+        self.team.apply(flavors=quotas, **spec)
+
+    def server(self, name: str, of: str) -> DevServer:
+        """A server of a member's, as the administrator looks at it."""
+        own = {"owner": self.username(of), "image": "any:1", "persistentHomeSize": "1Mi"}
+        return DevServer(self.kubectl, self.space(of).namespace, own, name)
+
+    def create(self, name: str, of: str, **spec: Any) -> DevServer:
+        """Create a server as a member does."""
+        made = server(
+            name, **{"owner": self.username(of), "image": "any:1", "stopped": False} | spec
+        )
+        self.space(of).create(self.username(of), made, keep=True)
+        return self.server(name, of)
+
+    def queue(self, flavor: str) -> Thing | None:
+        """The team's ClusterQueue of a flavor."""
+        return self.kubectl.api.get("clusterqueue", cluster_queue(self.name, flavor))
+
+    def local(self, of: str) -> dict[str, str]:
+        """The LocalQueues of a member, and their ClusterQueues."""
+        found = self.kubectl.api.list("localqueue", self.space(of).namespace)
+        return {queue["metadata"]["name"]: queue["spec"]["clusterQueue"] for queue in found}
+
+    def remove(self) -> None:
+        """Delete all of it."""
+        api = self.kubectl.api
+        for name in ("ann", "bob"):
+            for lab in api.list("devserver", self.space(name).namespace):
+                api.delete("devserver", lab["metadata"]["name"], self.space(name).namespace)
+            api.delete(f"{USER.plural}.{USER.group}", self.user(name).name)
+            api.delete("namespace", self.space(name).namespace)
+        api.delete(f"{TEAM.plural}.{TEAM.group}", self.name)
+        for flavor in self.flavors:
+            api.delete("devserverflavor", flavor)
+
+
+@pytest.fixture(scope="module")
+def kueue(kubectl: Kubectl) -> Iterator[None]:
+    with kueue_kinds(kubectl):
+        yield
+
+
+@pytest.fixture
+def vision(kubectl: Kubectl) -> Iterator[Members]:
+    found = Members(kubectl, f"team-{uuid4().hex[:6]}")
+    for flavor in found.flavors:
+        apply_flavor(kubectl, flavor, resources=SMALL)
+    yield found
+    found.remove()
+
+
+def change(lab: DevServer, **spec: Any) -> None:
+    """Change some fields of a server."""
+    lab.kubectl.api.patch("devserver", lab.name, {"spec": spec}, lab.namespace)
+
+
+def amounts(queue: Thing | None) -> dict[str, str]:
+    """The quota of a ClusterQueue."""
+    assert queue
+    ((flavor,),) = ([*group["flavors"]] for group in queue["spec"]["resourceGroups"])
+    return {each["name"]: each["nominalQuota"] for each in flavor["resources"]}
+
+
+def test_without_kueue_all_works_but_queues(vision: Members) -> None:
+    vision.quota(2)
+    vision.join("ann")
+    vision.team.wait("Ready")
+    vision.user("ann").wait("Ready")
+    lab = vision.create("lab", of="ann")
+    lab.wait("Ready")
+    found = lab.get("devserver", "lab")[0]["spec"]
+    assert (found["team"], found["priority"]) == (vision.name, "normal")
+
+
+@pytest.mark.usefixtures("kueue")
+def test_queues_follow_team_flavors_and_members(vision: Members) -> None:
+    one, two = vision.flavors
+    vision.quota(3)
+    vision.join("ann")
+    vision.team.wait("Ready")
+    vision.user("ann").wait("Ready")
+    assert amounts(vision.queue(one)) == {"cpu": "60m", "memory": "96Mi"}
+    assert vision.kubectl.api.get("resourceflavor", one)
+    assert vision.kubectl.api.get("workloadpriorityclass", "devctl-high")
+    expected = {local_queue(one): cluster_queue(vision.name, one)}
+    wait_until(lambda: vision.local("ann") == expected, "the member has a queue")
+    # What each pod requests changes, then what the team may use.
+    apply_flavor(vision.kubectl, one, resources={"requests": {"cpu": "30m"}}, preemptible=True)
+    wait_until(lambda: amounts(vision.queue(one)) == {"cpu": "90m"}, "the quota follows")
+    vision.quota(1, 1)
+    expected |= {local_queue(two): cluster_queue(vision.name, two)}
+    wait_until(lambda: vision.local("ann") == expected, "the member has both queues")
+    vision.kubectl.api.delete("clusterqueue", cluster_queue(vision.name, two))
+    wait_until(lambda: bool(vision.queue(two)), "the lost queue is there again")
+    vision.quota(1)
+    del expected[local_queue(two)]
+    wait_until(lambda: vision.local("ann") == expected and not vision.queue(two), "one goes")
+    # A LocalQueue cannot be moved to another team.
+    other = One(vision.kubectl.api, TEAM, f"{vision.name}-other")
+    other.apply(flavors=[{"name": one, "pods": 1}])
+    vision.join("ann", other.name)
+    moved = {local_queue(one): cluster_queue(other.name, one)}
+    wait_until(lambda: vision.local("ann") == moved, "the queue is the other team's")
+    vision.join("ann", "")
+    wait_until(lambda: vision.local("ann") == {}, "who is in no team has no queue")
+    other.delete()
+    wait_until(
+        lambda: not vision.kubectl.api.get("clusterqueue", cluster_queue(other.name, one)),
+        "the queues go with the team",
+    )
+
+
+@pytest.mark.usefixtures("kueue")
+def test_a_team_without_a_flavor_says_which(vision: Members) -> None:
+    vision.team.apply(flavors=[{"name": "nowhere", "pods": 1}])
+    assert "nowhere" in vision.team.wait("Ready", "False", "FlavorNotFound")["message"]
+
+
+@pytest.mark.usefixtures("kueue")
+def test_each_start_of_a_queued_server_is_a_new_statefulset(vision: Members) -> None:
+    one, two = vision.flavors
+    vision.quota(1, 2)
+    vision.join("ann", priority="low")
+    vision.user("ann").wait("Ready")
+    lab = vision.create("lab", of="ann")
+    lab.wait("Ready")
+    (before,) = lab.get("statefulset", "lab")
+    labels = before["metadata"]["labels"]
+    assert (labels[QUEUE_NAME], labels[PRIORITY_CLASS]) == (local_queue(one), "devctl-low")
+    homes = {claim["metadata"]["uid"] for claim in lab.get("pvc")}
+    change(lab, stopped=True, flavor=two, **TWO_RANKS)
+    lab.follow(lambda found: found["status"]["phase"] == "Stopped", "it is stopped")
+    (stopped,) = lab.get("statefulset", "lab")
+    assert stopped["spec"]["template"] == before["spec"]["template"]
+    change(lab, stopped=False)
+    lab.wait("Ready")
+    (after,) = lab.get("statefulset", "lab")
+    assert after["metadata"]["uid"] != before["metadata"]["uid"]
+    assert after["metadata"]["labels"][QUEUE_NAME] == local_queue(two)
+    assert after["spec"]["replicas"] == 2
+    assert homes < {claim["metadata"]["uid"] for claim in lab.get("pvc")}
+
+
+@pytest.mark.usefixtures("kueue")
+def test_what_the_team_could_never_start_does_not_wait(vision: Members) -> None:
+    vision.quota(1)
+    vision.join("ann")
+    vision.user("ann").wait("Ready")
+    for name, spec, why in (
+        ("large", TWO_RANKS, "can have 1 at most"),
+        ("other", {"flavor": vision.flavors[1]}, f"set spec.flavor to one of: {vision.flavors[0]}"),
+    ):
+        lab = vision.create(name, of="ann", **spec)
+        assert why in lab.wait("Applied", "False")["message"]
+
+
+@pytest.mark.usefixtures("kueue")
+def test_users_choose_neither_team_nor_a_higher_priority(vision: Members) -> None:
+    vision.quota(1)
+    vision.join("ann")
+    vision.join("bob", "")
+    for name in ("ann", "bob"):
+        vision.user(name).wait("Ready")
+    ann, bob = vision.username("ann"), vision.username("bob")
+    space = vision.space("ann")
+    for spec, why in (
+        ({"team": "other"}, f"must be `{vision.name}`"),
+        ({"priority": "high"}, "`normal` is the highest"),
+    ):
+        wanted = server("lab", owner=ann, **spec)
+        assert why in space.refused(ann, wanted)
+        space.create(ADMINISTRATOR, wanted)
+    space.create(ann, server("lab", owner=ann, priority="low"))
+    theirs = server("lab", owner=bob, team=vision.name)
+    assert "you are in no team" in vision.space("bob").refused(bob, theirs)
+    vision.create("lab", of="ann", stopped=True)
+    for change in ({"team": None}, {"priority": None}):
+        merge = f"-p={json.dumps({'spec': change})}"
+        space.run(ann, "patch", "devserver", "lab", "--type=merge", merge)
+    found = space.read("devserver/lab")["spec"]
+    assert (found["team"], found["priority"]) == (vision.name, "normal")
+    merge = '-p={"spec":{"priority":"high"}}'
+    assert "is the highest" in space.refusal(
+        ann, "patch", "devserver", "lab", "--type=merge", merge
+    )
+    # Kueue would take it from a label.
+    queued = pod("mine", space.namespace, "default")
+    queued["metadata"]["labels"] = {QUEUE_NAME: "any", PRIORITY_CLASS: "devctl-high"}
+    assert "is not yours to use" in space.refused(ann, queued)
+    space.create(ADMINISTRATOR, queued)
+
+
+@pytest.mark.usefixtures("kueue")
+def test_members_stop_each_others_servers_if_the_team_says_so(vision: Members) -> None:
+    vision.quota(2)
+    for name in ("ann", "bob"):
+        vision.join(name)
+        vision.user(name).wait("Ready")
+    lab = vision.create("lab", of="ann")
+    lab.wait("Ready")
+    bob, space = vision.username("bob"), vision.space("ann")
+    assert "forbidden" in space.refusal(bob, "get", "devservers")
+
+    def bound() -> str:
+        found = vision.kubectl.api.get("rolebinding", MEMBERS, space.namespace)
+        return found["roleRef"]["name"] if found else ""
+
+    vision.quota(2, members="view")
+    wait_until(lambda: bound() == "devctl-team-view", "members see each other's servers")
+    assert "lab" in space.run(bob, "get", "devservers")
+    assert "forbidden" in space.refusal(bob, "logs", "lab-0")
+    patch = ("patch", "devserver", "lab", "--type=merge")
+    assert "forbidden" in space.refusal(bob, *patch, '-p={"spec":{"stopped":true}}')
+    vision.quota(2, members="none")
+    wait_until(lambda: not bound(), "members see nothing")
+    vision.quota(2, members="stop")
+    wait_until(lambda: bound() == "devctl-team-stop", "members stop each other's servers")
+    for change in (
+        '{"spec":{"image":"evil:1","stopped":true}}',
+        '{"metadata":{"labels":{"a":"b"}}}',
+    ):
+        assert "can only stop it" in space.refusal(bob, *patch, f"-p={change}")
+    space.run(bob, *patch, '-p={"spec":{"stopped":true}}')
+    lab.follow(lambda found: found["status"]["phase"] == "Stopped", "it is stopped")
+    assert "can only stop it" in space.refusal(bob, *patch, '-p={"spec":{"stopped":false}}')
+    vision.join("bob", "")
+    wait_until(lambda: not bound(), "who has left sees nothing")
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ({"flavors": [{"name": "a", "pods": -1}]}, "pods"),
+        ({"flavors": [{"name": "a", "pods": 1}, {"name": "a", "pods": 2}]}, "duplicate"),
+        ({"members": "own"}, "members"),
+        ({"cohort": "A"}, "cohort"),
+    ],
+)
+def test_bad_input_is_refused(vision: Members, spec: Thing, why: str) -> None:
+    with pytest.raises(pytest.fail.Exception, match=why):
+        vision.team.apply(**spec)

@@ -18,6 +18,7 @@ from lightkube.models.core_v1 import EventSource, ObjectReference
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Event
 
+from devctl.api.labels import MANAGER
 from devctl_observer.control.election import LeadershipLostError
 from devctl_observer.control.figures import WRITES
 from devctl_observer.control.kind import Kind
@@ -164,11 +165,12 @@ class ClusterApi:
     async def change(self, kind: Kind[Any], meta: Meta, spec: Mapping[str, Any]) -> bool:
         """Set fields of exactly this version of an object; returns whether it was that one.
 
-        A merge patch leaves the fields to users: one who applies the object gets no conflict.
+        It is a merge patch in the name of devctl's commands, like a user's `devctl stop`: `devctl
+        apply` takes such fields over without a conflict.
         """
         version = {"uid": meta.uid, "resourceVersion": meta.resource_version}
         body = {"metadata": version, "spec": dict(spec)}
-        return await self._exactly("PATCH", kind, meta, body)
+        return await self._exactly("PATCH", kind, meta, body, {"fieldManager": MANAGER})
 
     async def delete(self, kind: Kind[Any], meta: Meta) -> bool:
         """Delete exactly this version of an object; returns False if it is not the current one.
@@ -183,7 +185,14 @@ class ClusterApi:
         }
         return await self._exactly("DELETE", kind, meta, body)
 
-    async def _exactly(self, method: str, kind: Kind[Any], meta: Meta, body: Any) -> bool:
+    async def _exactly(
+        self,
+        method: str,
+        kind: Kind[Any],
+        meta: Meta,
+        body: Any,
+        params: Mapping[str, str] | None = None,
+    ) -> bool:
         """Send what holds for one version of an object; returns whether it was that one."""
         self._check()
         media = "application/json" if method == "DELETE" else "application/merge-patch+json"
@@ -191,7 +200,7 @@ class ClusterApi:
         try:
             with _counted():
                 answer = await self._http.request(
-                    method, kind.path(meta), json=body, headers=headers
+                    method, kind.path(meta), json=body, headers=headers, params=params
                 )
                 answer.raise_for_status()
         except httpx2.HTTPStatusError as error:

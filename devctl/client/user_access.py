@@ -36,13 +36,12 @@ def kubeconfig(  # noqa: PLR0913, PLR0917 - who, how, how long, where
     file: str | None = None,
     context: str | None = None,
 ) -> str:
-    """A kubeconfig for a user, in YAML. It is a secret, unless the user logs in by OIDC.
+    """A kubeconfig for a user, in YAML: a secret.
 
     Args:
         cluster: As an administrator.
         user: Who.
         method: `certificate` is the user. `token` is the service account that acts for the user.
-            `oidc` has them log in.
         seconds: How long certificate or token are valid.
         file: The administrator's kubeconfig, where the cluster's address is found.
         context: The context in that.
@@ -51,9 +50,9 @@ def kubeconfig(  # noqa: PLR0913, PLR0917 - who, how, how long, where
         UsageError: The time is too short.
         DevctlError: The cluster issues no such credentials.
     """
-    if method != "oidc" and seconds < _SHORTEST:
+    if seconds < _SHORTEST:
         raise UsageError(f"credentials cannot expire after {seconds} s", "use 10m or longer")
-    issue = {"certificate": _certificate, "token": _token, "oidc": _oidc}[method]
+    issue = {"certificate": _certificate, "token": _token}[method]
     access = find_access(file, context)
     return document(access, user, issue(cluster, user, seconds))
 
@@ -111,7 +110,7 @@ def _certificate(cluster: Cluster, user: User, seconds: int) -> Object:
         if time.monotonic() > until:
             raise DevctlError(
                 "the cluster signs no client certificates, as EKS does not",
-                "use --method token or --method oidc",
+                "use --method token",
             )
         time.sleep(0.2)
     return {
@@ -130,7 +129,7 @@ def _key_and_request(username: str, groups: list[str]) -> tuple[bytes, bytes]:
     except ImportError as error:
         raise HostError(
             "certificates need the library `cryptography`",
-            "install `devctl[admin]`, or use --method token or oidc",
+            "install `devctl[admin]`, or use --method token",
         ) from error
     key = ec.generate_private_key(ec.SECP256R1())
     parts = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
@@ -159,8 +158,3 @@ def _token(cluster: Cluster, user: User, seconds: int) -> Object:
     account = resources.ServiceAccount
     made = cluster.send("POST", account, AUTOMATION, "token", asked, user.space)
     return {"token": str(made["status"]["token"])}
-
-
-def _oidc(cluster: Cluster, user: User, seconds: int) -> Object:  # noqa: ARG001 - the provider decides
-    """What has the user log in, by the settings of the cluster."""
-    raise UsageError("no OIDC provider is set", "see docs/login.md")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from devctl.client.queues.team_quota import TeamQuota
     from devctl.kube.cluster import Cluster, Object
 
-Method = Literal["certificate", "token", "oidc"]
+Method = Literal["certificate", "token"]
 TIMEOUT = 60.0
 _KIND = resources.DevServerUser
 _HARMLESS = {"Applying", "Creating", "Counting", "Terminating", "Unavailable"}

@@ -100,6 +100,8 @@ class WebSocket:
         """Held briefly, around the protocol."""
         self._sending = threading.Lock()
         """Held for as long as sending takes."""
+        self._due = False
+        """Whether a ping, a pong or the end has yet to be sent."""
         if leftover:
             self._take(leftover)
 
@@ -157,17 +159,23 @@ class WebSocket:
         if data is None:
             with self._state:
                 self._protocol.send_ping(b"")
+                self._due = True
         elif data:
             self._take(data)
         else:
             raise self.lost("the other side broke off")
-        self._answer()
+        # Not for each piece of a file: to ask whether the socket takes bytes is a system call.
+        if self._due:
+            self._answer()
 
     def _take(self, data: bytes) -> None:
         with self._state:
             self._protocol.receive_data(data)
             # After the handshake, all events are frames.
-            self._frames += self._protocol.events_received()  # type: ignore[arg-type]
+            frames: list[Frame] = self._protocol.events_received()  # type: ignore[assignment]
+            self._frames += frames
+            answered = any(frame.opcode not in _DATA for frame in frames)
+            self._due |= answered or self._protocol.parser_exc is not None
 
     def _answer(self) -> None:
         """Send pings, pongs and the end unless that would block; a sender takes them along."""
@@ -176,6 +184,7 @@ class WebSocket:
         try:
             if self._connection.takes():
                 self._flush()
+                self._due = False
         except OSError:
             pass  # the next `receive` raises it
         finally:

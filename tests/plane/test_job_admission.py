@@ -113,7 +113,8 @@ def test_the_right_is_asked_for_each_kind(tenants: Tenants) -> None:
         "rules": [
             {
                 "apiGroups": ["devops.yourcompany.com"],
-                "resources": ["devservers"],
+                # Kinds of one group share their marks, so the right on each is asked for.
+                "resources": ["devservers", "devserverusers"],
                 "verbs": ["write-reserved-metadata"],
             }
         ],

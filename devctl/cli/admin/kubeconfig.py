@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 @user_name
 @click.option(
     "--method",
-    type=click.Choice(["certificate", "token", "oidc"]),
+    type=click.Choice(["certificate", "token"]),
     default="certificate",
     show_default=True,
-    help="The user's own, their automation's, or a login.",
+    help="The user's own, or their automation's.",
 )
 @click.option(
     "--expires",
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def kubeconfig(
     client: Client, name: str, method: Method, expires: int | str, file: Path | None
 ) -> None:
-    """Issue credentials to a user. The kubeconfig is a secret, except with `--method oidc`.
+    """Issue credentials to a user. The kubeconfig is a secret.
 
     \b
     Examples:

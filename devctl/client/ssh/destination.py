@@ -102,6 +102,8 @@ class Destination:
             ("IdentityFile", _expanded(self.identity)),
             ("IdentitiesOnly", "yes"),
             ("PreferredAuthentications", "publickey"),
+            # Faster than ssh's own choice, ChaCha20, on processors with instructions for AES.
+            ("Ciphers", "aes128-gcm@openssh.com,aes256-gcm@openssh.com,aes128-ctr"),
             ("ServerAliveInterval", str(_ALIVE)),
             ("ServerAliveCountMax", "4"),
         ]

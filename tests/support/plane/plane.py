@@ -48,7 +48,6 @@ class Plane:
         self.kwok = Process(self._kwok(), folder / "kwok.log")
         self._observer: ObserverProcess | None = None
         self._operator: OperatorProcess | None = None
-        self._installed = False
 
     def start(self) -> None:
         """Start a Kubernetes with nodes and all of config/, but neither operator nor observer."""
@@ -68,11 +67,7 @@ class Plane:
         operator = content.pod(OPERATOR_POD, SYSTEM, "devctl-operator")
         self._super_admin(*apply, "-f", "-", input=json.dumps(operator))
         wait_until(self._has_aggregated, "users have their rights")
-        if self._installed:
-            # Jobs are taken by the old schemas until the API server reads the new ones.
-            time.sleep(_SCHEMAS_SECONDS)
-        self._installed = True
-        wait_until(lambda: succeeds(self._try_job), "the API server takes jobs")
+        self._wait_for_schemas()
 
     def release(self, checkout: Path) -> tuple[OperatorProcess, ObserverProcess]:
         """Operator and observer of another release, for when the plane's own are away."""
@@ -156,6 +151,22 @@ class Plane:
             if selector["matchLabels"].items() <= (part["metadata"].get("labels") or {}).items()
             for rule in part["rules"] or []
         )
+
+    def _wait_for_schemas(self) -> None:
+        """Wait until jobs have been admitted for as long as the API server takes to read schemas.
+
+        Once does not show it: schemas that it reads while kinds still arrive may lack the job's.
+        """
+        since = time.monotonic()
+
+        def lasts() -> bool:
+            nonlocal since
+            if not succeeds(self._try_job):
+                since = time.monotonic()
+            time.sleep(0.5)
+            return time.monotonic() - since > _SCHEMAS_SECONDS
+
+        wait_until(lasts, "the API server takes jobs")
 
     def _try_job(self) -> None:
         """Have a job admitted: while its kind is new or changing the API server can answer 503.

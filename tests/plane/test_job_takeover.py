@@ -90,6 +90,7 @@ def test_a_killed_etcd_and_api_server(job: Job, watched: Plane) -> None:
     for process in (control.etcd, control.api_server):
         process.start()
     control.api_server.await_so(control.answers, "it answers")
+    watched.wait_for_schemas()
     if not watched.observer.is_running:
         watched.observer.start()
     job.wait_gone("pod", job.pod)

@@ -67,7 +67,7 @@ class Plane:
         operator = content.pod(OPERATOR_POD, SYSTEM, "devctl-operator")
         self._super_admin(*apply, "-f", "-", input=json.dumps(operator))
         wait_until(self._has_aggregated, "users have their rights")
-        self._wait_for_schemas()
+        self.wait_for_schemas()
 
     def release(self, checkout: Path) -> tuple[OperatorProcess, ObserverProcess]:
         """Operator and observer of another release, for when the plane's own are away."""
@@ -152,7 +152,7 @@ class Plane:
             for rule in part["rules"] or []
         )
 
-    def _wait_for_schemas(self) -> None:
+    def wait_for_schemas(self) -> None:
         """Wait until jobs have been admitted for as long as the API server takes to read schemas.
 
         Once does not show it: schemas that it reads while kinds still arrive may lack the job's.

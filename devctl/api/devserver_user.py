@@ -6,7 +6,9 @@ import re
 import unicodedata
 from hashlib import sha256
 
+from devctl.api.kinds import DEVSERVER
 from devctl.api.labels import GROUP
+from devctl.api.quantities import GPU
 
 LABEL = f"{GROUP}/devserveruser"
 """Label: the DevServerUser that an object belongs to, by name."""
@@ -28,10 +30,19 @@ QUOTA, LIMITS, NETWORK = "devctl-quota", "devctl-limits", "devctl-network"
 NO_SYSTEM_PRIORITY = "devctl-no-system-priority"
 AUTOMATION = "devctl-automation"
 """ServiceAccount: for the user's scripts and CI."""
-ACCESS = {"devctl-user": "devctl-user", "devctl-job-user": "devctl-job-user"}
-"""RoleBindings of user and AUTOMATION, and the ClusterRole of each."""
+ACCESS = ("devctl-user", "devctl-job-user")
+"""RoleBindings of user and AUTOMATION, named after their ClusterRoles."""
 ACTS_FOR = "devctl-acts-for-user"
 """Role and RoleBinding: AUTOMATION creates servers and jobs in the user's name."""
+
+COUNTED = {
+    "gpus": f"requests.{GPU}",
+    "cpu": "requests.cpu",
+    "memory": "requests.memory",
+    "storage": "requests.storage",
+    "servers": f"count/{DEVSERVER.plural}.{DEVSERVER.group}",
+}
+"""The fields of spec.quota, and their names in a ResourceQuota (Kubernetes' "Resource Quotas")."""
 
 _SLUG = re.compile(r"[^a-z0-9]+")
 _LOOKS_HASHED = re.compile(r"-[0-9a-f]{8}\Z")

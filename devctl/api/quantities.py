@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
+GPU = "nvidia.com/gpu"
+"""The resource of NVIDIA's device plugin."""
+
 _PATTERN = re.compile(
     r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)(n|u|m|k|[KMGTPE]i|[MGTPE])?", re.ASCII
 )

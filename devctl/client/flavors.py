@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from devctl.api.devserver import FlavorCondition
 from devctl.api.devserver_user import DEFAULT_FLAVOR
+from devctl.api.quantities import GPU
 from devctl.client.objects import Collection, Field, Named, mapping, text
 from devctl.client.settings import annotations_of
 from devctl.errors import DeniedError, NotFoundError, UsageError
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from devctl.kube.cluster import Cluster
-
-
-GPU = "nvidia.com/gpu"
 
 
 @dataclass(frozen=True)

@@ -171,8 +171,8 @@ class NamedCollection(Collection, Generic[Item]):
         """
         found = self.find(name)
         if found is None:
-            where = f"in namespace `{self._cluster.namespace}`"
-            raise NotFoundError(f"there is no {self._noun} `{name}` {where}", self._see)
+            where = f" in namespace `{self._cluster.namespace}`" if self._kind.namespaced else ""
+            raise NotFoundError(f"there is no {self._noun} `{name}`{where}", self._see)
         return found
 
     def find(self, name: str) -> Item | None:

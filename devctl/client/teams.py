@@ -90,13 +90,6 @@ class Teams(NamedCollection[Team]):
         if not NAME.fullmatch(name):
             raise UsageError(f"`{name}` cannot be a team's name", f"names {NAME_RULE}")
 
-    def get(self, name: str) -> Team:
-        """A team; raises NotFoundError if there is none of that name."""
-        found = self.find(name)
-        if found is None:
-            raise NotFoundError(f"there is no team `{name}`", self._see)
-        return found
-
     def create(self, name: str, *, dry_run: bool = False, **spec: Unpack[Spec]) -> Team:
         """Create a team; users join it with `users.change(NAME, team=...)`.
 

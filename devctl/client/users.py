@@ -5,11 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from devctl.api.devserver_user import LABEL, NAME, NAME_RULE, QUOTA, namespace_of, object_name
+from devctl.api.devserver_user import (
+    COUNTED,
+    LABEL,
+    NAME,
+    NAME_RULE,
+    QUOTA,
+    namespace_of,
+    object_name,
+)
 from devctl.api.quantities import parse_quantity
 from devctl.client.objects import Field, Named, NamedCollection, mapping, text
 from devctl.client.waiting import follow
-from devctl.errors import DevctlError, NotFoundError, UsageError, WaitTimeoutError
+from devctl.errors import DevctlError, UsageError, WaitTimeoutError
 from devctl.kube import resources
 from devctl.kube.cluster import EVERYWHERE
 
@@ -68,26 +76,23 @@ class User(Named):
     @property
     def ready(self) -> bool:
         """Whether the namespace is set up for the present spec."""
-        return self._said.get("status") == "True" and self._current
+        return self._said.get("status") == "True"
 
     @property
     def reason(self) -> str:
         """Ready, Suspended, or why the user cannot work; empty until that is known."""
-        return str(self._said.get("reason", "")) if self._current else ""
+        return str(self._said.get("reason", ""))
 
     @property
     def message(self) -> str:
         """What that means, and what to do."""
-        return str(self._said.get("message", "")) if self._current else ""
+        return str(self._said.get("message", ""))
 
     @property
     def _said(self) -> dict[str, Any]:
-        return self.condition("Ready")
-
-    @property
-    def _current(self) -> bool:
-        generation = self.raw["metadata"].get("generation")
-        return bool(self._said.get("observedGeneration") == generation)
+        said = self.condition("Ready")
+        current = said.get("observedGeneration") == self.raw["metadata"].get("generation")
+        return said if current else {}
 
 
 @dataclass(frozen=True)
@@ -107,13 +112,7 @@ class Use:
         return f"{max(0, scaled):.3f}".rstrip("0").rstrip(".") + unit
 
 
-_NAMES = {
-    "requests.nvidia.com/gpu": "gpus",
-    "requests.cpu": "cpu",
-    "requests.memory": "memory",
-    "requests.storage": "storage",
-    "count/devservers.devops.yourcompany.com": "servers",
-}
+_NAMES = {counted: field for field, counted in COUNTED.items()}
 
 
 def uses(quota: Object) -> Sequence[Use]:
@@ -156,13 +155,6 @@ class Users(NamedCollection[User]):
     def _check_name(name: str) -> None:
         if not NAME.fullmatch(name):
             raise UsageError(f"`{name}` cannot be a user's name", f"names {NAME_RULE}")
-
-    def get(self, name: str) -> User:
-        """A user; raises NotFoundError if there is none of that name."""
-        found = self.find(name)
-        if found is None:
-            raise NotFoundError(f"there is no user `{name}`", self._see)
-        return found
 
     def create(
         self,
@@ -227,9 +219,9 @@ class Users(NamedCollection[User]):
             "check with `devctl doctor` whether the operator runs",
         )
 
-    def quotas(self) -> Mapping[str, Sequence[Use]]:
-        """What every user has used of their quota, by the user's name."""
-        found = self._cluster.list(resources.ResourceQuota, EVERYWHERE, {LABEL: None})
+    def quotas(self, name: str | None = None) -> Mapping[str, Sequence[Use]]:
+        """What every user, or the one of a name, has used of their quota, by the user's name."""
+        found = self._cluster.list(resources.ResourceQuota, EVERYWHERE, {LABEL: name})
         return {
             quota["metadata"]["labels"][LABEL]: uses(quota)
             for quota in found

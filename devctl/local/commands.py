@@ -56,9 +56,12 @@ def capture(
     what: str,
     input_text: str | None = None,
     stdin: IO[bytes] | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> str:
     """Run a program and return what it prints; raises StepError as `run_logged` does."""
-    result = _run(argv, what, input=input_text, stdin=stdin, capture_output=True, text=True)
+    result = _run(
+        argv, what, input=input_text, stdin=stdin, env=env, capture_output=True, text=True
+    )
     if result.returncode:
         raise StepError(*explain(what, result.returncode, result.stderr, None))
     return result.stdout

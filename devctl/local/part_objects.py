@@ -37,13 +37,19 @@ _TIMEOUT = "120s"
 
 @dataclass(frozen=True)
 class Cluster:
-    """A running cluster, and the images that its parts can use."""
+    """A running cluster, and the programs and images that its parts can use."""
 
     settings: ClusterSettings
     paths: ClusterPaths
-    kubectl_program: Path
+    programs: Mapping[str, Path]
+    """Program group to its folder."""
     images: Mapping[str, str]
     """Image name to its reference."""
+
+    @property
+    def kubectl_program(self) -> Path:
+        """The cluster's own kubectl."""
+        return self.programs["kubernetes"] / "kubectl"
 
     def kubectl(self, *args: str | Path, what: str) -> str:
         """Run kubectl as the administrator; raises StepError if it fails."""
@@ -63,8 +69,11 @@ def install(cluster: Cluster, part: Part) -> bool:
     if part.certificate:
         found = certificate_of(cluster.settings, cluster.paths, part)
         files["certificate.json"] = certificate_secret(found)
-    component = os.path.relpath(COMPONENTS.resolve() / part.name, folder.resolve())
-    files["kustomization.yaml"] = kustomization(files, component, part, cluster.images)
+    component = _relative(COMPONENTS / part.name, folder)
+    resources = list(files)
+    if part.base:
+        resources.append(_relative(base_of(part, cluster.programs), folder))
+    files["kustomization.yaml"] = kustomization(resources, component, part, cluster.images)
     for name, content in files.items():
         (folder / name).write_text(json.dumps(content, indent=2))
     what = f"build the manifest of part `{part.name}`"
@@ -80,6 +89,17 @@ def install(cluster: Cluster, part: Part) -> bool:
         what=f"install part `{part.name}`",
     )
     return changed
+
+
+def base_of(part: Part, programs: Mapping[str, Path]) -> Path:
+    """The folder of the kustomization that the part's component changes."""
+    group, _, folder = part.base.partition("/")
+    return programs[group] / folder
+
+
+def _relative(path: Path, folder: Path) -> str:
+    """As kustomize wants it, which refuses absolute paths."""
+    return os.path.relpath(path.resolve(), folder.resolve())
 
 
 def wait_until_ready(cluster: Cluster, part: Part) -> None:
@@ -178,7 +198,7 @@ def kustomization(
     """What builds a part's manifest.
 
     Args:
-        resources: The files that the component takes values from.
+        resources: The files that the component takes values from, and what it changes.
         component: The component's folder, relative to the kustomization.
         part: The part.
         images: Image name to its reference.

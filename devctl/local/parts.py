@@ -27,6 +27,7 @@ class Part:
     cleanup: str = ""
     certificate: tuple[str, ...] = ()
     authenticator: str = ""
+    base: str = ""
 
 
 def load_parts(file: Path = PARTS_FILE) -> dict[str, Part]:

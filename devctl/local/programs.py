@@ -2,7 +2,8 @@
 
 A folder of tools/ is a module graph. Its programs.toml lists the programs that every cluster needs;
 any other manifest beside it is a group of its own, which only an optional part needs. Groups of one
-folder share their compiled packages if they are built together.
+folder share their compiled packages if they are built together. A manifest can also name folders
+of Go modules, which are copied beside the programs.
 
 The Go toolchain is the host's if it is new enough, else the pinned one from PyPI.
 """
@@ -18,15 +19,15 @@ import sys
 import time
 import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from devctl.local import checksums
-from devctl.local.commands import run_logged
+from devctl.local.commands import capture, run_logged
 from devctl.local.paths import REPOSITORY, CachePaths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 
 NEEDED = (1, 26, 6)
@@ -98,6 +99,8 @@ class ProgramGroup:
     digest: str
     module: str = ""
     """The folder under tools/ that has the module graph."""
+    copies: tuple[Mapping[str, str], ...] = ()
+    """Folders of Go modules that come with the programs: `module` and `folder` of each."""
     optional: bool = False
     """Whether only clusters with a certain part need it."""
 
@@ -118,10 +121,11 @@ def load_groups(go_version: str, tools: Path = TOOLS) -> dict[str, ProgramGroup]
         digest = hashlib.sha256(go_version.encode())
         for name in (*_INPUTS, manifest.name):
             digest.update((manifest.parent / name).read_bytes())
-        builds = tuple(tomllib.loads(manifest.read_text())["build"])
+        content = tomllib.loads(manifest.read_text())
+        builds, copies = tuple(content["build"]), tuple(content.get("copy", ()))
         optional, module = manifest.name != _ALWAYS, manifest.parent.name
         name = manifest.stem if optional else module
-        groups[name] = ProgramGroup(name, builds, digest.hexdigest()[:16], module, optional)
+        groups[name] = ProgramGroup(name, builds, digest.hexdigest()[:16], module, copies, optional)
     return groups
 
 
@@ -190,7 +194,20 @@ def build_group(
         )
         for name, package in build["programs"].items():
             (partial / default_binary_name(package)).rename(partial / name)
+    for copy in group.copies:
+        folder_of_module = _module(copy["module"], group, go, cache)
+        shutil.copytree(folder_of_module / copy["folder"], partial / copy["folder"])
     checksums.write_sums(partial)
     partial.rename(folder)
     report(f"compiled {group.name} in {time.monotonic() - started:.0f} s")
     return folder
+
+
+def _module(name: str, group: ProgramGroup, go: GoToolchain, cache: CachePaths) -> Path:
+    """The folder of a Go module that the group was compiled from."""
+    said = capture(
+        [go.program, "-C", TOOLS / group.module, "list", "-m", "-f", "{{.Dir}}", name],
+        what=f"find Go module `{name}`",
+        env=build_environment({}, cache),
+    )
+    return Path(said.strip())

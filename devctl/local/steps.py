@@ -109,13 +109,12 @@ def authenticate(context: Context) -> dict[str, Any]:
     return {"changed": authentication.configure(context.settings, context.paths, wanted)}
 
 
-def parts(context: Context, programs: str) -> dict[str, Any]:
+def parts(context: Context, programs: Mapping[str, str]) -> dict[str, Any]:
     """Install the optional parts, and remove those that are no longer wanted."""
     _, images = build.describe(context.cache)
     references = {name: image.reference for name, image in images.items()}
-    cluster = part_objects.Cluster(
-        context.settings, context.paths, Path(programs) / "kubectl", references
-    )
+    folders = {group: Path(folder) for group, folder in programs.items()}
+    cluster = part_objects.Cluster(context.settings, context.paths, folders, references)
     removed = part_objects.remove_others(cluster)
     wanted = [part for name, part in load_parts().items() if name in context.settings.parts]
     installed = [part.name for part in wanted if part_objects.install(cluster, part)]

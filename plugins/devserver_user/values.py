@@ -79,7 +79,7 @@ def values(  # noqa: PLR0913 - everything that its task reads
         "queues": wanted,
         "username": username,
         "account": user.AUTOMATION,
-        "access": user.ACCESS,
+        "access": list(user.ACCESS),
         "acts_for": user.ACTS_FOR,
         "quota": user.QUOTA,
         "hard": hard(spec.get("quota") or {}),

@@ -11,8 +11,8 @@ from apply.manifests import CREATE_ONLY
 from apply.values import entries
 
 from devctl.api.ephemeral_acceleration_job import APP, MADE_FROM, claim_name, pod_name
+from devctl.api.quantities import GPU
 
-GPU = "nvidia.com/gpu"
 _FIELDS = (
     "model",
     "input",

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from functools import cache
+from functools import cache as cached
 from typing import TYPE_CHECKING, Any
 
 import yaml
 from support.servers import succeeds, wait_until
 
-from devctl.local.paths import REPOSITORY
+from devctl.local.build import describe
+from devctl.local.part_objects import base_of
+from devctl.local.parts import load_parts
+from devctl.local.paths import cache_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,20 +23,22 @@ if TYPE_CHECKING:
 _KINDS = ("clusterqueues", "localqueues", "resourceflavors", "workloadpriorityclasses")
 
 
-@cache
-def released() -> list[dict[str, Any]]:
-    """The objects of Kueue's release."""
-    text = (REPOSITORY / "config/kueue/base/upstream.yaml").read_text()
-    return list(yaml.load_all(text, yaml.CSafeLoader))
+@cached
+def released_kinds() -> list[dict[str, Any]]:
+    """The CustomResourceDefinitions of Kueue's release."""
+    cache = cache_paths()
+    groups, _ = describe(cache)
+    folder = base_of(load_parts()["kueue"], {"kueue": groups["kueue"].folder(cache)})
+    files = sorted(folder.parent.glob("components/crd/bases/*.yaml"))
+    return [yaml.load(file.read_text(), yaml.CSafeLoader) for file in files]
 
 
 @contextmanager
 def kueue_kinds(kubectl: Kubectl, *also: str) -> Iterator[None]:
-    """Kueue's kinds that roles create, and others, in their version: nobody converts them."""
+    """Kueue's kinds that roles create, and others, as released: nobody converts them."""
     names = [f"{kind}.kueue.x-k8s.io" for kind in (*_KINDS, *also)]
-    for crd in released():
-        if crd["kind"] == "CustomResourceDefinition" and crd["metadata"]["name"] in names:
-            crd["spec"].pop("conversion", None)
+    for crd in released_kinds():
+        if crd["metadata"]["name"] in names:
             kubectl.api.apply(crd)
     wait_until(lambda: succeeds(lambda: kubectl("get", ",".join(names), "-A")), "all are served")
     yield

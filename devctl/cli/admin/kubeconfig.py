@@ -9,7 +9,6 @@ import click
 
 from devctl.cli.admin.user_change import user_name
 from devctl.cli.options import connected, duration, seconds
-from devctl.errors import HostError
 from devctl.text import readable
 
 if TYPE_CHECKING:
@@ -51,11 +50,10 @@ def kubeconfig(
         click.echo(text, nl=False)
         return
     from devctl.client.settings import write_file  # noqa: PLC0415 - heavy
+    from devctl.client.ssh.keys import writing  # noqa: PLC0415 - heavy
 
-    try:
+    with writing(file):
         if file.exists():
             file.chmod(0o600)  # which writing preserves
         write_file(file, text)
-    except OSError as error:
-        raise HostError(f"cannot write `{file}`: {error.strerror}", "name another file") from error
     click.echo(f"{readable(str(file))} written; valid for {expires}", err=True)

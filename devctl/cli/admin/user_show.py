@@ -77,7 +77,7 @@ def describe(client: Client, name: str, output: str) -> None:
         return
     for line in page(_facts(user), (), terminal_columns(sys.stdout)):
         click.echo(line)
-    if used := client.users.quotas().get(name):
+    if used := client.users.quotas(name).get(name):
         click.echo("\nQuota:")
         for line in lines_of(used, USES):
             click.echo(f"  {line}")

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from devctl.api.ephemeral_acceleration_job import MOUNT_PATH
-from devctl.api.quantities import parse_quantity
+from devctl.api.quantities import GPU, parse_quantity
 from devctl.client.files.remote import Advice, Place
 from devctl.client.homes import mounts
 from devctl.client.jobs.claim import find_claim
@@ -36,7 +36,6 @@ TIMEOUT = 600.0
 _NAME_LENGTH = 63
 """Of a host name, which a pod's name becomes."""
 _REQUESTS = {"cpu": "50m", "memory": "64Mi"}
-_GPU = "nvidia.com/gpu"
 
 
 class Role(NamedTuple):
@@ -165,7 +164,7 @@ def needs(wanted: Mapping[str, Any]) -> dict[str, str]:
         name: str(max(least, asked[name], key=parse_quantity)) for name, least in _REQUESTS.items()
     }
     gpus = int(wanted.get("gpu", 1))
-    return {**found, _GPU: str(gpus)} if gpus else found
+    return {**found, GPU: str(gpus)} if gpus else found
 
 
 def _manifest(cluster: Cluster, claim: Claim, job: str, role: Role, image: str) -> Object:
@@ -212,7 +211,7 @@ def helper_pod(  # noqa: PLR0913 - each is a property of the pod
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         # The volume may be on a node that is reserved for pods with GPUs.
-        "tolerations": [{"key": _GPU, "operator": "Exists", "effect": "NoSchedule"}],
+        "tolerations": [{"key": GPU, "operator": "Exists", "effect": "NoSchedule"}],
         "containers": [_container(role, image, requests or _REQUESTS)],
         "volumes": [
             {"name": "artifacts", "persistentVolumeClaim": {"claimName": claim}},

@@ -11,7 +11,7 @@ from devctl.local.programs import build_group, ensure_go, load_groups
 if TYPE_CHECKING:
     from pathlib import Path
 
-GROUPS = ("kubernetes", "ansible-operator")
+GROUPS = ("kubernetes", "ansible-operator", "kueue")
 
 
 def ensure_programs() -> dict[str, Path]:

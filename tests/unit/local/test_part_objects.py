@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from devctl.local.paths import ClusterPaths
     from devctl.local.settings import ClusterSettings
 
-KUBECTL = Path("/programs/kubectl")
+PROGRAMS = {"kubernetes": Path("/programs/kubernetes-1"), "net": Path("/programs/net-1")}
 PART = Part("net", "a network", ("router",), ("kube-system/daemonset/router",), cleanup="flush")
 IMAGES = {"router": "localhost/devctl/router:abc"}
 MANIFEST = """\
@@ -65,7 +65,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
 
 @pytest.fixture
 def made(cluster: ClusterSettings, paths: ClusterPaths) -> Cluster:
-    return Cluster(cluster, paths, KUBECTL, IMAGES)
+    return Cluster(cluster, paths, PROGRAMS, IMAGES)
 
 
 def read(path: Path) -> Any:
@@ -91,6 +91,15 @@ def test_a_certificate_is_one_of_the_values(made: Cluster) -> None:
     folder = made.paths.parts / "net"
     assert read(folder / "kustomization.yaml")["resources"] == ["values.json", "certificate.json"]
     assert sorted(read(folder / "certificate.json")["data"]) == ["ca.crt", "tls.crt", "tls.key"]
+
+
+@pytest.mark.usefixtures("calls")
+def test_a_part_can_change_what_came_with_its_program(made: Cluster) -> None:
+    install(made, Part("net", "a network", base="net/config/default"))
+    folder = made.paths.parts / "net"
+    values, base = read(folder / "kustomization.yaml")["resources"]
+    assert values == "values.json"
+    assert (folder / base).resolve() == Path("/programs/net-1/config/default")
 
 
 def test_a_part_is_applied_every_time_and_changed_the_first(made: Cluster, calls: Calls) -> None:

@@ -42,6 +42,7 @@ alone = "example.org/alone"
 # Does what `go build -o FOLDER/ -ldflags FLAGS PACKAGE...` does, as far as we look at it.
 FAKE_GO = """#!/bin/sh
 echo "$PWD $*" >> "$0.calls"
+[ "$1" != -C ] || { echo "$(dirname "$0")/modules/$7"; exit; }
 shift; out=$2; shift 4
 for package; do
   echo "program of $package" > "$out$(basename "${package%/v[0-9]}")"
@@ -104,6 +105,20 @@ def test_another_manifest_is_an_optional_group_of_the_same_module_graph(
     assert calls(go)[0].startswith(f"{tools}/kube build")
     (tools / "kube" / "go.sum").write_text("others\n")
     assert load_groups("go1.26.6", tools)["extra"].digest != groups["extra"].digest
+
+
+def test_a_folder_of_a_module_comes_with_the_programs(
+    tools: Path, cache: CachePaths, go: GoToolchain, tmp_path: Path
+) -> None:
+    released = tmp_path / "bin" / "modules" / "example.org/more" / "config"
+    released.mkdir(parents=True)
+    (released / "one.yaml").write_text("kind: One\n")
+    (tools / "kube" / "extra.toml").write_text(
+        '[[build]]\nprograms = { more = "example.org/more/cmd" }\n'
+        '[[copy]]\nmodule = "example.org/more"\nfolder = "config"\n'
+    )
+    folder = build_group(load_groups("go1.26.6", tools)["extra"], go, cache, print)
+    assert (folder / "config" / "one.yaml").read_text() == "kind: One\n"
 
 
 def test_a_group_lists_the_programs_of_all_its_builds(group: ProgramGroup) -> None:

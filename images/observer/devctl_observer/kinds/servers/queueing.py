@@ -29,7 +29,7 @@ def waiting(seen: Observed) -> Verdict:
         what = _NOT_SEEN
     else:
         # Kueue reports nothing on those that it has not tried.
-        what = workloads.why(queued.waits) if queued.waits else "servers are ahead of it"
+        what = workloads.why(queued.waits) if queued.waits else "its turn has not come yet"
     return Verdict(Phase.PENDING, workloads.QUEUED, f"waiting in {where}: {what}")
 
 

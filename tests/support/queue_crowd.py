@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,7 @@ class Crowd:
     """When each server's last pod was ready."""
     told: dict[str, dict[str, float]] = field(default_factory=dict)
     """When each server's status said so: `Queued` and `Ready`."""
+    _watches: list[Future[None]] = field(default_factory=list)
     _ended: threading.Event = field(default_factory=threading.Event)
     _draining: threading.Event = field(default_factory=threading.Event)
 
@@ -86,18 +88,22 @@ class Crowd:
 
     def work(self) -> None:
         """Create all servers, and stop each as soon as it runs, until all have run."""
-        watches = [
-            threading.Thread(target=watch, daemon=True)
-            for watch in (self._watch_workloads, self._watch_pods, self._watch_servers)
-        ]
-        for watch in watches:
-            watch.start()
+        watches = (self._watch_workloads, self._watch_pods, self._watch_servers)
+        pool = ThreadPoolExecutor(len(watches))
+        self._watches = [pool.submit(watch) for watch in watches]
+        pool.shutdown(wait=False)
+        try:
+            self._work()
+        finally:
+            self._ended.set()
+
+    def _work(self) -> None:
         for server in self._servers.values():
             server.apply()
         room = min(self.servers, self.teams * self.pods)
         wait_until(
             lambda: len(self.asked) == self.servers and len(self._ran()) == room,
-            lambda: f"all wait but those that run: {len(self.asked)}, {len(self._ran())}",
+            lambda: f"all wait but {room} that run: {len(self.asked)}, {len(self._ran())}",
             self.seconds,
         )
         self._draining.set()
@@ -108,7 +114,6 @@ class Crowd:
             lambda: f"all have run: {sorted(self._servers.keys() - self._ran())}",
             self.seconds,
         )
-        self._ended.set()
 
     def remove(self) -> None:
         """Delete all of it."""
@@ -149,6 +154,10 @@ class Crowd:
         )
 
     def _ran(self) -> set[str]:
+        for watch in self._watches:
+            if watch.done():
+                watch.result()
+                raise AssertionError("a watch ended early")
         return {key for key, at in list(self.told.items()) if "Ready" in at}
 
     def _stop(self, key: str) -> None:

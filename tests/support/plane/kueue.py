@@ -28,6 +28,7 @@ Thing = dict[str, Any]
 SYSTEM, ACCOUNT = "kueue-system", "kueue-controller-manager"
 _CHANGES = REPOSITORY / "config" / "kueue" / "changes"
 _WEBHOOKS, _HEALTH = 9443, 9444
+_CRD = "CustomResourceDefinition"
 _PODS = {"Deployment", "APIService"}
 """What needs a pod: the program is a process here, and serves no places in queues."""
 
@@ -65,6 +66,9 @@ class KueueProcess:
         listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": self._items})
         apply = ("apply", "--server-side", "--force-conflicts", "-f", "-")
         self._plane.kubectl(*apply, input=listed)
+        kinds = [o["metadata"]["name"] for o in self._items if o["kind"] == _CRD]
+        served = ("wait", "--for=condition=Established", "--timeout=60s")
+        self._plane.kubectl(*served, *(f"crd/{name}" for name in kinds))
         (self._folder / "config.yaml").write_text(json.dumps(self._settings()))
         self._process.env = os.environ | {"KUBECONFIG": str(self._plane.account(ACCOUNT, SYSTEM))}
         self._process.start()
@@ -85,7 +89,7 @@ class KueueProcess:
 
     def remove(self) -> None:
         """Delete its kinds, while it can take its finalizers away, then the rest, and end it."""
-        for kinds in ({"CustomResourceDefinition"}, None):
+        for kinds in ({_CRD}, None):
             items = [o for o in self._items if kinds is None or o["kind"] in kinds]
             listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
             delete = ("delete", "--ignore-not-found", "--timeout=60s", "-f", "-")

@@ -171,6 +171,8 @@ class AsyncFlavors(_Part):
     list = _awaited(Flavors.list)
     get = _awaited(Flavors.get)
     create = _awaited(Flavors.create)
+    cordon = _awaited(Flavors.cordon)
+    uncordon = _awaited(Flavors.uncordon)
 
 
 class AsyncUsers(_Part):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from unit.client.objects import NAMESPACE
+from unit.client.objects import NAMESPACE, flavor
 
 if TYPE_CHECKING:
     from unit.cli.conftest import Devctl
@@ -99,6 +99,25 @@ def test_a_flavor_is_created_with_its_devices_as_limits(api: FakeApi, devctl: De
         },
         "nodeSelector": {"instance-type": "g4dn.xlarge"},
     }
+
+
+def test_a_flavor_is_cordoned_and_uncordoned(api: FakeApi, devctl: Devctl) -> None:
+    api.add("devserverflavors", flavor("gpu", default=True))
+    found = devctl("admin", "flavor", "cordon", "gpu")
+    assert found.stdout == "devserverflavor/gpu cordoned\n"
+    assert "new servers now have to name another one" in found.stderr
+    assert "undo: `devctl admin flavor uncordon gpu`" in found.stderr
+    assert api.things["devserverflavors", "", "gpu"]["spec"]["cordoned"] is True
+    found = devctl("admin", "flavor", "cordon", "gpu", "-o", "name")
+    assert (found.stdout, found.stderr) == ("devserverflavor/gpu\n", "")
+    lines = devctl("admin", "flavor", "list").stdout.splitlines()
+    assert "STATE" in lines[0]
+    assert " cordoned " in lines[1]
+    found = devctl("admin", "flavor", "uncordon", "gpu")
+    assert (found.stdout, found.stderr) == ("devserverflavor/gpu uncordoned\n", "")
+    again = devctl("admin", "flavor", "uncordon", "gpu")
+    assert again.stdout == "devserverflavor/gpu already uncordoned\n"
+    assert devctl("admin", "flavor", "cordon", "none").code == 3
 
 
 def test_a_team_is_created_joined_and_described(api: FakeApi, devctl: Devctl) -> None:

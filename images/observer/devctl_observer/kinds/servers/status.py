@@ -11,7 +11,7 @@ from devctl.api.conditions import find
 from devctl.api.devserver import MASTER_PORT, Condition, Phase
 from devctl.api.occupancy import is_occupied
 from devctl_observer.judging.clocks import from_text, to_text
-from devctl_observer.judging.conditions import UNKNOWN, condition, merge, word
+from devctl_observer.judging.conditions import TRUE, UNKNOWN, condition, merge, word
 from devctl_observer.judging.model import labels_of, notes_of
 from devctl_observer.judging.refusals import since
 from devctl_observer.kinds.flavors.model import wanted_flavor
@@ -30,7 +30,12 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
     """The desired status; keys without a value are left out."""
     server = seen.server
     made, size = seen.record, seen.size
-    flavor, problem = wanted_flavor(server.spec.flavor, seen.flavors)
+    flavor, problem = wanted_flavor(
+        server.spec.flavor,
+        seen.flavors,
+        had=made.flavor if made else "",
+        applied=find(server.status, Condition.APPLIED).get("status") == TRUE,
+    )
     deadline = expiry(server, now)
     ready_since = from_text(find(server.status, Condition.READY).get("lastTransitionTime"))
     around = replace(seen.around, warnings=since(seen.around.warnings, ready_since))

@@ -15,6 +15,7 @@ from devctl.cli.lazy import Entry, SectionedGroup
             "team": Entry("devctl.cli.admin.group:team", "Share quota among users"),
             "flavor": Entry("devctl.cli.admin.group:flavor", "Create, cordon and list flavors"),
             "quota": Entry("devctl.cli.admin.quota:quota", "Show what users use of their quota"),
+            "report": Entry("devctl.cli.admin.report:report", "Show who uses what"),
         },
     },
 )
@@ -25,7 +26,7 @@ def admin() -> None:
     Examples:
       devctl admin user create alice --gpus 2
       devctl admin user kubeconfig alice --file alice.yaml
-      devctl admin quota
+      devctl admin report --sort-by gpu
     """
 
 

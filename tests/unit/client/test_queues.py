@@ -158,8 +158,9 @@ def test_a_cordoned_flavor_is_not_suggested(api: FakeApi) -> None:
 
 def test_a_cordoned_flavor_is_a_limit_of_new_servers(api: FakeApi) -> None:
     api.add(FLAVORS, flavor("small", default=True, cordoned=True))
-    for options in ({"flavor": "small"}, {}):
-        limits = client(api).servers.limits("new", image="a:1", **options)
+    servers = client(api).servers
+    named, default = servers.limits("new", flavor="small"), servers.limits("new", image="a:1")
+    for limits in (named, default):
         assert (limits[0].name, limits[0].effect) == ("flavor", Effect.NEVER)
         assert limits[0].message == "flavor `small` is cordoned: it takes no new servers"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from devctl.api.conditions import find
 from devctl.api.devserver import MASTER_PORT, Condition, Phase
+from devctl.api.made_from import MadeFrom
 from devctl.api.occupancy import is_occupied
 from devctl_observer.judging.clocks import from_text, to_text
 from devctl_observer.judging.conditions import TRUE, UNKNOWN, condition, merge, word
@@ -71,11 +72,19 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
         "startedAt": _started(replicas),
         "preemptedAt": preempted_at(seen),
         "expiresAt": to_text(deadline.at) if deadline else None,
+        "requests": _requests(made) if made and seen.pods else None,
         # The oldest one in use.
         "flavorGeneration": min((entry.generation for entry in runs_on if entry), default=None),
         "conditions": merge(filter(None, wanted), server, now),
     }
     return {key: value for key, value in status.items() if value is not None}
+
+
+def _requests(made: MadeFrom) -> dict[str, str] | None:
+    """What each pod requests; as in Kubernetes, a limit alone is a request, too."""
+    resources = made.flavor_spec.get("resources") or {}
+    requests = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+    return {name: str(amount) for name, amount in requests.items()} or None
 
 
 def _endpoints(seen: Observed) -> dict[str, Any] | None:

@@ -147,19 +147,8 @@ def used(api: FakeApi) -> FakeApi:
 
 REPORT = [
     [
-        "USER",
-        "OWNER",
-        "TEAM",
-        "RUNNING",
-        "STOPPED",
-        "WAITING",
-        "FAILED",
-        "JOBS",
-        "GPU",
-        "CPU",
-        "MEMORY",
-        "STORAGE",
-        "QUOTA",
+        *("USER", "OWNER", "TEAM", "RUNNING", "STOPPED", "WAITING", "FAILED", "JOBS"),
+        *("GPU", "CPU", "MEMORY", "STORAGE", "QUOTA"),
     ],
     ["alice", "=alice", "vision", *"11004", "3", "4Gi", "10Gi", "cpu", "12%"],
     ["bob", "bob@company.com", *"0000000", "0"],

@@ -109,7 +109,7 @@ def test_what_is_in_no_users_namespace_is_its_owners() -> None:
         of(home("db", size="9Gi", ours=False), "monitoring"),
     ]
     found = made([user("carol")], servers, [of(job("j", "Running"), "research")], claims)
-    rows = [(row.user, row.owner, row.used.running, row.used.gpus) for row in found.rows]
+    rows = [(row.user, row.owner, row.used.running, int(row.used.gpus)) for row in found.rows]
     assert rows == [
         ("carol", "carol@company.com", 1, 0),
         ("", "", 0, 1),
@@ -128,7 +128,7 @@ def test_without_recorded_requests_the_flavor_counts() -> None:
     gone = server("c", replicas=2, spec={"flavor": "gone"})
     off = server("d", "Stopped", spec={"flavor": "gone"})
     found = made([user("alice")], [server("a"), unnamed, gone, off], flavors=[small])
-    assert (found.total.cpu, found.total.memory, found.total.running) == (2, 2 * GI, 3)
+    assert found.total == Usage(3, 1, cpu=Decimal(2), memory=2 * GI)
     assert found.unknown == ["dev-alice/c"]
     # What the pods were created from counts, not what the next ones will be.
     changed = server("a", requests=LARGE)

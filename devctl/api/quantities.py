@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 
 GPU = "nvidia.com/gpu"
 """The resource of NVIDIA's device plugin."""
@@ -43,6 +43,31 @@ def times(value: float | str, count: int) -> str:
     text = str(value)
     number = text.rstrip("numkKMGTPEi")
     return f"{(Decimal(number) * count).normalize():f}{text[len(number) :]}"
+
+
+def written(amount: Decimal, *, binary: bool = False) -> str:
+    """An amount as a quantity, in the largest unit of which it is a whole number.
+
+    Args:
+        amount: Not negative; what is smaller than a nano is rounded up.
+        binary: Whether to use `Ki`, `Mi` and so on for what is large, as for bytes.
+
+    >>> written(Decimal("1.5")), written(Decimal(8)), written(Decimal(0))
+    ('1500m', '8', '0')
+    >>> written(Decimal(3) * 2**30, binary=True), written(Decimal(10**9), binary=True)
+    ('3Gi', '1000000000')
+    """
+    number, units = amount, iter(["", "m", "u", "n"])
+    unit = next(units)
+    while number != number.to_integral_value() and unit != "n":
+        number, unit = number * 1000, next(units)
+    whole = int(number.to_integral_value(ROUND_CEILING))
+    if binary and not unit:
+        for larger_unit in _BINARY:
+            if not whole or whole % 1024:
+                break
+            whole, unit = whole // 1024, f"{larger_unit}i"
+    return f"{whole}{unit}"
 
 
 def larger(there: str | None, wanted: str) -> str:

@@ -31,6 +31,7 @@ COLUMNS = [
     Column("FREE", lambda flavor: _known(flavor.free)),
     Column("TOTAL", lambda flavor: _known(flavor.total)),
     Column("DEFAULT", lambda flavor: "yes" if flavor.default else "", spare=True),
+    Column("STATE", lambda flavor: "cordoned" if flavor.cordoned else "", spare=True),
     Column("MESSAGE", lambda flavor: flavor.message, wide=True),
     AGE,
 ]
@@ -62,10 +63,13 @@ def flavors(client: Client, listing: Listing, *, watch: bool) -> None:
 
 
 def news(seen: Sequence[Flavor], before: Sequence[Flavor] | None) -> list[str]:
-    """A line for each flavor of which another number is free than before."""
-    old = {flavor.name: flavor.free for flavor in before or []}
+    """A line for each flavor whose number of free pods has changed, or that was (un)cordoned."""
+    old = {flavor.name: (flavor.free, flavor.cordoned) for flavor in before or []}
     return [
-        one_line(f"{flavor.name}: {_known(flavor.free)} of {_known(flavor.total)} free")
+        one_line(
+            f"{flavor.name}: {_known(flavor.free)} of {_known(flavor.total)} free"
+            + (", cordoned" if flavor.cordoned else "")
+        )
         for flavor in seen
-        if flavor.name not in old or old[flavor.name] != flavor.free
+        if old.get(flavor.name) != (flavor.free, flavor.cordoned)
     ]

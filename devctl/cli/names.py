@@ -76,7 +76,8 @@ def _of_kind(kind: str) -> Completion:
 
 servers = _of_kind("DevServer")
 jobs = _of_kind("EphemeralAccelerationJob")
-flavors = _of_kind("DevServerFlavor")
+flavors = _completion(lambda client: [f.name for f in client.flavors.list() if not f.cordoned])
+cordoned_flavors = _completion(lambda client: [f.name for f in client.flavors.list() if f.cordoned])
 namespaces = _of_kind("Namespace")
 homes = _completion(lambda client: [home.name for home in client.homes.list()])
 users = _of_kind("DevServerUser")

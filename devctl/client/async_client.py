@@ -171,6 +171,8 @@ class AsyncFlavors(_Part):
     list = _awaited(Flavors.list)
     get = _awaited(Flavors.get)
     create = _awaited(Flavors.create)
+    cordon = _awaited(Flavors.cordon)
+    uncordon = _awaited(Flavors.uncordon)
 
 
 class AsyncUsers(_Part):
@@ -187,6 +189,7 @@ class AsyncUsers(_Part):
     delete = _awaited(Users.delete)
     wait_ready = _awaited(Users.wait_ready)
     quotas = _awaited(Users.quotas)
+    report = _awaited(Users.report)
     own_quota = _awaited(Users.own_quota)
     team_quotas = _awaited(Users.team_quotas)
     kubeconfig = _awaited(Users.kubeconfig)

@@ -26,8 +26,9 @@ from devctl.kube.rights import Right
 from devctl.oidc.session import LOGIN_REQUIRED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from devctl.client.flavors import Flavor
     from devctl.kube.cluster import Cluster
 
 OLDEST = (1, 31)
@@ -307,9 +308,8 @@ def default_flavor(cluster: Cluster) -> Finding:
         )
     defaults = [flavor for flavor in flavors if flavor.default]
     if not defaults:
-        there = ", ".join(f"`{flavor.name}`" for flavor in flavors[:5])
         found = f"none of {len(flavors)} flavors is the default"
-        return warning(found, f"name one with --flavor: {there}")
+        return warning(found, _other_flavor(flavors))
     if len(defaults) > 1:
         names = " and ".join(f"`{flavor.name}`" for flavor in defaults)
         return failed(
@@ -323,7 +323,18 @@ def default_flavor(cluster: Cluster) -> Finding:
             f"no node can hold a server of the default flavor `{flavor.name}`{detail}",
             "name another one with --flavor: `devctl flavors` lists them",
         )
+    if flavor.cordoned:
+        found = f"the default flavor `{flavor.name}` is cordoned: it takes no new servers"
+        return warning(found, _other_flavor(flavors))
     return ok(f"default `{flavor.name}`, {len(flavors)} in all")
+
+
+def _other_flavor(flavors: Sequence[Flavor]) -> str:
+    """What people do without a default flavor."""
+    free = [f"`{flavor.name}`" for flavor in flavors if not flavor.cordoned]
+    if not free:
+        return "have an administrator run `devctl admin flavor uncordon NAME`"
+    return f"name one with --flavor: {', '.join(free[:5])}"
 
 
 def image(cluster: Cluster) -> Finding:

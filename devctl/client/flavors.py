@@ -25,6 +25,8 @@ class Flavor(Named):
 
     default = Field(bool, "spec", "default")
     """Whether servers that name no flavor get it."""
+    cordoned = Field(bool, "spec", "cordoned")
+    """Whether it takes no new servers."""
     requests = Field(mapping, "spec", "resources", "requests")
     """The resource requests of each pod."""
     limits = Field(mapping, "spec", "resources", "limits")
@@ -42,7 +44,9 @@ class Flavor(Named):
     @property
     def message(self) -> str:
         """Why it can or cannot be used."""
-        return str(self.condition(FlavorCondition.SCHEDULABLE).get("message", ""))
+        fits = str(self.condition(FlavorCondition.SCHEDULABLE).get("message", ""))
+        cordoned = "cordoned: takes no new servers" if self.cordoned else ""
+        return "; ".join(filter(None, [cordoned, fits]))
 
 
 class Flavors(Collection):
@@ -104,6 +108,23 @@ class Flavors(Collection):
             )
         return Flavor(found)
 
+    def cordon(self, which: str | Flavor) -> Flavor:
+        """Refuse new servers of a flavor, as an administrator; existing ones keep it.
+
+        Raises:
+            NotFoundError: It does not exist.
+        """
+        return self._set_cordoned(which, cordoned=True)
+
+    def uncordon(self, which: str | Flavor) -> Flavor:
+        """Take new servers of a flavor again; raises NotFoundError if it does not exist."""
+        return self._set_cordoned(which, cordoned=False)
+
+    def _set_cordoned(self, which: str | Flavor, *, cordoned: bool) -> Flavor:
+        found = self.get(which) if isinstance(which, str) else which
+        change = {"metadata": {"uid": found.uid}, "spec": {"cordoned": cordoned}}
+        return Flavor(self._cluster.patch(resources.DevServerFlavor, found.name, change))
+
 
 def check_flavor(cluster: Cluster, name: str | None) -> None:
     """Check that a flavor exists before a server is created; None means the default one.
@@ -127,10 +148,11 @@ def check_flavor(cluster: Cluster, name: str | None) -> None:
     if len(defaults) == 1:
         return
     what = f"{len(defaults)} flavors are the default" if defaults else "no flavor is the default"
-    some = ", ".join(f"`{flavor.name}`" for flavor in found[:5])
+    free = [flavor for flavor in found if not flavor.cordoned]
+    some = ", ".join(f"`{flavor.name}`" for flavor in free[:5])
     raise UsageError(
         f"no flavor is named, and {what}",
         f"name one with --flavor: {some}"
         if some
-        else "have an administrator create a DevServerFlavor",
+        else "have an administrator create a flavor, or uncordon one",
     )

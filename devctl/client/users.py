@@ -22,10 +22,12 @@ from devctl.kube import resources
 from devctl.kube.cluster import EVERYWHERE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Unpack
 
+    from devctl.api.kinds import Kind
     from devctl.client.queues.team_quota import TeamQuota
+    from devctl.client.report import Report
     from devctl.kube.cluster import Cluster, Object
 
 Method = Literal["certificate", "token"]
@@ -227,6 +229,31 @@ class Users(NamedCollection[User]):
             for quota in found
             if quota["metadata"]["name"] == QUOTA
         }
+
+    def report(self, team: str | None = None) -> Report:
+        """Who uses what now, by user, as an administrator; `team` selects its members.
+
+        This takes one list request per kind, however many users there are.
+        """
+        # Rarely used.
+        from devctl.client.flavors import Flavors  # noqa: PLC0415
+        from devctl.client.homes import Volume  # noqa: PLC0415
+        from devctl.client.jobs.job import Job  # noqa: PLC0415
+        from devctl.client.report import report  # noqa: PLC0415
+        from devctl.client.servers import Server  # noqa: PLC0415
+
+        def everywhere(kind: Kind) -> Iterator[Object]:
+            return self._cluster.list(kind, EVERYWHERE)
+
+        return report(
+            self.list(),
+            map(Server, everywhere(resources.DevServer)),
+            map(Job, everywhere(resources.EphemeralAccelerationJob)),
+            map(Volume, everywhere(resources.PersistentVolumeClaim)),
+            flavors=Flavors(self._cluster).list(),
+            quotas=self.quotas(),
+            team=team,
+        )
 
     def own_quota(self) -> Sequence[Use]:
         """What is used of the bounds of this namespace."""

@@ -13,9 +13,10 @@ from typing import Any
 from apply.errors import ApplyError
 from apply.values import entries
 
-from devctl.api.applied import Reason
+from devctl.api.applied import APPLIED, Reason
+from devctl.api.conditions import find
 from devctl.api.devserver import MASTER_PORT
-from devctl.api.flavors import choose, pod_part
+from devctl.api.flavors import choose, offer, pod_part
 from devctl.api.labels import MADE_FROM
 from devctl.api.made_from import MadeFrom, read_record
 from devctl.api.occupancy import is_occupied
@@ -61,7 +62,7 @@ def made_from(
         return kept
     spec = pod_spec(server["spec"])
     try:
-        return MadeFrom(spec, *find_flavor(spec.get("flavor"), flavors))
+        return MadeFrom(spec, *_find_flavor(server, kept, flavors))
     except ApplyError:
         # A server can be stopped even if its flavor is gone.
         if kept and stopped:
@@ -90,20 +91,19 @@ def update_strategy(
     return str(statefulset["spec"].get("updateStrategy", {}).get("type", "OnDelete"))
 
 
-def find_flavor(
-    name: str | None, flavors: Sequence[Mapping[str, Any]]
+def _find_flavor(
+    server: Mapping[str, Any], kept: MadeFrom | None, flavors: Sequence[Mapping[str, Any]]
 ) -> tuple[str, int, dict[str, Any]]:
-    """Name, generation and spec of the flavor of that name, or of the default flavor.
-
-    Args:
-        name: The server's flavor; None for the default.
-        flavors: Every DevServerFlavor.
-
-    Raises:
-        ApplyError: There is no such flavor, or not exactly one default.
-    """
+    """Name, generation and spec of the flavor that a server gets."""
     by_name = {flavor["metadata"]["name"]: flavor for flavor in flavors}
-    choice = choose(name, {n: bool(f["spec"].get("default")) for n, f in by_name.items()})
+    # A StatefulSet that left its queue has taken its record along.
+    applied = find(server.get("status") or {}, APPLIED).get("status") == "True"
+    choice = choose(
+        server["spec"].get("flavor"),
+        {name: offer(flavor["spec"]) for name, flavor in by_name.items()},
+        had=kept.flavor if kept else "",
+        applied=applied,
+    )
     if choice.problem:
         raise ApplyError(Reason.INVALID, choice.problem)
     found = by_name[choice.name]

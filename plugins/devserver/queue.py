@@ -7,7 +7,7 @@ each start is a new StatefulSet.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from apply.errors import ApplyError
@@ -69,12 +69,15 @@ def leaves_queue(statefulset: Mapping[str, Any], pods: Sequence[Mapping[str, Any
     return is_queued(statefulset) and statefulset["spec"].get("replicas", 1) > 0 and not started
 
 
-def refuse_too_large(made: MadeFrom, teams: Sequence[Mapping[str, Any]]) -> None:
+def refuse_too_large(
+    made: MadeFrom, teams: Sequence[Mapping[str, Any]], cordoned: Collection[str] = ()
+) -> None:
     """Stop a server that its team could never start: it would block the team's queue.
 
     Args:
         made: What its pods are created from.
         teams: Every DevServerTeam.
+        cordoned: Flavors that no server can change to.
 
     Raises:
         ApplyError: The team does not exist, or its quota is too small even if all of it is free.
@@ -89,7 +92,9 @@ def refuse_too_large(made: MadeFrom, teams: Sequence[Mapping[str, Any]]) -> None
         )
     quotas = {flavor["name"]: flavor for flavor in specs[name].get("flavors", [])}
     if made.flavor not in quotas:
-        offers = f"set spec.flavor to one of: {listed(sorted(quotas))}" if quotas else "it has none"
+        free = sorted(quotas.keys() - set(cordoned))
+        none = "all that it has are cordoned" if quotas else "it has none"
+        offers = f"set spec.flavor to one of: {listed(free)}" if free else none
         message = f"team `{name}` has no quota of flavor `{made.flavor}`: {offers}"
         raise ApplyError(Reason.INVALID, message)
     most, wanted = _most(name, made.flavor, specs), shape(made.spec)[0]

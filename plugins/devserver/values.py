@@ -11,6 +11,7 @@ from apply.values import Values
 
 from devctl.api import labels
 from devctl.api.devserver import PORTS
+from devctl.api.flavors import offer
 from devctl.api.pod_spec import shape
 from devctl.api.queues import MARK
 from devserver.homes import claim_templates, homes
@@ -62,7 +63,8 @@ def values(  # noqa: PLR0913 - everything that its task reads
     made = made_from(server, flavors, statefulset, pods)
     remove: list[dict[str, Any]] = []
     if not live.get("stopped", False) and not is_serving(server, pods):
-        refuse_too_large(made, teams)
+        cordoned = {f["metadata"]["name"] for f in flavors if offer(f["spec"]).cordoned}
+        refuse_too_large(made, teams, cordoned)
         if statefulset and must_be_recreated(statefulset, recorded(server, statefulset), made):
             remove, statefulset = [dict(statefulset)], None
     if live.get("stopped", False) and statefulset and leaves_queue(statefulset, pods):

@@ -118,3 +118,86 @@ def test_who_may_only_read_flavors_sees_how_many_are_free(
     wait_until(lambda: shows(3, 3), "it is free again")
     (row,) = kubectl("get", "devserverflavor", one, "--no-headers").splitlines()
     assert row.split()[3:5] == ["3", "3"]
+
+
+def cordon(place: UserPlace, flavor: str, *new: str) -> str:
+    """Cordon a flavor; what the API server says to a new server of it, created with options."""
+    place.administrator.must("admin", "flavor", "cordon", flavor)
+    command = ("create", "new", *new, "--dry-run=server")
+    # The API server takes a moment to see the change.
+    wait_until(lambda: place.user(*command).returncode == 5, f"{flavor} is cordoned")
+    return place.user.fails(5, *command)
+
+
+def uncordon(place: UserPlace, flavor: str, *new: str) -> None:
+    place.administrator.must("admin", "flavor", "uncordon", flavor)
+    command = ("create", "new", *new, "--dry-run=server")
+    wait_until(lambda: place.user(*command).returncode == 0, f"{flavor} is uncordoned")
+
+
+@pytest.mark.usefixtures("enforced")
+def test_a_cordoned_flavor_takes_no_new_servers_and_keeps_those_it_has(
+    place: UserPlace, kubectl: Kubectl, flavors: tuple[str, str]
+) -> None:
+    one, two = flavors
+    for name in flavors:
+        apply_flavor(kubectl, name, resources=SMALL)
+    place.user.must("create", "kept", "--flavor", one, "--home-size", "10Mi", "--wait")
+    place.user.must("create", "other", "--flavor", two, "--home-size", "10Mi", "--no-wait")
+    assert "devserverflavors" in place.user.fails(5, "admin", "flavor", "cordon", one)
+    said = cordon(place, one, "--flavor", one)
+    assert f"flavor `{one}` is cordoned: it takes no new servers" in said
+    assert "`devctl flavors` lists" in said
+    place.user.must("create", "new", "--flavor", two, "--dry-run=server")
+    said = place.user.fails(5, "update", "other", "--flavor", one)
+    assert f"flavor `{one}` is cordoned: no server can change to it" in said
+    # Those that have it notice nothing.
+    kept = place.server("kept")
+    assert kept.condition("FlavorOutdated")["status"] == "False"
+    place.user.must("update", "kept", "--backend", "gloo", "--replicas", "2")
+    place.user.must("stop", "kept", "--wait")
+    place.user.must("start", "kept", "--wait")
+    assert kept.condition("FlavorOutdated")["status"] == "False"
+    row = next(row for row in place.user.must("flavors").splitlines() if row.startswith(one))
+    assert " cordoned " in row
+
+    # The default of a user's namespace is no way around it.
+    annotation = f"devops.yourcompany.com/default-flavor={one}"
+    kubectl("annotate", "namespace", place.name, annotation)
+    try:
+        command = ("create", "new", "--dry-run=server")
+        wait_until(lambda: place.user(*command).returncode == 5, "it is filled in")
+        assert f"flavor `{one}` is cordoned" in place.user.fails(5, *command)
+        uncordon(place, one)
+    finally:
+        kubectl("annotate", "namespace", place.name, annotation.partition("=")[0] + "-")
+    place.user.must("update", "other", "--flavor", one)
+
+
+@pytest.mark.usefixtures("enforced")
+def test_a_cordoned_default_is_kept_and_given_to_nobody_else(
+    place: UserPlace, kubectl: Kubectl, flavors: tuple[str, str]
+) -> None:
+    one, two = flavors
+    apply_flavor(kubectl, one, resources=SMALL, default=True)
+    place.user.must("create", "box", "--home-size", "10Mi", "--wait")
+    said = cordon(place, one)
+    assert f"flavor `{one}`, the default, is cordoned: it takes no new servers" in said
+    assert f"`{one}` is cordoned".encode() in place.user("doctor").stdout
+    box = place.server("box", flavor=None)
+    place.user.must("stop", "box", "--wait")
+    place.user.must("start", "box", "--wait")
+
+    # Another flavor becomes the default: what runs is left alone, and does not move to it later.
+    apply_flavor(kubectl, one, resources=SMALL, default=False)
+    apply_flavor(kubectl, two, resources=SMALL, default=True, cordoned=True)
+    problem = f"the server names no flavor and the default, `{two}`, is cordoned"
+    wait_until(lambda: problem in box.condition("FlavorOutdated")["message"], "it is told")
+    assert box.condition("Ready")["status"] == "True"
+    place.user.must("stop", "box", "--wait")
+    place.user.must("start", "box", "--no-wait")
+    wait_until(lambda: box.condition("Ready")["reason"] == "InvalidFlavor", "it does not start")
+    assert problem in box.condition("Ready")["message"]
+    assert problem in box.wait("Applied", "False")["message"]
+    uncordon(place, two)
+    box.follow(lambda found: found["status"]["phase"] == "Running", "it starts")

@@ -1,4 +1,4 @@
-"""`devctl admin flavor create`."""
+"""`devctl admin flavor create`, `cordon` and `uncordon`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from devctl.cli.options import connected, dry_run_option
+from devctl.cli import names
+from devctl.cli.options import command, connected, dry_run_option
 from devctl.cli.results import Results, changes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from devctl.client.client import Client
+
+_RESOURCE = "devserverflavor"
 
 
 def _label(text: str) -> tuple[str, str]:
@@ -33,7 +36,7 @@ def _label(text: str) -> tuple[str, str]:
 @click.option("--node-label", type=_label, multiple=True, metavar="K=V", help="Of its nodes.")
 @click.option("--default", is_flag=True, help="For servers that name no flavor.")
 @dry_run_option
-@changes("devserverflavor")
+@changes(_RESOURCE)
 @connected
 def create(
     client: Client,
@@ -55,3 +58,42 @@ def create(
         name, node_labels=dict(node_label), dry_run=dry_run != "none", **asked
     )
     results.add(made, "created" if dry_run == "none" else "created (server dry run)")
+
+
+@click.command()
+@click.argument("name", metavar="NAME", shell_complete=names.flavors)
+@changes(_RESOURCE)
+@connected
+def cordon(client: Client, name: str, results: Results) -> None:
+    """Refuse new servers of a flavor. Servers that have it keep running, stop and start.
+
+    Other servers cannot change to it, and it is no longer suggested.
+
+    \b
+    Examples:
+      devctl admin flavor cordon gpu-large
+    """
+    found = client.flavors.get(name)
+    cordoned = client.flavors.cordon(found)
+    results.add(cordoned, "already cordoned" if found.cordoned else "cordoned")
+    if results.quiet:
+        return
+    if cordoned.default:
+        click.echo("it is the default flavor: new servers now have to name another one", err=True)
+    click.echo(f"undo: {command(f'admin flavor uncordon {name}')}", err=True)
+
+
+@click.command()
+@click.argument("name", metavar="NAME", shell_complete=names.cordoned_flavors)
+@changes(_RESOURCE)
+@connected
+def uncordon(client: Client, name: str, results: Results) -> None:
+    """Take new servers of a cordoned flavor again.
+
+    \b
+    Examples:
+      devctl admin flavor uncordon gpu-large
+    """
+    found = client.flavors.get(name)
+    did = "uncordoned" if found.cordoned else "already uncordoned"
+    results.add(client.flavors.uncordon(found), did)

@@ -13,8 +13,9 @@ from devctl.cli.lazy import Entry, SectionedGroup
         "Commands": {
             "user": Entry("devctl.cli.admin.group:user", "Onboard, suspend and delete users"),
             "team": Entry("devctl.cli.admin.group:team", "Share quota among users"),
-            "flavor": Entry("devctl.cli.admin.group:flavor", "Create and list flavors"),
+            "flavor": Entry("devctl.cli.admin.group:flavor", "Create, cordon and list flavors"),
             "quota": Entry("devctl.cli.admin.quota:quota", "Show what users use of their quota"),
+            "report": Entry("devctl.cli.admin.report:report", "Show who uses what"),
         },
     },
 )
@@ -25,7 +26,7 @@ def admin() -> None:
     Examples:
       devctl admin user create alice --gpus 2
       devctl admin user kubeconfig alice --file alice.yaml
-      devctl admin quota
+      devctl admin report --sort-by gpu
     """
 
 
@@ -60,16 +61,19 @@ def user() -> None:
     sections={
         "Commands": {
             "create": Entry("devctl.cli.admin.flavor:create", "Create a flavor"),
+            "cordon": Entry("devctl.cli.admin.flavor:cordon", "Refuse new servers of a flavor"),
+            "uncordon": Entry("devctl.cli.admin.flavor:uncordon", "Take new servers again"),
             "list": Entry("devctl.cli.flavors:flavors", "List flavors, and what is free"),
         },
     },
 )
 def flavor() -> None:
-    """Create and list flavors: what servers run on.
+    """Create, cordon and list flavors: what servers run on.
 
     \b
     Examples:
       devctl admin flavor create gpu-large --cpu 8 --memory 32Gi --gpus 1
+      devctl admin flavor cordon gpu-large
       devctl admin flavor list
     """
 

@@ -70,6 +70,9 @@ def _flavor(cluster: Cluster, name: str | None, flavors: Sequence[Flavor]) -> Fl
 
 
 def _of_nodes(flavor: Flavor, size: int) -> Iterator[Limit]:
+    if flavor.cordoned:
+        message = f"flavor `{flavor.name}` is cordoned: it takes no new servers"
+        yield Limit("flavor", Effect.NEVER, message)
     if flavor.schedulable is False:
         why = flavor.message or "no node is large enough"
         yield Limit("flavor", Effect.NEVER, f"flavor `{flavor.name}` fits no node: {why}")
@@ -90,9 +93,11 @@ def _of_team(
     quota = next((each for each in quotas if each.flavor == flavor.name), None)
     if quota is None:
         team = quotas[0].team
-        names = ", ".join(f"`{each.flavor}`" for each in quotas)
-        message = f"team `{team}` has no quota of flavor `{flavor.name}`; it has some of {names}"
-        yield Limit("team", Effect.NEVER, message)
+        cordoned = {each.name for each in flavors if each.cordoned}
+        names = ", ".join(f"`{each.flavor}`" for each in quotas if each.flavor not in cordoned)
+        message = f"team `{team}` has no quota of flavor `{flavor.name}`"
+        others = f"; it has some of {names}" if names else ""
+        yield Limit("team", Effect.NEVER, message + others)
     elif quota.most < size:
         message = f"team `{quota.team}` has quota for {quota.most} pods of flavor `{flavor.name}`"
         yield Limit("team", Effect.NEVER, f"{message}, and it needs {size}")

@@ -205,8 +205,8 @@ def _estimate(
 def _fitting(
     flavors: Iterable[Flavor], quotas: Iterable[TeamQuota], size: int, mine: TeamQuota | None
 ) -> Sequence[str]:
-    """Flavors with quota of the team, and nodes, for a whole server."""
-    free = {flavor.name: flavor.free for flavor in flavors}
+    """Flavors that a whole server can change to: with quota of the team, and nodes."""
+    free = {flavor.name: flavor.free for flavor in flavors if not flavor.cordoned}
     return [
         quota.flavor
         for quota in quotas

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lightkube.utils.quantity import parse_quantity as their_parse_quantity
 
 from devctl.api import quantities
-from devctl.api.quantities import parse_quantity
+from devctl.api.quantities import parse_quantity, written
 
 
 def test_its_examples_hold() -> None:
@@ -60,3 +60,26 @@ def test_any_text_is_a_number_or_refused(text: str) -> None:
         assert parse_quantity(text).is_finite()
     except ValueError as error:
         assert "is not a quantity" in str(error)  # noqa: PT017 - any text may be refused
+
+
+@pytest.mark.parametrize(
+    ("amount", "binary", "text"),
+    [
+        ("0", True, "0"),
+        ("1023", True, "1023"),
+        ("1024", True, "1Ki"),
+        ("1024", False, "1024"),
+        ("1610612736", True, "1536Mi"),
+        ("0.25", False, "250m"),
+        ("1e-7", False, "100n"),
+        ("1e-12", False, "1n"),
+        ("0.5", True, "500m"),
+    ],
+)
+def test_an_amount_as_a_quantity(amount: str, text: str, *, binary: bool) -> None:
+    assert written(Decimal(amount), binary=binary) == text
+
+
+@given(st.decimals(0, 10**15, places=9), st.booleans())
+def test_a_quantity_is_the_whole_amount(amount: Decimal, binary: bool) -> None:  # noqa: FBT001 - drawn
+    assert parse_quantity(written(amount, binary=binary)) == amount

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from unit.client.objects import NAMESPACE
+from devctl.cli.csv_format import csv_text
+from unit.client.objects import NAMESPACE, flavor, home, server
 
 if TYPE_CHECKING:
     from unit.cli.conftest import Devctl
@@ -78,7 +84,10 @@ def test_quotas_of_all_and_of_oneself(api: FakeApi, devctl: Devctl) -> None:
     assert own == [["RESOURCE", "USED", "FREE", "QUOTA"], ["cpu", "500m", "3.5", "4"]]
 
 
-@pytest.mark.parametrize("command", [("quota",), ("admin", "quota"), ("admin", "user", "list")])
+@pytest.mark.parametrize(
+    "command",
+    [("quota",), ("admin", "quota"), ("admin", "user", "list"), ("admin", "report")],
+)
 def test_nothing_is_said_as_such(api: FakeApi, devctl: Devctl, command: tuple[str, ...]) -> None:  # noqa: ARG001
     found = devctl(*command)
     assert (found.code, found.stdout) == (0, "")
@@ -99,6 +108,100 @@ def test_a_flavor_is_created_with_its_devices_as_limits(api: FakeApi, devctl: De
         },
         "nodeSelector": {"instance-type": "g4dn.xlarge"},
     }
+
+
+def test_a_flavor_is_cordoned_and_uncordoned(api: FakeApi, devctl: Devctl) -> None:
+    api.add("devserverflavors", flavor("gpu", default=True))
+    found = devctl("admin", "flavor", "cordon", "gpu")
+    assert found.stdout == "devserverflavor/gpu cordoned\n"
+    assert "new servers now have to name another one" in found.stderr
+    assert "undo: `devctl admin flavor uncordon gpu`" in found.stderr
+    assert api.things["devserverflavors", "", "gpu"]["spec"]["cordoned"] is True
+    found = devctl("admin", "flavor", "cordon", "gpu", "-o", "name")
+    assert (found.stdout, found.stderr) == ("devserverflavor/gpu\n", "")
+    lines = devctl("admin", "flavor", "list").stdout.splitlines()
+    assert "STATE" in lines[0]
+    assert " cordoned " in lines[1]
+    found = devctl("admin", "flavor", "uncordon", "gpu")
+    assert (found.stdout, found.stderr) == ("devserverflavor/gpu uncordoned\n", "")
+    again = devctl("admin", "flavor", "uncordon", "gpu")
+    assert again.stdout == "devserverflavor/gpu already uncordoned\n"
+    assert devctl("admin", "flavor", "cordon", "none").code == 3
+
+
+@pytest.fixture
+def used(api: FakeApi) -> FakeApi:
+    """Two users, one of whom holds GPUs and has a name that is a formula, and someone else."""
+    for name, username, team in (("alice", "=alice", "vision"), ("bob", "bob@company.com", "")):
+        spec = {"username": username, **({"team": team} if team else {})}
+        api.add(USERS, {"metadata": {"name": name, "generation": 1}, "spec": spec})
+    api.add(QUOTAS, quota("alice", NAMESPACE))
+    requests = {"cpu": "1500m", "memory": "2Gi", "nvidia.com/gpu": "2"}
+    api.add("devservers", server(replicas=2, requests=requests), server("off", "Stopped"))
+    other = server("theirs", spec={"owner": "@eve", "flavor": "gone"})
+    other["metadata"]["namespace"] = "research"
+    api.add("devservers", other)
+    api.add("persistentvolumeclaims", home(size="10Gi"))
+    return api
+
+
+REPORT = [
+    [
+        *("USER", "OWNER", "TEAM", "RUNNING", "STOPPED", "WAITING", "FAILED", "JOBS"),
+        *("GPU", "CPU", "MEMORY", "STORAGE", "QUOTA"),
+    ],
+    ["alice", "=alice", "vision", *"11004", "3", "4Gi", "10Gi", "cpu", "12%"],
+    ["bob", "bob@company.com", *"0000000", "0"],
+    ["(none)", "@eve", *"1000000", "0"],
+    ["TOTAL", *"21004", "3", "4Gi", "10Gi"],
+]
+"""The words of the table; there is none in the column FAILED."""
+
+
+def test_who_uses_what(used: FakeApi, devctl: Devctl) -> None:  # noqa: ARG001 - what there is
+    found = devctl("admin", "report")
+    assert [line.split() for line in found.stdout.splitlines()] == REPORT
+    assert found.stderr == "not included, as their flavors do not exist: `research/theirs`\n"
+    for key, order in (("gpu", "bob (none) alice"), (".servers.running", "bob alice (none)")):
+        lines = devctl("admin", "report", "--sort-by", key).stdout.splitlines()
+        assert [line.split()[0] for line in lines[1:]] == [*order.split(), "TOTAL"]
+    assert devctl("admin", "report", "--sort-by", "colour").code == 2
+
+
+def test_who_uses_what_for_programs(used: FakeApi, devctl: Devctl) -> None:  # noqa: ARG001 - what there is
+    found = json.loads(devctl("admin", "report", "-o", "json").stdout)
+    assert [row["user"] for row in found["users"]] == ["alice", "bob", None]
+    assert found["users"][0]["quota"] == {"cpu": {"used": "500m", "free": "3.5", "quota": "4"}}
+    assert (found["total"]["gpus"], found["total"]["servers"]["running"]) == ("4", 2)
+    paths = devctl("admin", "report", "-o", "jsonpath={.users[*].gpus}")
+    assert paths.stdout == "4 0 0"
+    rows = list(csv.DictReader(io.StringIO(devctl("admin", "report", "-o", "csv").stdout)))
+    assert [row["user"] for row in rows] == ["alice", "bob", "(none)", "TOTAL"]
+    # No spreadsheet computes names.
+    assert [row["owner"] for row in rows] == ["'=alice", "bob@company.com", "'@eve", ""]
+    assert [row["gpus"] for row in rows] == ["4", "0", "0", "4"]
+    assert (rows[0]["quota_cpu_used"], rows[0]["quota_cpu"], rows[0]["quota_gpus"]) == (
+        *("500m", "4"),
+        "",
+    )
+
+
+def test_who_uses_what_in_a_team(used: FakeApi, devctl: Devctl) -> None:
+    lines = devctl("admin", "report", "--team", "vision").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["USER", "alice", "TOTAL"]
+    assert devctl("admin", "report", "--team", "nlp").code == 3
+    used.add("devserverteams", {"metadata": {"name": "nlp"}, "spec": {}})
+    empty = devctl("admin", "report", "--team", "nlp")
+    assert (empty.code, empty.stdout, empty.stderr) == (0, "", "team `nlp` has no members\n")
+
+
+@given(st.lists(st.text(), min_size=1))
+def test_no_cell_is_a_formula_or_breaks_a_line(cells: list[str]) -> None:
+    text = csv_text(["title"], [cells])
+    assert text.endswith("\n")
+    assert text.count("\n") == 2
+    for cell in list(csv.reader(io.StringIO(text)))[1]:
+        assert not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
 
 
 def test_a_team_is_created_joined_and_described(api: FakeApi, devctl: Devctl) -> None:

@@ -58,7 +58,7 @@ def there(api: FakeApi) -> FakeApi:
     other = server("other")
     other["metadata"]["namespace"] = "dev-bob"
     api.add(SERVERS, other)
-    api.add(FLAVORS, flavor(), flavor("gpu"))
+    api.add(FLAVORS, flavor(), flavor("gpu"), flavor("old", cordoned=True))
     api.add(CLAIMS, home("lab"))
     return api
 
@@ -73,6 +73,9 @@ def there(api: FakeApi) -> FakeApi:
         ("describe --namespace=dev-bob ", ["other"]),
         ("stop lab li", ["lively"]),
         ("create x --flavor ", ["cpu-small", "gpu"]),
+        ("update lab --flavor ", ["cpu-small", "gpu"]),
+        ("admin flavor cordon ", ["cpu-small", "gpu"]),
+        ("admin flavor uncordon ", ["old"]),
         ("homes delete ", ["home-lab-0"]),
         ("describe lab -o ", ["text", "json", "yaml", "name", "jsonpath="]),
         ("restart lab -o j", ["json", "jsonpath="]),

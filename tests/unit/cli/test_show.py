@@ -326,6 +326,8 @@ def test_news_are_what_has_changed() -> None:
     free = [Flavor(flavor("gpu") | {"status": {"free": 2, "total": 4}})]
     assert flavors.news(free, None) == ["gpu: 2 of 4 free"]
     assert flavors.news(free, free) == []
+    cordoned = [Flavor(flavor("gpu", cordoned=True) | {"status": {"free": 2, "total": 4}})]
+    assert flavors.news(cordoned, free) == ["gpu: 2 of 4 free, cordoned"]
 
 
 def test_jsonpath_shows_part_of_what_there_is(api: FakeApi, devctl: Devctl) -> None:

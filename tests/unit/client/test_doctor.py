@@ -208,6 +208,8 @@ NOT_READY = deployment(
          "default: false"),
         (add(FLAVORS, flavor(default=True) | {"status": {"schedulable": False}}), "flavor",
          State.WARNING, "no node can hold", "devctl flavors"),
+        (add(FLAVORS, flavor(default=True, cordoned=True)), "flavor", State.WARNING,
+         "`cpu-small` is cordoned", "--flavor: `gpu`"),
         (drop("configmaps", "devctl-settings"), "image", State.WARNING, "no image", "DEVCTL_IMAGE"),
     ],
 )  # fmt: skip
@@ -226,6 +228,11 @@ def test_what_is_wrong_is_found(  # noqa: PLR0913, PLR0917 - a row of the table
     assert fix in seen[check].fix
     # And nothing else is.
     assert {each.check for each in seen.values() if each.state is not State.OK} == {check}
+
+
+def test_no_flavor_takes_new_servers(well: FakeApi) -> None:
+    well.add(FLAVORS, flavor(default=True, cordoned=True), flavor("gpu", cordoned=True))
+    assert "devctl admin flavor uncordon" in found(well)["flavor"].fix
 
 
 def test_no_flavors_at_all(well: FakeApi) -> None:

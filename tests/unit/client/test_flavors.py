@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from devctl.client.flavors import Flavor, Flavors
-from devctl.errors import NotFoundError
+from devctl.client.flavors import Flavor, Flavors, check_flavor
+from devctl.errors import NotFoundError, UsageError
 from unit.client.objects import FLAVORS, flavor
 
 if TYPE_CHECKING:
@@ -48,3 +48,25 @@ def test_one_that_is_not_there(api: FakeApi, flavors: Flavors) -> None:
     api.refusals["GET", FLAVORS] = (404, "the server could not find the requested resource")
     with pytest.raises(NotFoundError, match="may not be installed"):
         flavors.get("big")
+
+
+def test_cordoned_and_uncordoned(api: FakeApi, flavors: Flavors) -> None:
+    api.add(FLAVORS, flavor("small"))
+    assert not flavors.get("small").cordoned
+    assert flavors.cordon("small").message == "cordoned: takes no new servers"
+    assert flavors.get("small").cordoned
+    assert not flavors.uncordon(flavors.get("small")).cordoned
+    for change in (flavors.cordon, flavors.uncordon):
+        with pytest.raises(NotFoundError, match="there is no flavor `big`"):
+            change("big")
+
+
+def test_without_a_default_no_cordoned_flavor_is_suggested(api: FakeApi) -> None:
+    api.add(FLAVORS, flavor("gone", cordoned=True), flavor("small"))
+    with pytest.raises(UsageError, match="no flavor is the default") as raised:
+        check_flavor(api.cluster(), None)
+    assert raised.value.fix == "name one with --flavor: `small`"
+    api.drop(FLAVORS, "small")
+    with pytest.raises(UsageError) as raised:
+        check_flavor(api.cluster(), None)
+    assert raised.value.fix == "have an administrator create a flavor, or uncordon one"

@@ -149,6 +149,22 @@ def test_all_about_a_server_that_waits(api: FakeApi) -> None:
     assert found.basis == "based on when `first` will be deleted (--ttl)"
 
 
+def test_a_cordoned_flavor_is_not_suggested(api: FakeApi) -> None:
+    api.add(FLAVORS, flavor("small", cordoned=True))
+    found = client(api).servers.waiting_for("lab")
+    assert found
+    assert found.fits == []
+
+
+def test_a_cordoned_flavor_is_a_limit_of_new_servers(api: FakeApi) -> None:
+    api.add(FLAVORS, flavor("small", default=True, cordoned=True))
+    servers = client(api).servers
+    named, default = servers.limits("new", flavor="small"), servers.limits("new", image="a:1")
+    for limits in (named, default):
+        assert (limits[0].name, limits[0].effect) == ("flavor", Effect.NEVER)
+        assert limits[0].message == "flavor `small` is cordoned: it takes no new servers"
+
+
 def test_a_server_that_does_not_wait_costs_nothing(api: FakeApi) -> None:
     assert client(api).servers.waiting_for("first") is None
     assert api.requests == ["GET devservers/first"]
@@ -257,6 +273,9 @@ def test_the_limit_of_a_team(api: FakeApi) -> None:
     api.add(FLAVORS, flavor("large"))
     (limit,) = client(api).servers.limits("new", flavor="large")
     assert "no quota of flavor `large`; it has some of `gpu`, `small`" in limit.message
+    api.add(FLAVORS, flavor("gpu", cordoned=True), flavor("small", cordoned=True))
+    (limit,) = client(api).servers.limits("new", flavor="large")
+    assert limit.message == "team `vision` has no quota of flavor `large`"
 
 
 def test_the_limit_of_nodes(api: FakeApi) -> None:

@@ -177,6 +177,22 @@ def test_nobody_is_told_to_stop_what_could_not_start_again() -> None:
             assert ("could not start: a foreign Service" in said(found, kind)[2]) is not advised
 
 
+def test_a_cordoned_default_is_no_reason_to_restart_or_to_start() -> None:
+    flavors = [flavor("gpu", default=True, cordoned=True), flavor()]
+    unnamed = server(flavor=None)
+    moved = seen(unnamed, made_from(flavor=None), pod(ready=True), flavors=flavors)
+    told = "the server names no flavor and the default, `gpu`, is cordoned"
+    assert said(moved, "FlavorOutdated")[2] == f"{told}; set spec.flavor to one of: cpu-small"
+    # It is not told to the server that has it.
+    has = seen(unnamed, made_from("gpu", flavor=None), pod(ready=True), flavors=flavors)
+    assert told not in said(has, "FlavorOutdated")[2]
+    new = seen(unnamed, {}, flavors=flavors)
+    assert find(new, "Ready")["reason"] == "InvalidFlavor"
+    assert told in find(new, "Ready")["message"]
+    known = server({"conditions": [{"type": "Applied", "status": "True"}]}, flavor=None)
+    assert find(seen(known, {}, flavors=flavors), "Ready")["reason"] != "InvalidFlavor"
+
+
 def test_what_is_taken_up_at_once_is_no_event() -> None:
     before = seen(server(), made_from(), pod())
     broken = seen(server(image="torch:2"), made_from(), pod())
@@ -230,6 +246,7 @@ def test_a_node_that_is_silent_does_not_say_that_nobody_works_there() -> None:
         (flavor(generation=2), ("False", "UpToDate")),
         # It has become the default, which does not change its pods.
         (flavor(generation=2, default=True), ("False", "UpToDate")),
+        (flavor(generation=2, cordoned=True), ("False", "UpToDate")),
         (flavor(generation=2, nodeSelector={"a": "b"}), ("True", "FlavorChanged")),
         # It was deleted and recreated.
         (flavor(generation=1, nodeSelector={"a": "b"}), ("True", "FlavorChanged")),

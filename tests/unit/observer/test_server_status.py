@@ -283,6 +283,17 @@ def test_pods_that_do_not_say_it_were_made_from_what_their_stateful_set_says() -
     assert status(server(), silent, annotations=made_from(generation=7))["flavorGeneration"] == 7
 
 
+def test_the_requests_are_those_that_the_pods_were_created_from() -> None:
+    gives = {"resources": {"requests": {"cpu": 2}, "limits": {"cpu": "4", "nvidia.com/gpu": 1}}}
+    record = made_from(gives=gives)
+    found = status(server(), pod(ready=True), annotations=record, flavors={"cpu-small": flavor()})
+    assert found["requests"] == {"cpu": "2", "nvidia.com/gpu": "1"}
+    # Without pods there are none, and an empty record says nothing.
+    assert "requests" not in status(server(stopped=True), annotations=record)
+    nothing = made_from(gives={"resources": {}})
+    assert "requests" not in status(server(), pod(ready=True), annotations=nothing)
+
+
 def test_a_status_derived_from_itself_stays() -> None:
     lived = {"lifecycle": {"timeToLive": "1d"}}
     first = status(server(**lived), pod(ready=True))

@@ -86,6 +86,13 @@ def test_the_choice_of_the_default_depends_on_every_flavor() -> None:
     assert cause_of(unnamed, known(flavor("b", 2), one)) == settled
 
 
+def test_uncordoning_the_default_triggers_the_role() -> None:
+    unnamed = failed(flavor=None)
+    cordoned = cause_of(unnamed, known(flavor("a", default=True, cordoned=True)))
+    assert cordoned
+    assert cause_of(unnamed, known(flavor("a", 2, default=True))) != cordoned
+
+
 @pytest.mark.parametrize("annotations", [{}, {"annotations": None}, {"annotations": {"a": "b"}}])
 def test_a_server_that_was_never_woken(annotations: dict[str, Any]) -> None:
     assert SERVER.parse({"metadata": {"name": "a", **annotations}, "spec": {}}).wake == ""

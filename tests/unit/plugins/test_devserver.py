@@ -272,6 +272,45 @@ def test_not_exactly_one_default_is_an_error(flavors: list[Thing], problem: str)
         values(server(flavor=None), None, *flavors)
 
 
+def cordoned(flavor: Thing) -> Thing:
+    return flavor | {"spec": flavor["spec"] | {"cordoned": True}}
+
+
+def test_a_new_server_does_not_get_a_cordoned_default() -> None:
+    problem = "the server names no flavor and the default, `large`, is cordoned"
+    with pytest.raises(ApplyError, match=f"{problem}; set spec.flavor to one of: small") as refused:
+        values(server(flavor=None), None, SMALL, cordoned(LARGE))
+    assert refused.value.reason is Reason.INVALID
+    with pytest.raises(ApplyError, match="all flavors are cordoned"):
+        values(server(flavor=None), None, cordoned(LARGE))
+
+
+def test_a_server_keeps_its_cordoned_flavor() -> None:
+    flavors = (cordoned(SMALL), cordoned(LARGE))
+    for name in ("small", None):
+        before = values(server(flavor=name))
+        assert values(server(flavor=name), stateful_set(before), *flavors) == before
+        stopped = values(server(flavor=name, stopped=True), stateful_set(before), *flavors)
+        started = values(server(flavor=name), stateful_set(stopped), *flavors, pods=[])
+        assert started["flavor"] == before["flavor"]
+
+
+def test_a_server_does_not_move_to_a_cordoned_default() -> None:
+    was = LARGE | {"metadata": {"name": "was", "generation": 1}}
+    before = values(server(flavor=None), None, was)
+    now = (SMALL, cordoned(LARGE), was | {"spec": was["spec"] | {"default": False}})
+    # Not even on its next start; what runs is left alone.
+    assert values(server(flavor=None), stateful_set(before), *now)["flavor"] == before["flavor"]
+    with pytest.raises(ApplyError, match="`large`, is cordoned"):
+        values(server(flavor=None), stateful_set(before), *now, pods=[])
+
+
+def test_a_server_that_left_its_queue_keeps_the_cordoned_default() -> None:
+    condition = {"type": "Applied", "status": "True"}
+    applied = server(flavor=None) | {"status": {"conditions": [condition]}}
+    assert values(applied, None, cordoned(LARGE))["flavor"][FLAVOR] == "large"
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"spec": {}}', '{"spec": 1, "flavor": 2}'])
 def test_a_record_that_makes_no_sense_counts_as_none(text: str) -> None:
     before = stateful_set(values(server(image="torch:0")))

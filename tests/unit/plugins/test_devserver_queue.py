@@ -178,6 +178,16 @@ def test_what_could_never_start_does_not_block_the_queue(
 
 
 @pytest.mark.parametrize(
+    ("cordoned", "why"),
+    [({"large"}, "set spec.flavor to one of: huge"), ({"large", "huge"}, "all that it has are")],
+)
+def test_a_cordoned_flavor_is_not_suggested(cordoned: set[str], why: str) -> None:
+    made = MadeFrom({"team": "vision"}, "small", 1, {})
+    with pytest.raises(ApplyError, match=why):
+        refuse_too_large(made, [team(flavors=["large", "huge"])], cordoned)
+
+
+@pytest.mark.parametrize(
     ("spec", "teams"),
     [
         ({}, []),

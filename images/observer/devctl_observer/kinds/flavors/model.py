@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from devctl.api import kinds
-from devctl.api.flavors import choose, pod_part
+from devctl.api.flavors import Offer, choose, pod_part
 from devctl.api.placing import Toleration
 from devctl_observer.control.kind import kind_of
 from devctl_observer.judging.model import Base, Item
@@ -29,6 +29,7 @@ class FlavorSpec(Base, frozen=True):
     tolerations: list[Toleration] = msgspec.field(default_factory=list)
     default: bool = False
     preemptible: bool = False
+    cordoned: bool = False
 
 
 class Flavor(Item, frozen=True):
@@ -42,7 +43,12 @@ class Flavor(Item, frozen=True):
 FLAVOR = kind_of(kinds.FLAVOR, Flavor, lambda obj: {"pod_spec": pod_part(obj.get("spec", {}))})
 
 
-def wanted_flavor(name: str | None, flavors: Mapping[str, Flavor]) -> tuple[Flavor | None, str]:
-    """The flavor with that name, or the default one; if there is none, why."""
-    choice = choose(name, {key: flavor.spec.default for key, flavor in flavors.items()})
+def wanted_flavor(
+    name: str | None, flavors: Mapping[str, Flavor], *, had: str = "", applied: bool
+) -> tuple[Flavor | None, str]:
+    """The flavor that a server gets, or why there is none; see devctl.api.flavors.choose."""
+    offers = {
+        key: Offer(flavor.spec.default, flavor.spec.cordoned) for key, flavor in flavors.items()
+    }
+    choice = choose(name, offers, had=had, applied=applied)
     return flavors.get(choice.name), choice.problem

@@ -9,9 +9,10 @@ from typing import Any
 
 from devctl.api.conditions import find
 from devctl.api.devserver import MASTER_PORT, Condition, Phase
+from devctl.api.made_from import MadeFrom
 from devctl.api.occupancy import is_occupied
 from devctl_observer.judging.clocks import from_text, to_text
-from devctl_observer.judging.conditions import UNKNOWN, condition, merge, word
+from devctl_observer.judging.conditions import TRUE, UNKNOWN, condition, merge, word
 from devctl_observer.judging.model import labels_of, notes_of
 from devctl_observer.judging.refusals import since
 from devctl_observer.kinds.flavors.model import wanted_flavor
@@ -30,7 +31,12 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
     """The desired status; keys without a value are left out."""
     server = seen.server
     made, size = seen.record, seen.size
-    flavor, problem = wanted_flavor(server.spec.flavor, seen.flavors)
+    flavor, problem = wanted_flavor(
+        server.spec.flavor,
+        seen.flavors,
+        had=made.flavor if made else "",
+        applied=find(server.status, Condition.APPLIED).get("status") == TRUE,
+    )
     deadline = expiry(server, now)
     ready_since = from_text(find(server.status, Condition.READY).get("lastTransitionTime"))
     around = replace(seen.around, warnings=since(seen.around.warnings, ready_since))
@@ -66,11 +72,19 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
         "startedAt": _started(replicas),
         "preemptedAt": preempted_at(seen),
         "expiresAt": to_text(deadline.at) if deadline else None,
+        "requests": _requests(made) if made and seen.pods else None,
         # The oldest one in use.
         "flavorGeneration": min((entry.generation for entry in runs_on if entry), default=None),
         "conditions": merge(filter(None, wanted), server, now),
     }
     return {key: value for key, value in status.items() if value is not None}
+
+
+def _requests(made: MadeFrom) -> dict[str, str] | None:
+    """What each pod requests; as in Kubernetes, a limit alone is a request, too."""
+    resources = made.flavor_spec.get("resources") or {}
+    requests = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+    return {name: str(amount) for name, amount in requests.items()} or None
 
 
 def _endpoints(seen: Observed) -> dict[str, Any] | None:

@@ -32,7 +32,8 @@ def cause(server: Server, flavors: Mapping[str, Flavor], known: Known) -> Cause:
         return "room", known.grew
     if failure(server).get("reason") != Reason.INVALID:
         return usual_cause(server, known)
-    flavor, _ = wanted_flavor(server.spec.flavor, flavors)
+    # Whether it may have a cordoned one is the role's to say.
+    flavor, _ = wanted_flavor(server.spec.flavor, flavors, applied=True)
     if flavor is None:
         return ()
     # Which flavor is the default depends on all of them.

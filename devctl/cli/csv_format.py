@@ -1,0 +1,33 @@
+"""Rows as CSV, for spreadsheets and scripts."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from devctl.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Characters with which spreadsheets take a cell for a formula, which may run programs."""
+
+
+def csv_text(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A heading and rows, each on a line; None is an empty cell.
+
+    >>> csv_text(["user", "gpus"], [["alice", 2], ["=1+1", None]])
+    "user,gpus\\nalice,2\\n'=1+1,\\n"
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([_cell(value) for value in row] for row in (titles, *rows))
+    return text.getvalue()
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    # Spreadsheets show what follows an apostrophe as text.
+    return one_line(f"'{text}" if text.startswith(_FORMULA) else text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
@@ -51,7 +50,7 @@ class Crowd:
     """When each server's last pod was ready."""
     told: dict[str, dict[str, float]] = field(default_factory=dict)
     """When each server's status said so: `Queued` and `Ready`."""
-    _watches: list[Future[None]] = field(default_factory=list)
+    _failures: list[BaseException] = field(default_factory=list)
     _ended: threading.Event = field(default_factory=threading.Event)
     _draining: threading.Event = field(default_factory=threading.Event)
 
@@ -88,10 +87,9 @@ class Crowd:
 
     def work(self) -> None:
         """Create all servers, and stop each as soon as it runs, until all have run."""
-        watches = (self._watch_workloads, self._watch_pods, self._watch_servers)
-        pool = ThreadPoolExecutor(len(watches))
-        self._watches = [pool.submit(watch) for watch in watches]
-        pool.shutdown(wait=False)
+        for watch in (self._watch_workloads, self._watch_pods, self._watch_servers):
+            # Of its own accord a watch ends with the next event only: nobody waits for that.
+            threading.Thread(target=self._guard, args=(watch,), daemon=True).start()
         try:
             self._work()
         finally:
@@ -154,16 +152,20 @@ class Crowd:
         )
 
     def _ran(self) -> set[str]:
-        for watch in self._watches:
-            if watch.done():
-                watch.result()
-                raise AssertionError("a watch ended early")
+        if self._failures:
+            raise self._failures[0]
         return {key for key, at in list(self.told.items()) if "Ready" in at}
 
     def _stop(self, key: str) -> None:
         server = self._servers[key]
         change = {"spec": {"stopped": True}}
         self.kubectl.api.patch("devserver", server.name, change, server.namespace)
+
+    def _guard(self, watch: Callable[[], None]) -> None:
+        try:
+            watch()
+        except BaseException as failure:  # noqa: BLE001 - pytest's failures are such
+            self._failures.append(failure)
 
     def _watch(self, kind: str, see: Callable[[str, Thing], None]) -> None:
         for event, thing in self.kubectl.api.watch(kind, None, self.seconds * 3):

@@ -205,6 +205,11 @@ def loader_image(cluster: Cluster) -> str:
     return settings.get("loaderImage") or settings.get("image", "")
 
 
+def login_arguments(cluster: Cluster) -> list[str]:
+    """The arguments of `devctl credential` for users of this cluster; empty if none are set."""
+    return _settings(cluster).get("login", "").split()
+
+
 def completed(cluster: Cluster, spec: Object, present: Object | None = None) -> Object:
     """A spec with its own, present or default image and owner; raises UsageError without image."""
     spec, present = dict(spec), present or {}

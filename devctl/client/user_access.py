@@ -12,9 +12,11 @@ from uuid import uuid4
 import yaml
 
 from devctl.api.devserver_user import AUTOMATION
+from devctl.client.settings import login_arguments
 from devctl.errors import DevctlError, HostError, UsageError
 from devctl.kube import resources
 from devctl.kube.kubeconfig import find_access
+from devctl.oidc.registration import COMMAND, Registration
 
 if TYPE_CHECKING:
     from devctl.client.users import Method, User
@@ -36,23 +38,24 @@ def kubeconfig(  # noqa: PLR0913, PLR0917 - who, how, how long, where
     file: str | None = None,
     context: str | None = None,
 ) -> str:
-    """A kubeconfig for a user, in YAML: a secret.
+    """A kubeconfig for a user, in YAML: a secret, unless the user has to log in with it.
 
     Args:
         cluster: As an administrator.
         user: Who.
         method: `certificate` is the user. `token` is the service account that acts for the user.
+            With `oidc`, the user logs in, and the kubeconfig is not a secret.
         seconds: How long certificate or token are valid.
         file: The administrator's kubeconfig, where the cluster's address is found.
         context: The context in that.
 
     Raises:
-        UsageError: The time is too short.
+        UsageError: The time is too short, or how users log in is not set or not valid.
         DevctlError: The cluster issues no such credentials.
     """
     if seconds < _SHORTEST:
         raise UsageError(f"credentials cannot expire after {seconds} s", "use 10m or longer")
-    issue = {"certificate": _certificate, "token": _token}[method]
+    issue = {"certificate": _certificate, "token": _token, "oidc": _login}[method]
     access = find_access(file, context)
     return document(access, user, issue(cluster, user, seconds))
 
@@ -158,3 +161,15 @@ def _token(cluster: Cluster, user: User, seconds: int) -> Object:
     account = resources.ServiceAccount
     made = cluster.send("POST", account, AUTOMATION, "token", asked, user.space)
     return {"token": str(made["status"]["token"])}
+
+
+def _login(cluster: Cluster, _user: User, _seconds: int) -> Object:
+    """What has devctl log the user in at the cluster's provider."""
+    registration = Registration.from_arguments([COMMAND, *login_arguments(cluster)])
+    if registration is None:
+        raise UsageError(
+            "the cluster's settings do not say how users log in",
+            "set `login` in the ConfigMap `devctl-settings`, for example to "
+            "`--issuer=https://login.company.com --client-id=devctl`",
+        )
+    return registration.kubeconfig_user()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from devctl.client.report import Report
     from devctl.kube.cluster import Cluster, Object
 
-Method = Literal["certificate", "token"]
+Method = Literal["certificate", "token", "oidc"]
 TIMEOUT = 60.0
 _KIND = resources.DevServerUser
 _HARMLESS = {"Applying", "Creating", "Counting", "Terminating", "Unavailable"}

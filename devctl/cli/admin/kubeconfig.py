@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.admin.user_change import user_name
-from devctl.cli.options import connected, duration, seconds
+from devctl.cli.options import command, connected, duration, seconds
 from devctl.text import readable
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 @user_name
 @click.option(
     "--method",
-    type=click.Choice(["certificate", "token"]),
+    type=click.Choice(["certificate", "token", "oidc"]),
     default="certificate",
     show_default=True,
-    help="The user's own, or their automation's.",
+    help="The user's own, their automation's, or a login.",
 )
 @click.option(
     "--expires",
@@ -38,12 +38,13 @@ if TYPE_CHECKING:
 def kubeconfig(
     client: Client, name: str, method: Method, expires: int | str, file: Path | None
 ) -> None:
-    """Issue credentials to a user. The kubeconfig is a secret.
+    """Issue credentials to a user. The kubeconfig is a secret, but with --method oidc.
 
     \b
     Examples:
       devctl admin user kubeconfig alice --file alice.yaml
       devctl admin user kubeconfig alice --method token --expires 1h
+      devctl admin user kubeconfig alice --method oidc --file alice.yaml
     """
     text = client.users.kubeconfig(name, method, int(seconds(expires)))
     if file is None:
@@ -56,4 +57,5 @@ def kubeconfig(
         if file.exists():
             file.chmod(0o600)  # which writing preserves
         write_file(file, text)
-    click.echo(f"{readable(str(file))} written; valid for {expires}", err=True)
+    valid = f"log in with {command('login')}" if method == "oidc" else f"valid for {expires}"
+    click.echo(f"{readable(str(file))} written; {valid}", err=True)

@@ -10,6 +10,7 @@ import yaml
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
+from devctl.client.settings import NAME, NAMESPACE
 from devctl.client.user_access import _key_and_request, document, kubeconfig
 from devctl.client.users import Use, User, Users, uses
 from devctl.errors import DevctlError, NotFoundError, UsageError, WaitTimeoutError
@@ -152,3 +153,25 @@ def test_a_signing_request_names_user_and_groups(username: str) -> None:
 def test_credentials_for_less_than_ten_minutes_are_refused(api: FakeApi) -> None:
     with pytest.raises(UsageError, match="cannot expire after 60 s"):
         kubeconfig(api.connect(), USER, "certificate", 60)
+
+
+def test_users_log_in_with_the_arguments_that_the_cluster_s_settings_name(
+    api: FakeApi, tmp_path: Path
+) -> None:
+    file = tmp_path / "kubeconfig"
+    file.write_text(
+        "{clusters: [{name: c, cluster: {server: 'https://c.example'}}], users: [],"
+        " contexts: [{name: x, context: {cluster: c}}], current-context: x}"
+    )
+
+    def made() -> Any:
+        return yaml.safe_load(kubeconfig(api.connect(), USER, "oidc", 3600, str(file)))
+
+    with pytest.raises(UsageError, match="do not say how users log in"):
+        made()
+    arguments = ["--issuer=https://login.company.com", "--client-id=devctl"]
+    settings = {"metadata": {"name": NAME}, "data": {"login": " ".join(arguments)}}
+    api.things["configmaps", NAMESPACE, NAME] = settings
+    (user,) = made()["users"]
+    assert user["name"] == "alice"
+    assert user["user"]["exec"]["args"] == ["credential", *arguments]

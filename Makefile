@@ -23,7 +23,8 @@ up: $(VENV)/installed ## Bring the local cluster up, or repair it
 down: $(VENV)/installed ## Take the local cluster down; its data is kept
 	$(DEVCTL) local down
 
-demo: ## From scratch to a training on two nodes and a job that uses its model
+demo: $(VENV)/installed ## From scratch, with queues, to a training on two nodes and a job that uses its model
+	$(DEVCTL) local up --with kueue
 	$(MAKE) --no-print-directory deploy KUBECONFIG=
 	$(MAKE) --no-print-directory load
 	sh scripts/demo.sh $(LOCAL_KUBECONFIG)

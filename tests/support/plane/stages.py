@@ -152,7 +152,7 @@ spec:
     uid: {{{{ .metadata.uid | Quote }}}}
     resourceVersion: {{{{ .metadata.resourceVersion | Quote }}}}
   hostPath:
-    path: /srv/volumes/pvc-{{{{ .metadata.uid }}}}
+    path: "/srv/volumes/pvc-{{{{ .metadata.uid }}}}_{{{{ .metadata.namespace }}}}_{{{{ .metadata.name }}}}"
     type: DirectoryOrCreate
   persistentVolumeReclaimPolicy: Delete
   storageClassName: {{{{ .spec.storageClassName | Quote }}}}

@@ -376,7 +376,7 @@ def test_a_lost_claim_of_a_member_comes_back(vision: Members) -> None:
     assert before
     # A user cannot delete it.
     refusal = vision.space("ann").refusal(vision.username("ann"), "delete", "pvc", vision.shared)
-    assert f"claim `{vision.shared}` belongs to a team" in refusal
+    assert f"claim `{vision.shared}` is for the files of a team" in refusal
     vision.kubectl.api.delete("pvc", vision.shared, space)
 
     def is_new() -> bool:

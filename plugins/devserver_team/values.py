@@ -54,6 +54,7 @@ def values(  # noqa: PLR0913 - everything that its task reads
         "binding": queues.MEMBERS,
         "role": role,
         "members": members(ours) if role else {},
+        "label": {queues.TEAM_LABEL: name},
         "storage": (shared := storage(team, files)),
         "aliases": aliases(name, ours, bound_volume(files, source), claims, volumes)
         if shared

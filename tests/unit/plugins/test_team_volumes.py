@@ -144,7 +144,7 @@ def test_a_member_gets_a_claim_and_then_a_volume_for_exactly_that_claim() -> Non
     assert things[CLAIM, "dev-ann"]["spec"] == {
         "accessModes": ["ReadWriteMany"],
         "storageClassName": "",
-        "volumeName": "devctl-team.vision.dev-ann",
+        "selector": {"matchLabels": {"devops.yourcompany.com/devserverteam": "vision"}},
         "resources": {"requests": {"storage": "1Mi"}},
     }
     assert things[VOLUME, "devctl-team.vision.dev-ann"]["spec"] == {

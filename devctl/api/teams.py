@@ -7,7 +7,7 @@ that lead to the same files.
 from __future__ import annotations
 
 SPACE = "devctl-teams"
-"""Namespace of the claims with the files of teams; no user has rights in there."""
+"""Namespace of the claims with the files of teams; no user has rights in it."""
 
 _CLAIM, _VOLUME = "team-", "devctl-team."
 

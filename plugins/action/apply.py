@@ -55,8 +55,8 @@ options:
     description:
       - Further arguments of values, by name, as lists of objects that have the owner's identity;
         with `everywhere`, all objects of a cluster-scoped kind; with `name` (and `namespace`), one
-        object, whoever owns it; with `namespace` alone, those in there; with `named_by`, the
-        cluster-scoped objects that a field of earlier neighbours names. A kind that is not
+        object, whoever owns it; with `namespace` alone, those in that namespace; with `named_by`,
+        the cluster-scoped objects that a field of earlier neighbours names. A kind that is not
         installed has no objects.
     type: dict
     default: {}

@@ -19,8 +19,8 @@ CREATE_ONLY = f"{GROUP}/create-only"
 # Outlives its owner, as data does.
 RETAINED = f"{GROUP}/retained"
 
-# A volume or claim whose files are kept by another claim: it goes with its owner, and if it cannot
-# be applied, everything else still is.
+# A volume or claim that leads to files of another claim: it is deleted with its owner, and if it
+# cannot be applied, everything else still is.
 ALIAS = f"{GROUP}/alias"
 
 # Has no owner: all objects of a namespace share it, and it stays when the last of them is deleted.

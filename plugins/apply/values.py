@@ -75,7 +75,7 @@ def neighbours(
         cluster: Seen from the owner's namespace.
         asked: `apiVersion` and `kind`; `everywhere` for a cluster-scoped kind; `name` and
             `namespace`, if its kind has one, for one object that is not the owner's; `namespace`
-            alone for the owner's objects in there; `named_by` for cluster-scoped objects whose
+            alone for the owner's objects in it; `named_by` for cluster-scoped objects whose
             names are in a field of earlier neighbours, such as `claims.spec.volumeName`.
         identity: The labels.
         read: The earlier neighbours.

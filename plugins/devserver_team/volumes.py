@@ -53,7 +53,7 @@ def aliases(
     """Namespace, claim and volume of each member's alias.
 
     The volume comes once the claim exists, and names its UID: no other claim is ever bound to it.
-    What is left out is deleted, and made again when it is gone: its files are elsewhere. Without
+    What is left out is deleted, and recreated once it is gone: its files are elsewhere. Without
     the source, nothing new is made, and what exists stays.
 
     Args:
@@ -84,7 +84,7 @@ def _volume(
     alias: Thing, origin: Thing, claim: Thing | None, volume: Thing | None
 ) -> dict[str, Any] | None:
     """The spec of an alias's volume; None until the claim exists."""
-    # Of a deleted claim, until there is another one.
+    # That of a deleted claim, until another one exists.
     uid = claim["metadata"]["uid"] if claim else volume and volume["spec"]["claimRef"]["uid"]
     if not uid:
         return None

@@ -355,7 +355,7 @@ def test_members_share_files_that_outlive_membership_and_team(vision: Members) -
         assert found, "a running server mounts it"
         return "deletionTimestamp" in found["metadata"]
 
-    wait_until(is_going, "the claim goes once nothing uses it")
+    wait_until(is_going, "the claim is deleted once nothing uses it")
     assert lab.condition("Ready")["status"] == "True"
     # A team that comes back waits for that, and for nothing else.
     vision.quota(1, sharedStorage={"size": "1Mi"})
@@ -384,7 +384,7 @@ def test_a_lost_claim_of_a_member_comes_back(vision: Members) -> None:
         uid = now and now["metadata"]["uid"]
         return uid != before["metadata"]["uid"] and vision.sharing() == ["ann"]
 
-    wait_until(is_new, lambda: f"there is another one: {vision.claim('ann')}")
+    wait_until(is_new, lambda: f"it is recreated: {vision.claim('ann')}")
 
 
 def test_a_volume_that_is_not_provisioned_says_why(vision: Members) -> None:

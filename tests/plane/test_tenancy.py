@@ -97,7 +97,7 @@ class Cluster:
     def share(self, user: str) -> None:
         """Give them the claim of a team that is named after them.
 
-        They are no member, or Kueue's policies would also judge what they try.
+        They are not a member: Kueue's policies would also judge what members try.
         """
         team, space = self.name(user), self.space(user)
         one = One(self.kubectl.api, TEAM, team)

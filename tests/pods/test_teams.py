@@ -109,7 +109,7 @@ def test_members_share_files_and_others_do_not(team: Team) -> None:
     eve.apply()
     wait_until(
         lambda: eve.condition("Ready").get("reason") == "VolumeNotFound",
-        lambda: f"there is nothing to mount: {eve.status}",
+        lambda: f"the claim does not exist: {eve.status}",
     )
 
     # Who leaves keeps it until the server stops.

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from devctl.api.queues import COHORT, FLAVOR_LABEL, NAME, NAME_RULE, TEAM_LABEL, label_value
-from devctl.client.objects import Field, Named, NamedCollection, number, text
+from devctl.api.teams import claim_name
+from devctl.client.objects import Field, Named, NamedCollection, mapping, number, text
 from devctl.errors import NotFoundError, UsageError
 from devctl.kube import resources
 
@@ -27,10 +28,19 @@ class Spec(TypedDict, total=False):
     """The quota: `name`, `pods` and perhaps `borrow` of each flavor."""
     cohort: str
     members: Members
+    shared_storage: Mapping[str, str] | None
+    """`size` and `storageClassName` of a volume that members can mount."""
+
+
+_FIELDS = {"shared_storage": "sharedStorage"}
 
 
 def _quotas(value: Any) -> list[dict[str, Any]]:
     return list(value or [])
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(each) for each in value or []]
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,14 @@ class Team(Named):
     quotas = Field(_quotas, "spec", "flavors")
     cohort = Field(text, "spec", "cohort")
     members = Field(text, "spec", "members")
+    shared_storage = Field(mapping, "spec", "sharedStorage")
+    namespaces = Field(_texts, "status", "sharedStorage", "namespaces")
+    """Namespaces in which members can mount the shared volume; at most 1000."""
+
+    @property
+    def claim(self) -> str:
+        """The claim that members mount, the same in each namespace; empty without a volume."""
+        return claim_name(self.name) if self.shared_storage else ""
 
     @property
     def ready(self) -> bool:
@@ -97,13 +115,13 @@ class Teams(NamedCollection[Team]):
             AlreadyExistsError: There is a team of that name.
         """
         self._check_name(name)
-        made = {"metadata": {"name": name}, "spec": {"cohort": COHORT, **spec}}
+        made = {"metadata": {"name": name}, "spec": {"cohort": COHORT, **_written(spec)}}
         return Team(self._cluster.create(_KIND, made, dry_run=dry_run))
 
     def change(self, name: str, **spec: Unpack[Spec]) -> Team:
         """Change what is decided for a team, and leave the rest."""
         self._check_name(name)
-        return Team(self._cluster.patch(_KIND, name, {"spec": spec}))
+        return Team(self._cluster.patch(_KIND, name, {"spec": _written(spec)}))
 
     def delete(self, which: str | Team) -> Team:
         """Delete a team: its queues go; servers that run continue, and none of them starts."""
@@ -135,3 +153,8 @@ def _queue(raw: Object) -> Queue:
     return Queue(
         label, number(status.get("reservingWorkloads")), number(status.get("pendingWorkloads"))
     )
+
+
+def _written(spec: Spec) -> Object:
+    """A spec as the API server takes it."""
+    return {_FIELDS.get(field, field): value for field, value in spec.items()}

@@ -38,7 +38,9 @@ description:
   - PersistentVolumeClaims, and manifests annotated devops.yourcompany.com/retained=true, get no
     owner reference, are never pruned, and are deleted only if `finalize` names their kind.
     Manifests annotated devops.yourcompany.com/create-only=true are created if absent and never
-    changed; those annotated devops.yourcompany.com/shared=true have no owner and are kept.
+    changed; those annotated devops.yourcompany.com/shared=true have no owner and are kept. Volumes
+    and claims annotated devops.yourcompany.com/alias=true hold no files of their own - they are
+    owned and pruned, and if one cannot be applied, the run fails only after everything else.
   - A failure has a `reason` (Conflict, Invalid, Forbidden, QuotaExceeded, Terminating, Unavailable,
     TemplateError), and `retryable` says whether the same run may succeed later.
 options:
@@ -53,7 +55,9 @@ options:
     description:
       - Further arguments of values, by name, as lists of objects that have the owner's identity;
         with `everywhere`, all objects of a cluster-scoped kind; with `name` (and `namespace`), one
-        object, whoever owns it. A kind that is not installed has no objects.
+        object, whoever owns it; with `namespace` alone, those in that namespace; with `named_by`,
+        the cluster-scoped objects that a field of earlier neighbours names. A kind that is not
+        installed has no objects.
     type: dict
     default: {}
   files:
@@ -148,10 +152,9 @@ class ActionModule(ActionBase):
         identity = {str(k): str(v) for k, v in load(name).identity(resource).items()}
         if not identity:
             raise ApplyError(Reason.INVALID, "identity is empty: ownership could not be recognised")
-        read: dict[str, Any] = {
-            argument: neighbours(cluster, asked, identity)
-            for argument, asked in arguments["neighbours"].items()
-        }
+        read: dict[str, Any] = {}
+        for argument, asked in arguments["neighbours"].items():
+            read[argument] = neighbours(cluster, asked, identity, read)
         if files := arguments["files"]:
             read["files"] = {file: self._find("files", file).read_text("utf-8") for file in files}
         values = compute(name, resource, read)

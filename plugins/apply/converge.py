@@ -9,7 +9,7 @@ from typing import Any
 
 from apply.errors import ApplyError, FieldConflictError, StaleReadError
 from apply.fields import is_settled, leave_to_others
-from apply.manifests import CREATE_ONLY, SHARED, Key, Kind, Manifest, is_marked, key_of
+from apply.manifests import ALIAS, CREATE_ONLY, SHARED, Key, Kind, Manifest, is_marked, key_of
 from apply.ownership import Owner, is_prunable, refuse_foreign, refuse_going, refuse_unshared
 from apply.report import Report
 from apply.server.client import Cluster
@@ -23,7 +23,7 @@ _LOOKS, _LOOK_SECONDS = 10, 0.02
 # kinds of which a cluster may have thousands of foreign ones.
 _UNWATCHED = {
     *("PersistentVolumeClaim", "StatefulSet", "Deployment", "Job", "Pod", "ConfigMap"),
-    *("Namespace", "RoleBinding", "Role", "ServiceAccount"),
+    *("PersistentVolume", "Namespace", "RoleBinding", "Role", "ServiceAccount"),
     *("ResourceQuota", "LimitRange", "NetworkPolicy", "WorkloadPriorityClass"),
 }
 # What the operator watches: host, owner's kind, child's kind. A process ends with its operator.
@@ -71,17 +71,15 @@ def _pass(cluster: Cluster, goal: Goal, remove: list[Manifest], report: Report) 
     touched = {key: thing for key, thing in existing.items() if key in goal.manifests}
     shared = {key for key in touched if is_marked(goal.manifests[key], SHARED)}
     refuse_unshared((touched[key] for key in shared), goal.owner)
-    own = (thing for key, thing in touched.items() if key not in shared)
+    aliases = {key for key in touched if is_marked(goal.manifests[key], ALIAS)}
+    own = (thing for key, thing in touched.items() if key not in shared | aliases)
     refuse_foreign(own, goal.owner, goal.identity)
     # Before terminating objects are refused: a claim may be waiting for exactly the removed pod.
     while remove:
         _remove(cluster, goal, remove[0], report)
         del remove[0]
-    refuse_going(touched.values(), goal.owner)
-    for key, manifest in goal.manifests.items():
-        before = existing.get(key)
-        if before or key not in goal.update_only:
-            report.applied(before, _apply(cluster, manifest, before))
+    refuse_going((thing for key, thing in touched.items() if key not in aliases), goal.owner)
+    refused = _apply_all(cluster, goal, existing, report)
     for key, thing in existing.items():
         if (
             key.kind in goal.prune | goal.finalized
@@ -92,6 +90,29 @@ def _pass(cluster: Cluster, goal: Goal, remove: list[Manifest], report: Report) 
             report.deleted(thing)
     if cluster.proxied:
         have_watched(cluster, goal.owner, goal.manifests)
+    if refused:
+        raise refused[0]
+
+
+def _apply_all(
+    cluster: Cluster, goal: Goal, existing: Mapping[Key, Manifest], report: Report
+) -> list[ApplyError]:
+    """Apply the manifests; returns why aliases were refused, each of which concerns nobody else."""
+    refused = []
+    for key, manifest in goal.manifests.items():
+        before = existing.get(key)
+        if not before and key in goal.update_only:
+            continue
+        try:
+            if before and is_marked(manifest, ALIAS):
+                refuse_foreign([before], goal.owner, goal.identity)
+                refuse_going([before], goal.owner)
+            report.applied(before, _apply(cluster, manifest, before))
+        except ApplyError as error:
+            if not is_marked(manifest, ALIAS):
+                raise
+            refused.append(error)
+    return refused
 
 
 def _remove(cluster: Cluster, goal: Goal, thing: Manifest, report: Report) -> None:

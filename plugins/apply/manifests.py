@@ -19,6 +19,10 @@ CREATE_ONLY = f"{GROUP}/create-only"
 # Outlives its owner, as data does.
 RETAINED = f"{GROUP}/retained"
 
+# A volume or claim that leads to files of another claim: it is deleted with its owner, and if it
+# cannot be applied, everything else still is.
+ALIAS = f"{GROUP}/alias"
+
 # Has no owner: all objects of a namespace share it, and it stays when the last of them is deleted.
 SHARED = f"{GROUP}/shared"
 
@@ -69,7 +73,8 @@ def is_marked(thing: Mapping[str, Any], annotation: str) -> bool:
 
 def is_retained(thing: Mapping[str, Any]) -> bool:
     """Whether an object outlives its owner, as data does: never owned, never pruned."""
-    return thing["kind"] == "PersistentVolumeClaim" or is_marked(thing, RETAINED)
+    is_data = thing["kind"] == "PersistentVolumeClaim" and not is_marked(thing, ALIAS)
+    return is_data or is_marked(thing, RETAINED)
 
 
 def to_yaml(value: Any, **options: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +61,10 @@ def compute(name: str, owner: Mapping[str, Any], read: Mapping[str, Any]) -> Val
 
 
 def neighbours(
-    cluster: Cluster, asked: Mapping[str, Any], identity: Mapping[str, str]
+    cluster: Cluster,
+    asked: Mapping[str, Any],
+    identity: Mapping[str, str],
+    read: Mapping[str, Sequence[Manifest]],
 ) -> list[Manifest]:
     """The objects of a kind that have the owner's identity; with `everywhere`, all of them.
 
@@ -71,8 +74,11 @@ def neighbours(
     Args:
         cluster: Seen from the owner's namespace.
         asked: `apiVersion` and `kind`; `everywhere` for a cluster-scoped kind; `name` and
-            `namespace`, if its kind has one, for one object that is not the owner's.
+            `namespace`, if its kind has one, for one object that is not the owner's; `namespace`
+            alone for the owner's objects in it; `named_by` for cluster-scoped objects whose
+            names are in a field of earlier neighbours, such as `claims.spec.volumeName`.
         identity: The labels.
+        read: The earlier neighbours.
 
     Raises:
         ApplyError: The server refused it, or cannot be reached.
@@ -84,15 +90,31 @@ def neighbours(
     if name := asked.get("name"):
         found = cluster.get(Key(kind, str(name), str(asked.get("namespace", ""))))
         return [found] if found else []
+    if path := asked.get("named_by"):
+        names = sorted(set(_named(read, str(path))))
+        return [thing for name in names if (thing := cluster.get(Key(kind, name)))]
     if asked.get("everywhere"):
         return cluster.list(kind, {}, everywhere=True)
-    return listed(cluster, kind, identity)
+    return listed(cluster, kind, identity, str(asked.get("namespace", "")))
 
 
-def listed(cluster: Cluster, kind: Kind, identity: Mapping[str, str]) -> list[Manifest]:
+def _named(read: Mapping[str, Sequence[Manifest]], path: str) -> Iterator[str]:
+    """What a field of some objects says, where it is set."""
+    argument, *fields = path.split(".")
+    for thing in read[argument]:
+        value: Any = thing
+        for field in fields:
+            value = (value or {}).get(field)
+        if value:
+            yield str(value)
+
+
+def listed(
+    cluster: Cluster, kind: Kind, identity: Mapping[str, str], namespace: str = ""
+) -> list[Manifest]:
     """The objects with an identity; none of a kind that is not installed, such as Kueue's."""
     try:
-        return cluster.list(kind, identity)
+        return cluster.list(kind, identity, namespace=namespace)
     except NotFoundError:
         return []
 

@@ -11,7 +11,7 @@ from apply.values import Values
 from devctl.api import devserver_user as user
 from devctl.api import queues
 from devctl.api.labels import MANAGED_BY, MANAGER, OWNER, OWNER_NAME, owner_digest
-from devctl.api.quantities import larger
+from devctl.api.shared_storage import class_and_size
 from devserver_user.network import egress
 from devserver_user.queues import local_queues, moved
 from devserver_user.quota import hard
@@ -96,16 +96,9 @@ def values(  # noqa: PLR0913 - everything that its task reads
 def _shared(
     name: str, wanted: Mapping[str, Any] | None, claims: Sequence[Mapping[str, Any]]
 ) -> dict[str, str] | None:
-    """Name, class and size of the shared claim. An existing one keeps its class, and only grows."""
+    """Name, class and size of the shared claim."""
     if wanted is None:
         return None
     claim = user.shared_claim_name(name)
-    specs = (found["spec"] for found in claims if found["metadata"]["name"] == claim)
-    there: Mapping[str, Any] = next(specs, {})
-    return {
-        "name": claim,
-        "class": str(there.get("storageClassName", wanted["storageClassName"])),
-        "size": larger(
-            there.get("resources", {}).get("requests", {}).get("storage"), str(wanted["size"])
-        ),
-    }
+    found = (found for found in claims if found["metadata"]["name"] == claim)
+    return {"name": claim, **class_and_size(wanted, next(found, None))}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from apply.manifests import ALIAS
 from support.commands import Kubectl
 from support.tenants import (
     ADMINISTRATOR,
@@ -22,6 +23,8 @@ from support.tenants import (
 
 from devctl.api.devserver_user import LABEL
 from devctl.api.labels import GROUP, MANAGED_BY, MANAGER, VERSION, WAKE
+from devctl.api.queues import TEAM_LABEL
+from devctl.api.teams import SPACE
 
 if TYPE_CHECKING:
     from support.plane.plane import Plane
@@ -55,8 +58,11 @@ def test_an_account_writes_what_is_marked_and_nothing_else(
         assert UNMARKED in operator.refusal(SELF, *tried)
     tenants.run(ADMINISTRATOR, "label", where, MARK)
     assert UNMARKED in operator.refusal(SELF, *label, where, f"{MANAGED_BY}-")
-    for done in ((*label, where, "team=blue"), ("delete", DRY, where)):
-        operator.run(SELF, *done)
+    operator.run(SELF, *label, where, "team=blue")
+    if kind == "PersistentVolumeClaim":
+        assert "holds files" in operator.refusal(SELF, "delete", DRY, where)
+        tenants.run(ADMINISTRATOR, "annotate", where, f"{ALIAS}=true")
+    operator.run(SELF, "delete", DRY, where)
 
 
 @pytest.mark.parametrize(
@@ -152,3 +158,81 @@ def test_events_are_about_our_kinds(tenants: Tenants) -> None:
     tenants.create(OBSERVER, event)
     pod = about | {"apiVersion": "v1", "kind": "Pod"}
     assert UNMARKED in tenants.refused(OBSERVER, event | {"involvedObject": pod})
+
+
+def team_volume(claim: Manifest, **changes: Any) -> Manifest:
+    """A member's volume, as the role of teams makes it; fields of its spec may differ."""
+    labels = {TEAM_LABEL: "vision"}
+    reference = {"namespace": "dev-ann", "name": "team-vision", "uid": "u", **claim}
+    spec = {
+        "accessModes": ["ReadWriteMany"],
+        "capacity": {"storage": "1Mi"},
+        "persistentVolumeReclaimPolicy": "Retain",
+        "nfs": {"server": "192.0.2.1", "path": "/"},
+        "claimRef": reference,
+        **changes,
+    }
+    spec = {field: value for field, value in spec.items() if value is not None}
+    name = f"devctl-team.vision.{reference['namespace']}"
+    made = {"apiVersion": "v1", "kind": "PersistentVolume", "spec": spec}
+    return managed(made | {"metadata": {"name": name, "labels": labels}})
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"claimRef": None}, "is not for the claim of a member"),
+        ({"persistentVolumeReclaimPolicy": "Delete"}, "must have the reclaim policy Retain"),
+        ({"storageClassName": "devctl-home"}, "no storage class"),
+        ({"nfs": None, "hostPath": {"path": "/etc"}}, "were not provisioned for team `vision`"),
+        (
+            {"nfs": None, "hostPath": {"path": "/x_devctl-teams_team-other"}},
+            "were not provisioned for team `vision`",
+        ),
+    ],
+)
+def test_an_account_writes_volumes_of_teams_only(
+    operator: Tenants, changes: Manifest, said: str
+) -> None:
+    operator.create(SELF, team_volume({}))
+    folder = {"path": "/srv/pvc-1_devctl-teams_team-vision"}
+    operator.create(SELF, team_volume({}, nfs=None, hostPath=folder))
+    assert said in operator.refused(SELF, team_volume({}, **changes))
+
+
+def test_a_volume_of_a_team_is_for_one_claim_of_a_member(operator: Tenants) -> None:
+    made = team_volume({})
+    for refused in (
+        team_volume({"name": "home-lab-0"}),
+        team_volume({"uid": None}),
+        team_volume({"namespace": "devctl-system"}),
+        made | {"metadata": made["metadata"] | {"name": "devctl-team.vision.dev-bob"}},
+        made | {"metadata": made["metadata"] | {"name": "other"}},
+    ):
+        assert "is not for the claim of a member of team `vision`" in operator.refused(
+            SELF, refused
+        )
+    unlabelled = managed(made | {"metadata": {"name": made["metadata"]["name"]}})
+    assert "is not the volume of a team" in operator.refused(SELF, unlabelled)
+
+
+def test_no_account_touches_the_volumes_of_others_or_deletes_files(
+    tenants: Tenants, operator: Tenants, namespace: str
+) -> None:
+    name = f"of-{namespace}"
+    others = team_volume({}) | {"metadata": {"name": name, "labels": {MANAGED_BY: MANAGER}}}
+    tenants.create(ADMINISTRATOR, others, keep=True)
+    try:
+        for tried in (("delete", DRY, "pv", name), ("label", DRY, "pv", name, "a=b")):
+            assert "is not the volume of a team" in operator.refusal(SELF, *tried)
+    finally:
+        tenants.kubectl("delete", "pv", name)
+    files = child("PersistentVolumeClaim", name)
+    files["metadata"]["labels"] = {MANAGED_BY: MANAGER, TEAM_LABEL: "vision"}
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}
+    tenants.kubectl.api.apply(space)
+    there = Tenants(tenants.kubectl, SPACE)
+    there.create(ADMINISTRATOR, files, keep=True)
+    for account in (OPERATOR, OBSERVER):
+        assert "holds files" in there.refusal(account, "delete", DRY, "pvc", name)
+    there.run(ADMINISTRATOR, "delete", "pvc", name)

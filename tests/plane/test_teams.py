@@ -1,4 +1,4 @@
-"""DevServerTeams: their queues, who may use them, and what members may do to each other."""
+"""DevServerTeams: queues and who may use them, shared volumes, and what members may do."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from support.tenants import ADMINISTRATOR, Tenants, server
 from devctl.api.devserver_user import namespace_of
 from devctl.api.kinds import TEAM, USER
 from devctl.api.queues import MEMBERS, PRIORITY_CLASS, QUEUE_NAME, cluster_queue, local_queue
+from devctl.api.teams import SPACE, claim_name, volume_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,6 +94,33 @@ class Members:
         found = self.kubectl.api.list("localqueue", self.space(of).namespace)
         return {queue["metadata"]["name"]: queue["spec"]["clusterQueue"] for queue in found}
 
+    @property
+    def shared(self) -> str:
+        """The claim that members mount."""
+        return claim_name(self.name)
+
+    def claim(self, of: str) -> Thing | None:
+        """A member's claim of the shared volume."""
+        return self.kubectl.api.get("pvc", self.shared, self.space(of).namespace)
+
+    def volume(self, of: str) -> Thing | None:
+        """The volume of a member's claim."""
+        return self.kubectl.api.get("pv", volume_name(self.name, self.space(of).namespace))
+
+    def files(self) -> Thing:
+        """The volume with the files."""
+        claim = self.kubectl.api.get("pvc", self.shared, SPACE)
+        assert claim
+        found = self.kubectl.api.get("pv", claim["spec"]["volumeName"])
+        assert found
+        return found
+
+    def sharing(self) -> list[str]:
+        """The members who can mount the shared volume, as status says."""
+        found = (self.team.read() or {}).get("status", {}).get("sharedStorage", {})
+        spaces = {self.space(name).namespace: name for name in ("ann", "bob")}
+        return [spaces[space] for space in found.get("namespaces", [])]
+
     def remove(self) -> None:
         """Delete all of it."""
         api = self.kubectl.api
@@ -104,6 +132,7 @@ class Members:
         api.delete(f"{TEAM.plural}.{TEAM.group}", self.name)
         for flavor in self.flavors:
             api.delete("devserverflavor", flavor)
+        api.delete("pvc", self.shared, SPACE)
 
 
 @pytest.fixture(scope="module")
@@ -307,6 +336,106 @@ def test_members_stop_each_others_servers_if_the_team_says_so(vision: Members) -
     wait_until(lambda: not bound(), "who has left sees nothing")
 
 
+def test_members_share_files_that_outlive_membership_and_team(vision: Members) -> None:
+    vision.quota(1, sharedStorage={"size": "1Mi"})
+    for name in ("ann", "bob"):
+        vision.join(name)
+    wait_until(lambda: vision.sharing() == ["ann", "bob"], "both can mount it")
+    assert vision.team.wait("Ready")["reason"] == "Ready"
+    path = vision.files()["spec"]["hostPath"]["path"]
+    for name in ("ann", "bob"):
+        volume = vision.volume(name)
+        assert volume
+        assert volume["spec"]["hostPath"]["path"] == path
+        assert volume["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
+    lab = vision.create("lab", of="ann", sharedVolumeClaimName=vision.shared)
+    lab.wait("Ready")
+
+    vision.join("bob", "")
+    wait_until(lambda: not vision.claim("bob") and not vision.volume("bob"), "who leaves has none")
+    assert vision.sharing() == ["ann"]
+
+    # What a running server mounts stays until it stops.
+    vision.team.delete()
+
+    def is_going() -> bool:
+        found = vision.claim("ann")
+        assert found, "a running server mounts it"
+        return "deletionTimestamp" in found["metadata"]
+
+    wait_until(is_going, "the claim is deleted once nothing uses it")
+    assert lab.condition("Ready")["status"] == "True"
+    # A team that comes back waits for that, and for nothing else.
+    vision.quota(1, sharedStorage={"size": "1Mi"})
+    vision.join("bob")
+    wait_until(lambda: vision.sharing() == ["bob"], "the other one has it at once")
+    change(lab, stopped=True)
+    wait_until(lambda: vision.sharing() == ["ann", "bob"], "both have it again")
+    assert vision.files()["spec"]["hostPath"]["path"] == path
+    change(lab, stopped=False)
+    lab.wait("Ready")
+
+
+def test_a_lost_claim_of_a_member_comes_back(vision: Members) -> None:
+    vision.quota(1, sharedStorage={"size": "1Mi"})
+    vision.join("ann")
+    wait_until(lambda: vision.sharing() == ["ann"], "it can be mounted")
+    before, space = vision.claim("ann"), vision.space("ann").namespace
+    assert before
+    # A user cannot delete it.
+    refusal = vision.space("ann").refusal(vision.username("ann"), "delete", "pvc", vision.shared)
+    assert f"claim `{vision.shared}` is for the files of a team" in refusal
+    vision.kubectl.api.delete("pvc", vision.shared, space)
+
+    def is_new() -> bool:
+        now = vision.claim("ann")
+        uid = now and now["metadata"]["uid"]
+        return uid != before["metadata"]["uid"] and vision.sharing() == ["ann"]
+
+    wait_until(is_new, lambda: f"it is recreated: {vision.claim('ann')}")
+
+
+def test_a_volume_that_is_not_provisioned_says_why(vision: Members) -> None:
+    vision.quota(1, sharedStorage={"size": "1Mi", "storageClassName": "nowhere"})
+    vision.join("ann")
+    said = vision.team.wait("Ready", "False", "VolumePending")["message"]
+    assert f"claim `{SPACE}/{vision.shared}` has no volume yet: storage class `nowhere`" in said
+    wait_until(
+        lambda: '"nowhere" not found' in vision.team.wait("Ready", "False")["message"],
+        "Kubernetes says why",
+    )
+    assert not vision.claim("ann")
+
+
+def test_the_trouble_of_one_member_is_not_that_of_others(vision: Members) -> None:
+    vision.quota(1)
+    for name in ("ann", "bob"):
+        vision.join(name)
+        vision.user(name).wait("Ready")
+    space = vision.space("ann").namespace
+    theirs = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": vision.shared, "namespace": space},
+        "spec": {
+            "accessModes": ["ReadWriteMany"],
+            "storageClassName": "",
+            "resources": {"requests": {"storage": "1Mi"}},
+        },
+    }
+    vision.kubectl.api.create(theirs)
+    vision.quota(1, sharedStorage={"size": "1Mi"})
+    vision.team.wait("Ready", "False", "Conflict")
+    wait_until(lambda: vision.sharing() == ["bob"], "the other one has it")
+    # What was there first is not given the files.
+    found = vision.claim("ann")
+    assert found
+    assert found["status"]["phase"] == "Pending"
+    assert not vision.volume("ann")
+    vision.kubectl.api.delete("pvc", vision.shared, space)
+    wait_until(lambda: vision.sharing() == ["ann", "bob"], "now both have it", 90)
+
+
 @pytest.mark.parametrize(
     ("spec", "why"),
     [
@@ -314,6 +443,8 @@ def test_members_stop_each_others_servers_if_the_team_says_so(vision: Members) -
         ({"flavors": [{"name": "a", "pods": 1}, {"name": "a", "pods": 2}]}, "duplicate"),
         ({"members": "own"}, "members"),
         ({"cohort": "A"}, "cohort"),
+        ({"sharedStorage": {"size": "1e9999"}}, "size"),
+        ({"sharedStorage": {}}, "size"),
     ],
 )
 def test_bad_input_is_refused(vision: Members, spec: Thing, why: str) -> None:

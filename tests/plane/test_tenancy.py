@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
+from apply.manifests import ALIAS
 from support.api import Api
 from support.attempts import Attempt, Sender, attempt
 from support.escapes import ESCAPES
@@ -23,7 +24,8 @@ from support.user_attempts import HARDENED, OWN, OWN_JOBS, OWN_SERVERS, named, s
 
 from devctl import Client, User
 from devctl.api.devserver_user import QUOTA, namespace_of
-from devctl.api.kinds import USER
+from devctl.api.kinds import TEAM, USER
+from devctl.api.teams import SPACE, claim_name, volume_name
 from devctl.client.user_access import kubeconfig as issue
 
 if TYPE_CHECKING:
@@ -92,6 +94,34 @@ class Cluster:
         self.server(user).apply(**spec)
         self.job(user).apply(owner=f"{user}@company.com", suspend=True)
 
+    def share(self, user: str) -> None:
+        """Give them the claim of a team that is named after them.
+
+        They are not a member: Kueue's policies would also judge what members try.
+        """
+        team, space = self.name(user), self.space(user)
+        one = One(self.kubectl.api, TEAM, team)
+        one.apply(sharedStorage={"size": "1Mi"})
+        one.wait("Ready")
+        called, mark = volume_name(team, space), {ALIAS: "true"}
+        common = {"accessModes": ["ReadWriteMany"]}
+        reference = {"namespace": space, "name": claim_name(team)}
+        size = {"storage": "1Mi"}
+        for kind, metadata, spec in (
+            (
+                "PersistentVolume",
+                {"name": called},
+                {"capacity": size, "hostPath": {"path": "/srv/x"}, "claimRef": reference},
+            ),
+            (
+                "PersistentVolumeClaim",
+                reference,
+                {"storageClassName": "", "volumeName": called, "resources": {"requests": size}},
+            ),
+        ):
+            made = {"apiVersion": "v1", "kind": kind, "metadata": metadata | {"annotations": mark}}
+            self.kubectl.api.create(made | {"spec": common | spec})
+
     def server(self, user: str) -> DevServer:
         spec = {"owner": f"{user}@company.com", "image": "any:1", "persistentHomeSize": "1Mi"}
         return DevServer(self.kubectl, self.space(user), spec)
@@ -125,6 +155,7 @@ def users(
         kubectl.api.create({"apiVersion": "v1", "kind": "Secret"} | secret)
     for user in (ALICE, BOB):
         made.server(user).wait("Ready")
+    made.share(ALICE)
     yield made
     for user in (ALICE, BOB, CAROL):
         kubectl.api.delete(f"{USER.plural}.{USER.group}", made.name(user))
@@ -132,6 +163,9 @@ def users(
     for flavor in (made.number, made.space(ALICE)):
         kubectl.api.delete("devserverflavor", flavor)
     kubectl.api.delete("priorityclass", CLASS)
+    kubectl.api.delete(f"{TEAM.plural}.{TEAM.group}", made.name(ALICE))
+    kubectl.api.delete("pvc", claim_name(made.name(ALICE)), SPACE)
+    kubectl.api.delete("pv", volume_name(made.name(ALICE), made.space(ALICE)))
 
 
 @pytest.fixture(scope="module")

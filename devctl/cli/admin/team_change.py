@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from devctl.cli import names
+from devctl.cli.admin.shared_storage import shared_options, shared_storage
 from devctl.cli.confirm import answers, confirm_names
 from devctl.cli.options import command, connected, dry_run_option, stacked
 from devctl.cli.results import Results, changes
@@ -50,6 +51,7 @@ _decided = stacked(
         type=click.Choice(["none", "view", "stop"]),
         help="What members may do to each other's servers.",
     ),
+    shared_options("all members"),
 )
 """What an administrator decides."""
 
@@ -59,10 +61,16 @@ def decided(*, flavors: Sequence[dict[str, str | int]] = (), **given: Any) -> Sp
 
     >>> decided(flavors=[{"name": "small", "pods": 2}], cohort=None, members="view")
     {'members': 'view', 'flavors': [{'name': 'small', 'pods': 2}]}
+
+    Raises:
+        BadParameter: A class is named for no volume.
     """
+    shared = shared_storage(given.pop("shared", None), given.pop("shared_class", None))
     spec: Any = {name: value for name, value in given.items() if value}
     if flavors:
         spec["flavors"] = list(flavors)
+    if shared:
+        spec["shared_storage"] = shared
     made: Spec = spec
     return made
 
@@ -80,6 +88,7 @@ def create(client: Client, name: str, dry_run: str, results: Results, **given: A
     Examples:
       devctl admin team create vision --flavor gpu-large=8 --flavor cpu-small=20
       devctl admin team create vision --flavor gpu-large=8+4 --members view
+      devctl admin team create vision --flavor gpu-large=8 --shared 1Ti
     """
     made = client.teams.create(name, dry_run=dry_run != "none", **decided(**given))
     results.add(made, "created" if dry_run == "none" else "created (server dry run)")
@@ -116,6 +125,8 @@ def delete(
     client: Client, name: str, confirm: Sequence[str], results: Results, *, yes: bool
 ) -> None:
     """Delete a team and its queues. Running servers continue; stopped ones cannot start.
+
+    The files of the team's volume are kept.
 
     \b
     Examples:

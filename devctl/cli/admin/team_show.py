@@ -100,4 +100,9 @@ def _facts(team: Team, users: Sequence[str]) -> Iterator[tuple[str, str]]:
             team.members, "not see each other's servers"
         ),
     )
+    if team.shared_storage:
+        yield "Shared volume", "{size}, class {storageClassName}".format_map(team.shared_storage)
+        count = len(team.namespaces)
+        where = f"in {count} namespace{'' if count == 1 else 's'}"
+        yield "", f"mounted with `--shared {team.claim}` {where}"
     yield "Age", age(team.created_at)

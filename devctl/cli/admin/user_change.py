@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from devctl.cli import names
+from devctl.cli.admin.shared_storage import shared_options, shared_storage
 from devctl.cli.options import command, connected, dry_run_option, stacked
 from devctl.cli.results import Results, changes
 from devctl.cli.waiting import live_line, patience, waits
@@ -42,8 +43,7 @@ _decided = stacked(
         type=click.Choice(["low", "normal", "high"]),
         help="Highest priority of servers in the team's queue.",
     ),
-    click.option("--shared", metavar="SIZE", help="Size of a volume for all servers."),
-    click.option("--shared-class", metavar="CLASS", help="Storage class of that volume."),
+    shared_options("all servers"),
 )
 """What an administrator decides."""
 
@@ -70,11 +70,8 @@ def decided(*, group: tuple[str, ...] = (), **given: Any) -> Spec:
         spec["team"] = None if given.get("no_team") else given["team"]
     if priority := given.get("priority"):
         spec["priority"] = priority
-    size, kind = given.get("shared"), given.get("shared_class")
-    if kind and not size:
-        raise click.BadParameter("name a size with --shared", param_hint="'--shared-class'")
-    if size:
-        spec["shared_storage"] = {"size": size, **({"storageClassName": kind} if kind else {})}
+    if shared := shared_storage(given.get("shared"), given.get("shared_class")):
+        spec["shared_storage"] = shared
     return spec
 
 

@@ -67,6 +67,7 @@ class Cluster:
         labels: Mapping[str, str],
         *,
         everywhere: bool = False,
+        namespace: str = "",
         cached: bool = True,
     ) -> list[Manifest]:
         """Every object of a kind that has all the labels.
@@ -75,12 +76,13 @@ class Cluster:
             kind: The kind.
             labels: The labels.
             everywhere: List all namespaces.
+            namespace: List this namespace instead of the cluster's own.
             cached: Whether a slightly outdated result is acceptable.
         """
         # The operator's proxy answers only equality selectors from its cache.
         form = "{}={}" if cached else "{} in ({})"
         selector = ",".join(form.format(*pair) for pair in labels.items()) or None
-        path = self._path(kind, "" if everywhere else self.namespace)
+        path = self._path(kind, "" if everywhere else namespace or self.namespace)
         found = self._ask(f"{kind.kind} list", "GET", path, query={"labelSelector": selector})
         # The items of a list lack apiVersion and kind.
         heading = {"apiVersion": kind.api_version, "kind": kind.kind}

@@ -27,6 +27,8 @@ KNOWN = {
     Kind(KUEUE, "ResourceFlavor"): ("resourceflavors", False),
     Kind(KUEUE, "WorkloadPriorityClass"): ("workloadpriorityclasses", False),
     Kind("v1", "ConfigMap"): ("configmaps", True),
+    Kind("v1", "Namespace"): ("namespaces", False),
+    Kind("v1", "PersistentVolume"): ("persistentvolumes", False),
     Kind("v1", "PersistentVolumeClaim"): ("persistentvolumeclaims", True),
     Kind("v1", "Pod"): ("pods", True),
     Kind("v1", "Secret"): ("secrets", True),

@@ -1,4 +1,4 @@
-"""Causes for a DevServerTeam: queues come and go, a queued server starts again, members see it."""
+"""Causes for a DevServerTeam: queues and volumes come and go, a queued server starts again."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from support.servers import SMALL, DevServer, apply_flavor, wait_until
 from devctl.api.devserver_user import namespace_of
 from devctl.api.kinds import TEAM, USER
 from devctl.api.queues import MEMBERS, cluster_queue, local_queue
+from devctl.api.teams import SPACE, claim_name, volume_name
 
 if TYPE_CHECKING:
     from support.causes import Scene
@@ -32,7 +33,11 @@ def _queue(scene: Scene) -> None:
         user.apply(username=f"{user.name}@company.com", team=name)
         user.wait("Ready")
     space = namespace_of(users[0].name)
+    team.apply(flavors=quotas, sharedStorage={"size": "1Mi"})
+    volume = volume_name(name, space)
+    wait_until(lambda: bool(api.get("pv", volume)), "the member has the team's volume")
     team.apply(flavors=quotas, members="view")
+    wait_until(lambda: not api.get("pv", volume), "the volume goes")
     wait_until(lambda: bool(api.get("rolebinding", MEMBERS, space)), "members see it")
     team.apply(flavors=quotas, members="none")
     wait_until(lambda: not api.get("rolebinding", MEMBERS, space), "members see nothing")
@@ -57,5 +62,6 @@ def _queue(scene: Scene) -> None:
         user.delete()
         api.delete("namespace", namespace_of(user.name))
     team.delete()
+    api.delete("pvc", claim_name(name), SPACE)
     for flavor in flavors:
         api.delete("devserverflavor", flavor)

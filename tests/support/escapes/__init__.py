@@ -3,7 +3,8 @@
 The words are those of support.user_attempts: `{own}` is the user's namespace and a flavor,
 `{other}` another user's, `{me}` the user. `{ME}` is the user in capitals, `{name}` their object,
 `{csr}` the request of a certificate and `{csr_name}` its name. In both namespaces there are a
-server `lab`, a job `box` and a secret `token`. docs/tenancy.md lists all of them.
+server `lab`, a job `box` and a secret `token`; in the user's also the claim of a team, named after
+the user's object. docs/tenancy.md lists all of them.
 """
 
 from __future__ import annotations

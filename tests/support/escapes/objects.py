@@ -25,6 +25,7 @@ from support.user_attempts import (
     GPU,
     HARDENED,
     HOST,
+    LABEL,
     OPEN,
     OTHER,
     OTHER_JOBS,
@@ -40,6 +41,8 @@ from support.user_attempts import (
 )
 
 USERS = f"{SERVERS}/devserverusers"
+TEAMS = f"{SERVERS}/devserverteams"
+EPHEMERAL = (try_ephemeral().body or {})["spec"]
 ORPHAN = {
     "apiVersion": "v1",
     "kind": "DeleteOptions",
@@ -232,6 +235,70 @@ REFERENCES = (
         "list volumes",
         attempt("GET /api/v1/persistentvolumes"),
         'cannot list resource "persistentvolumes"',
+    ),
+    Escape(
+        "claim another team's files by name, for a pod",
+        try_ephemeral(volumeName="devctl-team.other.dev-bob"),
+        "claims volume `devctl-team.other.dev-bob` by name",
+        try_ephemeral(),
+    ),
+    Escape(
+        "take the name of a team's claim",
+        attempt(f"POST {OWN}/pods", {"metadata": {"name": "team"}, "spec": EPHEMERAL}),
+        "would create claim `team-files`",
+        attempt(f"POST {OWN}/pods", {"metadata": {"name": "made"}, "spec": EPHEMERAL}),
+    ),
+    Escape(
+        "delete a team's claim",
+        attempt(f"DELETE {OWN}/persistentvolumeclaims/team-{{name}}"),
+        "is for the files of a team",
+    ),
+    Escape(
+        "change a team's claim",
+        attempt(f"PATCH {OWN}/persistentvolumeclaims/team-{{name}}", LABEL),
+        'cannot patch resource "persistentvolumeclaims"',
+    ),
+    Escape(
+        "look at the claims of all teams",
+        attempt("GET /api/v1/namespaces/devctl-teams/persistentvolumeclaims"),
+        'cannot list resource "persistentvolumeclaims"',
+    ),
+    Escape(
+        "create a pod where the files of teams are",
+        attempt("POST /api/v1/namespaces/devctl-teams/pods", named(spec=HARDENED)),
+        'cannot create resource "pods"',
+    ),
+    Escape(
+        "create a volume",
+        attempt(
+            "POST /api/v1/persistentvolumes",
+            named(
+                spec={
+                    "accessModes": ["ReadWriteMany"],
+                    "capacity": {"storage": "1Mi"},
+                    "nfs": {"server": "192.0.2.1", "path": "/"},
+                }
+            ),
+        ),
+        'cannot create resource "persistentvolumes"',
+    ),
+    Escape(
+        "bind a team's volume to another claim",
+        attempt(
+            "PATCH /api/v1/persistentvolumes/devctl-team.{name}.{own}",
+            {"spec": {"claimRef": {"name": "mine"}}},
+        ),
+        'cannot patch resource "persistentvolumes"',
+    ),
+    Escape(
+        "grow the volume of the team",
+        attempt(f"PATCH {TEAMS}/{{name}}", {"spec": {"sharedStorage": {"size": "1Ti"}}}),
+        'cannot patch resource "devserverteams"',
+    ),
+    Escape(
+        "join another team",
+        attempt(f"PATCH {USERS}/{{name}}", {"spec": {"team": "other"}}),
+        'cannot patch resource "devserverusers"',
     ),
     Escape("mount a folder of the node", try_pod(volumes=HOST), OPEN, POD),
     Escape(

@@ -133,6 +133,8 @@ def _volume() -> Thing:
             }
         }
     ).replace("NODE", f'{{{{ index .metadata.annotations "{SELECTED}" }}}}')
+    parts = (f"{{{{ .metadata.{field} }}}}" for field in ("uid", "namespace", "name"))
+    folder = f"/srv/volumes/pvc-{'_'.join(parts)}"
     text = f"""
 apiVersion: v1
 kind: PersistentVolume
@@ -152,7 +154,7 @@ spec:
     uid: {{{{ .metadata.uid | Quote }}}}
     resourceVersion: {{{{ .metadata.resourceVersion | Quote }}}}
   hostPath:
-    path: /srv/volumes/pvc-{{{{ .metadata.uid }}}}
+    path: {folder}
     type: DirectoryOrCreate
   persistentVolumeReclaimPolicy: Delete
   storageClassName: {{{{ .spec.storageClassName | Quote }}}}

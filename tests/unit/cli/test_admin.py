@@ -247,6 +247,21 @@ def test_a_team_is_changed_left_and_deleted(api: FakeApi, devctl: Devctl) -> Non
     assert not api.names("devserverteams")
 
 
+def test_a_team_shares_a_volume(api: FakeApi, devctl: Devctl) -> None:
+    found = devctl("admin", "team", "create", "vision", "--shared-class", "efs")
+    assert (found.code, "--shared" in found.stderr) == (2, True)
+    devctl("admin", "team", "create", "vision", "--shared", "1Ti", "--shared-class", "efs")
+    spec = {"size": "1Ti", "storageClassName": "efs"}
+    assert api.things["devserverteams", "", "vision"]["spec"]["sharedStorage"] == spec
+    devctl("admin", "team", "update", "vision", "--shared", "2Ti")
+    assert api.things["devserverteams", "", "vision"]["spec"]["sharedStorage"]["size"] == "2Ti"
+    status = {"sharedStorage": {"claimName": "team-vision", "namespaces": ["dev-ann"]}}
+    api.things["devserverteams", "", "vision"]["status"] = status
+    told = devctl("admin", "team", "describe", "vision").stdout
+    assert "2Ti, class efs" in told
+    assert "mounted with `--shared team-vision` in 1 namespace\n" in told
+
+
 @pytest.mark.parametrize("quota", ["large", "large=x", "=1", "large=1+", "large=-1"])
 def test_what_is_no_quota_is_refused(api: FakeApi, devctl: Devctl, quota: str) -> None:
     found = devctl("admin", "team", "create", "vision", "--flavor", quota)

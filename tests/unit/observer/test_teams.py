@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
 from devctl_observer.control.process import Clock, Process
 from devctl_observer.control.role_controller import Known
@@ -18,8 +20,10 @@ from devctl_observer.kinds.users.family import Users
 from devctl_observer.kinds.users.model import KIND as USER
 from devctl_observer.watching.children import Children
 from devctl_observer.watching.store import Key
+from lightkube.resources.core_v1 import PersistentVolume, PersistentVolumeClaim
 
-from unit.observer.objects import NOW
+from devctl.api.queues import TEAM_LABEL
+from unit.observer.objects import NOW, warning
 
 APPLIED = {"type": "Applied", "status": "True", "observedGeneration": 2, "reason": "Applied"}
 REFUSED = APPLIED | {"status": "False", "reason": "Conflict", "message": "no"}
@@ -29,9 +33,11 @@ def meta(name: str) -> dict[str, Any]:
     return {"name": name, "uid": name, "generation": 2, "resourceVersion": "1"}
 
 
-def team(*flavors: str, members: str = "none", **status: Any) -> Any:
+def team(*flavors: str, members: str = "none", shared: bool = False, **status: Any) -> Any:
     quotas = [{"name": name, "pods": 1} for name in flavors]
-    spec = {"flavors": quotas, "members": members}
+    spec: dict[str, Any] = {"flavors": quotas, "members": members}
+    if shared:
+        spec["sharedStorage"] = {"size": "1Ti", "storageClassName": "efs"}
     return TEAM.parse({"metadata": meta("vision"), "spec": spec, "status": status})
 
 
@@ -61,12 +67,68 @@ def test_a_status_says_what_to_expect(item: Any, said: tuple[str, ...]) -> None:
     assert said[2] in ready["message"]
 
 
+def claim(namespace: str, phase: str = "Bound", uid: str = "", **meta: Any) -> Any:
+    labels = {TEAM_LABEL: "vision"}
+    meta |= {"namespace": namespace, "name": "team-vision", "uid": uid or f"of-{namespace}"}
+    spec = {"volumeName": "pv" if phase == "Bound" else None, "storageClassName": "efs"}
+    return msgspec.convert(
+        {"metadata": meta | {"labels": labels}, "spec": spec, "status": {"phase": phase}},
+        PersistentVolumeClaim,
+    )
+
+
+def volume(name: str) -> Any:
+    metadata = {"name": name, "uid": name, "labels": {TEAM_LABEL: "vision"}}
+    return msgspec.convert({"metadata": metadata}, PersistentVolume)
+
+
+@pytest.mark.parametrize(
+    ("claims", "reason", "words"),
+    [
+        ([], "VolumePending", "`devctl-teams/team-vision` is about to be created"),
+        (
+            [claim("devctl-teams", "Pending")],
+            "VolumePending",
+            "and bind volumes immediately (no such class)",
+        ),
+        ([claim("devctl-teams", "Lost")], "VolumePending", "is lost: restore it"),
+        ([claim("devctl-teams")], "Ready", "quota"),
+    ],
+)
+def test_a_status_says_why_the_files_have_no_volume(
+    claims: list[Any], reason: str, words: str
+) -> None:
+    said = warning("PersistentVolumeClaim", "team-vision", "ProvisioningFailed", "no such class")
+    said.involvedObject.uid = "of-devctl-teams"
+    seen = Seen(team(shared=True, conditions=[APPLIED]), (), claims, (said,))
+    (ready,) = team_status(seen, NOW, ())["conditions"]
+    assert ready["reason"] == reason
+    assert words in ready["message"]
+
+
+def test_a_status_lists_where_the_files_can_be_mounted() -> None:
+    claims = [
+        claim("devctl-teams"),
+        claim("dev-bob"),
+        claim("dev-ann"),
+        claim("dev-eve", "Pending"),
+    ]
+    seen = Seen(team(shared=True, conditions=[APPLIED]), (), claims)
+    assert team_status(seen, NOW, ())["sharedStorage"] == {
+        "claimName": "team-vision",
+        "namespaces": ["dev-ann", "dev-bob"],
+    }
+    assert "sharedStorage" not in team_status(Seen(team()), NOW, ())
+
+
 class Families:
     """Flavors, users and teams, as the observer holds them."""
 
     def __init__(self) -> None:
         api: Any = None
-        process = Process(Children(), api, Clock())
+        self.children = Children()
+        self.children.labels[TEAM_LABEL] = False
+        process = Process(self.children, api, Clock())
         self.flavors, self.users = Flavors(process), Users(process)
         self.teams = Teams(self.flavors, self.users, process)
         for each in (flavor("small"), flavor("other")):
@@ -80,6 +142,14 @@ class Families:
         """Why the role of a team runs again; something else each time that it has to."""
         self.put(self.teams, item)
         return self.teams.controller._cause(item, Known())  # noqa: SLF001
+
+    def child(self, thing: Any) -> None:
+        meta = thing.metadata
+        self.children.stores[type(thing)].put(Key(meta.namespace or "", meta.name), 0, thing)
+
+    def lost(self, item: Any) -> list[str]:
+        """What the role of a team has yet to create."""
+        return list(self.teams.controller.observe(Key("", "vision"), item).lost)
 
     def user(self, item: Any) -> Any:
         return self.users.controller._cause(item, Known())  # noqa: SLF001
@@ -106,6 +176,48 @@ def test_a_teams_role_runs_again_for_members_with_rights_only() -> None:
     families.put(families.users, user("new", applied=False))
     assert families.team(team()) == hidden
     assert families.team(team(members="view")) != alone
+
+
+def test_a_teams_role_runs_again_for_its_volumes() -> None:
+    families = Families()
+    shared = team(shared=True)
+    steps = [families.team(shared)]
+    for change in (
+        claim("devctl-teams", "Pending"),
+        claim("devctl-teams"),
+        user("ann"),
+        claim("dev-ann", "Pending"),
+        claim("dev-ann"),
+        claim("dev-ann", uid="another"),
+        claim("dev-ann", deletionTimestamp="2026-01-02T12:00:00Z"),
+    ):
+        if isinstance(change, PersistentVolumeClaim):
+            families.child(change)
+        else:
+            families.put(families.users, change)
+        steps.append(families.team(shared))
+    again = [before != after for before, after in pairwise(steps)]
+    assert again == [False, True, True, True, False, True, True]
+    assert len(families.team(team())) == 3
+
+
+def test_what_members_mount_is_missed_once_the_files_have_a_volume() -> None:
+    families = Families()
+    families.put(families.users, user("ann"))
+    families.put(families.users, user("new", applied=False))
+    shared = team(shared=True)
+    assert families.lost(team()) == []
+    assert families.lost(shared) == ["PersistentVolumeClaim devctl-teams/team-vision"]
+    families.child(claim("devctl-teams", "Pending"))
+    assert families.lost(shared) == []
+    families.child(claim("devctl-teams"))
+    assert families.lost(shared) == [
+        "PersistentVolumeClaim dev-ann/team-vision",
+        "PersistentVolume devctl-team.vision.dev-ann",
+    ]
+    families.child(claim("dev-ann"))
+    families.child(volume("devctl-team.vision.dev-ann"))
+    assert families.lost(shared) == []
 
 
 def test_a_users_role_runs_again_for_the_flavors_of_the_team() -> None:

@@ -225,6 +225,10 @@ def test_the_values_know_the_owner_its_neighbours_and_the_roles_files(
     ours = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"labels": {"server": "ada"}}}
     api.put(f"{CONFIG}/ours", ours)
     api.put(f"{CONFIG}/other", ours | {"metadata": {}})
+    place = "/api/v1/namespaces/apart/configmaps"
+    api.put("/api/v1/persistentvolumes/pv-1", {"metadata": {"name": "pv-1"}})
+    for name, data in (("one", {"volume": "pv-1"}), ("two", {"volume": "gone"}), ("three", {})):
+        api.put(f"{place}/{name}", ours | {"data": data})
     small = {"metadata": {"name": "small"}}
     api.objects["/apis/devops.yourcompany.com/v1/devserverflavors"] = {"items": [small]}
     flavors = {"apiVersion": "devops.yourcompany.com/v1", "kind": "DevServerFlavor"}
@@ -237,12 +241,21 @@ def test_the_values_know_the_owner_its_neighbours_and_the_roles_files(
     kinds = {
         "maps": {"apiVersion": "v1", "kind": "ConfigMap"},
         "flavors": flavors | {"everywhere": True},
+        "apart": {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "apart"},
+        "volumes": {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "named_by": "apart.data.volume",
+        },
     }
     assert "failed" not in apply(values=values, neighbours=kinds, files=["script"])
     owner, read = seen
     assert owner == OWNER
     assert [thing["metadata"]["name"] for thing in read["maps"]] == ["ours"]
     assert [thing["metadata"]["name"] for thing in read["flavors"]] == ["small"]
+    assert len(read["apart"]) == 3
+    # Of two that are named, one does not exist.
+    assert [thing["metadata"]["name"] for thing in read["volumes"]] == ["pv-1"]
     assert read["files"] == {"script": "echo '{{ a }}'\n"}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from devserver_flavor.values import values as of_flavor
-from devserver_team.values import members
+from devserver_team.values import members, usernames
 from devserver_team.values import values as of_team
 from devserver_user.queues import local_queues, moved
 from unit.plugins.templates import rendered
@@ -33,7 +33,8 @@ def user(name: str, *, team: str = "vision", applied: bool = True) -> Thing:
 def render(
     wanted: Thing, *flavors: Thing, kueue: Any = KUEUE, users: Any = (), existing: Any = ()
 ) -> dict[tuple[str, str], Thing]:
-    names = of_team(wanted, kueue=kueue, flavors=flavors, users=users, existing=existing).names
+    read = {"users": users, "existing": existing, "files": [], "source": []}
+    names = of_team(wanted, kueue=kueue, flavors=flavors, claims=[], volumes=[], **read).names
     things = rendered("devserver_team", names)
     return {
         (thing["kind"], thing["metadata"].get("namespace", thing["metadata"]["name"])): thing
@@ -101,7 +102,7 @@ def test_without_kueue_there_are_no_objects_of_its_kinds() -> None:
 
 def test_members_see_each_other_only_where_they_are_set_up() -> None:
     users = [user("ann"), user("bob"), user("eve", team="other"), user("new", applied=False)]
-    assert members("vision", users) == {
+    assert members(usernames(team(), users)) == {
         "dev-ann": ["bob@company.com"],
         "dev-bob": ["ann@company.com"],
     }

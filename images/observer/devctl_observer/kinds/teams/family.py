@@ -1,27 +1,33 @@
-"""The family of DevServerTeams: what their queues and their members' rights depend on."""
+"""The family of DevServerTeams: what their queues, volumes and members' rights depend on."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
+
+from lightkube.resources.core_v1 import PersistentVolume, PersistentVolumeClaim
 
 from devctl.api.applied import APPLIED
 from devctl.api.conditions import find
 from devctl.api.queues import TEAM_LABEL
 from devctl_observer.control.process import Process
 from devctl_observer.control.role_controller import Cause, Known
-from devctl_observer.control.standard import Standard, StandardController, StandardFamily
+from devctl_observer.control.standard import Child, Standard, StandardController, StandardFamily
+from devctl_observer.judging.model import meta_of
 from devctl_observer.kinds.flavors.family import Flavors
 from devctl_observer.kinds.teams.model import KIND, Team
+from devctl_observer.kinds.teams.observed import files_key, made, members_claims, volume_of
 from devctl_observer.kinds.teams.status import team_status
 from devctl_observer.kinds.users.family import Users
 from devctl_observer.kinds.users.model import User
-from devctl_observer.watching.store import Key
+from devctl_observer.watching.children import Owner
+from devctl_observer.watching.store import Key, Store
 
 
 class TeamController(StandardController[Team]):
-    """Runs a team's role again when a flavor of the team, or a member, has changed."""
+    """Runs a team's role again when a flavor of the team, a member, or a volume has changed."""
 
     def __init__(
         self, standard: Standard[Team], flavors: Flavors, users: Users, process: Process
@@ -39,14 +45,23 @@ class TeamController(StandardController[Team]):
             for f in self._flavors
             if f.metadata.name in names
         )
-        return "needs", _text(shapes), _text(self._members(item))
+        needs = "needs", _text(shapes), _text(self._members(item))
+        return (*needs, _text(self._volumes(item))) if item.spec.shared_storage else needs
 
     def _members(self, item: Team) -> list[tuple[str, str]]:
         """Who has rights in which namespace; nobody while members have none."""
         if item.spec.members == "none":
             return []
-        ours = (user for user in self._users if user.spec.team == item.metadata.name)
-        return sorted((user.namespace, user.spec.username) for user in ours if _is_set_up(user))
+        return sorted((u.namespace, u.spec.username) for u in _set_up(item, self._users))
+
+    def _volumes(self, item: Team) -> tuple[str, list[str], list[str]]:
+        """The volume with the files, the namespaces of members, and the claims that they have."""
+        found = members_claims(self._children.of(Owner(TEAM_LABEL, Key("", item.metadata.name))))
+        return (
+            volume_of(self._children.claims.get(files_key(item))),
+            sorted(user.namespace for user in _set_up(item, self._users)),
+            [meta_of(claim.metadata).uid for claim in found],
+        )
 
 
 class Teams(StandardFamily[Team]):
@@ -55,7 +70,8 @@ class Teams(StandardFamily[Team]):
     def __init__(self, flavors: Flavors, users: Users, process: Process) -> None:
         """Start without any state."""
         status = partial(team_status, flavors=_Names(flavors))
-        standard = Standard(KIND, TEAM_LABEL, lambda _: [], [], status)
+        makes = partial(_made, users=users.store, claims=process.children.claims)
+        standard = Standard(KIND, TEAM_LABEL, makes, [PersistentVolume], status)
         controller = TeamController(standard, flavors, users, process)
         super().__init__(standard, process, controller)
         self._users = users
@@ -88,8 +104,18 @@ class _Names:
         return self._store.get(Key("", str(name))) is not None
 
 
-def _is_set_up(user: User) -> bool:
-    return find(user.status, APPLIED).get("status") == "True"
+def _made(
+    team: Team, users: Iterable[User], claims: Store[PersistentVolumeClaim]
+) -> Sequence[Child]:
+    """The claims and volumes that the role creates."""
+    namespaces = [user.namespace for user in _set_up(team, users)]
+    return made(team, namespaces, claims.get(files_key(team)))
+
+
+def _set_up(team: Team, users: Iterable[User]) -> list[User]:
+    """The members whose namespace exists and is theirs."""
+    ours = (user for user in users if user.spec.team == team.metadata.name)
+    return [user for user in ours if find(user.status, APPLIED).get("status") == "True"]
 
 
 def _text(value: Any) -> str:

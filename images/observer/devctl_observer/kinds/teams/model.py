@@ -16,11 +16,18 @@ class Quota(Base, frozen=True):
     pods: int
 
 
+class SharedStorage(Base, frozen=True):
+    """The volume that members share."""
+
+    storage_class_name: str = ""
+
+
 class TeamSpec(Base, frozen=True):
     """The administrator's specification."""
 
     flavors: list[Quota] = msgspec.field(default_factory=list)
     members: str = "none"
+    shared_storage: SharedStorage | None = None
 
 
 class Team(Item, frozen=True):

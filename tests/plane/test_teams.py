@@ -287,7 +287,7 @@ def test_users_choose_neither_team_nor_a_higher_priority(vision: Members) -> Non
     # Kueue would take it from a label: of a pod, or of what an administrator lets users create.
     labels = {QUEUE_NAME: "any", PRIORITY_CLASS: "devctl-high"}
     queued = pod("mine", space.namespace, "default")
-    queued["metadata"]["labels"] = labels
+    queued["metadata"]["labels"] = labels | {PRIORITY_CLASS: "devctl-low"}
     assert "a user chooses the queue only" in space.refused(ann, queued)
     create = ("create", "role", "jobs", "--verb=create", "--resource=jobs.batch")
     space.run(ADMINISTRATOR, *create)

@@ -53,7 +53,8 @@ options:
     description:
       - Further arguments of values, by name, as lists of objects that have the owner's identity;
         with `everywhere`, all objects of a cluster-scoped kind; with `name` (and `namespace`), one
-        object, whoever owns it. A kind that is not installed has no objects.
+        object, whoever owns it. A kind that is not installed has no objects. With `with_fields`, it
+        is only read for an owner whose spec has all of these fields.
     type: dict
     default: {}
   files:
@@ -149,7 +150,7 @@ class ActionModule(ActionBase):
         if not identity:
             raise ApplyError(Reason.INVALID, "identity is empty: ownership could not be recognised")
         read: dict[str, Any] = {
-            argument: neighbours(cluster, asked, identity)
+            argument: neighbours(cluster, asked, identity, resource.get("spec", {}))
             for argument, asked in arguments["neighbours"].items()
         }
         if files := arguments["files"]:

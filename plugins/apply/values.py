@@ -61,7 +61,10 @@ def compute(name: str, owner: Mapping[str, Any], read: Mapping[str, Any]) -> Val
 
 
 def neighbours(
-    cluster: Cluster, asked: Mapping[str, Any], identity: Mapping[str, str]
+    cluster: Cluster,
+    asked: Mapping[str, Any],
+    identity: Mapping[str, str],
+    spec: Mapping[str, Any],
 ) -> list[Manifest]:
     """The objects of a kind that have the owner's identity; with `everywhere`, all of them.
 
@@ -71,8 +74,10 @@ def neighbours(
     Args:
         cluster: Seen from the owner's namespace.
         asked: `apiVersion` and `kind`; `everywhere` for a cluster-scoped kind; `name` and
-            `namespace`, if its kind has one, for one object that is not the owner's.
+            `namespace`, if its kind has one, for one object that is not the owner's. With
+            `with_fields`, there are none unless the owner's spec has all of these fields.
         identity: The labels.
+        spec: The owner's spec.
 
     Raises:
         ApplyError: The server refused it, or cannot be reached.
@@ -81,6 +86,8 @@ def neighbours(
         kind = kind_of(asked)
     except KeyError as error:
         raise ApplyError(Reason.TEMPLATE_ERROR, f"a neighbour lacks {error}") from error
+    if not all(spec.get(field) for field in asked.get("with_fields", ())):
+        return []
     if name := asked.get("name"):
         found = cluster.get(Key(kind, str(name), str(asked.get("namespace", ""))))
         return [found] if found else []

@@ -29,6 +29,9 @@ PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
 MARK = {"kueue.x-k8s.io/pod-suspending-parent": "statefulset"}
 """Kueue's annotation of a pod template: its webhook would add it, and every apply remove it."""
 
+FINALIZER = "kueue.x-k8s.io/managed"
+"""Kueue's finalizer of a pod without a StatefulSet, which it removes when the pod ends."""
+
 CLUSTER_QUEUES = "clusterqueues.kueue.x-k8s.io"
 """The CustomResourceDefinition by which roles recognise that Kueue is installed."""
 

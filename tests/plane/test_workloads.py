@@ -90,7 +90,7 @@ def test_workloads_are_watched_while_kueue_is_installed(queued: Queued, kubectl:
 
         preempt(kubectl, flavor, "lab", first, short)
         wait_until(stopped, lambda: f"it is stopped: {server.status}")
-        queued.wait("Preempted", "a server with a higher priority needed its quota")
+        queued.wait("Preempted", "a server or job with a higher priority needed its quota")
         assert server.status["preemptedAt"] == first
         told = [e for e in server.get("event") if e["reason"] == "Preempted"]
         assert len(told) == 1

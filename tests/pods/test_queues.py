@@ -196,7 +196,7 @@ def test_a_preempted_server_is_stopped_with_the_reason_and_keeps_its_files(
     assert low.get("devserver", "low")[0]["spec"]["stopped"] is True
     ready = low.condition("Ready")
     assert ready["reason"] == "Preempted"
-    assert "a server with a higher priority needed its quota" in ready["message"]
+    assert "a server or job with a higher priority needed its quota" in ready["message"]
     assert "Preempted" in team.shell.must("list")
     events = [e for e in low.get("event") if e["reason"] == "Preempted"]
     own = [e for e in events if e["involvedObject"]["kind"] == "DevServer"]

@@ -289,7 +289,7 @@ def test_volumes_and_the_worst_limit_comes_first(api: FakeApi) -> None:
 
 
 def test_a_preempted_server_says_so_to_who_waits_for_it(api: FakeApi) -> None:
-    message = "preempted because a server with a higher priority needed its quota"
+    message = "preempted because a server or job with a higher priority needed its quota"
     api.add(SERVERS, server("lab", "Stopped", reason="Preempted", message=message))
     with pytest.raises(DevctlError, match="`lab` is stopped: preempted because"):
         client(api).servers.wait_ready("lab", 1)

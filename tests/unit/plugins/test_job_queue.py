@@ -16,8 +16,10 @@ GPU = "nvidia.com/gpu"
 LARGE = {"cpu": "4", "memory": "16Gi", GPU: 1}
 
 
-def flavor(requests: Thing | None = None, name: str = "large", **limits: Any) -> Thing:
-    resources = {"requests": requests or LARGE, "limits": {GPU: 1} | limits}
+def flavor(
+    requests: Thing | None = None, name: str = "large", limits: Thing | None = None
+) -> Thing:
+    resources = {"requests": requests or LARGE, "limits": {GPU: 1} | (limits or {})}
     return {"metadata": {"name": name, "generation": 1}, "spec": {"resources": resources}}
 
 
@@ -72,7 +74,7 @@ def test_a_job_requests_what_its_spec_says() -> None:
 def test_what_its_spec_cannot_say_is_as_in_the_flavor() -> None:
     """Kueue would count nothing of it, and the pod would run without its device."""
     device = {"amd.com/gpu": 2}
-    other = flavor(LARGE | device | {"ephemeral-storage": "10Gi"}, **device)
+    other = flavor(LARGE | device | {"ephemeral-storage": "10Gi"}, limits=device)
     resources = manifest(queued(), other)["spec"]["containers"][0]["resources"]
     assert resources["requests"] == {
         "cpu": "500m",

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from devctl_observer.kinds.jobs.observed import Observed
     from lightkube.resources.core_v1 import Pod
 
-IN_TEAM = {"flavor": "gpu-large", "team": "vision"}
+IN_TEAM: dict[str, Any] = {"flavor": "gpu-large", "team": "vision"}
 SHORT = "insufficient unused quota for nvidia.com/gpu in flavor gpu-large, 1 more needed"
 WHERE = "waiting in the queue of team `vision` for flavor `gpu-large`: "
-LABELS = {"labels": OURS | {"kueue.x-k8s.io/queue-name": "devctl-gpu-large"}}
-GOING = LABELS | {"deletionTimestamp": at(10)}
-STOPPED = {
+LABELS: dict[str, Any] = {"labels": OURS | {"kueue.x-k8s.io/queue-name": "devctl-gpu-large"}}
+GOING: dict[str, Any] = LABELS | {"deletionTimestamp": at(10)}
+STOPPED: dict[str, Any] = {
     "type": "TerminationTarget",
     "status": "True",
     "reason": "WorkloadEvictedDueToPreempted",

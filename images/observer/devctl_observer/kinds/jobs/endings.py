@@ -98,8 +98,11 @@ def stop(pod: Pod, seen: Observed) -> tuple[str, str] | None:
     Kueue marks a pod and then deletes it. No pod replaces it, as it could be preempted forever.
     """
     found = pod_condition(pod, STOPPED)
-    if found is None or found.status != "True" or QUEUE_NAME not in labels_of(pod):
+    if QUEUE_NAME not in labels_of(pod):
         return None
+    if found is None or found.status != "True":
+        # Once reported, it is not taken back, whoever writes the pod's status meanwhile.
+        return _stored_stop(seen)
     ended, since = _exit(pod), found.lastTransitionTime
     if ended and ended.finishedAt and since and ended.finishedAt < since:
         return None

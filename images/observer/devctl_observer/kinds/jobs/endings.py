@@ -102,7 +102,7 @@ def stop(pod: Pod, seen: Observed) -> tuple[str, str] | None:
         return None
     if found is None or found.status != "True":
         # Once reported, it is not taken back, whoever writes the pod's status meanwhile.
-        return _stored_stop(seen)
+        return _stored_stop(seen) if ends_at(pod) else None
     ended, since = _exit(pod), found.lastTransitionTime
     if ended and ended.finishedAt and since and ended.finishedAt < since:
         return None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BEFORE = {"programs", "kubeconfig"}
 REACHED = {*BEFORE, "reachability"}
-EVERYBODYS = {*REACHED, "credentials", "versions", "clock", "kinds", "image"}
+EVERYBODYS = {*REACHED, "credentials", "versions", "clock", "kinds", "image", "queues"}
 CHECK = "check the address in the kubeconfig, the network and the VPN"
 LOG_IN = "log in to the cluster again, or get a new kubeconfig"
 INSTALLED = {"operator", "observer", "storage"}
@@ -132,4 +132,4 @@ def test_what_rests_on_what_failed_is_left_out(  # noqa: PLR0913, PLR0917 - a ro
     found = findings(user, 1)
     assert (states(found, "failed"), states(found, "ok")) == ({failed}, well)
     assert found[failed]["fix"] == fix
-    assert b"failed: 1 of 13 checks" in user("doctor").stderr
+    assert b"failed: 1 of 14 checks" in user("doctor").stderr

@@ -114,7 +114,7 @@ def test_the_right_is_asked_for_each_kind(tenants: Tenants) -> None:
             {
                 "apiGroups": ["devops.yourcompany.com"],
                 # Kinds of one group share their marks, so the right on each is asked for.
-                "resources": ["devservers", "devserverusers"],
+                "resources": [f"devserver{of}" for of in ("s", "flavors", "teams", "users")],
                 "verbs": ["write-reserved-metadata"],
             }
         ],

@@ -171,7 +171,7 @@ def test_a_job_waits_for_its_quota_and_runs(place: Place, kubectl: Kubectl) -> N
     where = f"waiting in the queue of team `{place.name}` for flavor `{place.name}`: "
     place.wait(waiting, "Queued", f"{where}Kueue has not answered yet")
     create_workload(kubectl, {"apiVersion": "v1", "kind": "Pod"} | pod)
-    place.wait(waiting, "Queued", f"{where}others are ahead of it")
+    place.wait(waiting, "Queued", f"{where}its turn has not come yet")
     short = f"{SHORT % place.name}, 20m more needed"
     report(
         kubectl,

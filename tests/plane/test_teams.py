@@ -255,10 +255,18 @@ def test_users_choose_neither_team_nor_a_higher_priority(vision: Members) -> Non
     assert "is the highest" in space.refusal(
         ann, "patch", "devserver", "lab", "--type=merge", merge
     )
-    # Kueue would take it from a label.
+    # Kueue would take it from a label: of a pod, or of what an administrator lets users create.
+    labels = {QUEUE_NAME: "any", PRIORITY_CLASS: "devctl-high"}
     queued = pod("mine", space.namespace, "default")
-    queued["metadata"]["labels"] = {QUEUE_NAME: "any", PRIORITY_CLASS: "devctl-high"}
-    assert "is not yours to use" in space.refused(ann, queued)
+    queued["metadata"]["labels"] = labels
+    assert "a user chooses the queue only" in space.refused(ann, queued)
+    create = ("create", "role", "jobs", "--verb=create", "--resource=jobs.batch")
+    space.run(ADMINISTRATOR, *create)
+    space.run(ADMINISTRATOR, "create", "rolebinding", "jobs", "--role=jobs", f"--user={ann}")
+    template = {"spec": queued["spec"] | {"restartPolicy": "Never"}}
+    batch = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": template}}
+    batch["metadata"] = {"name": "mine", "labels": labels}
+    assert "is not yours to use" in space.refused(ann, batch)
     space.create(ADMINISTRATOR, queued)
 
 

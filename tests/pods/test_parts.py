@@ -388,7 +388,11 @@ def test_without_kueue_only_objects_in_queues_are_refused(
         kubectl(*manager, "--replicas=1")
         rollout = ("rollout", "status", "deployment/kueue-controller-manager", "--timeout=90s")
         kubectl("-n", "kueue-system", *rollout)
-    create(kubectl, queue, stateful_set("queued", image, "team", replicas=1))
+    # The Service's address leads to the new pod a moment later.
+    queued = stateful_set("queued", image, "team", replicas=1)
+    wait_until(
+        lambda: succeeds(lambda: create(kubectl, queue, queued)), "it takes a set in a queue"
+    )
     wait_until(lambda: phases(kubectl, queue, "queued") == ["Running"], "all is well again", 90)
 
 
@@ -413,4 +417,4 @@ def test_an_unknown_part_is_refused(cluster: ClusterSettings) -> None:
     result = devctl("local", "up", "--name", cluster.name, "--with", "nat")
     assert result.returncode == 2
     assert "there is no part `nat`" in result.stderr
-    assert "`network-policy` and `kueue`" in result.stderr
+    assert "`network-policy`, `kueue` and `oidc`" in result.stderr

@@ -149,9 +149,11 @@ def test_a_distributed_server_waits_as_a_whole_and_says_for_what(team: Team) -> 
     # One of its pods would fit.
     assert team.gated("second") == [True, True]
     assert second.status["phase"] == "Pending"
-    message = second.condition("Ready")["message"]
     where = f"waiting in the queue of team `{team.name}` for flavor `{team.name}`"
-    assert message == f"{where}: not enough quota is free: it needs 50m more cpu, 32Mi more memory"
+    said = f"{where}: not enough quota is free: it needs 50m more cpu, 32Mi more memory"
+    wait_until(
+        lambda: second.condition("Ready")["message"] == said, lambda: f"{said}: {second.status}"
+    )
 
     wait_until(lambda: "place 1 in the queue" in team.shell.must("status", "second"), "its place")
     told = team.shell.must("describe", "second")

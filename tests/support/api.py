@@ -125,7 +125,7 @@ class Api:
             _checked(answer)
 
     def watch(
-        self, kind: str, namespace: str, seconds: float, *, fields: str = ""
+        self, kind: str, namespace: str | None, seconds: float, *, fields: str = ""
     ) -> Iterator[tuple[str, Thing]]:
         """What happens to the objects of a kind, until the time is up: a type and the object each.
 

@@ -123,7 +123,7 @@ def test_a_server_of_no_team_names_its_queue() -> None:
     ("found", "told"),
     [
         (None, "Kueue has not answered yet; check with `devctl doctor`"),
-        (workload(), "for flavor `cpu-small`: others are ahead of it"),
+        (workload(), "for flavor `cpu-small`: its turn has not come yet"),
     ],
 )
 def test_without_a_reason_of_kueue(found: Queued | None, told: str) -> None:

@@ -36,7 +36,7 @@ def judge_waiting(team: str, flavor: str, queue: str, waits: str | None) -> Verd
         what = f"Kueue has not answered yet; {CHECK}"
     else:
         # Kueue reports nothing on those that it has not tried.
-        what = workloads.why(waits) if waits else "others are ahead of it"
+        what = workloads.why(waits) if waits else "its turn has not come yet"
     return Verdict(Phase.PENDING, workloads.QUEUED, f"waiting in {where}: {what}")
 
 

@@ -72,7 +72,7 @@ def told(seen: Observed) -> tuple[str, str, str]:
     ("report", "why"),
     [
         (queued(SHORT), "not enough quota is free: it needs 1 more nvidia.com/gpu"),
-        (queued(), "others are ahead of it"),
+        (queued(), "its turn has not come yet"),
         (None, "Kueue has not answered yet; check with `devctl doctor` whether it runs"),
     ],
 )

@@ -1,0 +1,126 @@
+"""Kueue's own program beside a plane: its kinds, its webhooks, and its decisions about quota."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from support.plane.namespaces import ADDRESS
+from support.plane.process import Process
+from support.servers import succeeds, wait_until
+
+from devctl.local.certificates import ensure_certificate
+from devctl.local.part_objects import base_of
+from devctl.local.parts import load_parts
+from devctl.local.paths import REPOSITORY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from support.plane.plane import Plane
+
+Thing = dict[str, Any]
+
+SYSTEM, ACCOUNT = "kueue-system", "kueue-controller-manager"
+_CHANGES = REPOSITORY / "config" / "kueue" / "changes"
+_WEBHOOKS, _HEALTH = 9443, 9444
+_PODS = {"Deployment", "APIService"}
+"""What needs a pod: the program is a process here, and serves no places in queues."""
+
+
+class KueueProcess:
+    """Kueue with the configuration of config/kueue.
+
+    Args:
+        plane: Where it decides.
+        programs: The folder of each group's programs.
+        folder: Its own files.
+    """
+
+    def __init__(self, plane: Plane, programs: Mapping[str, Path], folder: Path) -> None:
+        """Start nothing yet."""
+        self._plane, self._programs, self._folder = plane, programs, folder
+        self._certificate = folder / "certificate"
+        self._items: list[Thing] = []
+        program = programs["kueue"] / "kueue"
+        options = ("--feature-gates=VisibilityOnDemand=false", f"--config={folder / 'config.yaml'}")
+        # The folder of its metrics' certificate cannot be configured.
+        layers = f"mount -t overlay -o lowerdir={folder / 'etc'}:/etc overlay /etc"
+        place = ("unshare", "--mount", "--propagation", "private", "--")
+        inside = ("sh", "-c", f'{layers} && exec "$@"', "sh")
+        self._process = Process((*place, *inside, program, *options), folder / "kueue.log")
+
+    def start(self) -> None:
+        """Install its objects and start it until its webhooks answer."""
+        self._certificate.mkdir(parents=True)
+        made = ensure_certificate(self._certificate, [ADDRESS])
+        metrics = self._folder / "etc" / "kueue" / "metrics"
+        metrics.mkdir(parents=True)
+        shutil.copytree(self._certificate, metrics / "certs")
+        self._items = [called_here(thing, made["ca.crt"]) for thing in self._released()]
+        listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": self._items})
+        apply = ("apply", "--server-side", "--force-conflicts", "-f", "-")
+        self._plane.kubectl(*apply, input=listed)
+        (self._folder / "config.yaml").write_text(json.dumps(self._settings()))
+        self._process.env = os.environ | {"KUBECONFIG": str(self._plane.account(ACCOUNT, SYSTEM))}
+        self._process.start()
+        flavor = {
+            "apiVersion": "kueue.x-k8s.io/v1beta2",
+            "kind": "ResourceFlavor",
+            "metadata": {"name": "try"},
+        }
+        create = ("create", "--dry-run=server", "-f", "-")
+        wait_until(
+            lambda: succeeds(lambda: self._plane.kubectl(*create, input=json.dumps(flavor))),
+            lambda: f"its webhooks answer: {self._process.tail()}",
+        )
+
+    def stop(self) -> None:
+        """End it; its objects stay."""
+        self._process.stop()
+
+    def remove(self) -> None:
+        """Delete its kinds, while it can take its finalizers away, then the rest, and end it."""
+        for kinds in ({"CustomResourceDefinition"}, None):
+            items = [o for o in self._items if kinds is None or o["kind"] in kinds]
+            listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+            delete = ("delete", "--ignore-not-found", "--timeout=60s", "-f", "-")
+            self._plane.kubectl(*delete, input=listed)
+        self.stop()
+
+    def _released(self) -> list[Thing]:
+        folder = self._folder / "manifests"
+        folder.mkdir()
+        base = base_of(load_parts()["kueue"], self._programs)
+        kustomization = {
+            "resources": [os.path.relpath(base.resolve(), folder.resolve())],
+            "components": [os.path.relpath(_CHANGES.resolve(), folder.resolve())],
+        }
+        (folder / "kustomization.yaml").write_text(json.dumps(kustomization))
+        text = self._plane.kubectl("kustomize", str(folder))
+        return [o for o in yaml.load_all(text, yaml.CSafeLoader) if o["kind"] not in _PODS]
+
+    def _settings(self) -> Thing:
+        found: Thing = yaml.safe_load((_CHANGES / "controller_manager_config.yaml").read_text())
+        here = {"host": ADDRESS, "port": _WEBHOOKS, "certDir": str(self._certificate)}
+        return found | {
+            "namespace": SYSTEM,
+            "health": {"healthProbeBindAddress": f"127.0.0.1:{_HEALTH}"},
+            "metrics": {"bindAddress": "0"},
+            "webhook": here,
+            "leaderElection": {"leaderElect": False},
+        }
+
+
+def called_here(thing: Thing, authority: str) -> Thing:
+    """An object whose webhooks are called at the plane's address: nothing routes to services."""
+    conversion = thing.get("spec", {}).get("conversion", {}).get("webhook")
+    for caller in [*thing.get("webhooks", []), *([conversion] if conversion else [])]:
+        path = caller["clientConfig"]["service"]["path"]
+        url = f"https://{ADDRESS}:{_WEBHOOKS}{path}"
+        caller["clientConfig"] = {"url": url, "caBundle": authority}
+    return thing

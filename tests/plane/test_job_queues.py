@@ -5,20 +5,15 @@ Kueue's kinds exist without Kueue: a policy gates pods as its webhook does, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-from uuid import uuid4
+from typing import TYPE_CHECKING
 
 import pytest
-from support.jobs import SMALL, WAITS, Job, Thing
-from support.kueue import GATE, create_workload, gating, kueue_kinds, preempt, report
-from support.one import One
-from support.servers import SMALL as REQUESTS
-from support.servers import apply_flavor, wait_until
+from support.jobs import SMALL, Thing
+from support.kueue import GATE, create_workload, gating, kueue_kinds, report
+from support.queued_jobs import FIRST, Place, a_place
+from support.servers import wait_until
 from support.tenants import Tenants, job
 
-from devctl.api.devserver_user import namespace_of
-from devctl.api.kinds import TEAM, USER
 from devctl.api.queues import PRIORITY_CLASS, QUEUE_NAME, local_queue
 
 if TYPE_CHECKING:
@@ -31,67 +26,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("deployed", "enforced")
 
 SHORT = "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor %s"
-FIRST, SECOND = "2026-01-02T12:00:00Z", "2026-01-02T13:00:00Z"
-
-
-@dataclass(frozen=True)
-class Place:
-    """The namespace of a member of a team; team, user and flavor have one name."""
-
-    kubectl: Kubectl
-    name: str
-    image: str
-
-    @property
-    def namespace(self) -> str:
-        return namespace_of(self.name)
-
-    @property
-    def member(self) -> str:
-        return f"{self.name}@company.com"
-
-    def job(self, name: str = "scan", **spec: Any) -> Job:
-        """A job with the flavor, not created yet."""
-        wanted = {"command": WAITS, "flavor": self.name, "resources": SMALL}
-        return Job(self.kubectl, self.namespace, self.image, name, wanted | spec)
-
-    def pod(self, of: Job) -> dict[str, Any]:
-        """The pod of a job, as soon as it exists."""
-        wait_until(lambda: bool(of.get("pod", of.pod)), lambda: f"it has a pod: {of.status}")
-        return of.get("pod", of.pod)[0]
-
-    def admit(self, of: Job) -> None:
-        """Do what Kueue does when there is quota."""
-        report(
-            self.kubectl, self.namespace, of.pod, "Pod", QuotaReserved=("True", "Any", "", SECOND)
-        )
-        self.kubectl.api.patch("pod", of.pod, {"spec": {"schedulingGates": None}}, self.namespace)
-
-    def stop(self, of: Job) -> None:
-        """Do what Kueue does to a preempted pod, and to any that is deleted."""
-        api = self.kubectl.api
-        preempt(self.kubectl, self.namespace, of.pod, SECOND, kind="Pod")
-        said = of.get("pod", of.pod)[0]["status"].get("conditions", [])
-        mark = {"type": "TerminationTarget", "status": "True", "lastTransitionTime": FIRST}
-        mark |= {"reason": "WorkloadEvictedDueToPreempted", "message": "Preempted"}
-        status = {"status": {"conditions": [*said, mark]}}
-        api.patch("pod", of.pod, status, self.namespace, sub="status")
-        # A kubelet keeps the mark, kwok does not.
-        self.wait(of, "Preempted", "a server or job with a higher priority needed its quota")
-        api.delete("pod", of.pod, self.namespace)
-        self.release(of)
-
-    def release(self, of: Job) -> None:
-        """Remove Kueue's finalizer."""
-        if of.get("pod", of.pod):
-            nothing = {"metadata": {"finalizers": None}}
-            self.kubectl.api.patch("pod", of.pod, nothing, self.namespace)
-
-    def wait(self, of: Job, reason: str, message: str) -> None:
-        def is_so() -> bool:
-            return of.status.get("reason") == reason and message in of.status["message"]
-
-        wait_until(is_so, lambda: f"{reason}, {message}: {of.status}", 60)
 
 
 @pytest.fixture(scope="module")
@@ -102,24 +36,8 @@ def kueue(kubectl: Kubectl) -> Iterator[None]:
 
 @pytest.fixture
 def place(kubectl: Kubectl, images: dict[str, Image]) -> Iterator[Place]:
-    name = f"jobs-{uuid4().hex[:6]}"
-    apply_flavor(kubectl, name, resources=REQUESTS)
-    team, user = (One(kubectl.api, kind, name) for kind in (TEAM, USER))
-    team.apply(flavors=[{"name": name, "pods": 2}], cohort=name)
-    found = Place(kubectl, name, images["base"].reference)
-    user.apply(username=found.member, team=name)
-    user.wait("Ready")
-    yield found
-    for made in found.kubectl.api.list("eaj", found.namespace):
-        kubectl.api.delete("eaj", made["metadata"]["name"], found.namespace)
-    for pod in kubectl.api.list("pod", found.namespace):
-        if pod["metadata"].get("finalizers"):
-            nothing = {"metadata": {"finalizers": None}}
-            kubectl.api.patch("pod", pod["metadata"]["name"], nothing, found.namespace)
-    for kind in (USER, TEAM):
-        kubectl.api.delete(f"{kind.plural}.{kind.group}", name)
-    kubectl.api.delete("namespace", found.namespace)
-    kubectl.api.delete("devserverflavor", name)
+    with a_place(kubectl, images["base"].reference) as found:
+        yield found
 
 
 def test_only_a_job_with_a_flavor_is_queued(place: Place) -> None:

@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from devctl_observer.judging.clocks import from_text
 from devctl_observer.kinds.jobs.status import job_status, judge, wants_proof
 from devctl_observer.kinds.jobs.transitions import transitions
 from devctl_observer.kinds.jobs.wake import missing
 from devctl_observer.watching.store import Key
 from devctl_observer.watching.workloads import Owner, Queued
+from lightkube.models.core_v1 import PodSchedulingGate
 
 from devctl.api.conditions import find
 from devctl.api.ephemeral_acceleration_job import pod_name
@@ -213,3 +215,18 @@ def test_a_workload_concerns_its_job_and_only_its_own_pod_s_counts(
     for name, report in (("old", old), ("own", own)):
         one.children.workloads.put(Key(NAMESPACE, name), 1, report)
     assert jobs.caches.observe(key, job(**IN_TEAM)).queued == own
+
+
+def test_without_its_mark_kueue_s_report_on_a_deleted_pod_counts() -> None:
+    report = queued(preempted="InClusterQueue")
+    bare = observed(job(**IN_TEAM), pod("Failed", meta=GOING, **ended(143)))
+    assert told(replace(bare, queued=report))[:2] == ("Failed", "Preempted")
+    assert told(bare)[1] == "NonZeroExit"
+    # What waits is not deleted by Kueue, whatever its report says of an earlier turn.
+    gate = unscheduled("SchedulingGated", "")
+    assert gate.metadata
+    assert gate.spec
+    gate.metadata.deletionTimestamp = from_text(at(10))
+    gate.metadata.labels = LABELS["labels"]
+    gate.spec.schedulingGates = [PodSchedulingGate("kueue.x-k8s.io/admission")]
+    assert told(replace(observed(job(**IN_TEAM), gate), queued=report))[1] == "Deleting"

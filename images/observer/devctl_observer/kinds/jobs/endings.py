@@ -97,24 +97,41 @@ def stop(pod: Pod, seen: Observed) -> tuple[str, str] | None:
 
     Kueue marks a pod and then deletes it. No pod replaces it, as it could be preempted forever.
     """
-    found = pod_condition(pod, STOPPED)
     if QUEUE_NAME not in labels_of(pod):
         return None
+    found = pod_condition(pod, STOPPED)
     if found is None or found.status != "True":
-        # Once reported, it is not taken back, whoever writes the pod's status meanwhile.
-        return _stored_stop(seen) if ends_at(pod) else None
+        return _stop_without_mark(pod, seen)
     ended, since = _exit(pod), found.lastTransitionTime
     if ended and ended.finishedAt and since and ended.finishedAt < since:
         return None
-    name = seen.job.metadata.name
-    again = f"its volume is kept; delete it with `egpu delete {name}` and create it to run it again"
     if found.reason != STOPPED_BY_PREEMPTION:
         detail = shown(found.message or found.reason or "no details given", LONGEST // 2)
-        return _EVICTED, f"its queue has stopped it ({detail}); {again}"
-    if seen.queued and seen.queued.preempted:
-        return PREEMPTED, f"{preempted_because(seen.queued.preempted)}; {again}"
+        return _EVICTED, f"its queue has stopped it ({detail}); {_again(seen)}"
     # Kueue's report may be gone before the pod is.
-    return _stored_stop(seen) or (PREEMPTED, f"preempted because its quota was needed; {again}")
+    unknown = PREEMPTED, f"preempted because its quota was needed; {_again(seen)}"
+    return _reported_stop(seen) or _stored_stop(seen) or unknown
+
+
+def _stop_without_mark(pod: Pod, seen: Observed) -> tuple[str, str] | None:
+    """The same, as the pod is being deleted: others who write its status may lose Kueue's mark."""
+    if not ends_at(pod):
+        return None
+    # Kueue does not delete what it has not started.
+    gated = pod.spec and pod.spec.schedulingGates
+    return (None if gated else _reported_stop(seen)) or _stored_stop(seen)
+
+
+def _reported_stop(seen: Observed) -> tuple[str, str] | None:
+    """A preemption according to Kueue's report on the pod."""
+    if not seen.queued or not seen.queued.preempted:
+        return None
+    return PREEMPTED, f"{preempted_because(seen.queued.preempted)}; {_again(seen)}"
+
+
+def _again(seen: Observed) -> str:
+    name = seen.job.metadata.name
+    return f"its volume is kept; delete it with `egpu delete {name}` and create it to run it again"
 
 
 def stop_of_absent(seen: Observed) -> tuple[str, str] | None:

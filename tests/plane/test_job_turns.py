@@ -45,7 +45,8 @@ def test_a_job_waits_for_another_one_and_runs_after_it(
         kueue_process.stop()
         new = place.job("new")
         new.apply()
-        place.wait(new, "QueueUnavailable", "Kueue does not answer")
+        # Not `QueueUnavailable`: on a plane, its webhooks are not those of its Service.
+        place.wait(new, "Unavailable", 'failed calling webhook "mpod.kb.io"')
         third.end()
         third.wait("Succeeded")
         wait_until(
@@ -53,6 +54,8 @@ def test_a_job_waits_for_another_one_and_runs_after_it(
         )
         place.release(third)
         third.wait_gone("pod", third.pod)
+        kueue_process.resume()
+        new.wait("Running", seconds=180)
 
 
 def test_a_preempted_job_has_failed_and_gets_no_other_pod(

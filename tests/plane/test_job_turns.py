@@ -42,19 +42,21 @@ def test_a_job_waits_for_another_one_and_runs_after_it(
         first.wait_gone("pod", first.pod)
         third.wait("Running")
         # While Kueue is down, its finalizer and its webhooks remain.
-        kueue_process.stop()
         new = place.job("new")
-        new.apply()
-        # Not `QueueUnavailable`: on a plane, its webhooks are not those of its Service.
-        place.wait(new, "Unavailable", 'failed calling webhook "mpod.kb.io"')
-        third.end()
-        third.wait("Succeeded")
-        wait_until(
-            lambda: "deletionTimestamp" in third.get("pod", third.pod)[0]["metadata"], "it expires"
-        )
-        place.release(third)
-        third.wait_gone("pod", third.pod)
-        kueue_process.resume()
+        kueue_process.stop()
+        try:
+            new.apply()
+            # Not `QueueUnavailable`: on a plane, its webhooks are not those of its Service.
+            place.wait(new, "Unavailable", 'failed calling webhook "mpod.kb.io"')
+            kubectl.api.delete("eaj", third.name, place.namespace)
+            wait_until(
+                lambda: "deletionTimestamp" in third.get("pod", third.pod)[0]["metadata"],
+                "its pod is deleted",
+            )
+            place.release(third)
+            third.wait_gone("pod", third.pod)
+        finally:
+            kueue_process.resume()
         new.wait("Running", seconds=180)
 
 

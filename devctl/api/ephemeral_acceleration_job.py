@@ -57,6 +57,9 @@ MOUNT_PATH = "/artifacts"
 """Where the volume is mounted in the job's container."""
 
 
+_POD = "ephemeralaccelerationjob-"
+
+
 def claim_name(job: str) -> str:
     """The claim that holds a job's inputs and results."""
     return f"artifacts-{job}"
@@ -80,7 +83,16 @@ def has_claim(
 
 def pod_name(job: str) -> str:
     """The pod that a job runs in."""
-    return f"ephemeralaccelerationjob-{job}"
+    return f"{_POD}{job}"
+
+
+def job_of_pod(pod: str) -> str:
+    """The job whose pod has that name; empty if it is not a job's.
+
+    >>> job_of_pod(pod_name("scan")), job_of_pod("lab-0")
+    ('scan', '')
+    """
+    return pod.removeprefix(_POD) if pod.startswith(_POD) else ""
 
 
 class Phase(StrEnum):

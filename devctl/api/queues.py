@@ -12,22 +12,25 @@ QUEUES, ENABLED = f"{GROUP}/queues", "enabled"
 """Label of a namespace, and its value: Kueue queues what is in there and names a queue."""
 
 TEAM = f"{GROUP}/team"
-"""Annotation of a namespace: the team of its user. Admission fills it into servers."""
+"""Annotation of a namespace: the team of its user. Admission fills it into servers and jobs."""
 
 PRIORITY = f"{GROUP}/priority"
-"""Annotation of a namespace: the highest priority of its servers, which is also the default."""
+"""Annotation of a namespace: the highest priority of its servers and jobs, and the default."""
 
 TEAM_LABEL, FLAVOR_LABEL = f"{GROUP}/devserverteam", f"{GROUP}/devserverflavor"
 """Labels: whose queue or flavor of Kueue's an object is, as `label_value` gives it."""
 
 QUEUE_NAME = "kueue.x-k8s.io/queue-name"
-"""Kueue's label of a StatefulSet: the LocalQueue that admits its pods."""
+"""Kueue's label of a StatefulSet or pod: the LocalQueue that admits it."""
 
 PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
-"""Kueue's label of a StatefulSet: its WorkloadPriorityClass."""
+"""Kueue's label of a StatefulSet or pod: its WorkloadPriorityClass."""
 
 MARK = {"kueue.x-k8s.io/pod-suspending-parent": "statefulset"}
 """Kueue's annotation of a pod template: its webhook would add it, and every apply remove it."""
+
+FINALIZER = "kueue.x-k8s.io/managed"
+"""Kueue's finalizer of a pod without a StatefulSet, which it removes when the pod ends."""
 
 CLUSTER_QUEUES = "clusterqueues.kueue.x-k8s.io"
 """The CustomResourceDefinition by which roles recognise that Kueue is installed."""
@@ -82,12 +85,24 @@ def cluster_queue(team: str, flavor: str) -> str:
 
 
 def priority_class(priority: str) -> str:
-    """The WorkloadPriorityClass of a server's priority.
+    """The WorkloadPriorityClass of a priority.
 
     >>> priority_class(Priority.HIGH)
     'devctl-high'
     """
     return f"devctl-{priority}"
+
+
+def queue_labels(flavor: str, priority: str | None) -> dict[str, str]:
+    """The labels by which Kueue queues an object; without a priority, it is normal.
+
+    >>> queue_labels("small", None)[QUEUE_NAME]
+    'devctl-small'
+    """
+    return {
+        QUEUE_NAME: local_queue(flavor),
+        PRIORITY_CLASS: priority_class(priority or Priority.NORMAL),
+    }
 
 
 def label_value(name: str) -> str:

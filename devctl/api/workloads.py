@@ -1,4 +1,4 @@
-"""What Kueue reports on a Workload: the pods of a server that are admitted together.
+"""What Kueue reports on a Workload: the pods of a server or job that are admitted together.
 
 No field says what is short: the message of the condition `QuotaReserved` is the only source.
 """
@@ -11,11 +11,15 @@ from typing import NamedTuple
 from devctl.api.messages import listed
 
 QUOTA_RESERVED, EVICTED, PREEMPTED = "QuotaReserved", "Evicted", "Preempted"
-"""Types of a Workload's conditions. `Preempted` is also the reason of an eviction, and that of a
-server's condition Ready if it was stopped for it."""
+"""Types of a Workload's conditions. `Preempted` is also the reason of an eviction, and in the
+status of a server or job that was stopped for it."""
 
 QUEUED = "Queued"
-"""The reason of a server's condition Ready while it waits in a queue."""
+"""The reason in the status of a server or job while it waits in a queue."""
+
+STOPPED, STOPPED_BY_PREEMPTION = "TerminationTarget", "WorkloadEvictedDueToPreempted"
+"""The condition of a pod without a StatefulSet that Kueue deletes, and its reason if the pod is
+preempted."""
 
 ON_HOLD = "OnHold"
 """The reason of `QuotaReserved` while a StatefulSet has no replicas."""

@@ -1,4 +1,4 @@
-"""What is said of queues: why a server waits, and what keeps a new one from starting."""
+"""What is said of queues: why a server or job waits, and what keeps a new one from starting."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _EFFECTS = {"never": "it could not start", "waits": "it would wait"}
 def queue_facts(
     waiting: Waiting, said: str, now: datetime | None = None
 ) -> Iterator[tuple[str, str]]:
-    """Labels and facts about a server that waits; a further line has an empty label.
+    """Labels and facts about what waits; a further line has an empty label.
 
     `said` is the message of its status, which usually has the reason already.
     """
@@ -43,7 +43,7 @@ def queue_facts(
         yield "Quota", f"{quota.used} of {_pods(quota.pods)} in use{lent}"
     holders = [_holder(holder, now) for holder in waiting.holders]
     if waiting.unseen:
-        holders.append(f"servers that you may not see ({_pods(waiting.unseen)})")
+        holders.append(f"others that you may not see ({_pods(waiting.unseen)})")
     if holders:
         yield "Held by", listed(holders)
     if waiting.fits:

@@ -282,6 +282,7 @@ class AsyncJobs(_Part):
     manifest = _awaited(Jobs.manifest)
     create = _awaited(Jobs.create)
     resume = _awaited(Jobs.resume)
+    waiting_for = _awaited(Jobs.waiting_for)
     wait_claim = _awaited(Jobs.wait_claim)
     follow = _iterated(Jobs.follow)
     wait = _awaited(Jobs.wait)

@@ -311,9 +311,9 @@ class Servers(NamedCollection[Server]):
 
         What the user may not see is left out.
         """
-        from devctl.client.queues.waiting import waiting_for  # noqa: PLC0415 - rarely used
+        from devctl.client.queues.waiting import server_waits  # noqa: PLC0415 - rarely used
 
-        return waiting_for(self._cluster, self._known(which))
+        return server_waits(self._cluster, self._known(which))
 
     def limits(self, name: str, **options: Unpack[CreateOptions]) -> Sequence[Limit]:
         """What would keep a new server from starting at once, the binding limit first.

@@ -57,7 +57,8 @@ options:
         with `everywhere`, all objects of a cluster-scoped kind; with `name` (and `namespace`), one
         object, whoever owns it; with `namespace` alone, those in that namespace; with `named_by`,
         the cluster-scoped objects that a field of earlier neighbours names. A kind that is not
-        installed has no objects.
+        installed has no objects. With `with_fields`, it is only read for an owner whose spec has
+        all of these fields.
     type: dict
     default: {}
   files:
@@ -153,8 +154,10 @@ class ActionModule(ActionBase):
         if not identity:
             raise ApplyError(Reason.INVALID, "identity is empty: ownership could not be recognised")
         read: dict[str, Any] = {}
+        spec = resource.get("spec", {})
         for argument, asked in arguments["neighbours"].items():
-            read[argument] = neighbours(cluster, asked, identity, read)
+            wanted = all(spec.get(field) for field in asked.get("with_fields", ()))
+            read[argument] = neighbours(cluster, asked, identity, read) if wanted else []
         if files := arguments["files"]:
             read["files"] = {file: self._find("files", file).read_text("utf-8") for file in files}
         values = compute(name, resource, read)

@@ -16,19 +16,15 @@ from devctl.api import queues
 from devctl.api.applied import Reason
 from devctl.api.flavors import gives_the_same
 from devctl.api.made_from import MadeFrom
-from devctl.api.messages import listed
 from devctl.api.pod_spec import shape
+from devctl.api.team_quotas import most_pods
 
 
 def queue_labels(made: MadeFrom) -> dict[str, str]:
     """The labels by which Kueue queues what is created from that; empty outside of teams."""
     if not made.spec.get("team"):
         return {}
-    priority = made.spec.get("priority", queues.Priority.NORMAL)
-    return {
-        queues.QUEUE_NAME: queues.local_queue(made.flavor),
-        queues.PRIORITY_CLASS: queues.priority_class(priority),
-    }
+    return queues.queue_labels(made.flavor, made.spec.get("priority"))
 
 
 def is_queued(statefulset: Mapping[str, Any] | None) -> bool:
@@ -85,37 +81,13 @@ def refuse_too_large(
     name = made.spec.get("team")
     if not name:
         return
-    specs = {team["metadata"]["name"]: team["spec"] for team in teams}
-    if name not in specs:
-        raise ApplyError(
-            Reason.INVALID, f"team `{name}` does not exist: ask an administrator to create it"
-        )
-    quotas = {flavor["name"]: flavor for flavor in specs[name].get("flavors", [])}
-    if made.flavor not in quotas:
-        free = sorted(quotas.keys() - set(cordoned))
-        none = "all that it has are cordoned" if quotas else "it has none"
-        offers = f"set spec.flavor to one of: {listed(free)}" if free else none
-        message = f"team `{name}` has no quota of flavor `{made.flavor}`: {offers}"
-        raise ApplyError(Reason.INVALID, message)
-    most, wanted = _most(name, made.flavor, specs), shape(made.spec)[0]
-    if wanted > most:
+    most = most_pods(name, made.flavor, teams, cordoned)
+    if most.problem:
+        raise ApplyError(Reason.INVALID, most.problem)
+    wanted = shape(made.spec)[0]
+    if wanted > most.pods:
         message = (
             f"the server needs {wanted} pods of flavor `{made.flavor}`, and team `{name}` can have"
-            f" {most} at most: make it smaller, or ask an administrator to raise the quota"
+            f" {most.pods} at most: make it smaller, or ask an administrator to raise the quota"
         )
         raise ApplyError(Reason.INVALID, message)
-
-
-def _most(team: str, flavor: str, specs: Mapping[str, Mapping[str, Any]]) -> int:
-    """The pods of a flavor that a team can run if its cohort uses none."""
-    cohort = specs[team].get("cohort", queues.COHORT)
-    everyone = {
-        name: quota
-        for name, spec in specs.items()
-        if spec.get("cohort", queues.COHORT) == cohort
-        for quota in spec.get("flavors", [])
-        if quota["name"] == flavor
-    }
-    total = sum(int(quota["pods"]) for quota in everyone.values())
-    own = everyone[team]
-    return min(total, own["pods"] + own["borrow"]) if "borrow" in own else total

@@ -10,7 +10,7 @@ from apply.values import Values
 from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl.api.queues import FLAVOR_LABEL, label_value
 
-# Kueue takes no more. Pods have all of them from their template; Kueue only repeats them.
+# Kueue takes no more. Pods of servers have all of them from their template; pods of jobs get these.
 _MOST = 8
 
 

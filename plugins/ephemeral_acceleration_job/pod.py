@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -12,6 +12,7 @@ from apply.values import entries
 
 from devctl.api.ephemeral_acceleration_job import APP, MADE_FROM, claim_name, pod_name
 from devctl.api.quantities import GPU
+from ephemeral_acceleration_job.queue import queue_labels, resources
 
 _FIELDS = (
     "model",
@@ -27,10 +28,13 @@ _NODE_SECONDS = 60
 """If a node does not respond for this long, the pod is evicted and the job fails."""
 
 
-def made_from(job: Mapping[str, Any]) -> str:
-    """A digest of the part of the spec that determines the pod."""
+def made_from(job: Mapping[str, Any], flavors: Sequence[Mapping[str, Any]] = ()) -> str:
+    """A digest of what determines the pod: a part of the spec and, in a queue, of the flavor."""
     spec = job["spec"]
     shaping = {name: spec[name] for name in _FIELDS if name in spec}
+    if labels := queue_labels(job):
+        # Outside of queues, the digest is as in releases without them: no pod is recreated.
+        shaping |= {"queue": labels, "requests": resources(job, flavors)}
     return sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:32]
 
 
@@ -48,20 +52,20 @@ def pod_of(job: Mapping[str, Any], pods: list[dict[str, Any]]) -> dict[str, Any]
     return None
 
 
-def pod_values(job: Mapping[str, Any]) -> dict[str, Any]:
-    """The values for the pod's template."""
+def pod_values(job: Mapping[str, Any], flavors: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """The values for the pod's template; `flavors` has every DevServerFlavor."""
     name, spec = job["metadata"]["name"], job["spec"]
     gpus = spec["resources"]["gpu"]
     return {
         "name": pod_name(name),
-        "labels": APP,
+        "labels": APP | queue_labels(job),
         # No later or concurrent run changes an existing pod.
-        "annotations": {MADE_FROM: made_from(job), CREATE_ONLY: "true"},
+        "annotations": {MADE_FROM: made_from(job, flavors), CREATE_ONLY: "true"},
         "claim": claim_name(name),
         "image": spec["image"],
         "command": spec.get("command"),
         "environment": environment(spec),
-        "resources": _resources(spec["resources"], gpus),
+        "resources": resources(job, flavors),
         "tolerations": _tolerations(gpus),
         "deadline": spec.get("activeDeadlineSeconds"),
     }
@@ -79,13 +83,6 @@ def environment(spec: Mapping[str, Any]) -> list[dict[str, str]]:
         "LABELS_PATH": weights.get("labelsPath"),
     }
     return entries({name: value for name, value in values.items() if value is not None})
-
-
-def _resources(wanted: Mapping[str, Any], gpus: int) -> dict[str, dict[str, str]]:
-    """Memory is limited to the request; CPU is not, so that a job can use idle cores."""
-    memory = str(wanted["memory"])
-    limits = {"memory": memory} | ({GPU: str(gpus)} if gpus else {})
-    return {"requests": {"cpu": str(wanted["cpu"]), "memory": memory}, "limits": limits}
 
 
 def _tolerations(gpus: int) -> list[dict[str, Any]]:

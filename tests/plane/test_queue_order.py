@@ -6,28 +6,17 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
-from support.plane.kueue import KueueProcess
 from support.queue_crowd import Crowd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Iterator
 
+    from support.plane.kueue import KueueProcess
     from support.plane.plane import Plane
 
 
 @pytest.fixture
-def kueue(deployed: Plane, programs: Mapping[str, Path], tmp_path: Path) -> Iterator[KueueProcess]:
-    made = KueueProcess(deployed, programs, tmp_path / "kueue")
-    try:
-        made.start()
-        yield made
-    finally:
-        made.remove()
-
-
-@pytest.fixture
-def crowd(deployed: Plane, kueue: KueueProcess) -> Iterator[Crowd]:  # noqa: ARG001
+def crowd(deployed: Plane, kueue_process: KueueProcess) -> Iterator[Crowd]:  # noqa: ARG001
     made = Crowd(deployed.kubectl, f"crowd-{uuid4().hex[:6]}", teams=2, users=4, servers=24, pods=4)
     yield made
     made.remove()

@@ -88,9 +88,9 @@ def test_workloads_are_watched_while_kueue_is_installed(queued: Queued, kubectl:
         def stopped() -> bool:
             return bool(server.get("devserver", "lab")[0]["spec"].get("stopped"))
 
-        preempt(kubectl, flavor, "lab", first, short)
+        preempt(kubectl, flavor, "lab", first, waits=short)
         wait_until(stopped, lambda: f"it is stopped: {server.status}")
-        queued.wait("Preempted", "a server with a higher priority needed its quota")
+        queued.wait("Preempted", "a server or job with a higher priority needed its quota")
         assert server.status["preemptedAt"] == first
         told = [e for e in server.get("event") if e["reason"] == "Preempted"]
         assert len(told) == 1
@@ -98,7 +98,7 @@ def test_workloads_are_watched_while_kueue_is_installed(queued: Queued, kubectl:
         start()
         queued.wait("Queued", "it needs 1 more cpu")
         assert not stopped()
-        preempt(kubectl, flavor, "lab", second, short)
+        preempt(kubectl, flavor, "lab", second, waits=short)
         wait_until(stopped, lambda: f"it is stopped again: {server.status}")
         wait_until(lambda: server.status.get("preemptedAt") == second, "it says when")
         start()

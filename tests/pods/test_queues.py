@@ -1,14 +1,16 @@
-"""Servers of a team in its queue, on real pods."""
+"""Servers and jobs of a team in its queue, on real pods."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
 from support.command_line import CommandLine
+from support.egpu_place import EGPU
+from support.jobs import WAITS, Job
 from support.servers import KEEP, DevServer, apply_flavor, wait_until
 
 from devctl.api.queues import local_queue
@@ -56,6 +58,12 @@ class Team:
             common |= {"mode": "distributed", "distributed": {"worldSize": pods}}
         return DevServer(self.kubectl, self.namespace, common | spec, name)
 
+    def job(self, name: str, **spec: Any) -> Job:
+        """A job of the member's that takes one pod of the quota, not created yet."""
+        resources = {"gpu": 0, **SMALL["requests"]}
+        wanted = {"flavor": self.name, "resources": resources, "command": WAITS} | spec
+        return Job(self.kubectl, self.namespace, self.image, name, wanted)
+
     def gated(self, name: str) -> list[bool]:
         """Whether each pod of a server waits for quota."""
         found = self.kubectl.api.list("pod", self.namespace)
@@ -99,7 +107,7 @@ def a_team(
 
     wait_until(ready, "the queue is there", 120)
     yield made
-    kubectl("-n", made.namespace, "delete", "devserver", "--all", "--timeout=90s")
+    kubectl("-n", made.namespace, "delete", "devserver,eaj", "--all", "--timeout=90s")
     for kind, thing in (("devserveruser", name), ("ns", made.namespace), ("devserverteam", name)):
         kubectl("delete", kind, thing, "--wait=false")
     kubectl("delete", "devserverflavor", name, "--wait=false")
@@ -198,7 +206,7 @@ def test_a_preempted_server_is_stopped_with_the_reason_and_keeps_its_files(
     assert low.get("devserver", "low")[0]["spec"]["stopped"] is True
     ready = low.condition("Ready")
     assert ready["reason"] == "Preempted"
-    assert "a server with a higher priority needed its quota" in ready["message"]
+    assert "a server or job with a higher priority needed its quota" in ready["message"]
     assert "Preempted" in team.shell.must("list")
     events = [e for e in low.get("event") if e["reason"] == "Preempted"]
     own = [e for e in events if e["involvedObject"]["kind"] == "DevServer"]
@@ -210,6 +218,50 @@ def test_a_preempted_server_is_stopped_with_the_reason_and_keeps_its_files(
     high.stop()
     low.wait("Ready")
     assert team.shell.must("exec", "low", "--", "cat", "/home/dev/file") == "kept\n"
+
+
+def test_a_job_waits_for_another_one_and_runs_after_it(preemptible: Team) -> None:
+    team = preemptible
+    first, second = team.job("first"), team.job("second")
+    first.apply()
+    first.wait("Running")
+    second.apply()
+    where = f"waiting in the queue of team `{team.name}` for flavor `{team.name}`"
+    short = f"{where}: not enough quota is free: it needs 50m more cpu, 32Mi more memory"
+    wait_until(lambda: second.status.get("message") == short, lambda: f"it waits: {second.status}")
+    assert (second.phase, second.status["reason"]) == ("Pending", "Queued")
+    pod = second.get("pod", second.pod)[0]
+    assert GATE in pod["spec"]["schedulingGates"]
+    egpu = replace(team.shell, program=EGPU)
+    wait_until(lambda: "place 1 in the queue" in egpu.must("get", "second"), "its place")
+    assert "Held by: job `first` (1 pod)" in " ".join(egpu.must("get", "second").split())
+    assert team.used() == 1
+    first.run("touch /artifacts/go")
+    first.wait("Succeeded")
+    first.wait_gone("pod", first.pod)
+    second.wait("Running")
+    assert team.used() == 1
+    second.delete()
+    wait_until(lambda: team.used() == 0, "a deleted job frees its quota")
+
+
+def test_a_preempted_job_has_failed_and_keeps_its_volume(preemptible: Team) -> None:
+    team = preemptible
+    low, high = team.job("low", priority="low"), team.job("high", priority="high")
+    low.apply()
+    low.wait("Running")
+    low.run("echo kept > /artifacts/file")
+    high.apply()
+    status = low.wait("Failed", "Preempted")
+    assert "a server or job with a higher priority needed its quota" in status["message"]
+    assert "exitCode" not in status
+    high.wait("Running")
+    low.wait_gone("pod", low.pod)
+    assert low.get("pvc", low.claim)
+    told = [e for e in low.get("event") if e["reason"] == "Preempted"]
+    assert len([e for e in told if e["involvedObject"]["name"] == "low"]) == 1
+    high.delete()
+    assert not low.get("pod", low.pod), "it gets no other pod"
 
 
 @pytest.mark.exclusive

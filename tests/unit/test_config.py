@@ -125,6 +125,7 @@ def test_a_job_without_a_spec_has_every_field_that_its_role_reads() -> None:
     assert without == {
         "activeDeadlineSeconds",
         "command",
+        *("flavor", "priority", "team"),  # of one in no queue
         "owner",  # of one of an earlier release
         "storageClass",
         "weights",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from devctl.cli import names
 from devctl.cli.egpu.options import command, loader_image, patience, whole_seconds
 from devctl.cli.egpu.screen import moving, see_it_end
 from devctl.cli.options import connected, dry_run_option, sends
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
 )
 @click.option("--pvc-ttl", type=whole_seconds, metavar="S", help="Keep its volume for S.")
 @click.option("--gpu", type=click.IntRange(0, 64), metavar="N", help="Number of GPUs.")
+@click.option(
+    "--flavor",
+    metavar="NAME",
+    shell_complete=names.flavors,
+    help="Wait for your team's quota of it.",
+)
 @click.option("--ttl", type=whole_seconds, metavar="S", help="Keep the ended pod for S.")
 @click.option("--storage-class", metavar="NAME", help="Of its volume; default: the cluster's.")
 @click.option("--pvc-size", metavar="SIZE", help="Size of its volume, for example 1Gi.")

@@ -11,6 +11,7 @@ from devctl.cli.egpu.options import command, job_name, patience
 from devctl.cli.egpu.screen import see_it_end
 from devctl.cli.listing import AGE, Listing, all_namespaces, lists, selector, sort_by
 from devctl.cli.options import connected, output
+from devctl.cli.queueing import queue_facts
 from devctl.cli.replica_output import ReplicaOutput
 from devctl.cli.screen import coloured
 from devctl.cli.tables import Column
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from devctl.client.client import Client
     from devctl.client.jobs.job import Job
+    from devctl.client.queues.waiting import Waiting
 
 
 COLUMNS = [
@@ -29,6 +31,7 @@ COLUMNS = [
     Column("PHASE", lambda job: job.phase, style=coloured),
     Column("REASON", lambda job: job.reason),
     Column("GPUS", lambda job: job.gpus, wide=True),
+    Column("FLAVOR", lambda job: job.flavor, wide=True),
     Column("IMAGE", lambda job: job.spec.get("image"), wide=True),
     Column("RESULT", lambda job: job.artifact_path, wide=True),
     Column("FILES EXPIRE", lambda job: left(job.moment("artifactsExpireAt"))),
@@ -66,17 +69,20 @@ def get(client: Client, name: str, output: str) -> None:
       egpu get my-job -o yaml
     """
     job = client.jobs.get(name)
-    print_page(job, output, facts(job), lambda: client.jobs.events(name))
+    waiting = client.jobs.waiting_for(job) if output == "text" else None
+    print_page(job, output, facts(job, waiting), lambda: client.jobs.events(name))
 
 
-def facts(job: Job) -> Iterator[tuple[str, str]]:
-    """The labels and facts of a job's page."""
+def facts(job: Job, waiting: Waiting | None = None) -> Iterator[tuple[str, str]]:
+    """The labels and facts of a job's page; `waiting` says why it waits in a queue."""
     spec, status = job.spec, job.status
     yield "Name", job.name
     yield "Namespace", job.namespace
     yield "Phase", f"{job.phase} ({job.reason})" if job.reason else job.phase
     if job.message:
         yield "", job.message
+    if waiting:
+        yield from queue_facts(waiting, job.message)
     if "exitCode" in status:
         yield "Exit code", str(status["exitCode"])
     yield "Model", str(spec.get("model", "resnet50"))
@@ -84,7 +90,7 @@ def facts(job: Job) -> Iterator[tuple[str, str]]:
     if job.artifact_path:
         yield "Result", job.artifact_path
     yield "Image", str(spec.get("image", "(the default)"))
-    yield "GPUs", str(job.gpus)
+    yield from _placed(job)
     yield "Age", age(job.created_at)
     started, finished = job.moment("startedAt"), job.moment("finishedAt")
     if started:
@@ -98,6 +104,13 @@ def facts(job: Job) -> Iterator[tuple[str, str]]:
         yield "Pod", str(status["podName"])
     yield "Volume", f"{job.claim}, {spec.get('pvcSize', '1Gi')}"
     yield "Use", _use(job)
+
+
+def _placed(job: Job) -> Iterator[tuple[str, str]]:
+    """What it runs on."""
+    yield "GPUs", str(job.gpus)
+    if job.flavor:
+        yield "Flavor", job.flavor
 
 
 def _use(job: Job) -> str:

@@ -20,7 +20,7 @@ from devctl.client.jobs.job import Job
 from devctl.client.jobs.pod_startup import wait_started
 from devctl.client.settings import loader_image
 from devctl.client.waiting import ignore
-from devctl.errors import ConnectionLostError, DevctlError, NotFoundError, UsageError
+from devctl.errors import ConnectionLostError, DeniedError, DevctlError, NotFoundError, UsageError
 from devctl.kube import resources
 
 if TYPE_CHECKING:
@@ -168,18 +168,30 @@ def needs(wanted: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _manifest(cluster: Cluster, claim: Claim, job: str, role: Role, image: str) -> Object:
-    requests = None
+    requests, selector = None, None
     if not claim.bound:
         with suppress(NotFoundError):
             found = Job(cluster.get(resources.EphemeralAccelerationJob, job))
             requests = needs(found.spec.get("resources") or {})
+            selector = _nodes(cluster, found)
     nodes = (
         str(pod["spec"].get("nodeName", ""))
         for pod in cluster.list(resources.Pod)
         if (claim.namespace, claim.name) in mounts([pod])
     )
     node = next(filter(None, nodes), "")
-    return helper_pod(role, job, claim.name, image, requests=requests, node=node)
+    return helper_pod(role, job, claim.name, image, requests=requests, selector=selector, node=node)
+
+
+def _nodes(cluster: Cluster, job: Job) -> dict[str, str]:
+    """The labels of nodes that Kueue adds to the job's pod, which cannot follow the volume."""
+    if not job.flavor or not job.spec.get("team"):
+        return {}
+    try:
+        flavor = cluster.find(resources.DevServerFlavor, job.flavor) or {}
+    except DeniedError:
+        return {}
+    return dict((flavor.get("spec") or {}).get("nodeSelector") or {})
 
 
 def helper_pod(  # noqa: PLR0913 - each is a property of the pod
@@ -189,6 +201,7 @@ def helper_pod(  # noqa: PLR0913 - each is a property of the pod
     image: str,
     *,
     requests: Mapping[str, str] | None = None,
+    selector: Mapping[str, str] | None = None,
     node: str = "",
 ) -> dict[str, Any]:
     """The manifest of a helper pod.
@@ -218,6 +231,8 @@ def helper_pod(  # noqa: PLR0913 - each is a property of the pod
             {"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}},
         ],
     }
+    if selector:
+        spec["nodeSelector"] = dict(selector)
     if node:
         term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
         required = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from devctl.api import ephemeral_acceleration_job as words
-from devctl.client.objects import Explained, Field, moment, number, phase_of, text
+from devctl.api.quantities import GPU, parse_quantity
+from devctl.client.objects import Explained, Field, mapping, moment, number, phase_of, text
 from devctl.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
+    from decimal import Decimal
 
 DEFAULT_INPUT = "/artifacts/input.jpg"
 """The input of a job that names none: the default in the CRD's schema."""
@@ -25,6 +27,8 @@ class Job(Explained):
     """A plain string if only a newer release knows it."""
     gpus = Field(lambda value: 1 if value is None else number(value), "spec", "resources", "gpu")
     """How many GPUs it requests."""
+    flavor = Field(text, "spec", "flavor")
+    """The flavor whose quota of the team it counts against; empty if it waits in no queue."""
     suspended = Field(bool, "spec", "suspend")
     """Whether it waits to be resumed."""
     input_path = Field(lambda value: text(value) or DEFAULT_INPUT, "spec", "input", "path")
@@ -56,6 +60,14 @@ class Job(Explained):
         return bool(self.status.get("startedAt")) or self.finished
 
     @property
+    def requests(self) -> dict[str, Decimal]:
+        """What its pod requests, by resource."""
+        wanted = mapping(self.spec.get("resources"))
+        found = {"cpu": wanted.get("cpu", "500m"), "memory": wanted.get("memory", "1Gi")}
+        found |= {GPU: self.gpus} if self.gpus else {}
+        return {name: parse_quantity(amount) for name, amount in found.items()}
+
+    @property
     def claim(self) -> str:
         """The name of its volume's claim."""
         return words.claim_name(self.name)
@@ -74,6 +86,8 @@ class Options(TypedDict, total=False):
     weights_path: str
     """A safetensors file on the volume, with its labels next to it."""
     gpu: int
+    flavor: str
+    """The job waits for the team's quota of that flavor."""
     ttl: int
     """Seconds to keep the finished pod."""
     pvc_ttl: int
@@ -91,6 +105,7 @@ _FIELDS = {
     "output_path": ("output", "path"),
     "weights_path": ("weights", "path"),
     "gpu": ("resources", "gpu"),
+    "flavor": ("flavor",),
     "ttl": ("ttlSecondsAfterFinished",),
     "pvc_ttl": ("pvcTTLSecondsAfterFinished",),
     "storage_class": ("storageClass",),

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from devctl.api.ephemeral_acceleration_job import Condition, claim_name, pod_name
+from devctl.api.queues import FINALIZER
 from devctl.client.events import Event
 from devctl.client.homes import users
 from devctl.client.jobs.claim import Claim, Cleanup, find_claim
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Unpack
 
+    from devctl.client.queues.waiting import Waiting
     from devctl.kube.cluster import Object
 
 TIMEOUT = 300.0
@@ -172,6 +174,15 @@ class Jobs(NamedCollection[Job]):
                 )
             time.sleep(_POLL)
 
+    def waiting_for(self, which: str | Job) -> Waiting | None:
+        """Why a job waits in its team's queue; None if it does not.
+
+        What the user may not see is left out.
+        """
+        from devctl.client.queues.waiting import job_waits  # noqa: PLC0415 - rarely used
+
+        return job_waits(self._cluster, self.get(which) if isinstance(which, str) else which)
+
     def events(self, name: str) -> Sequence[Event]:
         """The events about a job, its pod and its volume, oldest first."""
         about = {
@@ -213,7 +224,9 @@ class Jobs(NamedCollection[Job]):
 
         def remains() -> str:
             there = self._cluster.find(resources.Pod, pod_name(name))
-            return "its pod still exists" if there else ""
+            held = there and FINALIZER in (there["metadata"].get("finalizers") or [])
+            kueue = "; Kueue has to release it, check with `devctl doctor` whether it runs"
+            return f"its pod still exists{kueue if held else ''}" if there else ""
 
         kept = f"its volume is kept: repeat `egpu delete {name} --delete-pvc` in a minute"
         wait_gone(name, uid, lambda: self.find(name), remains, seconds, kept)

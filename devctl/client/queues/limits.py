@@ -104,8 +104,8 @@ def _of_team(
     elif quota.free < size or quota.waiting:
         message = f"team `{quota.team}` has {quota.free} of {quota.pods} pods of flavor"
         message = f"{message} `{flavor.name}` free, and it needs {size}"
-        servers = "server waits" if quota.waiting == 1 else "servers wait"
-        queue = f"; {quota.waiting} {servers} already" if quota.waiting else ""
+        waits = "waits" if quota.waiting == 1 else "wait"
+        queue = f"; {quota.waiting} {waits} already" if quota.waiting else ""
         yield Limit("team", Effect.WAITS, message + queue)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.quantities import parse_quantity
@@ -40,7 +40,7 @@ class TeamQuota:
     most: int
     """Pods that could run if nobody else used anything."""
     waiting: int = 0
-    """Servers in the queue."""
+    """Servers and jobs in the queue."""
 
     @property
     def team(self) -> str:
@@ -51,7 +51,7 @@ class TeamQuota:
 def team_quotas(
     cluster: Cluster, flavors: Iterable[Flavor], namespace: str | None = None
 ) -> Sequence[TeamQuota] | None:
-    """The quotas that servers in a namespace count against; None if they cannot be seen.
+    """The quotas that a namespace counts against; None if they cannot be seen.
 
     Without Kueue, or without a team, there are none.
     """
@@ -114,16 +114,22 @@ def _quota(
         name=str(found["metadata"]["name"]),
         flavor=flavor.name,
         pods=pods_for(nominal, requests),
-        used=_pods_of(used, requests),
+        used=pods_in(used, requests),
         free=pods_for(free, requests),
         most=pods_for(most, requests),
         waiting=int((found.get("status") or {}).get("pendingWorkloads") or 0),
     )
 
 
-def _pods_of(amounts: Amounts, requests: Amounts) -> int:
-    counts = [-(-amounts[n] // need) for n, need in requests.items() if need and n in amounts]
-    return int(max(counts, default=_NONE))
+def pods_in(amounts: Mapping[str, Decimal], requests: Mapping[str, Decimal]) -> int:
+    """As how many pods with such requests amounts count: whatever uses up a resource of theirs.
+
+    >>> pods_in({"cpu": Decimal(5)}, {"cpu": Decimal(2), "memory": Decimal(1)})
+    3
+    """
+    # Not `//`, which truncates decimals.
+    parts = [amounts[name] / need for name, need in requests.items() if need and name in amounts]
+    return int(max(parts, default=_NONE).to_integral_value(ROUND_CEILING))
 
 
 def _of_others(

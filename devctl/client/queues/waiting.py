@@ -1,17 +1,19 @@
-"""Why a server waits in its team's queue: its place, what is short, who holds it, how long."""
+"""Why a server or job waits in its team's queue: its place, what is short, who holds it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from devctl.api import workloads
 from devctl.api.conditions import find
+from devctl.api.ephemeral_acceleration_job import job_of_pod
 from devctl.api.messages import listed
+from devctl.api.quantities import parse_quantity
 from devctl.api.queues import local_queue
 from devctl.client.flavors import Flavors
 from devctl.client.objects import moment
-from devctl.client.queues.team_quota import team_quotas
+from devctl.client.queues.team_quota import pods_in, requests_of, team_quotas
 from devctl.errors import DeniedError, DevctlError, NotFoundError
 from devctl.kube import resources
 from devctl.kube.cluster import EVERYWHERE
@@ -22,17 +24,18 @@ if TYPE_CHECKING:
 
     from devctl.api.workloads import Shortage
     from devctl.client.flavors import Flavor
-    from devctl.client.queues.team_quota import TeamQuota
+    from devctl.client.jobs.job import Job
+    from devctl.client.queues.team_quota import Amounts, TeamQuota
     from devctl.client.servers import Server
     from devctl.kube.cluster import Cluster, Object
 
 _VISIBILITY = "apis/visibility.kueue.x-k8s.io/v1beta2"
-_NOBODY_SEEN = "you may not see the servers that hold the quota"
+_NOBODY_SEEN = "you may not see what holds the quota"
 
 
 @dataclass(frozen=True)
 class Holder:
-    """A server that uses the quota that another one waits for."""
+    """A server or job that uses the quota that another one waits for."""
 
     namespace: str
     name: str
@@ -41,17 +44,21 @@ class Holder:
     """When it is deleted; None for never, or if that may not be seen."""
     mine: bool = False
     """Whether it is in the namespace of the one that waits."""
+    job: bool = False
+    """Whether it is a job."""
 
     def __str__(self) -> str:
         """For messages."""
-        return f"`{self.name}`" if self.mine else f"`{self.namespace}/{self.name}`"
+        name = f"`{self.name}`" if self.mine else f"`{self.namespace}/{self.name}`"
+        return f"job {name}" if self.job else name
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """Why a server waits. What the user may not see is None or missing."""
+    """Why a server or job waits. What the user may not see is None or missing."""
 
-    server: str
+    name: str
+    """The server or job."""
     team: str
     flavor: str
     queue: str
@@ -63,9 +70,9 @@ class Waiting:
     """Its place in the team's queue; 1 is next."""
     quota: TeamQuota | None = None
     holders: Sequence[Holder] = ()
-    """Servers that use the quota, soonest to expire first."""
+    """What uses the quota, soonest to expire first."""
     unseen: int = 0
-    """Pods of the team that hold quota, of servers that the user may not see."""
+    """Pods of the team that hold quota, of servers and jobs that the user may not see."""
     fits: Sequence[str] = ()
     """Flavors that would start it now."""
     estimate: datetime | None = None
@@ -74,35 +81,94 @@ class Waiting:
     """What the estimate is based on, or why there is none."""
 
 
-def waiting_for(cluster: Cluster, server: Server) -> Waiting | None:
+class _Owner(NamedTuple):
+    """What owns a Workload."""
+
+    name: str
+    job: bool = False
+    """Whether it is a job; otherwise, it is a server."""
+
+
+@dataclass(frozen=True)
+class _Seeker:
+    """What waits for quota."""
+
+    owner: _Owner
+    namespace: str
+    team: str
+    flavor: str
+    message: str
+    pods: int = 1
+    """How many pods it has."""
+    requests: Amounts | None = None
+    """What its pod requests; None for as much as its flavor does."""
+
+    def size(self, flavor: Flavor | None) -> int:
+        """How many pods of a flavor it counts as."""
+        if self.requests is None or flavor is None:
+            return self.pods
+        return max(1, pods_in(self.requests, requests_of(flavor)))
+
+    def fits(self, flavor: Flavor, quota: TeamQuota) -> bool:
+        """Whether it could start with the quota of another flavor, and on its nodes."""
+        size, known = self.size(flavor), requests_of(flavor)
+        if flavor.cordoned:
+            return False
+        if self.requests is not None and (size > 1 or self.requests.keys() - known.keys()):
+            return False
+        return quota.free >= size and (flavor.free or 0) >= size
+
+
+def server_waits(cluster: Cluster, server: Server) -> Waiting | None:
     """Why a server waits in a queue; None if it does not."""
     if server.reason != workloads.QUEUED or server.stopped:
         return None
-    own = _workloads(cluster, server.namespace)
-    mine = next((each for each in own if _owner(each) == server.name), None)
-    queue = str(((mine or {}).get("spec") or {}).get("queueName") or local_queue(server.flavor))
-    flavors = _flavors(cluster)
-    quotas = team_quotas(cluster, flavors, server.namespace) or []
+    owner, team = _Owner(server.name), str(server.spec.get("team") or "")
+    where = server.namespace, team, server.flavor, server.message
+    return _waiting_for(cluster, _Seeker(owner, *where, pods=server.size))
+
+
+def job_waits(cluster: Cluster, job: Job) -> Waiting | None:
+    """Why a job waits in a queue; None if it does not."""
+    flavor, team = job.flavor, str(job.spec.get("team") or "")
+    if job.reason != workloads.QUEUED or not flavor or not team:
+        return None
+    where = job.namespace, team, flavor, job.message
+    return _waiting_for(cluster, _Seeker(_Owner(job.name, job=True), *where, requests=job.requests))
+
+
+def _waiting_for(cluster: Cluster, seeker: _Seeker) -> Waiting:
+    own = _workloads(cluster, seeker.namespace)
+    mine = next((each for each in own if _owner(each) == seeker.owner), None)
+    queue = str(((mine or {}).get("spec") or {}).get("queueName") or local_queue(seeker.flavor))
+    flavors = {flavor.name: flavor for flavor in _flavors(cluster)}
+    quotas = team_quotas(cluster, flavors.values(), seeker.namespace) or []
     quota = next((each for each in quotas if each.queue == queue), None)
+    flavor = flavors.get(quota.flavor if quota else seeker.flavor)
     said = find((mine or {}).get("status") or {}, workloads.QUOTA_RESERVED)
     message = str(said.get("message", ""))
-    place, ahead = _place(cluster, server, queue, mine)
+    place, ahead = _place(cluster, seeker, queue, mine)
     everyone = _workloads(cluster, EVERYWHERE) or own
-    holders = _holders(cluster, server, everyone, quota)
-    needed = max(1, server.size - quota.free) if quota else server.size
+    holders = _holders(cluster, seeker, everyone, quota, flavor)
+    size = seeker.size(flavor)
+    needed = max(1, size - quota.free) if quota else size
     estimate, basis = _estimate(holders, needed, ahead)
     return Waiting(
-        server=server.name,
-        team=quota.team if quota else str(server.spec.get("team") or ""),
-        flavor=quota.flavor if quota else server.flavor,
+        name=seeker.owner.name,
+        team=quota.team if quota else seeker.team,
+        flavor=quota.flavor if quota else seeker.flavor,
         queue=queue,
-        why=workloads.why(message) if message else server.message,
+        why=workloads.why(message) if message else seeker.message,
         short=workloads.shortages(message),
         place=place,
         quota=quota,
         holders=holders,
         unseen=max(0, quota.used - sum(holder.pods for holder in holders)) if quota else 0,
-        fits=_fitting(flavors, quotas, server.size, quota),
+        fits=[
+            other.flavor
+            for other in quotas
+            if other != quota and seeker.fits(flavors[other.flavor], other)
+        ],
         estimate=estimate,
         basis=basis,
     )
@@ -122,17 +188,21 @@ def _flavors(cluster: Cluster) -> Sequence[Flavor]:
         return ()
 
 
-def _owner(workload: Object) -> str:
-    """The server of a Workload; empty if something else owns it."""
+def _owner(workload: Object) -> _Owner:
+    """The server or job of a Workload; without a name if something else owns it."""
     owners = workload["metadata"].get("ownerReferences") or []
-    return next((str(each["name"]) for each in owners if each["kind"] == "StatefulSet"), "")
+    names = {str(each["kind"]): str(each["name"]) for each in reversed(owners)}
+    if server := names.get("StatefulSet"):
+        return _Owner(server)
+    job = job_of_pod(names.get("Pod", ""))
+    return _Owner(job, job=bool(job))
 
 
 def _place(
-    cluster: Cluster, server: Server, queue: str, mine: Object | None
+    cluster: Cluster, seeker: _Seeker, queue: str, mine: Object | None
 ) -> tuple[int | None, int | None]:
-    """The place of a server in its team's queue, and how many are ahead of it."""
-    path = f"{_VISIBILITY}/namespaces/{server.namespace}/localqueues/{queue}/pendingworkloads"
+    """The place in the team's queue, and how many are ahead of it."""
+    path = f"{_VISIBILITY}/namespaces/{seeker.namespace}/localqueues/{queue}/pendingworkloads"
     try:
         found: list[dict[str, Any]] = cluster.read(path, once=True).json().get("items") or []
     except DevctlError:
@@ -140,29 +210,44 @@ def _place(
         return None, None
     name = mine["metadata"]["name"] if mine else ""
     for item in found:
-        if item["metadata"]["name"] == name or _owner(item) == server.name:
+        if item["metadata"]["name"] == name or _owner(item) == seeker.owner:
             ahead = int(item.get("positionInClusterQueue") or 0)
             return ahead + 1, ahead
     return None, None
 
 
 def _holders(
-    cluster: Cluster, server: Server, everyone: Iterable[Object], quota: TeamQuota | None
+    cluster: Cluster,
+    seeker: _Seeker,
+    everyone: Iterable[Object],
+    quota: TeamQuota | None,
+    flavor: Flavor | None,
 ) -> Sequence[Holder]:
     """Who has quota of the same team and flavor, soonest to expire first."""
     if quota is None:
         return ()
     found = []
-    expiries = _expiries(cluster, server.namespace)
+    expiries = _expiries(cluster, seeker.namespace)
     for workload in everyone:
         admission = (workload.get("status") or {}).get("admission") or {}
-        name, space = _owner(workload), str(workload["metadata"]["namespace"])
+        (name, job), space = _owner(workload), str(workload["metadata"]["namespace"])
         if admission.get("clusterQueue") != quota.name or not name:
             continue
-        pods = sum(int(each.get("count") or 0) for each in workload["spec"].get("podSets") or [])
-        expires = expiries.get((space, name))
-        found.append(Holder(space, name, pods, expires, mine=space == server.namespace))
+        pods = _size(workload, flavor if job else None)
+        expires = None if job else expiries.get((space, name))
+        mine = space == seeker.namespace
+        found.append(Holder(space, name, pods, expires, mine=mine, job=job))
     return sorted(found, key=lambda each: (each.expires_at is None, each.expires_at, each.name))
+
+
+def _size(workload: Object, flavor: Flavor | None) -> int:
+    """The pods of an admitted Workload; with a flavor, as how many of its pods they count."""
+    if flavor is None:
+        return sum(int(each.get("count") or 0) for each in workload["spec"].get("podSets") or [])
+    assigned = workload["status"]["admission"].get("podSetAssignments") or []
+    used = [item for each in assigned for item in (each.get("resourceUsage") or {}).items()]
+    amounts = {str(name): parse_quantity(amount) for name, amount in used}
+    return max(1, pods_in(amounts, requests_of(flavor)))
 
 
 def _expiries(cluster: Cluster, namespace: str) -> dict[tuple[str, str], datetime | None]:
@@ -189,8 +274,8 @@ def _estimate(
     if ahead is None:
         return None, "no estimate: its place in the queue is not known"
     if ahead:
-        servers = "a server is" if ahead == 1 else f"{ahead} servers are"
-        return None, f"no estimate: {servers} ahead of it"
+        others = "another one is" if ahead == 1 else f"{ahead} are"
+        return None, f"no estimate: {others} ahead of it"
     used: list[str] = []
     for holder in holders:
         if holder.expires_at is None:
@@ -199,16 +284,4 @@ def _estimate(
         needed -= holder.pods
         if needed <= 0:
             return holder.expires_at, f"based on when {listed(used)} will be deleted (--ttl)"
-    return None, "no estimate: too few of the servers that hold the quota have a time to live"
-
-
-def _fitting(
-    flavors: Iterable[Flavor], quotas: Iterable[TeamQuota], size: int, mine: TeamQuota | None
-) -> Sequence[str]:
-    """Flavors that a whole server can change to: with quota of the team, and nodes."""
-    free = {flavor.name: flavor.free for flavor in flavors if not flavor.cordoned}
-    return [
-        quota.flavor
-        for quota in quotas
-        if quota != mine and quota.free >= size and (free.get(quota.flavor) or 0) >= size
-    ]
+    return None, "no estimate: too little of the quota is held by servers with a time to live"

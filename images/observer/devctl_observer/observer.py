@@ -25,6 +25,7 @@ from devctl_observer.watching.quotas import Quotas, room
 from devctl_observer.watching.reflector import Followed, Reflector
 from devctl_observer.watching.source import Source
 from devctl_observer.watching.store import Key, Store
+from devctl_observer.watching.workloads import Queued, Workload, queued
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +89,7 @@ class Observer:
     def warning(self, old: Event | None, new: Event | None) -> None:
         """Reconcile the objects that a warning Event concerns."""
         if event := new or old:
-            for family, key in self._warned(event.involvedObject):
+            for family, key in self._owning(event.involvedObject):
                 family.queue.add(key)
 
     def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:
@@ -100,6 +101,13 @@ class Observer:
             for owner in self.children.owners_on(name):
                 self._by_label[owner.label].queue.add(owner.key)
 
+    def workload(self, old: Queued | None, new: Queued | None) -> None:
+        """Reconcile what a Workload of Kueue's queues."""
+        for kind, (namespace, name) in {state.owner for state in (old, new) if state}:
+            about = ObjectReference(kind=kind, namespace=namespace, name=name)
+            for family, key in self._owning(about):
+                family.queue.add(key)
+
     def _look_in(self, namespace: str) -> None:
         """Reconcile everything in a namespace."""
         for family in self.families:
@@ -107,9 +115,9 @@ class Observer:
                 if key.namespace == namespace:
                     family.queue.add(key)
 
-    def _warned(self, about: ObjectReference) -> list[tuple[Family[Any], Key]]:
-        """The existing objects that a warning concerns."""
-        named = [(family, family.of_warning(about)) for family in self.families]
+    def _owning(self, about: ObjectReference) -> list[tuple[Family[Any], Key]]:
+        """The existing objects of ours whose child has that name."""
+        named = [(family, family.of_child(about)) for family in self.families]
         return [(family, key) for family, key in named if key and family.store.get(key)]
 
     def look_again(self) -> None:
@@ -131,6 +139,7 @@ class Observer:
             Followed(
                 *(Event, known.warnings, without_history, self.warning, _WARNINGS),
                 # An unhealthy cluster emits Events about everyone's pods, each kept for an hour.
-                keep=lambda event: bool(self._warned(event.involvedObject)),
+                keep=lambda event: bool(self._owning(event.involvedObject)),
             ),
+            Followed(Workload, known.workloads, queued, self.workload, optional=True),
         ]

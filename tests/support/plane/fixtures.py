@@ -15,6 +15,7 @@ from support.fixtures import (  # noqa: F401 - pytest looks for them here
     tenants,
     user_programs,
 )
+from support.plane.kueue import KueueProcess
 from support.plane.pki import Pki
 from support.plane.plane import SYSTEM, Plane
 from support.plane.programs import ensure_programs
@@ -102,6 +103,19 @@ def deployed(observed: Plane) -> Plane:
     if not plane_has_operator(observed):
         observed.operator.start()
     return observed
+
+
+@pytest.fixture
+def kueue_process(
+    deployed: Plane, programs: Mapping[str, Path], tmp_path: Path
+) -> Iterator[KueueProcess]:
+    """Kueue's own program beside the plane."""
+    made = KueueProcess(deployed, programs, tmp_path / "kueue")
+    try:
+        made.start()
+        yield made
+    finally:
+        made.remove()
 
 
 @pytest.fixture(scope="module")

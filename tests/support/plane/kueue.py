@@ -87,6 +87,10 @@ class KueueProcess:
         """End it; its objects stay."""
         self._process.stop()
 
+    def resume(self) -> None:
+        """Start it again after `stop`."""
+        self._process.start()
+
     def remove(self) -> None:
         """Delete its kinds, while it can take its finalizers away, then the rest, and end it."""
         for kinds in ({_CRD}, None):

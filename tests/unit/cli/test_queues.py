@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from unit.cli.egpu_program import egpu
+from unit.client.job_things import JOBS, KEY
 from unit.client.objects import SERVERS, server
-from unit.client.test_queues import a_team
+from unit.client.test_queues import a_team, pod_workload, queued_job
 
 if TYPE_CHECKING:
     from unit.cli.conftest import Devctl
+    from unit.cli.egpu_program import Egpu
     from unit.client.fake_cluster import FakeApi
+
+__all__ = ["egpu"]
 
 TOLD = """\
 Queue:        place 1 in the queue of team `vision` for flavor `gpu`
               not enough quota is free: it needs 1 more cpu
 Quota:        4 of 4 pods in use
-Held by:      `first` (3 pods, deleted in 2h (2026-01-02 14:00 UTC)), servers that you may
+Held by:      `first` (3 pods, deleted in 2h (2026-01-02 14:00 UTC)), others that you may
               not see (1 pod)
 Would fit:    flavor `small`, now
 Starts:       in 2h (2026-01-02 14:00 UTC) at the latest, based on when `first` will be
@@ -26,7 +31,7 @@ Starts:       in 2h (2026-01-02 14:00 UTC) at the latest, based on when `first` 
 """
 
 
-BUSY = "team `vision` has 0 of 4 pods of flavor `gpu` free, and it needs 1; 1 server waits already"
+BUSY = "team `vision` has 0 of 4 pods of flavor `gpu` free, and it needs 1; 1 waits already"
 
 
 @pytest.fixture
@@ -86,3 +91,19 @@ def test_a_preempted_server_has_its_reason_in_the_list(api: FakeApi, devctl: Dev
     found = devctl("describe", "lab").stdout
     assert "Stopped (Preempted)" in found
     assert "devctl start lab" in found
+
+
+def test_a_job_that_waits_tells_all_about_it(team: FakeApi, egpu: Egpu) -> None:
+    team.add(JOBS, queued_job())
+    team.add("workloads", pod_workload("scan"), pod_workload("other", "2"))
+    found = " ".join(egpu("get", "scan").stdout.split())
+    assert "Phase: Pending (Queued)" in found
+    assert "Queue: in the queue of team `vision` for flavor `gpu` not enough quota is free" in found
+    assert "job `other` (1 pod)" in found
+    assert "Flavor: gpu" in found
+    assert "Queued" in egpu("list").stdout
+
+
+def test_a_job_is_created_with_a_flavor(api: FakeApi, egpu: Egpu) -> None:
+    assert egpu("create", "my-job", "--flavor", "gpu", "--no-wait").code == 0
+    assert api.things[KEY]["spec"] == {"flavor": "gpu"}

@@ -22,7 +22,7 @@ from devctl.errors import (
     WaitTimeoutError,
 )
 from unit.client.fake_cluster import NAMESPACE, FakeApi, Thing
-from unit.client.job_things import CLAIMS, PODS, claim, helpers_run, job, settings, user
+from unit.client.job_things import CLAIMS, JOBS, PODS, claim, helpers_run, job, settings, user
 
 NAMES = st.from_regex(words.NAME, fullmatch=True)
 
@@ -145,6 +145,18 @@ def test_the_first_pod_on_a_volume_asks_for_what_its_job_will(api: FakeApi) -> N
         pass
     asked = made[1]["spec"]["containers"][0]["resources"]
     assert asked["requests"] == {"cpu": "50m", "memory": "64Mi"}
+
+
+def test_the_first_pod_on_a_volume_goes_to_nodes_of_the_jobs_flavor(api: FakeApi) -> None:
+    """The volume may be tied to its node, and Kueue puts the job on one of the flavor's."""
+    made = helpers_run(api)
+    spec = {"nodeSelector": {"gpu": "t4"}, "resources": {}}
+    api.add("devserverflavors", {"metadata": {"name": "t4"}, "spec": spec})
+    api.add(CLAIMS, claim(phase="Pending"))
+    for team, expected in (({}, None), ({"team": "vision"}, {"gpu": "t4"})):
+        api.add(JOBS, job(spec={"flavor": "t4"} | team))
+        with helper(api.cluster(), "my-job", LOADER, image="image"):
+            assert made[-1]["spec"].get("nodeSelector") == expected
 
 
 def test_it_goes_where_the_volume_is_in_use(api: FakeApi) -> None:

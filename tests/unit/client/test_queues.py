@@ -1,4 +1,4 @@
-"""Why a server waits in its team's queue, and what keeps a new one from starting."""
+"""Why a server or job waits in its team's queue, and what keeps a new server from starting."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from devctl.client.queues import team_quota
 from devctl.client.queues.limits import Effect, Limit
 from devctl.errors import DevctlError
 from unit.client.fake_cluster import FakeApi
+from unit.client.job_things import JOBS, job
 from unit.client.objects import FLAVORS, NAMESPACE, NOW, SERVERS, ago, server
 
 if TYPE_CHECKING:
@@ -104,6 +105,25 @@ def api() -> FakeApi:
     return api
 
 
+def queued_job(name: str = "scan", **resources: Any) -> dict[str, Any]:
+    wanted = {"cpu": "500m", "memory": "1Gi", "gpu": 0} | resources
+    spec = {"flavor": "gpu", "team": "vision", "resources": wanted}
+    return job(name, "Pending", spec=spec, reason="Queued", message="waiting")
+
+
+def pod_workload(of: str, cpu: str = "", namespace: str = NAMESPACE) -> dict[str, Any]:
+    """A job's; one that has quota uses some CPUs of it."""
+    found = workload(of, namespace=namespace, admitted=bool(cpu))
+    found["metadata"] |= {
+        "name": f"pod-{of}-1",
+        "ownerReferences": [{"kind": "Pod", "name": f"ephemeralaccelerationjob-{of}"}],
+    }
+    if cpu:
+        used = {"name": "main", "resourceUsage": {"cpu": cpu, "memory": "1Gi"}}
+        found["status"]["admission"]["podSetAssignments"] = [used]
+    return found
+
+
 def a_team(api: FakeApi) -> None:
     """A team with two flavors, one of which is used up."""
     api.add(FLAVORS, flavor("gpu"), flavor("small", default=True))
@@ -175,7 +195,7 @@ def test_a_server_that_others_are_ahead_of_has_no_estimate(api: FakeApi) -> None
     found = client(api).servers.waiting_for("lab")
     assert found
     assert (found.place, found.estimate) == (2, None)
-    assert found.basis == "no estimate: a server is ahead of it"
+    assert found.basis == "no estimate: another one is ahead of it"
 
 
 def test_holders_without_a_time_to_live_give_no_estimate(api: FakeApi) -> None:
@@ -183,7 +203,7 @@ def test_holders_without_a_time_to_live_give_no_estimate(api: FakeApi) -> None:
     found = client(api).servers.waiting_for("lab")
     assert found
     assert found.estimate is None
-    assert "too few of the servers that hold the quota have a time to live" in found.basis
+    assert "too little of the quota is held by servers with a time to live" in found.basis
 
 
 def test_of_others_servers_the_namespace_is_named(api: FakeApi) -> None:
@@ -211,6 +231,45 @@ def test_a_kueue_that_is_down_leaves_out_the_place(api: FakeApi) -> None:
     assert found
     assert found.place is None
     assert found.basis == "no estimate: its place in the queue is not known"
+
+
+def test_all_about_a_job_that_waits(api: FakeApi) -> None:
+    api.add(JOBS, queued_job())
+    api.add("workloads", pod_workload("scan"), pod_workload("other", "1"))
+    api.answers[f"{PENDING % 'devctl-gpu'}/pendingworkloads"] = httpx2.Response(
+        200, json={"items": [{"metadata": {"name": "pod-scan-1"}, "positionInClusterQueue": 2}]}
+    )
+    found = client(api).jobs.waiting_for("scan")
+    assert found
+    assert (found.name, found.team, found.flavor, found.place) == ("scan", "vision", "gpu", 3)
+    assert found.why == "not enough quota is free: it needs 1 more cpu"
+    # Half a pod of the flavor is one.
+    told = [(str(holder), holder.pods) for holder in found.holders]
+    assert told == [("`first`", 3), ("job `other`", 1)]
+    assert found.unseen == 0
+    assert found.fits == ["small"]
+    assert found.basis == "no estimate: 2 are ahead of it"
+
+
+def test_a_job_counts_by_what_it_requests(api: FakeApi) -> None:
+    api.add(JOBS, queued_job(cpu="5"))
+    api.add("workloads", pod_workload("scan"), pod_workload("big", "5"))
+    found = client(api).jobs.waiting_for("scan")
+    assert found
+    assert [holder.pods for holder in found.holders if holder.job] == [3]
+    # No node may have room for as much as several pods of the other flavor.
+    assert found.fits == []
+    api.add(JOBS, queued_job(gpu=1))
+    again = client(api).jobs.waiting_for("scan")
+    assert again
+    assert again.fits == []
+
+
+def test_a_job_that_does_not_wait_in_a_queue_costs_nothing(api: FakeApi) -> None:
+    api.add(JOBS, job("scan", "Pending", reason="Queued", message="another gate"))
+    api.requests.clear()
+    assert client(api).jobs.waiting_for("scan") is None
+    assert api.requests == [f"GET {JOBS}/scan"]
 
 
 def quotas(api: FakeApi) -> Sequence[TeamQuota]:
@@ -267,7 +326,7 @@ def test_the_limit_of_a_team(api: FakeApi) -> None:
     assert told(api, flavor="gpu") == [("team", Effect.WAITS)]
     (limit,) = client(api).servers.limits("new", flavor="gpu")
     assert limit.message == (
-        "team `vision` has 0 of 4 pods of flavor `gpu` free, and it needs 1; 1 server waits already"
+        "team `vision` has 0 of 4 pods of flavor `gpu` free, and it needs 1; 1 waits already"
     )
     assert told(api, flavor="gpu", replicas=9) == [("team", Effect.NEVER)]
     api.add(FLAVORS, flavor("large"))
@@ -308,7 +367,7 @@ def test_volumes_and_the_worst_limit_comes_first(api: FakeApi) -> None:
 
 
 def test_a_preempted_server_says_so_to_who_waits_for_it(api: FakeApi) -> None:
-    message = "preempted because a server with a higher priority needed its quota"
+    message = "preempted because a server or job with a higher priority needed its quota"
     api.add(SERVERS, server("lab", "Stopped", reason="Preempted", message=message))
     with pytest.raises(DevctlError, match="`lab` is stopped: preempted because"):
         client(api).servers.wait_ready("lab", 1)

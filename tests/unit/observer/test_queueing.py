@@ -13,10 +13,10 @@ from devctl_observer.kinds.servers.observed import Observed
 from devctl_observer.kinds.servers.queueing import is_preempted
 from devctl_observer.kinds.servers.status import server_status
 from devctl_observer.kinds.servers.transitions import transitions
-from devctl_observer.kinds.servers.workloads import Queued, Workload, queued
 from devctl_observer.watching import reflector
 from devctl_observer.watching.reflector import Followed, Reflector
 from devctl_observer.watching.store import Key, Store
+from devctl_observer.watching.workloads import Queued, Workload, queued
 
 from devctl.api.conditions import find
 from unit.observer.objects import NOW, ago, flavor, made_from, pod, server
@@ -163,7 +163,7 @@ def test_a_preempted_server_keeps_the_reason_until_it_is_started_again() -> None
     told = server_status(first, NOW)
     phase, reason, message = ready(told)
     assert (phase, reason) == ("Stopping", "Preempted")
-    assert "a server with a higher priority needed its quota" in message
+    assert "a server or job with a higher priority needed its quota" in message
     assert "its files are kept" in message
     assert "`devctl start my-dev`" in message
     assert told["preemptedAt"] == ago(minutes=1)
@@ -205,7 +205,7 @@ def test_an_admission_after_a_preemption_ends_it() -> None:
     assert not workload(ADMITTED, *PREEMPTED[1:]).preempted
     held = condition("QuotaReserved", "False", "OnHold", "StatefulSet scaled to zero")
     assert not workload(held).waits
-    assert workload(owner="").server == Key("dev-alice", "")
+    assert workload(owner="").owner.key == Key("dev-alice", "")
 
 
 def test_a_preempted_server_is_stopped_once() -> None:
@@ -237,7 +237,7 @@ def test_a_preempted_server_is_stopped_once() -> None:
         one = idle_observer(Api())
         servers = servers_of(one)
         servers.store.put(MINE, 1, server())
-        servers.caches.workloads.put(Key("dev-alice", "w"), 1, workload(*PREEMPTED))
+        one.children.workloads.put(Key("dev-alice", "w"), 1, workload(*PREEMPTED))
         await servers.controller.look(MINE)
 
     asyncio.run(run())
@@ -246,11 +246,12 @@ def test_a_preempted_server_is_stopped_once() -> None:
 
 def test_a_change_of_a_workload_concerns_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> list[Key]:
-        servers = servers_of(idle_observer())
+        one = idle_observer()
+        servers = servers_of(one)
         seen: list[Key] = []
         monkeypatch.setattr(servers.queue, "add", seen.append)
         servers.store.put(MINE, 1, server())
-        (followed,) = servers.others
+        (followed,) = [each for each in one.shared if each.optional]
         followed.changed(None, workload(PENDING))
         followed.changed(workload(PENDING), workload(ADMITTED))
         followed.changed(None, workload(PENDING, owner="other"))

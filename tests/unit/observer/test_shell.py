@@ -290,4 +290,4 @@ def test_what_cannot_work_is_alive_and_not_ready() -> None:
 )
 def test_a_warning_finds_its_server(kind: str, name: str, expected: Key | None) -> None:
     about = ObjectReference(kind=kind, name=name, namespace="dev-alice")
-    assert servers_of(idle_observer()).of_warning(about) == expected
+    assert servers_of(idle_observer()).of_child(about) == expected

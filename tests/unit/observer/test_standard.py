@@ -169,11 +169,11 @@ def test_nothing_is_lost_while_the_role_is_at_work_or_refuses(place: Place) -> N
     assert place.wakes == []
 
 
-def test_it_hears_of_warnings_about_its_children(place: Place) -> None:
+def test_it_hears_of_childs_about_its_children(place: Place) -> None:
     about = SimpleNamespace(kind="ConfigMap", namespace="team", name="widget-one")
-    assert place.family.of_warning(cast("Any", about)) is None
+    assert place.family.of_child(cast("Any", about)) is None
     place.add(place.child())
-    assert place.family.of_warning(cast("Any", about)) == place.key
+    assert place.family.of_child(cast("Any", about)) == place.key
     said = warning("ConfigMap", "widget-one", "FailedMount", "no")
     said.involvedObject.namespace, said.involvedObject.uid = "team", "u"
     place.children.warnings.put(Key("team", "w"), 1, said)

@@ -102,9 +102,16 @@ def claim(
     }
 
 
-def decided(wanted: Thing, pods: Sequence[Thing] = (), claims: Sequence[Thing] = ()) -> Values:
+def decided(
+    wanted: Thing,
+    pods: Sequence[Thing] = (),
+    claims: Sequence[Thing] = (),
+    flavors: Sequence[Thing] = (),
+    teams: Sequence[Thing] = (),
+) -> Values:
     """The values of a run for a job."""
-    return values(wanted, pods=list(pods), claims=list(claims))
+    neighbours = {"claims": list(claims), "flavors": list(flavors), "teams": list(teams)}
+    return values(wanted, pods=list(pods), **neighbours)
 
 
 def names(wanted: Thing, pods: Sequence[Thing] = (), claims: Sequence[Thing] = ()) -> Thing:

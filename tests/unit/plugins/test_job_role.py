@@ -137,6 +137,30 @@ def test_each_neighbour_is_read_once_and_by_its_labels(
     ]
 
 
+def test_flavors_and_teams_are_read_for_a_job_in_a_queue_only(
+    api: FakeApi, answer: Callable[[Thing], Run]
+) -> None:
+    large = {"requests": {"cpu": "4", "memory": "16Gi", "nvidia.com/gpu": 1}}
+    flavor = {"metadata": {"name": "large"}, "spec": {"resources": large}}
+    quota = [{"name": "large", "pods": 1}]
+    team = {"metadata": {"name": "vision"}, "spec": {"flavors": quota}}
+    kinds = "/apis/devops.yourcompany.com/v1"
+    api.objects[f"{kinds}/devserverflavors"] = {"items": [flavor]}
+    api.objects[f"{kinds}/devserverteams"] = {"items": [team]}
+
+    result = answer(stored(api, job(flavor="large", team="vision")))
+
+    assert "failed" not in result, result
+    read = [request for request in api.requests if request.startswith(f"GET {kinds}")]
+    assert read == [f"GET {kinds}/devserverflavors", f"GET {kinds}/devserverteams"]
+    labels = api.objects[POD]["metadata"]["labels"]
+    assert labels["kueue.x-k8s.io/queue-name"] == "devctl-large"
+
+    answer(job(flavor="large"))
+
+    assert not [request for request in api.requests if request.startswith(f"GET {kinds}")]
+
+
 def test_an_expired_pod_is_removed_and_the_claim_says_since_when(
     api: FakeApi, answer: Callable[[Thing], Run]
 ) -> None:

@@ -69,8 +69,8 @@ class Family(Generic[T]):
             self.controller.gone[key] = old.metadata.uid
         self.queue.add(key)
 
-    def of_warning(self, about: ObjectReference) -> Key | None:
-        """The owner of the child that a warning names, whether or not they exist."""
+    def of_child(self, about: ObjectReference) -> Key | None:
+        """The owner of a child of that name, whether or not they exist."""
         found = re.fullmatch(self.names.get(about.kind or "", "(?!)"), about.name or "")
         return Key(about.namespace or "", found[1]) if found else None
 

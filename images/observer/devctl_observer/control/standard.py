@@ -126,7 +126,7 @@ class StandardFamily(Family[T]):
         for resource in standard.resources:
             process.children.follow(resource)
 
-    def of_warning(self, about: ObjectReference) -> Key | None:
+    def of_child(self, about: ObjectReference) -> Key | None:
         """The owner of the child that a warning is about."""
         owner = self._children.warned(about)
         return owner.key if owner and owner.label == self.label else None

@@ -13,6 +13,7 @@ from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl.api.placing import NodeFacts
 from devctl_observer.judging.pods import node_of
 from devctl_observer.watching.store import Key, Store
+from devctl_observer.watching.workloads import Queued
 
 OURS = {"labels": {MANAGED_BY: MANAGER}}
 """Selects what roles have created."""
@@ -42,6 +43,8 @@ class Children:
         self.claims: Store[PersistentVolumeClaim] = self.follow(PersistentVolumeClaim)
         self.warnings: Store[Event] = Store(lambda event: event.involvedObject.uid)
         self.nodes: Store[NodeFacts] = Store()
+        self.workloads: Store[Queued] = Store(lambda workload: workload.owner)
+        """Kueue's, whoever owns them; empty if it is not installed."""
         self.grew: Callable[[str], str] = lambda _: ""
         """Identifies the last time that a quota of a namespace had more room."""
 

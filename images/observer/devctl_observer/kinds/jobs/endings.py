@@ -8,7 +8,10 @@ from datetime import datetime, timedelta
 from lightkube.models.core_v1 import ContainerStateTerminated, Pod
 
 from devctl.api.ephemeral_acceleration_job import Phase
+from devctl.api.queues import QUEUE_NAME
+from devctl.api.workloads import PREEMPTED, STOPPED, STOPPED_BY_PREEMPTION
 from devctl_observer.judging.clocks import Clocks
+from devctl_observer.judging.model import labels_of
 from devctl_observer.judging.pods import (
     container_statuses,
     ends_at,
@@ -16,6 +19,7 @@ from devctl_observer.judging.pods import (
     own_statuses,
     pod_condition,
 )
+from devctl_observer.judging.queueing import preempted_because
 from devctl_observer.kinds.jobs.last_words import LONGEST, own_words, shown
 from devctl_observer.kinds.jobs.model import Outcome
 from devctl_observer.kinds.jobs.observed import Observed
@@ -30,7 +34,10 @@ _NODE_GONE = {"DeletionByTaintManager", "DeletionByPodGC"}
 _START_FAILED = {"StartError", "ContainerCannotRun"}
 _UNKNOWN = "ContainerStatusUnknown"
 """Reported by a kubelet for a container that it no longer finds; the exit code is made up."""
-_NO_CODE = {"NodeLost", "PodDeleted", "PodRejected"}
+_EVICTED = "Evicted"
+STOPS = frozenset({PREEMPTED, _EVICTED})
+"""Reasons of jobs that Kueue stops; those of running jobs are those of their ends."""
+_NO_CODE = {"NodeLost", "PodDeleted", "PodRejected", PREEMPTED}
 """Reasons for which the exit code is meaningless, and not always known."""
 _NODE_ENDED = {"NodeLost", "NodeShutdown", "Shutdown", "Terminated"}
 """Reasons of pods whose node was lost or shut down."""
@@ -45,12 +52,13 @@ def judge_end(pod: Pod, seen: Observed) -> Outcome | None:
     if status is None or status.phase not in {"Succeeded", "Failed"}:
         return None
     ended = _exit(pod)
-    if status.phase == "Succeeded":
+    stopped = stop(pod, seen)
+    if status.phase == "Succeeded" and not stopped:
         return _outcome(Phase.SUCCEEDED, "Completed", COMPLETED, ended)
     ran = seen.job.started or started_at(pod) is not None
-    if not ran and ends_at(pod):
+    if not ran and not stopped and ends_at(pod):
         return None
-    reason, message = _cluster_did(pod, ended, ran=ran) or _program_did(ended)
+    reason, message = stopped or _cluster_did(pod, ended, ran=ran) or _program_did(ended)
     return _outcome(Phase.FAILED, reason, message, ended)
 
 
@@ -74,11 +82,68 @@ def judge_absence(seen: Observed) -> Outcome:
     """
     if seen.last and (told := judge_end(seen.last, seen)):
         return replace(told, absence=True)
+    if stopped := stop_of_absent(seen):
+        started = started_at(seen.last) if seen.last else None
+        return Outcome(Phase.FAILED, *stopped, started, absence=True)
     status = seen.job.status
     node = str(status.get("nodeName", ""))
     if node and (node not in seen.nodes or status.get("reason") == "NodeNotReady"):
         return _gone(node)
     return Outcome(Phase.FAILED, "PodDeleted", DELETED, absence=True)
+
+
+def stop(pod: Pod, seen: Observed) -> tuple[str, str] | None:
+    """Why Kueue stops a job's pod: a reason and a message; None if it does not.
+
+    Kueue marks a pod and then deletes it. No pod replaces it, as it could be preempted forever.
+    """
+    if QUEUE_NAME not in labels_of(pod):
+        return None
+    found = pod_condition(pod, STOPPED)
+    if found is None or found.status != "True":
+        return _stop_without_mark(pod, seen)
+    ended, since = _exit(pod), found.lastTransitionTime
+    if ended and ended.finishedAt and since and ended.finishedAt < since:
+        return None
+    if found.reason != STOPPED_BY_PREEMPTION:
+        detail = shown(found.message or found.reason or "no details given", LONGEST // 2)
+        return _EVICTED, f"its queue has stopped it ({detail}); {_again(seen)}"
+    # Kueue's report may be gone before the pod is.
+    unknown = PREEMPTED, f"preempted because its quota was needed; {_again(seen)}"
+    return _reported_stop(seen) or _stored_stop(seen) or unknown
+
+
+def _stop_without_mark(pod: Pod, seen: Observed) -> tuple[str, str] | None:
+    """The same, as the pod is being deleted: others who write its status may lose Kueue's mark."""
+    if not ends_at(pod):
+        return None
+    # Kueue does not delete what it has not started.
+    gated = pod.spec and pod.spec.schedulingGates
+    return (None if gated else _reported_stop(seen)) or _stored_stop(seen)
+
+
+def _reported_stop(seen: Observed) -> tuple[str, str] | None:
+    """A preemption according to Kueue's report on the pod."""
+    if not seen.queued or not seen.queued.preempted:
+        return None
+    return PREEMPTED, f"{preempted_because(seen.queued.preempted)}; {_again(seen)}"
+
+
+def _again(seen: Observed) -> str:
+    name = seen.job.metadata.name
+    return f"its volume is kept; delete it with `egpu delete {name}` and create it to run it again"
+
+
+def stop_of_absent(seen: Observed) -> tuple[str, str] | None:
+    """Why Kueue has stopped a job whose pod is gone; None if it has not."""
+    return (stop(seen.last, seen) if seen.last else None) or _stored_stop(seen)
+
+
+def _stored_stop(seen: Observed) -> tuple[str, str] | None:
+    """The same as last reported, for as long as the job has not ended."""
+    status = seen.job.status
+    reason = str(status.get("reason", ""))
+    return (reason, str(status.get("message", ""))) if reason in STOPS else None
 
 
 def started_at(pod: Pod) -> datetime | None:
@@ -129,7 +194,7 @@ def _cluster_did(
         return "NodeLost", LOST.format(node_of(pod))
     if said == "Evicted" or disrupted:
         why = detail or disrupted or said
-        return "Evicted", f"its pod was evicted ({why}); {_AGAIN} that requests enough resources"
+        return _EVICTED, f"its pod was evicted ({why}); {_AGAIN} that requests enough resources"
     if ran and _was_deleted(pod, ended) and not (ended and ended.reason == "OOMKilled"):
         return "PodDeleted", DELETED
     if ended is None or unknown:

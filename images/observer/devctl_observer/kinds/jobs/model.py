@@ -26,6 +26,9 @@ class JobSpec(Base, frozen=True):
 
     owner: str = ""
     """The owner of the files on its volume; empty for a job from a release without owners."""
+    flavor: str = ""
+    """The flavor whose quota it counts against; empty if it waits in no queue."""
+    team: str = ""
     output: Output = Output()
     ttl_seconds_after_finished: int = 0
     pvc_ttl_seconds_after_finished: int = msgspec.field(
@@ -43,6 +46,11 @@ class Job(Item, frozen=True):
     def finished(self) -> bool:
         """Whether it has ended, which is final."""
         return self.status.get("phase") in _ENDS
+
+    @property
+    def team(self) -> str:
+        """The team in whose queue it waits; empty if it waits in none."""
+        return self.spec.team if self.spec.flavor else ""
 
     @property
     def started(self) -> bool:

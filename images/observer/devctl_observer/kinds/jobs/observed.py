@@ -9,13 +9,15 @@ from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
 
 from devctl.api.ephemeral_acceleration_job import claim_name, pod_name
 from devctl.api.placing import NodeFacts
+from devctl.api.queues import FINALIZER
 from devctl_observer.judging.clocks import from_text
 from devctl_observer.judging.model import is_owned
-from devctl_observer.judging.pods import Surroundings
+from devctl_observer.judging.pods import Surroundings, ends_at
 from devctl_observer.kinds.artifacts.claims import claim_key, is_claim_of, job_of, stays
 from devctl_observer.kinds.jobs.model import Job
 from devctl_observer.watching.children import Children
 from devctl_observer.watching.store import Key, Store
+from devctl_observer.watching.workloads import Owner, Queued
 
 
 def is_own(pod: Pod, job: Job) -> bool:
@@ -25,6 +27,12 @@ def is_own(pod: Pod, job: Job) -> bool:
     started = from_text(job.status.get("startedAt"))
     made = pod.metadata.creationTimestamp if pod.metadata else None
     return not (job.started and started and made and made > started)
+
+
+def is_held(pod: Pod) -> bool:
+    """Whether a deleted pod waits for Kueue, which takes a moment unless it is down."""
+    finalizers = (pod.metadata.finalizers if pod.metadata else None) or []
+    return ends_at(pod) is not None and FINALIZER in finalizers
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,8 @@ class Observed:
     remove it within milliseconds."""
     taken: bool = False
     """Whether the pod with its name is not its own."""
+    held: bool = False
+    """Whether that pod is being deleted and Kueue has not released it yet."""
     claim: PersistentVolumeClaim | None = None
     """The claim with its name, if a role created it for the job's owner and it is not deleted."""
     around: Surroundings = field(default_factory=Surroundings)
@@ -46,6 +56,8 @@ class Observed:
     """Nodes that are ready."""
     listed: bool = False
     """Whether pod and nodes were listed past the cache."""
+    queued: Queued | None = None
+    """What Kueue reports on its own pod; None outside of queues, or if it has not answered yet."""
 
     @property
     def pod_name(self) -> str:
@@ -61,6 +73,7 @@ class Observed:
             self,
             pod=pod if own else None,
             taken=pod is not None and not own,
+            held=pod is not None and is_held(pod),
             nodes=frozenset(node.name for node in nodes if node.ready),
             listed=listed,
         )
@@ -85,10 +98,14 @@ class JobCaches:
         claim = found if own else None
         claims = {claim_name(key.name): claim} if claim else {}
         last = self.last.get(key)
+        # Kueue's report on an earlier job's pod of that name may remain for a moment.
+        found_queued = children.workloads.find(Owner("Pod", Key(key.namespace, pod_name(key.name))))
+        uids = {made.metadata.uid for made in (pod, last) if made and made.metadata}
         seen = Observed(
             job,
             last=last if last and is_own(last, job) else None,
             claim=claim,
             around=Surroundings(claims, children.warnings_about([pod, claim])),
+            queued=next((each for each in found_queued if each.uid in uids), None),
         )
         return seen.with_pod(pod, children.nodes)

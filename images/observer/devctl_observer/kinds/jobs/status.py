@@ -11,10 +11,15 @@ from devctl_observer.judging.clocks import Clocks, from_text, to_text
 from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition, merge
 from devctl_observer.judging.pods import node_of
 from devctl_observer.kinds.jobs import deadlines
-from devctl_observer.kinds.jobs.endings import judge_absence, judge_end, judge_lost
+from devctl_observer.kinds.jobs.endings import (
+    judge_absence,
+    judge_end,
+    judge_lost,
+    stop_of_absent,
+)
 from devctl_observer.kinds.jobs.model import Outcome
 from devctl_observer.kinds.jobs.observed import Observed
-from devctl_observer.kinds.jobs.waiting import judge_waiting
+from devctl_observer.kinds.jobs.waiting import judge_unfinished
 
 OWN = [kind for kind in Condition if kind is not Condition.APPLIED]
 _KEPT = (
@@ -28,10 +33,11 @@ def judge(seen: Observed, clocks: Clocks) -> Outcome:
     """The state of a job without a recorded end; the result may be its end."""
     job, pod = seen.job, seen.pod
     if job.going:
-        return judge_waiting(seen)
+        return judge_unfinished(seen)
     if pod is None:
-        return judge_absence(seen) if job.started else judge_waiting(seen)
-    return judge_end(pod, seen) or judge_lost(pod, seen, clocks) or judge_waiting(seen)
+        over = job.started or stop_of_absent(seen)
+        return judge_absence(seen) if over else judge_unfinished(seen)
+    return judge_end(pod, seen) or judge_lost(pod, seen, clocks) or judge_unfinished(seen)
 
 
 def wants_proof(seen: Observed, clocks: Clocks) -> bool:

@@ -9,6 +9,7 @@ from devctl.api.conditions import find
 from devctl.api.ephemeral_acceleration_job import Condition, Phase
 from devctl_observer.judging.conditions import TRUE
 from devctl_observer.judging.model import Transition
+from devctl_observer.kinds.jobs.endings import STOPS
 
 _USUAL = {"NotApplied", "Suspended", "Scheduling", "Creating", "Queued", "Deleting", "Running"}
 """Reasons that are normal in every job's life."""
@@ -16,8 +17,10 @@ _USUAL = {"NotApplied", "Suspended", "Scheduling", "Creating", "Queued", "Deleti
 
 def transitions(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Transition]:
     """The Events for a change of status."""
-    changed = any(before.get(name) != after.get(name) for name in ("phase", "reason"))
-    if changed and after.get("reason") != "Ending":
+    same = before.get("reason") == after.get("reason")
+    # What Kueue stops is reported before it ends.
+    told = same and (before.get("phase") == after.get("phase") or after.get("reason") in STOPS)
+    if not told and after.get("reason") != "Ending":
         yield _of_phase(after)
     for kind in (Condition.POD_EXPIRED, Condition.ARTIFACTS_EXPIRED):
         said, earlier = find(after, kind), find(before, kind)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from devctl.api.ephemeral_acceleration_job import claim_name
 from devctl_observer.control.role_controller import Cause, Known, usual_cause
 from devctl_observer.kinds.jobs.deadlines import pod_expired
+from devctl_observer.kinds.jobs.endings import stop_of_absent
 from devctl_observer.kinds.jobs.model import Job
 from devctl_observer.kinds.jobs.observed import Observed
 
@@ -23,11 +24,13 @@ def cause(job: Job, known: Known) -> Cause:
 def missing(seen: Observed) -> list[str]:
     """The children that the role creates for the current spec and that are missing.
 
-    A missing pod whose program ran means the end, not a loss, and a finished job gets no children.
+    A missing pod whose program ran, or that Kueue has stopped, means the end, not a loss, and a
+    finished job gets no children.
     """
     job = seen.job
     if job.finished:
         return []
     lost = [] if seen.claim else [claim_name(job.metadata.name)]
-    wanted = not (job.spec.suspend or job.started or seen.taken)
+    over = job.started or stop_of_absent(seen)
+    wanted = not (job.spec.suspend or over or seen.taken)
     return [*lost, seen.pod_name] if wanted and seen.pod is None else lost

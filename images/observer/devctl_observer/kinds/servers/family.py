@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from lightkube.resources.core_v1 import Pod
@@ -16,9 +15,7 @@ from devctl_observer.kinds.flavors.family import Flavors
 from devctl_observer.kinds.servers.controller import ServerController
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Caches
-from devctl_observer.kinds.servers.workloads import Queued, Workload, queued
 from devctl_observer.kinds.users.family import Users
-from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key
 
 _DEVSERVERS = Gauge("devservers", "DevServers.", **COMMON)
@@ -43,24 +40,12 @@ class Servers(Family[Server]):
         users.concerns = self._suspended
         _DEVSERVERS.set_function(lambda: len(self.store))
 
-    @property
-    def others(self) -> Sequence[Followed]:
-        """Kueue's Workloads, if Kueue is installed."""
-        store = self.caches.workloads
-        return [Followed(Workload, store, queued, self._workload, optional=True)]
-
     def child(self, key: Key, old: Any, new: Any) -> None:
         """Reconcile a child's server; lost pods are recreated by the StatefulSet controller."""
         if isinstance(old, Pod):
             self.queue.add(key)
         else:
             super().child(key, old, new)
-
-    def _workload(self, old: Queued | None, new: Queued | None) -> None:
-        """Reconcile the server of a Workload."""
-        for key in {workload.server for workload in (old, new) if workload}:
-            if self.store.get(key):
-                self.queue.add(key)
 
     def _flavor(self, name: str) -> None:
         """Reconcile the servers of a flavor, and those without one."""

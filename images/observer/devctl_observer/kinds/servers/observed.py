@@ -17,9 +17,10 @@ from devctl_observer.judging.model import is_owned, meta_of, notes_of
 from devctl_observer.judging.pods import Surroundings, is_refused
 from devctl_observer.kinds.flavors.model import Flavor
 from devctl_observer.kinds.servers.model import Server
-from devctl_observer.kinds.servers.workloads import Queued
 from devctl_observer.watching.children import Children, Owner
 from devctl_observer.watching.store import Key, Store
+from devctl_observer.watching.workloads import Owner as Queueing
+from devctl_observer.watching.workloads import Queued
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,6 @@ class Caches:
         self.children, self.flavors = children, flavors
         self.servers: Store[Server] = Store(lambda server: server.spec.flavor or "")
         self.stateful_sets: Store[StatefulSet] = children.follow(StatefulSet)
-        self.workloads: Store[Queued] = Store(lambda workload: workload.server)
 
     def observe(self, key: Key, server: Server) -> Observed:
         """Collect everything that a server's status is derived from."""
@@ -94,5 +94,5 @@ class Caches:
             pods=pods,
             around=Surroundings(claims, warnings, children.lost_nodes()),
             flavors={flavor.metadata.name: flavor for flavor in self.flavors},
-            queued=next(iter(self.workloads.find(key)), None),
+            queued=next(iter(children.workloads.find(Queueing("StatefulSet", key))), None),
         )

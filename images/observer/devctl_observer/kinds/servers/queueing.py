@@ -2,47 +2,27 @@
 
 from __future__ import annotations
 
-import re
-
 from devctl.api import workloads
-from devctl.api.applied import Reason
 from devctl.api.conditions import find
-from devctl.api.devserver import Condition, Phase
+from devctl.api.devserver import Condition
 from devctl_observer.judging.model import Verdict
+from devctl_observer.judging.queueing import judge_unavailable, judge_waiting, preempted_because
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Observed
-
-_WEBHOOK = re.compile(r"failed calling webhook .*kueue-webhook-service")
-_NOT_SEEN = "Kueue has not answered yet; check with `devctl doctor` whether it runs"
 
 
 def waiting(seen: Observed) -> Verdict:
     """Why pods that are gated do not start."""
     queued, server = seen.queued, seen.server
     flavor = (seen.record.flavor if seen.record else "") or server.spec.flavor or ""
-    if server.spec.team:
-        whose = f"the queue of team `{server.spec.team}`"
-        where = f"{whose} for flavor `{flavor}`" if flavor else whose
-    else:
-        where = f"queue `{queued.queue}`" if queued else "a queue"
-    if queued is None:
-        what = _NOT_SEEN
-    else:
-        # Kueue reports nothing on those that it has not tried.
-        what = workloads.why(queued.waits) if queued.waits else "its turn has not come yet"
-    return Verdict(Phase.PENDING, workloads.QUEUED, f"waiting in {where}: {what}")
+    queue, waits = (queued.queue, queued.waits) if queued else ("", None)
+    return judge_waiting(server.spec.team or "", flavor, queue, waits)
 
 
 def without_kueue(server: Server, refused: Verdict) -> Verdict:
     """The same refusal of a role, or that it is for want of Kueue, whose webhook must agree."""
-    detail = refused.message if refused.reason == Reason.UNAVAILABLE else ""
-    if not server.spec.team or not _WEBHOOK.search(detail):
-        return refused
-    message = (
-        f"Kueue does not answer, which admits servers of team `{server.spec.team}`; the server is "
-        "queued once it does, ask an administrator"
-    )
-    return Verdict(Phase.PENDING, "QueueUnavailable", message)
+    team = server.spec.team or ""
+    return judge_unavailable("server", team, refused.reason, refused.message) or refused
 
 
 def is_preempted(seen: Observed) -> bool:
@@ -81,9 +61,5 @@ def preemption(seen: Observed) -> str:
 
 
 def _told(server: Server, reason: str) -> str:
-    if reason == workloads.IN_QUEUE:
-        why = "a server with a higher priority needed its quota"
-    else:
-        why = "another team took back the quota that it had lent"
     start = f"`devctl start {server.metadata.name}` puts it back into the queue"
-    return f"preempted because {why}; the server is stopped and its files are kept; {start}"
+    return f"{preempted_because(reason)}; the server is stopped and its files are kept; {start}"

@@ -1,4 +1,4 @@
-"""Kueue's Workloads: what a server in a queue waits for, and whether it was preempted."""
+"""Kueue's Workloads: what waits in a queue and for what, and what was preempted."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from devctl_observer.watching.store import Key
 class _Owner(msgspec.Struct, frozen=True):
     kind: str
     name: str
+    uid: str = ""
 
 
 class _Meta(msgspec.Struct, rename="camel"):
@@ -53,11 +54,20 @@ class Workload(NamespacedResourceG, msgspec.Struct):
     )
 
 
+class Owner(NamedTuple):
+    """What a Workload queues: a StatefulSet, or a pod that has none."""
+
+    kind: str
+    key: Key
+
+
 class Queued(NamedTuple):
     """What is stored of a Workload."""
 
-    server: Key
-    """The server whose StatefulSet owns it; without a name if something else does."""
+    owner: Owner
+    """Without a name if it is of another kind."""
+    uid: str
+    """The owner's."""
     queue: str
     """The LocalQueue."""
     waits: str = ""
@@ -71,15 +81,17 @@ class Queued(NamedTuple):
 def queued(found: Workload) -> Queued:
     """What is stored of a Workload."""
     meta = found.metadata
-    owners = (owner.name for owner in meta.owner_references if owner.kind == "StatefulSet")
-    key = Key(meta.namespace, next(owners, ""))
+    # The pods of a StatefulSet may be owners, too.
+    owners = {owner.kind: owner for owner in reversed(meta.owner_references)}
+    first = owners.get("StatefulSet") or owners.get("Pod") or _Owner("", "")
+    whose = Owner(first.kind, Key(meta.namespace, first.name)), first.uid
     said = {condition.type: condition for condition in found.status.conditions}
     reserved, evicted = said.get(workloads.QUOTA_RESERVED), said.get(workloads.EVICTED)
     if reserved and reserved.status == "True":
-        return Queued(key, found.spec.queue_name)
+        return Queued(*whose, found.spec.queue_name)
     waits = reserved.message if reserved and reserved.reason != workloads.ON_HOLD else ""
     if not evicted or (evicted.status, evicted.reason) != ("True", workloads.PREEMPTED):
-        return Queued(key, found.spec.queue_name, waits)
+        return Queued(*whose, found.spec.queue_name, waits)
     cause = said.get(workloads.PREEMPTED)
     reason = cause.reason if cause else workloads.IN_QUEUE
-    return Queued(key, found.spec.queue_name, waits, reason, evicted.last_transition_time)
+    return Queued(*whose, found.spec.queue_name, waits, reason, evicted.last_transition_time)

@@ -74,7 +74,7 @@ def test_up_again_changes_nothing(day: Day) -> None:
     output = must(devctl("local", "up", "--name", day.cluster.name))
     assert versions() == before
     steps = [line for line in output.splitlines() if line.startswith("[")]
-    assert len(steps) == 7
+    assert len(steps) == 8
     assert all(" unchanged " in line for line in steps), output
 
 

@@ -195,6 +195,35 @@ def test_exec_and_port_forward_pass_every_policy(kubectl: Kubectl, guarded: str)
     assert said.stdout == "served\n"
 
 
+@pytest.mark.exclusive
+@pytest.mark.usefixtures("enforced_policies")
+def test_while_the_policy_engine_is_down_nothing_closes_or_opens(
+    kubectl: Kubectl, cluster: ClusterSettings, images: dict[str, Image], guarded: str
+) -> None:
+    node, system = cluster.nodes[-1].name, ("-n", "kube-system")
+    router = images["kube-router"].reference
+    pods = ("pod", "-l", "app.kubernetes.io/name=kube-router")
+
+    def use(image: str) -> None:
+        kubectl(*system, "set", "image", "daemonset/kube-router", f"*={image}")
+        kubectl(*system, "delete", *pods, "--timeout=60s")
+
+    use("localhost/none:1")
+    try:
+        server = address_of(kubectl, guarded, "server")
+        assert reaches(kubectl, guarded, f"friend-{node}", server)
+        assert not reaches(kubectl, guarded, f"stranger-{node}", server)
+        assert kubectl("-n", guarded, "exec", "server", "--", "echo", "passed") == "passed\n"
+        create(kubectl, guarded, pod("friend-late", node, images["base"].reference))
+        kubectl("-n", guarded, "wait", "pod/friend-late", "--for=condition=Ready", "--timeout=90s")
+        assert not reaches(kubectl, guarded, "friend-late", server)
+        assert "kube-router" in devctl("local", "status", "--name", cluster.name).stdout
+    finally:
+        use(router)
+        kubectl(*system, "rollout", "status", "daemonset/kube-router", "--timeout=90s")
+    wait_until(lambda: reaches(kubectl, guarded, "friend-late", server), "it has its policy")
+
+
 def stateful_set(name: str, image: str, queue: str = "", replicas: int = 2) -> dict[str, Any]:
     """Pods of 100m of CPU each."""
     labels = {"app": name}

@@ -177,8 +177,10 @@ class Crowd:
     def _watch_workloads(self) -> None:
         def see(event: str, thing: Thing) -> None:
             self.ledger.workload(event, thing)
-            for owner in thing["metadata"].get("ownerReferences", []):
-                self.asked.setdefault(_key(thing, owner["name"]), time.monotonic())
+            # Pods own it, too, once Kueue has seen them.
+            owners = {o["kind"]: o["name"] for o in thing["metadata"].get("ownerReferences", [])}
+            if server := owners.get("StatefulSet"):
+                self.asked.setdefault(_key(thing, server), time.monotonic())
 
         self._watch("workload", see)
 

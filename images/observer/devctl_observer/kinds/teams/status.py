@@ -44,7 +44,8 @@ def team_status(seen: Seen[Team], now: datetime, flavors: Container[str]) -> dic
     elif pending:
         ready = condition(READY, FALSE, "VolumePending", pending)
     else:
-        message = f"quota for pods of {len(team.spec.flavors)} flavors"
+        count = len(team.spec.flavors)
+        message = f"quota for pods of {count} flavor{'' if count == 1 else 's'}"
         ready = condition(READY, TRUE, "Ready", message)
     status: dict[str, Any] = {"conditions": merge([ready], team, now)}
     if team.spec.shared_storage:

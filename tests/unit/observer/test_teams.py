@@ -55,7 +55,7 @@ def flavor(name: str, cpu: str = "1", **spec: Any) -> Any:
 @pytest.mark.parametrize(
     ("item", "said"),
     [
-        (team("small", conditions=[APPLIED]), ("True", "Ready", "1 flavors")),
+        (team("small", conditions=[APPLIED]), ("True", "Ready", "1 flavor")),
         (team("small"), ("False", "Applying", "about to be set up")),
         (team("small", conditions=[REFUSED]), ("False", "Conflict", "no")),
         (team("small", "gone", conditions=[APPLIED]), ("False", "FlavorNotFound", "gone")),

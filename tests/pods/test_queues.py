@@ -147,7 +147,7 @@ def test_a_distributed_server_waits_as_a_whole_and_says_for_what(team: Team) -> 
     second.apply()
     wait_until(lambda: is_queued(second), lambda: f"it is queued: {second.status}")
     # One of its pods would fit.
-    assert team.gated("second") == [True, True]
+    wait_until(lambda: team.gated("second") == [True, True], "neither pod starts")
     assert second.status["phase"] == "Pending"
     where = f"waiting in the queue of team `{team.name}` for flavor `{team.name}`"
     said = f"{where}: not enough quota is free: it needs 50m more cpu, 32Mi more memory"

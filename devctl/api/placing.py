@@ -57,15 +57,22 @@ class Needs:
     tolerations: Sequence[Toleration] = ()
 
 
+def with_limits(
+    requests: Mapping[str, float | str], limits: Mapping[str, float | str]
+) -> dict[str, float | str]:
+    """What a container requests, as written; as in Kubernetes, a limit alone is a request, too."""
+    return {**limits, **requests}
+
+
 def effective_requests(
     requests: Mapping[str, float | str], limits: Mapping[str, float | str]
 ) -> dict[str, Decimal]:
-    """What a container asks for; as in Kubernetes, a limit alone is a request, too.
+    """The amounts of the same.
 
     >>> effective_requests({"cpu": 1}, {"cpu": 2, "memory": "1Ki"})
     {'cpu': Decimal('1'), 'memory': Decimal('1024')}
     """
-    return {name: parse_quantity(value) for name, value in {**limits, **requests}.items()}
+    return {name: parse_quantity(value) for name, value in with_limits(requests, limits).items()}
 
 
 def obstacle(needs: Needs, node: NodeFacts) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from devctl.client.client import Client
     from devctl.client.events import Event
-    from devctl.client.jobs.job import Job
+    from devctl.client.objects import Named
     from devctl.client.queues.waiting import Waiting
     from devctl.client.servers import Replica, Server
 
@@ -66,10 +66,10 @@ def describe(client: Client, name: str, output: str) -> None:
 
 
 def print_page(
-    found: Server | Job,
+    found: Named,
     output: str,
     facts: Iterable[tuple[str, str]],
-    look: Callable[[], Sequence[Event]],
+    look: Callable[[], Sequence[Event]] = tuple,
     replicas: Sequence[Replica] = (),
 ) -> None:
     """Print an object: as a document, or as `text`, a page with its events; see `page`."""

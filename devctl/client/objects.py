@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -121,15 +122,12 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Explained(Named):
-    """An object with an owner and a phase, and the reason for that phase."""
-
-    owner = Field(text, "spec", "owner")
-    """Empty for what was created before there were owners."""
+class Reasoned(Named):
+    """An object that says why it is in its state."""
 
     @property
     def reason(self) -> str:
-        """Why it is in its phase, in one word; empty until that is known."""
+        """Why, in one word; empty until that is known."""
         return str(self._why.get("reason", ""))
 
     @property
@@ -141,6 +139,42 @@ class Explained(Named):
     def _why(self) -> dict[str, Any]:
         """What has the reason and the message."""
         return self.status
+
+
+@dataclass(frozen=True)
+class Explained(Reasoned):
+    """An object with an owner and a phase, and the reason for that phase."""
+
+    owner = Field(text, "spec", "owner")
+    """Empty for what was created before there were owners."""
+
+
+@dataclass(frozen=True)
+class Provisioned(Reasoned):
+    """What administrators decide on, and a role sets up."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether it is set up for the present spec."""
+        return self._why.get("status") == "True"
+
+    @property
+    def _why(self) -> dict[str, Any]:
+        said = self.condition("Ready")
+        current = said.get("observedGeneration") == self.raw["metadata"].get("generation")
+        return said if current else {}
+
+
+def camel_case(fields: Mapping[str, Any]) -> Object:
+    """Fields of a spec as the API server names them.
+
+    >>> camel_case({"default_flavor": "small", "team": None})
+    {'defaultFlavor': 'small', 'team': None}
+    """
+    return {
+        re.sub("_([a-z])", lambda found: found[1].upper(), name): value
+        for name, value in fields.items()
+    }
 
 
 Item = TypeVar("Item", bound=Named)

@@ -14,6 +14,7 @@ from devctl.api import ephemeral_acceleration_job, labels
 from devctl.api.devserver import Phase
 from devctl.api.quantities import GPU, parse_quantity, written
 from devctl.client.queues.team_quota import requests_of
+from devctl.client.users import document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -99,10 +100,7 @@ class Row:
     def raw(self) -> dict[str, Any]:
         """The row for a document."""
         who = {"user": self.user or None, "owner": self.owner or None, "team": self.team or None}
-        bounds = {
-            use.what: {"used": use.used, "free": use.free, "quota": use.hard} for use in self.quota
-        }
-        return {**who, **self.used.raw, "quota": bounds}
+        return {**who, **self.used.raw, "quota": document(self.quota)}
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 import time
 import tomllib
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from devctl.api.devserver_user import AUTOMATION, USER_NAME
 from devctl.api.durations import parse_duration
 from devctl.errors import DeniedError, HostError, NotFoundError, UsageError
+from devctl.whole_file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -150,28 +150,6 @@ def _load() -> tuple[str, dict[str, Any]]:
         return "", {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"`{path()}` cannot be read: {error}", "correct it first") from error
-
-
-def write_file(file: Path, text: str) -> None:
-    """Replace a file atomically, or raise OSError and leave it unchanged; creates its folder.
-
-    Symbolic links and the mode are preserved: many people keep their configuration in a repository.
-    """
-    file = file.resolve()
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    mode = file.stat().st_mode & 0o777 if file.exists() else 0o600
-    handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
-    try:
-        with os.fdopen(handle, "wb") as temporary:
-            temporary.write(text.encode(errors="surrogateescape"))
-            temporary.flush()
-            os.fsync(temporary.fileno())
-        Path(name).chmod(mode)
-        Path(name).replace(file)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
 
 
 IMAGE = "DEVCTL_IMAGE"

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from devctl.api.queues import COHORT, FLAVOR_LABEL, NAME, NAME_RULE, TEAM_LABEL, label_value
 from devctl.api.teams import claim_name
-from devctl.client.objects import Field, Named, NamedCollection, mapping, number, text
+from devctl.client.objects import (
+    Field,
+    NamedCollection,
+    Provisioned,
+    camel_case,
+    mapping,
+    number,
+    text,
+)
 from devctl.errors import NotFoundError, UsageError
 from devctl.kube import resources
 
@@ -32,9 +40,6 @@ class Spec(TypedDict, total=False):
     """`size` and `storageClassName` of a volume that members can mount."""
 
 
-_FIELDS = {"shared_storage": "sharedStorage"}
-
-
 def _quotas(value: Any) -> list[dict[str, Any]]:
     return list(value or [])
 
@@ -44,7 +49,7 @@ def _texts(value: Any) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Team(Named):
+class Team(Provisioned):
     """A team at one moment."""
 
     quotas = Field(_quotas, "spec", "flavors")
@@ -59,27 +64,6 @@ class Team(Named):
         """The claim that members mount, the same in each namespace; empty without a volume."""
         return claim_name(self.name) if self.shared_storage else ""
 
-    @property
-    def ready(self) -> bool:
-        """Whether queues and rights are set up for the present spec."""
-        return self._said.get("status") == "True"
-
-    @property
-    def reason(self) -> str:
-        """Ready, or why servers cannot be queued; empty until that is known."""
-        return str(self._said.get("reason", ""))
-
-    @property
-    def message(self) -> str:
-        """What that means, and what to do."""
-        return str(self._said.get("message", ""))
-
-    @property
-    def _said(self) -> dict[str, Any]:
-        said = self.condition("Ready")
-        current = said.get("observedGeneration") == self.raw["metadata"].get("generation")
-        return said if current else {}
-
 
 @dataclass(frozen=True)
 class Queue:
@@ -92,7 +76,7 @@ class Queue:
 
 
 class Teams(NamedCollection[Team]):
-    """The teams of a cluster.
+    """The teams of a cluster. Without its team, a server continues, but cannot start.
 
     ::
 
@@ -115,19 +99,13 @@ class Teams(NamedCollection[Team]):
             AlreadyExistsError: There is a team of that name.
         """
         self._check_name(name)
-        made = {"metadata": {"name": name}, "spec": {"cohort": COHORT, **_written(spec)}}
+        made = {"metadata": {"name": name}, "spec": {"cohort": COHORT, **camel_case(spec)}}
         return Team(self._cluster.create(_KIND, made, dry_run=dry_run))
 
     def change(self, name: str, **spec: Unpack[Spec]) -> Team:
         """Change what is decided for a team, and leave the rest."""
         self._check_name(name)
-        return Team(self._cluster.patch(_KIND, name, {"spec": _written(spec)}))
-
-    def delete(self, which: str | Team) -> Team:
-        """Delete a team: its queues go; servers that run continue, and none of them starts."""
-        team = self.get(which) if isinstance(which, str) else which
-        self._cluster.delete(_KIND, team.raw)
-        return team
+        return Team(self._cluster.patch(_KIND, name, {"spec": camel_case(spec)}))
 
     def users(self, name: str) -> list[str]:
         """The names of the members."""
@@ -153,8 +131,3 @@ def _queue(raw: Object) -> Queue:
     return Queue(
         label, number(status.get("reservingWorkloads")), number(status.get("pendingWorkloads"))
     )
-
-
-def _written(spec: Spec) -> Object:
-    """A spec as the API server takes it."""
-    return {_FIELDS.get(field, field): value for field, value in spec.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from devctl.api.devserver_user import (
     COUNTED,
@@ -15,7 +15,7 @@ from devctl.api.devserver_user import (
     object_name,
 )
 from devctl.api.quantities import parse_quantity
-from devctl.client.objects import Field, Named, NamedCollection, mapping, text
+from devctl.client.objects import Field, NamedCollection, Provisioned, camel_case, mapping, text
 from devctl.client.waiting import follow
 from devctl.errors import DevctlError, UsageError, WaitTimeoutError
 from devctl.kube import resources
@@ -54,11 +54,8 @@ class Spec(TypedDict, total=False):
     """`size` and `storageClassName`."""
 
 
-_FIELDS = {"default_flavor": "defaultFlavor", "shared_storage": "sharedStorage"}
-
-
 @dataclass(frozen=True)
-class User(Named):
+class User(Provisioned):
     """A user at one moment."""
 
     username = Field(text, "spec", "username")
@@ -74,27 +71,6 @@ class User(Named):
     def space(self) -> str:
         """The user's namespace."""
         return namespace_of(self.name, self.spec.get("namespace"))
-
-    @property
-    def ready(self) -> bool:
-        """Whether the namespace is set up for the present spec."""
-        return self._said.get("status") == "True"
-
-    @property
-    def reason(self) -> str:
-        """Ready, Suspended, or why the user cannot work; empty until that is known."""
-        return str(self._said.get("reason", ""))
-
-    @property
-    def message(self) -> str:
-        """What that means, and what to do."""
-        return str(self._said.get("message", ""))
-
-    @property
-    def _said(self) -> dict[str, Any]:
-        said = self.condition("Ready")
-        current = said.get("observedGeneration") == self.raw["metadata"].get("generation")
-        return said if current else {}
 
 
 @dataclass(frozen=True)
@@ -112,6 +88,11 @@ class Use:
         unit = self.hard.lstrip("0123456789.")
         scaled = left / parse_quantity(f"1{unit}") if unit and left else left
         return f"{max(0, scaled):.3f}".rstrip("0").rstrip(".") + unit
+
+
+def document(uses: Sequence[Use]) -> dict[str, dict[str, str]]:
+    """What is used, free and bounded, by what it is."""
+    return {use.what: {"used": use.used, "free": use.free, "quota": use.hard} for use in uses}
 
 
 _NAMES = {counted: field for field, counted in COUNTED.items()}
@@ -179,12 +160,12 @@ class Users(NamedCollection[User]):
         """
         name = object_name(username) if name is None else name
         self._check_name(name)
-        made = {"metadata": {"name": name}, "spec": {"username": username, **_written(spec)}}
+        made = {"metadata": {"name": name}, "spec": {"username": username, **camel_case(spec)}}
         return User(self._cluster.create(_KIND, made, dry_run=dry_run))
 
     def change(self, name: str, **spec: Unpack[Spec]) -> User:
         """Change what is decided for a user, and leave the rest."""
-        return self._change(name, _written(spec))
+        return self._change(name, camel_case(spec))
 
     def suspend(self, name: str) -> User:
         """Stop the user's servers, and let none start."""
@@ -275,8 +256,3 @@ class Users(NamedCollection[User]):
         from devctl.client.user_access import kubeconfig  # noqa: PLC0415 - rarely used
 
         return kubeconfig(self._cluster, self.get(name), method, seconds, *self._place)
-
-
-def _written(spec: Spec) -> Object:
-    """A spec as the API server takes it."""
-    return {_FIELDS.get(field, field): value for field, value in spec.items()}

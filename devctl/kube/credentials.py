@@ -23,7 +23,7 @@ import msgspec
 from devctl.errors import DeniedError, DevctlError, UsageError
 from devctl.kube.failures import one_line
 from devctl.kube.serial_tls import remember_memory
-from devctl.oidc import registration, session
+from devctl.oidc import session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,9 +71,8 @@ class Login:
         self._until = 0.0
         self._tls: ssl.SSLContext | None = None
         self._refused = ""
-        exec_entry = access.user.get("exec")
-        # devctl as its own login program: it need not start itself.
-        self.own = registration.from_exec(exec_entry) if isinstance(exec_entry, dict) else None
+        self.own = access.provider
+        """devctl as its own login program: it need not start itself."""
         if access.user.get("auth-provider"):
             raise UsageError(
                 "the kubeconfig asks for `auth-provider`, which devctl does not support",

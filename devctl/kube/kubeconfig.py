@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import yaml
@@ -13,6 +13,9 @@ import yaml
 from devctl.checkout import has_local_cluster
 from devctl.errors import DevctlError, UsageError
 from devctl.oidc.registration import from_exec
+
+if TYPE_CHECKING:
+    from devctl.oidc.registration import Registration
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where pods have the credentials of their service accounts."""
@@ -46,6 +49,16 @@ class Access:
     home: Path = Path()
 
     @property
+    def provider(self) -> Registration | None:
+        """With what the user logs in; None if not by devctl.
+
+        Raises:
+            UsageError: The user's entry is not valid.
+        """
+        entry = self.user.get("exec")
+        return from_exec(entry) if isinstance(entry, dict) else None
+
+    @property
     def method(self) -> str:
         """How the user authenticates, in a few words.
 
@@ -59,7 +72,7 @@ class Access:
                 return words + acting
         if not isinstance(entry := user.get("exec"), dict):
             return f"no credentials{acting}"
-        own = from_exec(entry)
+        own = self.provider
         found = f"OpenID Connect at {own.issuer}" if own else f"program `{entry.get('command')}`"
         return found + acting
 

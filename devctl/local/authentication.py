@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from devctl.errors import HostError
-from devctl.local.part_objects import COMPONENTS, certificate_of
+from devctl.local.part_objects import COMPONENTS, certificate_of, with_address
 from devctl.oidc.registration import Registration
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from devctl.local.settings import ClusterSettings
 
 _FLAG = "--authentication-config"
-_ADDRESS = "$(ADDRESS)"
-"""What an authenticator's file says for the address of the first node."""
 
 
 def configure(settings: ClusterSettings, paths: ClusterPaths, parts: Iterable[Part]) -> bool:
@@ -55,7 +53,7 @@ def configure(settings: ClusterSettings, paths: ClusterPaths, parts: Iterable[Pa
 def authenticator(settings: ClusterSettings, paths: ClusterPaths, part: Part) -> dict[str, Any]:
     """A part's entry in the API server's AuthenticationConfiguration."""
     text = (COMPONENTS / part.name / part.authenticator).read_text()
-    found: dict[str, Any] = yaml.safe_load(text.replace(_ADDRESS, str(settings.nodes[0].address)))
+    found: dict[str, Any] = yaml.safe_load(with_address(text, settings))
     files = certificate_of(settings, paths, part)
     found["issuer"]["certificateAuthority"] = b64decode(files["ca.crt"]).decode()
     return found

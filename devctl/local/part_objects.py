@@ -162,8 +162,12 @@ def certificate_of(settings: ClusterSettings, paths: ClusterPaths, part: Part) -
     """A part's certificate by file name, in base64; made on first use."""
     folder = paths.parts / part.name
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds a private key
-    address = str(settings.nodes[0].address)
-    return ensure_certificate(folder, [n.replace("$(ADDRESS)", address) for n in part.certificate])
+    return ensure_certificate(folder, [with_address(n, settings) for n in part.certificate])
+
+
+def with_address(text: str, settings: ClusterSettings) -> str:
+    """What parts.toml or a file of a part says, for this cluster."""
+    return text.replace("$(ADDRESS)", str(settings.nodes[0].address))
 
 
 def values(settings: ClusterSettings) -> dict[str, Any]:

@@ -82,6 +82,6 @@ def _listed(known: Iterable[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def images_of(names: Iterable[str], known: Mapping[str, Part]) -> list[str]:
+def images_of(parts: Iterable[Part]) -> list[str]:
     """The images of these parts, by name."""
-    return [image for name in names for image in known[name].images]
+    return [image for part in parts for image in part.images]

@@ -30,6 +30,7 @@ from devctl.local.paths import cache_paths, cluster_names, cluster_paths, host_s
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from devctl.local.parts import Part
     from devctl.local.paths import CachePaths, ClusterPaths
     from devctl.local.settings import ClusterSettings
 
@@ -52,6 +53,11 @@ class Context:
         """The context of a cluster; raises NotFoundError if it was never created."""
         return cls(*existing(cluster), cache_paths(), report, node)
 
+    @property
+    def parts(self) -> list[Part]:
+        """The optional parts that the cluster is to have."""
+        return [part for name, part in load_parts().items() if name in self.settings.parts]
+
 
 def host(context: Context) -> dict[str, Any]:
     """Install missing packages and raise kernel settings."""
@@ -62,7 +68,7 @@ def host(context: Context) -> dict[str, Any]:
 
 def artifacts(context: Context) -> dict[str, Any]:
     """Build what is missing; the facts tell later tasks where everything is."""
-    also = images_of(context.settings.parts, load_parts())
+    also = images_of(context.parts)
     made = build.ensure_built(context.cache, context.report, also)
     folders = {group.name: group.folder(context.cache) for group in made.groups.values()}
     facts = {
@@ -97,7 +103,7 @@ def import_images(context: Context, programs: Mapping[str, str]) -> dict[str, An
     node = context.paths.node(context.node)
     ctr = f"{programs['containerd']}/ctr"
     node_images.wait_for_containerd(node, ctr)
-    also = images_of(context.settings.parts, load_parts())
+    also = images_of(context.parts)
     wanted = [image for image in images.values() if image.up or image.name in also]
     imported = node_images.import_missing(node, wanted, ctr, context.cache)
     return {"changed": bool(imported), "imported": imported}
@@ -105,8 +111,8 @@ def import_images(context: Context, programs: Mapping[str, str]) -> dict[str, An
 
 def authenticate(context: Context) -> dict[str, Any]:
     """Have the API server trust the providers of the optional parts."""
-    wanted = [part for name, part in load_parts().items() if name in context.settings.parts]
-    return {"changed": authentication.configure(context.settings, context.paths, wanted)}
+    changed = authentication.configure(context.settings, context.paths, context.parts)
+    return {"changed": changed}
 
 
 def parts(context: Context, programs: Mapping[str, str]) -> dict[str, Any]:
@@ -116,9 +122,8 @@ def parts(context: Context, programs: Mapping[str, str]) -> dict[str, Any]:
     folders = {group: Path(folder) for group, folder in programs.items()}
     cluster = part_objects.Cluster(context.settings, context.paths, folders, references)
     removed = part_objects.remove_others(cluster)
-    wanted = [part for name, part in load_parts().items() if name in context.settings.parts]
-    installed = [part.name for part in wanted if part_objects.install(cluster, part)]
-    for part in wanted:
+    installed = [part.name for part in context.parts if part_objects.install(cluster, part)]
+    for part in context.parts:
         part_objects.wait_until_ready(cluster, part)
         if part.authenticator:
             authentication.write_kubeconfig(context.settings, context.paths, part)

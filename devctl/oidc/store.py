@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import tempfile
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from devctl.errors import BusyError, DeniedError, HostError
 from devctl.text import one_line
+from devctl.whole_file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,7 +95,7 @@ def save(registration: Registration, session: Session) -> str:
     path = _path(registration)
     kept = _in_keyring(registration.key, text)
     try:
-        _write(path, json.dumps({"kept_in": "keyring"}) if kept else text)
+        write_file(path, json.dumps({"kept_in": "keyring"}) if kept else text, 0o600)
     except OSError as error:
         raise _cannot_write(path, error) from error
     return "keyring" if kept else str(path)
@@ -151,22 +151,6 @@ def locked(registration: Registration) -> Iterator[None]:
 
 def _path(registration: Registration) -> Path:
     return folder() / f"{registration.key}.json"
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Such files have mode 0600 from the start.
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w") as temporary:
-            temporary.write(text)
-            temporary.flush()
-            os.fsync(temporary.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
 
 
 def _keyring() -> ModuleType:

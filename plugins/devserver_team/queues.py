@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from devctl.api.placing import with_limits
 from devctl.api.quantities import times
 from devctl.api.queues import (
     COHORT,
@@ -54,9 +55,8 @@ _FIELDS = ("cohortName", "namespaceSelector", "queueingStrategy", "preemption", 
 
 
 def _spec(quota: Mapping[str, Any], flavor: Mapping[str, Any], cohort: str) -> dict[str, Any]:
-    # As in Kubernetes, a limit alone is a request.
     resources = flavor["resources"]
-    requests = {**resources.get("limits", {}), **resources["requests"]}
+    requests = with_limits(resources["requests"], resources.get("limits", {}))
     amounts = []
     for name, amount in sorted(requests.items()):
         bounds = {"name": name, "nominalQuota": times(amount, quota["pods"])}

@@ -14,6 +14,7 @@ from apply.errors import ApplyError
 from devctl.api import queues
 from devctl.api.applied import Reason
 from devctl.api.flavors import choose, offer
+from devctl.api.placing import with_limits
 from devctl.api.quantities import GPU, parse_quantity, times
 from devctl.api.team_quotas import most_pods
 
@@ -86,9 +87,8 @@ def refuse_unfit(
     if most.problem:
         raise ApplyError(Reason.INVALID, most.problem)
     parts = resources(job, flavors)
-    # As in Kubernetes, a limit alone is a request.
-    covered = {**found["resources"].get("limits", {}), **found["resources"]["requests"]}
-    for resource, amount in sorted({**parts["limits"], **parts["requests"]}.items()):
+    covered = with_limits(found["resources"]["requests"], found["resources"].get("limits", {}))
+    for resource, amount in sorted(with_limits(parts["requests"], parts["limits"]).items()):
         if resource not in covered:
             raise ApplyError(Reason.INVALID, _uncovered(resource, name))
         bound = times(covered[resource], most.pods)

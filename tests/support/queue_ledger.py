@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from devctl.api.conditions import find
+from devctl.api.queues import QUEUE_NAME
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 Thing = dict[str, Any]
-QUEUE = "kueue.x-k8s.io/queue-name"
 _SECOND = 1.0
 """Kubernetes writes whole seconds: what happens within one has no order."""
 
@@ -54,9 +56,9 @@ class Ledger:
         """Take down an event of a Workload."""
         meta = thing["metadata"]
         key = f"{meta['namespace']}/{meta['name']}"
-        reserved = _condition(thing, "QuotaReserved")
+        reserved = find(thing.get("status", {}), "QuotaReserved")
         holds = reserved.get("status") == "True" and event != "DELETED"
-        if not holds or _condition(thing, "Finished").get("status") == "True":
+        if not holds or find(thing.get("status", {}), "Finished").get("status") == "True":
             self._held.pop(key, None)
             (self.waiting.discard if holds or event == "DELETED" else self.waiting.add)(key)
             return
@@ -72,7 +74,7 @@ class Ledger:
 
     def pod(self, event: str, thing: Thing) -> None:
         """Take down an event of a pod: what may start counts, whatever its Workload says."""
-        meta, name = thing["metadata"], thing["metadata"].get("labels", {}).get(QUEUE)
+        meta, name = thing["metadata"], thing["metadata"].get("labels", {}).get(QUEUE_NAME)
         queue = self.queues.get((meta["namespace"], name))
         if queue is None:
             return
@@ -103,11 +105,6 @@ def _overtaken(turns: list[Turn]) -> Iterator[str]:
         there = first.created + _SECOND <= second.admitted
         if first.precedes(second) and there and first.admitted > second.admitted + _SECOND:
             yield f"{second.name} before {first.name}"
-
-
-def _condition(thing: Thing, kind: str) -> Thing:
-    found = thing.get("status", {}).get("conditions", [])
-    return next((c for c in found if c["type"] == kind), {})
 
 
 def _seconds(stamp: str) -> float:

@@ -50,8 +50,8 @@ def kubeconfig(
     if file is None:
         click.echo(text, nl=False)
         return
-    from devctl.client.settings import write_file  # noqa: PLC0415 - heavy
     from devctl.client.ssh.keys import writing  # noqa: PLC0415 - heavy
+    from devctl.whole_file import write_file  # noqa: PLC0415 - heavy
 
     with writing(file):
         if file.exists():

@@ -79,4 +79,6 @@ def _of_team(quota: TeamQuota) -> Use:
 
 
 def _plain(uses: Sequence[Use]) -> dict[str, dict[str, str]]:
-    return {use.what: {"used": use.used, "free": use.free, "quota": use.hard} for use in uses}
+    from devctl.client.users import document  # noqa: PLC0415 - heavy
+
+    return document(uses)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from devctl.cli.admin.team_change import RESOURCE, team_name
-from devctl.cli.describe import page
+from devctl.cli.describe import print_page
 from devctl.cli.listing import AGE, Listing, lists, sort_by
 from devctl.cli.options import command, connected, output
-from devctl.cli.results import print_document
-from devctl.cli.screen import columns as terminal_columns
 from devctl.cli.tables import Column, lines_of
 from devctl.cli.times import age
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from devctl.client.client import Client
     from devctl.client.teams import Team
@@ -73,12 +70,8 @@ def describe(client: Client, name: str, output: str) -> None:
     if output == "name":
         click.echo(f"{RESOURCE}/{team.name}")
         return
-    if output != "text":
-        print_document(team.raw, output)
-        return
-    for line in page(_facts(team, client.teams.users(name)), (), terminal_columns(sys.stdout)):
-        click.echo(line)
-    if team.quotas:
+    print_page(team, output, _facts(client, team))
+    if output == "text" and team.quotas:
         queues = client.teams.queues(name)
         click.echo("\nQuota:")
         for line in lines_of(
@@ -87,13 +80,13 @@ def describe(client: Client, name: str, output: str) -> None:
             click.echo(f"  {line}")
 
 
-def _facts(team: Team, users: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _facts(client: Client, team: Team) -> Iterator[tuple[str, str]]:
     yield "Name", team.name
     yield "State", team.reason or "Pending"
     if team.message:
         yield "", team.message
     yield "Cohort", team.cohort
-    yield "Users", ", ".join(users) or "(none)"
+    yield "Users", ", ".join(client.teams.users(team.name)) or "(none)"
     yield (
         "Members may",
         {"view": "see each other's servers", "stop": "stop each other's servers"}.get(

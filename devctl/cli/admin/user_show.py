@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from devctl.cli.admin.user_change import RESOURCE, user_name
-from devctl.cli.describe import page
+from devctl.cli.describe import print_page
 from devctl.cli.listing import AGE, Listing, lists, sort_by
 from devctl.cli.options import command, connected, output
-from devctl.cli.results import print_document
-from devctl.cli.screen import columns as terminal_columns
 from devctl.cli.tables import Column, lines_of
 from devctl.cli.times import age
 
@@ -72,12 +69,8 @@ def describe(client: Client, name: str, output: str) -> None:
     if output == "name":
         click.echo(f"{RESOURCE}/{user.name}")
         return
-    if output != "text":
-        print_document(user.raw, output)
-        return
-    for line in page(_facts(user), (), terminal_columns(sys.stdout)):
-        click.echo(line)
-    if used := client.users.quotas(name).get(name):
+    print_page(user, output, _facts(user))
+    if output == "text" and (used := client.users.quotas(name).get(name)):
         click.echo("\nQuota:")
         for line in lines_of(used, USES):
             click.echo(f"  {line}")

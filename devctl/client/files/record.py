@@ -11,10 +11,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from devctl.client.settings import write_file
 from devctl.errors import DeniedError, HostError, NotFoundError
 from devctl.kube import resources
 from devctl.kube.pod_streams import CONTAINER
+from devctl.whole_file import write_file
 
 if TYPE_CHECKING:
     from devctl.client.files.local import Entry

@@ -181,7 +181,7 @@ class Jobs(NamedCollection[Job]):
         """
         from devctl.client.queues.waiting import job_waits  # noqa: PLC0415 - rarely used
 
-        return job_waits(self._cluster, self.get(which) if isinstance(which, str) else which)
+        return job_waits(self._cluster, self._known(which))
 
     def events(self, name: str) -> Sequence[Event]:
         """The events about a job, its pod and its volume, oldest first."""

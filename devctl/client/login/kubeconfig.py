@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from devctl.errors import UsageError
-from devctl.oidc.registration import Registration, from_exec
+from devctl.oidc.registration import Registration
 
 if TYPE_CHECKING:
     from devctl.kube.kubeconfig import Access
@@ -36,8 +36,7 @@ def registration_of(access: Access) -> Registration | None:
     Raises:
         UsageError: The entry is not valid.
     """
-    entry = access.user.get("exec")
-    return from_exec(entry) if isinstance(entry, dict) else None
+    return access.provider
 
 
 def read_authority(path: str | Path) -> str:

@@ -10,8 +10,7 @@ from devctl.api.devserver import home_names
 from devctl.api.devserver_user import DEFAULT_FLAVOR
 from devctl.api.pod_spec import shape
 from devctl.api.quantities import parse_quantity
-from devctl.client.flavors import Flavors
-from devctl.client.queues.team_quota import requests_of, team_quotas
+from devctl.client.queues.team_quota import known_flavors, requests_of, team_quotas
 from devctl.client.settings import annotations_of
 from devctl.errors import DeniedError, NotFoundError
 from devctl.kube import resources
@@ -52,10 +51,7 @@ def limits(cluster: Cluster, manifest: Object) -> Sequence[Limit]:
         return []
     size = shape(spec)[0]
     found = [*_of_volumes(cluster, manifest, size)]
-    try:
-        flavors = Flavors(cluster).list()
-    except DeniedError:
-        flavors = []
+    flavors = known_flavors(cluster)
     flavor = _flavor(cluster, spec.get("flavor"), flavors)
     if flavor:
         found += _of_nodes(flavor, size)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any
 
+from devctl.api.placing import effective_requests
 from devctl.api.quantities import parse_quantity
+from devctl.client.flavors import Flavors
 from devctl.errors import DeniedError, NotFoundError
 from devctl.kube import resources
 
@@ -87,8 +89,16 @@ def pods_for(amounts: Mapping[str, Decimal], requests: Mapping[str, Decimal]) ->
 
 
 def requests_of(flavor: Flavor) -> Amounts:
-    """What each pod of a flavor requests; a limit alone is a request, too."""
-    return {name: parse_quantity(v) for name, v in {**flavor.limits, **flavor.requests}.items()}
+    """What each pod of a flavor requests."""
+    return effective_requests(flavor.requests, flavor.limits)
+
+
+def known_flavors(cluster: Cluster) -> Sequence[Flavor]:
+    """All flavors; none if the user may not see them."""
+    try:
+        return Flavors(cluster).list()
+    except DeniedError:
+        return ()
 
 
 def _quota(

@@ -11,9 +11,8 @@ from devctl.api.ephemeral_acceleration_job import job_of_pod
 from devctl.api.messages import listed
 from devctl.api.quantities import parse_quantity
 from devctl.api.queues import local_queue
-from devctl.client.flavors import Flavors
 from devctl.client.objects import moment
-from devctl.client.queues.team_quota import pods_in, requests_of, team_quotas
+from devctl.client.queues.team_quota import known_flavors, pods_in, requests_of, team_quotas
 from devctl.errors import DeniedError, DevctlError, NotFoundError
 from devctl.kube import resources
 from devctl.kube.cluster import EVERYWHERE
@@ -111,9 +110,9 @@ class _Seeker:
 
     def fits(self, flavor: Flavor, quota: TeamQuota) -> bool:
         """Whether it could start with the quota of another flavor, and on its nodes."""
-        size, known = self.size(flavor), requests_of(flavor)
         if flavor.cordoned:
             return False
+        size, known = self.size(flavor), requests_of(flavor)
         if self.requests is not None and (size > 1 or self.requests.keys() - known.keys()):
             return False
         return quota.free >= size and (flavor.free or 0) >= size
@@ -141,7 +140,7 @@ def _waiting_for(cluster: Cluster, seeker: _Seeker) -> Waiting:
     own = _workloads(cluster, seeker.namespace)
     mine = next((each for each in own if _owner(each) == seeker.owner), None)
     queue = str(((mine or {}).get("spec") or {}).get("queueName") or local_queue(seeker.flavor))
-    flavors = {flavor.name: flavor for flavor in _flavors(cluster)}
+    flavors = {flavor.name: flavor for flavor in known_flavors(cluster)}
     quotas = team_quotas(cluster, flavors.values(), seeker.namespace) or []
     quota = next((each for each in quotas if each.queue == queue), None)
     flavor = flavors.get(quota.flavor if quota else seeker.flavor)
@@ -179,13 +178,6 @@ def _workloads(cluster: Cluster, namespace: str) -> list[Object]:
         return list(cluster.list(resources.Workload, namespace))
     except (DeniedError, NotFoundError):
         return []
-
-
-def _flavors(cluster: Cluster) -> Sequence[Flavor]:
-    try:
-        return Flavors(cluster).list()
-    except DeniedError:
-        return ()
 
 
 def _owner(workload: Object) -> _Owner:

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from devctl.client.settings import write_file
 from devctl.errors import HostError
+from devctl.whole_file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -29,7 +29,7 @@ def make_programs_and_images() -> bool:
     """Build everything at once, so that images download while programs compile; if need be."""
     with tempfile.TemporaryDirectory() as folder:
         apt.install_missing(Path(folder) / "packages.log")
-    also = [*LOADED, *parts.images_of(PARTS, parts.load_parts())]
+    also = [*LOADED, *parts.images_of(map(parts.load_parts().__getitem__, PARTS))]
     return bool(build.ensure_built(cache_paths(), print, also=also).built)
 
 

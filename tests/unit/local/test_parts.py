@@ -81,4 +81,4 @@ def test_a_part_that_does_not_exist_is_refused(
 
 
 def test_images_are_those_of_the_chosen_parts() -> None:
-    assert images_of(["oidc", "net"], KNOWN) == ["image-of-oidc", "image-of-net"]
+    assert images_of([KNOWN["oidc"], KNOWN["net"]]) == ["image-of-oidc", "image-of-net"]

@@ -3,7 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.queue_ledger import QUEUE, Ledger
+from support.queue_ledger import Ledger
+
+from devctl.api.queues import QUEUE_NAME
 
 
 def stamp(second: int) -> str:
@@ -23,7 +25,7 @@ def workload(
 
 
 def pod(name: str, *gates: str) -> dict[str, Any]:
-    meta = {"namespace": "dev", "name": name, "labels": {QUEUE: "devctl-small"}}
+    meta = {"namespace": "dev", "name": name, "labels": {QUEUE_NAME: "devctl-small"}}
     return {"metadata": meta, "spec": {"schedulingGates": [{"name": gate} for gate in gates]}}
 
 

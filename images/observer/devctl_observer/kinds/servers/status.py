@@ -11,6 +11,7 @@ from devctl.api.conditions import find
 from devctl.api.devserver import MASTER_PORT, Condition, Phase
 from devctl.api.made_from import MadeFrom
 from devctl.api.occupancy import is_occupied
+from devctl.api.placing import with_limits
 from devctl_observer.judging.clocks import from_text, to_text
 from devctl_observer.judging.conditions import TRUE, UNKNOWN, condition, merge, word
 from devctl_observer.judging.model import labels_of, notes_of
@@ -81,9 +82,9 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
 
 
 def _requests(made: MadeFrom) -> dict[str, str] | None:
-    """What each pod requests; as in Kubernetes, a limit alone is a request, too."""
+    """What each pod requests."""
     resources = made.flavor_spec.get("resources") or {}
-    requests = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+    requests = with_limits(resources.get("requests") or {}, resources.get("limits") or {})
     return {name: str(amount) for name, amount in requests.items()} or None
 
 

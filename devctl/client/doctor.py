@@ -16,7 +16,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, NamedTuple
 
 from devctl.api import ephemeral_acceleration_job as job
+from devctl.api.conditions import find
 from devctl.api.labels import GROUP, VERSION
+from devctl.api.network import AGENT, AGENTS, NAMESPACES
 from devctl.api.queues import KUEUE, TEAM
 from devctl.client.flavors import Flavors
 from devctl.client.settings import IMAGE, NAME, NAMESPACE, annotations_of, default_image
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from devctl.client.flavors import Flavor
-    from devctl.kube.cluster import Cluster
+    from devctl.kube.cluster import Cluster, Object
 
 OLDEST = (1, 31)
 """The first Kubernetes release that can select custom resources by their fields."""
@@ -371,6 +373,33 @@ def queues(cluster: Cluster) -> Finding:
     return ok(f"Kueue runs{f', you are in team `{team}`' if team else ''}")
 
 
+def network(cluster: Cluster) -> Finding:
+    """Whether the network plugin's agent is ready on every node."""
+    try:
+        agents = [
+            pod
+            for namespace in NAMESPACES
+            for pod in cluster.list(resources.Pod, namespace, {AGENT: AGENTS})
+        ]
+    except DeniedError:
+        return skipped("only administrators may look at the network plugin")
+    if not agents:
+        return skipped("no network plugin known to enforce NetworkPolicies is installed")
+    name = agents[0]["metadata"]["labels"][AGENT]
+    down = sorted({str(pod["spec"].get("nodeName")) for pod in agents if not _is_ready(pod)})
+    if down:
+        where = f"`{down[0]}`" if len(down) == 1 else f"{len(down)} nodes, such as `{down[0]}`"
+        return warning(
+            f"`{name}` is not ready on {where}: what runs there continues, new servers wait",
+            f"see `kubectl describe pods -A -l {AGENT}={name}`",
+        )
+    return ok(f"`{name}` is ready on {len(agents)} {'node' if len(agents) == 1 else 'nodes'}")
+
+
+def _is_ready(pod: Object) -> bool:
+    return find(pod.get("status") or {}, "Ready").get("status") == "True"
+
+
 _CHECKS: dict[str, Callable[[Cluster], Finding]] = {
     "reachability": reachability,
     "credentials": credentials,
@@ -386,6 +415,7 @@ _CHECKS: dict[str, Callable[[Cluster], Finding]] = {
     "flavor": default_flavor,
     "image": image,
     "queues": queues,
+    "network": network,
 }
 _BASIC = {
     "reachability": "the API server cannot be reached",

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
+from support.command_line import CommandLine
 from support.commands import devctl, must
-from support.servers import succeeds, wait_until
+from support.servers import SMALL, DevServer, apply_flavor, succeeds, wait_until
 from support.tiers.prepare import PARTS
 
+from devctl.api.conditions import find
 from devctl.local.namespaces import enter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from support.commands import Kubectl
 
@@ -198,11 +201,21 @@ def test_exec_and_port_forward_pass_every_policy(kubectl: Kubectl, guarded: str)
 @pytest.mark.exclusive
 @pytest.mark.usefixtures("enforced_policies")
 def test_while_the_policy_engine_is_down_nothing_closes_or_opens(
-    kubectl: Kubectl, cluster: ClusterSettings, images: dict[str, Image], guarded: str
+    kubectl: Kubectl,
+    cluster: ClusterSettings,
+    images: dict[str, Image],
+    guarded: str,
+    tmp_path: Path,
 ) -> None:
     node, system = cluster.nodes[-1].name, ("-n", "kube-system")
     router = images["kube-router"].reference
     pods = ("pod", "-l", "app.kubernetes.io/name=kube-router")
+    admin = CommandLine(kubectl.kubeconfig, guarded, tmp_path)
+    small = apply_flavor(kubectl, guarded, resources=SMALL)
+    spec = {"owner": "alice", "flavor": small, "image": images["base"].reference}
+    older, newer = (DevServer(kubectl, guarded, spec, name) for name in ("older", "newer"))
+    older.apply()
+    older.wait("Ready")
 
     def use(image: str) -> None:
         kubectl(*system, "set", "image", "daemonset/kube-router", f"*={image}")
@@ -218,10 +231,22 @@ def test_while_the_policy_engine_is_down_nothing_closes_or_opens(
         kubectl("-n", guarded, "wait", "pod/friend-late", "--for=condition=Ready", "--timeout=90s")
         assert not reaches(kubectl, guarded, "friend-late", server)
         assert "kube-router" in devctl("local", "status", "--name", cluster.name).stdout
+        newer.apply()
+        newer.follow(
+            lambda found: find(found.get("status", {}), "Ready").get("reason") == "NetworkNotReady",
+            "it says for what it waits",
+        )
+        checks = json.loads(admin("doctor", "-o", "json").stdout)["checks"]
+        (found,) = [each for each in checks if each["check"] == "network"]
+        assert (found["state"], "kube-router" in found["found"]) == ("warning", True)
+        assert older.condition("Ready")["status"] == "True"
     finally:
         use(router)
         kubectl(*system, "rollout", "status", "daemonset/kube-router", "--timeout=90s")
     wait_until(lambda: reaches(kubectl, guarded, "friend-late", server), "it has its policy")
+    newer.wait("Ready")
+    kubectl("-n", guarded, "delete", "devserver", "--all", "--timeout=60s")
+    kubectl("delete", "devserverflavor", small)
 
 
 def stateful_set(name: str, image: str, queue: str = "", replicas: int = 2) -> dict[str, Any]:

@@ -45,6 +45,7 @@ class Observer:
         self.children.labels = {label: f.kind.namespaced for label, f in self._by_label.items()}
         self.quotas = Quotas(self._look_in)
         self.children.grew = self.quotas.grew
+        self.children.agents.tell = self._look_on
         self._clock = ClockWatch(self.look_again)
         self._reflectors: list[Reflector] = []
         self._filled = False
@@ -97,9 +98,7 @@ class Observer:
         for family in self.families:
             family.node(old, new)
         if old is None or new is None or old.ready != new.ready:
-            name = new.name if new else old.name if old else ""
-            for owner in self.children.owners_on(name):
-                self._by_label[owner.label].queue.add(owner.key)
+            self._look_on(new.name if new else old.name if old else "")
 
     def workload(self, old: Queued | None, new: Queued | None) -> None:
         """Reconcile what a Workload of Kueue's queues."""
@@ -107,6 +106,11 @@ class Observer:
             about = ObjectReference(kind=kind, namespace=namespace, name=name)
             for family, key in self._owning(about):
                 family.queue.add(key)
+
+    def _look_on(self, node: str) -> None:
+        """Reconcile what runs on a node."""
+        for owner in self.children.owners_on(node):
+            self._by_label[owner.label].queue.add(owner.key)
 
     def _look_in(self, namespace: str) -> None:
         """Reconcile everything in a namespace."""
@@ -135,6 +139,7 @@ class Observer:
                 Followed(kind, store, SMALL.get(kind, without_history), self.child, OURS)
                 for kind, store in known.stores.items()
             ),
+            known.agents.followed,
             Followed(ResourceQuota, Store(), room, self.quotas.changed),
             Followed(
                 *(Event, known.warnings, without_history, self.warning, _WARNINGS),

@@ -65,7 +65,20 @@ def well(api: FakeApi) -> FakeApi:
     api.add(FLAVORS, flavor(default=True), flavor("gpu"))
     api.add("configmaps", settings(image="torch:1"))
     api.add("namespaces", {"metadata": {"name": NAMESPACE}})
+    api.add("pods", agent("node-1"))
     return api
+
+
+def agent(node: str, ready: str = "True") -> dict[str, Any]:
+    return {
+        "metadata": {
+            "name": f"kube-router-{node}",
+            "namespace": "kube-system",
+            "labels": {"k8s-app": "kube-router"},
+        },
+        "spec": {"nodeName": node},
+        "status": {"conditions": [{"type": "Ready", "status": ready}]},
+    }
 
 
 def found(api: FakeApi) -> dict[str, Finding]:
@@ -81,7 +94,7 @@ def test_all_is_well(well: FakeApi) -> None:
     assert {name: each.found for name, each in seen.items() if each.state is not State.OK} == {}
     assert list(seen) == [
         *("programs", "kubeconfig", "reachability", "credentials", "versions", "clock", "kinds"),
-        *("rights", "operator", "observer", "storage", "flavor", "image", "queues"),
+        *("rights", "operator", "observer", "storage", "flavor", "image", "queues", "network"),
     ]
     assert "alice@company.com" in seen["credentials"].found
     assert not any(each.fix for each in seen.values())
@@ -308,3 +321,23 @@ def test_kueue_runs_or_does_not(well: FakeApi) -> None:
     seen = found(well)["queues"]
     assert seen.state is State.WARNING
     assert "running servers continue, new ones of teams do not start" in seen.found
+
+
+def test_the_network_plugin_is_ready_on_every_node(well: FakeApi) -> None:
+    well.add("pods", agent("node-2"), {"metadata": {"name": "other", "namespace": "kube-system"}})
+    assert found(well)["network"].found == "`kube-router` is ready on 2 nodes"
+    well.add("pods", agent("node-2", ready="False"))
+    seen = found(well)["network"]
+    assert seen.state is State.WARNING
+    assert "`kube-router` is not ready on `node-2`" in seen.found
+    assert seen.fix == "see `kubectl describe pods -A -l k8s-app=kube-router`"
+
+
+def test_the_network_plugin_is_for_administrators(well: FakeApi) -> None:
+    well.refusals["GET", "pods"] = (403, "forbidden")
+    assert found(well)["network"].state is State.SKIPPED
+
+
+def test_a_network_plugin_may_be_missing(well: FakeApi) -> None:
+    well.drop("pods", "kube-router-node-1")
+    assert found(well)["network"].state is State.SKIPPED

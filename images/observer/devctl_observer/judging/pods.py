@@ -24,6 +24,8 @@ class Surroundings:
     warnings: Sequence[Event] = ()
     lost_nodes: frozenset[str] = frozenset()
     """Nodes that are not ready."""
+    agents: Mapping[str, str] = field(default_factory=dict)
+    """The network plugins whose agents are not ready, by node."""
     absent: str = ""
     """The shared claim to mount, if it does not exist."""
 

@@ -12,6 +12,7 @@ from lightkube.resources.core_v1 import Event, PersistentVolumeClaim, Pod
 from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl.api.placing import NodeFacts
 from devctl_observer.judging.pods import node_of
+from devctl_observer.watching.network_agents import NetworkAgents
 from devctl_observer.watching.store import Key, Store
 from devctl_observer.watching.workloads import Queued
 
@@ -45,6 +46,7 @@ class Children:
         self.nodes: Store[NodeFacts] = Store()
         self.workloads: Store[Queued] = Store(lambda workload: workload.owner)
         """Kueue's, whoever owns them; empty if it is not installed."""
+        self.agents = NetworkAgents()
         self.grew: Callable[[str], str] = lambda _: ""
         """Identifies the last time that a quota of a namespace had more room."""
 

@@ -92,7 +92,7 @@ class Caches:
             annotations=notes_of(own) if own else {},
             revision=(own.status.updateRevision if own and own.status else None) or "",
             pods=pods,
-            around=Surroundings(claims, warnings, children.lost_nodes()),
+            around=Surroundings(claims, warnings, children.lost_nodes(), children.agents.awaited),
             flavors={flavor.metadata.name: flavor for flavor in self.flavors},
             queued=next(iter(children.workloads.find(Queueing("StatefulSet", key))), None),
         )

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from devctl.api.applied import PASSING, Reason
 from devctl.api.conditions import find
-from devctl.api.devserver import FlavorCondition, Phase
+from devctl.api.devserver import Condition, FlavorCondition, Phase
 from devctl.api.workloads import PREEMPTED, QUEUED
-from devctl_observer.judging.conditions import FALSE, MESSAGE_LIMIT, failure
+from devctl_observer.judging.conditions import FALSE, MESSAGE_LIMIT, TRUE, failure
 from devctl_observer.judging.model import Verdict
+from devctl_observer.judging.pods import node_of
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Observed
 from devctl_observer.kinds.servers.queueing import preemption, waiting, without_kueue
@@ -50,9 +51,31 @@ def judge_server(seen: Observed, replicas: Sequence[Replica], flavor_problem: st
     if any(replica.pod is not None for replica in wanted):
         # An invalid change does not affect running pods, so their state counts.
         verdict = _combine(wanted)
-        verdict = waiting(seen) if verdict.reason == QUEUED else _unless_unfit(verdict, seen)
+        if verdict.reason == QUEUED:
+            verdict = waiting(seen)
+        elif verdict.phase is Phase.RUNNING:
+            verdict = _unless_cut_off(verdict, seen)
+        else:
+            verdict = _unless_unfit(verdict, seen)
         return with_addition(verdict, addition(server))
     return _obstacle(seen, flavor_problem) or _combine(wanted)
+
+
+def _unless_cut_off(verdict: Verdict, seen: Observed) -> Verdict:
+    """The same verdict, unless the server is new and its pods may not have any connections yet.
+
+    A network plugin that is down leaves the connections of older pods alone.
+    """
+    if find(seen.server.status, Condition.READY).get("status") == TRUE:
+        return verdict
+    for node in sorted({node_of(pod) for pod in seen.pods}):
+        if plugin := seen.around.agents.get(node):
+            message = (
+                f"its pod has no connections yet: the network plugin `{plugin}` is not ready on"
+                f" node `{node}`; the server is ready once that is, ask an administrator"
+            )
+            return Verdict(Phase.PENDING, "NetworkNotReady", message)
+    return verdict
 
 
 def _unless_unfit(verdict: Verdict, seen: Observed) -> Verdict:

@@ -124,14 +124,16 @@ class Maker:
 
     def until(self, phase: str, reason: str) -> Status:
         """The status, once phase and reason are these."""
+        status: Status = {}
 
         def so(found: dict[str, Any]) -> bool:
+            nonlocal status
             status = found.get("status", {})
             return (status.get("phase"), ready(status).get("reason")) == (phase, reason)
 
         where = ("devserver", "box", self.namespace)
         assert self.kubectl.api.follow(*where, so, 60), json.dumps(self.status(), indent=1)
-        return self.status()
+        return status
 
 
 def ready(status: Status) -> dict[str, Any]:

@@ -407,7 +407,7 @@ def test_a_lost_claim_of_a_member_comes_back(vision: Members) -> None:
     def is_new() -> bool:
         now = vision.claim("ann")
         # While it is away, the status may still be that of before.
-        is_another = bool(now) and now["metadata"]["uid"] != before["metadata"]["uid"]
+        is_another = now is not None and now["metadata"]["uid"] != before["metadata"]["uid"]
         return is_another and vision.sharing() == ["ann"]
 
     wait_until(is_new, lambda: f"it is recreated: {vision.claim('ann')}")

@@ -86,7 +86,13 @@ def fault(day: Day, impatient: None) -> Fault:  # noqa: ARG001 - one waits less 
         }
         later.wait("Applied")
         later.follow(lambda found: found["status"].get("phase") == "Stopped", "it is stopped")
-        replica = day.server.status["replicaStatuses"][here]
+
+        def replica_now() -> Thing:
+            found: Thing = day.server.status["replicaStatuses"][here]
+            return found
+
+        wait_until(lambda: replica_now()["reason"] == "NodeLost", lambda: str(replica_now()))
+        replica = replica_now()
         ended = {
             "running": running.wait("Failed", "NodeLost", LOST),
             "starting": starting.wait("Failed", "NodeLost"),

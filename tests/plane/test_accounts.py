@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from apply.manifests import ALIAS
+from apply.manifests import ALIAS, SHARED
 from support.commands import Kubectl
+from support.servers import succeeds, wait_until
 from support.tenants import (
     ADMINISTRATOR,
     ALICE,
@@ -139,7 +140,8 @@ def test_roles_are_bound_in_the_namespaces_of_users_only(
     }
     assert "in users' namespaces only" in operator.refused(SELF, managed(binding))
     tenants.kubectl("label", "namespace", namespace, f"{LABEL}=alice")
-    operator.create(SELF, managed(binding))
+    # The API server judges by the labels that it has seen.
+    wait_until(lambda: succeeds(lambda: operator.create(SELF, managed(binding))), "it may")
     # It may hand on devctl's roles for users, and no other one.
     strong = managed(binding | {"roleRef": reference | {"name": "cluster-admin"}})
     assert "attempting to grant RBAC permissions not currently held" in operator.refused(
@@ -229,8 +231,9 @@ def test_no_account_touches_the_volumes_of_others_or_deletes_files(
         tenants.kubectl("delete", "pv", name)
     files = child("PersistentVolumeClaim", name)
     files["metadata"]["labels"] = {MANAGED_BY: MANAGER, TEAM_LABEL: "vision"}
-    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}
-    tenants.kubectl.api.apply(space)
+    # It stays, and roles take only what is marked like this for the namespace of all teams.
+    space = {"name": SPACE, "annotations": {SHARED: "true"}}
+    tenants.kubectl.api.apply(managed({"apiVersion": "v1", "kind": "Namespace", "metadata": space}))
     there = Tenants(tenants.kubectl, SPACE)
     there.create(ADMINISTRATOR, files, keep=True)
     for account in (OPERATOR, OBSERVER):

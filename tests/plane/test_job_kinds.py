@@ -216,6 +216,8 @@ def running(kubectl: Kubectl, images: dict[str, Image]) -> Iterator[Job]:
     made = Job(kubectl, namespace, images["base"].reference)
     made.apply(command=WAITS)
     made.wait("Running", seconds=180)
+    # Nobody writes to it any more: `replace` gives up where somebody was faster.
+    made.wait_applied()
     yield made
     kubectl("-n", namespace, "delete", "eaj,pod", "--all", "--grace-period=1")
     kubectl("delete", "namespace", namespace, "--wait=false")
@@ -265,7 +267,7 @@ def test_a_job_that_has_started_may_stay_longer(kubectl: Kubectl, running: Job) 
 def test_a_job_that_waits_may_become_another_one(kubectl: Kubectl, running: Job) -> None:
     users = Tenants(kubectl, running.namespace)
     users.create(ADMINISTRATOR, job("waiting"), keep=True)
-    # Nobody writes to it any more: `replace` gives up where somebody was faster.
+    # Nobody writes to it any more, see `running`.
     waiting = Job(kubectl, running.namespace, running.image, "waiting")
     waiting.wait("Pending", "Suspended")
     wait_until(lambda: waiting.condition("Applied").get("status") == "True", "it has its volume")

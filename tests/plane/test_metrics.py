@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.jobs import WAITS, Job
 from support.plane.plane import SYSTEM
-from support.servers import DevServer, small_server, wait_until
+from support.servers import DevServer, small_server, succeeds, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -75,6 +75,9 @@ def reader(kubectl: Kubectl, namespace: str) -> Iterator[str]:
     kubectl("create", "serviceaccount", "reader", "-n", namespace)
     options = ("--clusterrole=devctl-metrics-reader", f"--serviceaccount={namespace}:reader")
     kubectl("create", "clusterrolebinding", namespace, *options)
+    # The operator remembers for a while what the API server has denied.
+    ask = ("auth", "can-i", "get", "/metrics", f"--as=system:serviceaccount:{namespace}:reader")
+    wait_until(lambda: succeeds(lambda: kubectl(*ask)), "it may")
     yield kubectl("create", "token", "reader", "-n", namespace).strip()
     kubectl.api.delete("clusterrolebinding", namespace)
 
@@ -103,7 +106,7 @@ def test_the_runner_counts_its_runs(server: DevServer, plane: Plane) -> None:
     before = plane.operator.runs()
     server.apply(stopped=True)
     server.wait("Applied")
-    wait_until(lambda: plane.operator.runs()[ok] > before.get(ok, 0), "it is counted")
+    wait_until(lambda: plane.operator.runs().get(ok, 0) > before.get(ok, 0), "it is counted")
     lost = DevServer(server.kubectl, server.namespace, server.spec, "lost")
     lost.apply(flavor="none")
     lost.wait("Applied", "False")

@@ -111,8 +111,8 @@ def test_one_that_may_not_read_is_alive_and_says_what_it_lacks(
 ) -> None:
     """A rollout fails then, and its log says why."""
     Process.start(without_rights)
-    without_rights.await_so(lambda: "is forbidden" in problems(), "it says what it lacks")
-    assert 'cannot list resource "devservers"' in problems()
+    lacks = 'cannot list resource "devservers"'
+    without_rights.await_so(lambda: lacks in problems(), "it says what it lacks")
     without_rights.await_so(
         lambda: "WARNING DevServer: ApiError('devservers" in without_rights.tail(), "it warns"
     )

@@ -81,6 +81,9 @@ def test_who_uses_what(
         each.wait("Ready")
         assert each.status["requests"] == {**SMALL["limits"], **SMALL["requests"]}
 
+    # A server is stopped before its home is there, which is counted, too.
+    DevServer(kubectl, space.namespace, {}, "off").wait("Applied")
+
     def is_counted() -> bool:
         quota = rows_of(administrator)[one.name]["quota"]
         return bool(quota.get("servers", {}).get("used") == "2")

@@ -46,8 +46,7 @@ def test_an_evicted_server_starts_again_with_its_home(server: DevServer, kubectl
     metadata = {"name": "lab-0", "namespace": server.namespace}
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata}
     kubectl.api.post(f"/api/v1/namespaces/{server.namespace}/pods/lab-0/eviction", eviction)
-    await_another(server, before["metadata"]["uid"])
-    server.wait("Ready")
+    server.wait_for_successor(0, before["metadata"]["uid"])
     assert server.uids("pvc") == home
     assert pod(server)["spec"]["nodeName"] == before["spec"]["nodeName"]
 

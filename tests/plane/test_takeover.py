@@ -73,10 +73,10 @@ def test_the_second_operator_ends_what_the_first_one_left(
     def objects(name: str) -> str:
         return json.dumps(content(server, f"{DEVSERVER}={name}")).replace(name, "NAME")
 
+    dead = operators(plane)
     for other in others:
         other.apply(stopped=True)
     wait_until(lambda: len(server.get("statefulset")) > 1, "some are made")
-    dead = operators(plane)
     first.kill()
     assert len(server.get("statefulset")) < MANY, "it died too late"
 
@@ -94,7 +94,9 @@ def test_the_second_operator_ends_what_the_first_one_left(
     }
     assert owners == uids
     assert len(content(server)) == len(content(server, f"{DEVSERVER}={calm.name}")) * MANY
+    for each in (calm, *others):
+        each.settle()
     before = server.versions()
     # The new leader runs the role for those that were there, too.
-    wait_until(lambda: second.runs()[OK] >= MANY, "it has looked at all")
+    wait_until(lambda: second.runs().get(OK, 0) >= MANY, "it has looked at all")
     assert server.versions() == before

@@ -11,7 +11,14 @@ import pytest
 from support.kueue import kueue_kinds
 from support.one import One
 from support.plane.content import pod
-from support.servers import SMALL, TWO_RANKS, DevServer, apply_flavor, wait_until
+from support.servers import (
+    SMALL,
+    TWO_RANKS,
+    DevServer,
+    apply_flavor,
+    succeeds,
+    wait_until,
+)
 from support.tenants import ADMINISTRATOR, Tenants, server
 
 from devctl.api.devserver_user import namespace_of
@@ -155,6 +162,12 @@ def change(lab: DevServer, **spec: Any) -> None:
     lab.kubectl.api.patch("devserver", lab.name, {"spec": spec}, lab.namespace)
 
 
+def await_right(space: Tenants, user: str, verb: str, resource: str) -> None:
+    """Wait until the API server has seen what gives a user a right."""
+    ask = ("auth", "can-i", verb, resource)
+    wait_until(lambda: succeeds(lambda: space.run(user, *ask)), f"{user} may {verb} {resource}")
+
+
 def amounts(queue: Thing | None) -> dict[str, str]:
     """The quota of a ClusterQueue."""
     assert queue
@@ -181,7 +194,8 @@ def test_queues_follow_team_flavors_and_members(vision: Members) -> None:
     vision.team.wait("Ready")
     vision.user("ann").wait("Ready")
     assert amounts(vision.queue(one)) == {"cpu": "60m", "memory": "96Mi"}
-    assert vision.kubectl.api.get("resourceflavor", one)
+    # By the role of flavors, whenever it runs.
+    wait_until(lambda: bool(vision.kubectl.api.get("resourceflavor", one)), "the flavor is there")
     assert vision.kubectl.api.get("workloadpriorityclass", "devctl-high")
     expected = {local_queue(one): cluster_queue(vision.name, one)}
     wait_until(lambda: vision.local("ann") == expected, "the member has a queue")
@@ -295,6 +309,7 @@ def test_users_choose_neither_team_nor_a_higher_priority(vision: Members) -> Non
     template = {"spec": queued["spec"] | {"restartPolicy": "Never"}}
     batch = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": template}}
     batch["metadata"] = {"name": "mine", "labels": labels}
+    await_right(space, ann, "create", "jobs.batch")
     assert "is not yours to use" in space.refused(ann, batch)
     space.create(ADMINISTRATOR, queued)
 
@@ -316,6 +331,7 @@ def test_members_stop_each_others_servers_if_the_team_says_so(vision: Members) -
 
     vision.quota(2, members="view")
     wait_until(lambda: bound() == "devctl-team-view", "members see each other's servers")
+    await_right(space, bob, "list", "devservers")
     assert "lab" in space.run(bob, "get", "devservers")
     assert "forbidden" in space.refusal(bob, "logs", "lab-0")
     patch = ("patch", "devserver", "lab", "--type=merge")
@@ -324,6 +340,7 @@ def test_members_stop_each_others_servers_if_the_team_says_so(vision: Members) -
     wait_until(lambda: not bound(), "members see nothing")
     vision.quota(2, members="stop")
     wait_until(lambda: bound() == "devctl-team-stop", "members stop each other's servers")
+    await_right(space, bob, "patch", "devservers")
     for change in (
         '{"spec":{"image":"evil:1","stopped":true}}',
         '{"metadata":{"labels":{"a":"b"}}}',
@@ -389,8 +406,9 @@ def test_a_lost_claim_of_a_member_comes_back(vision: Members) -> None:
 
     def is_new() -> bool:
         now = vision.claim("ann")
-        uid = now and now["metadata"]["uid"]
-        return uid != before["metadata"]["uid"] and vision.sharing() == ["ann"]
+        # While it is away, the status may still be that of before.
+        is_another = now is not None and now["metadata"]["uid"] != before["metadata"]["uid"]
+        return is_another and vision.sharing() == ["ann"]
 
     wait_until(is_new, lambda: f"it is recreated: {vision.claim('ann')}")
 
@@ -398,8 +416,12 @@ def test_a_lost_claim_of_a_member_comes_back(vision: Members) -> None:
 def test_a_volume_that_is_not_provisioned_says_why(vision: Members) -> None:
     vision.quota(1, sharedStorage={"size": "1Mi", "storageClassName": "nowhere"})
     vision.join("ann")
-    said = vision.team.wait("Ready", "False", "VolumePending")["message"]
-    assert f"claim `{SPACE}/{vision.shared}` has no volume yet: storage class `nowhere`" in said
+    # Until the observer has seen the claim, it says that there will be one.
+    said = f"claim `{SPACE}/{vision.shared}` has no volume yet: storage class `nowhere`"
+    wait_until(
+        lambda: said in vision.team.wait("Ready", "False", "VolumePending")["message"],
+        "the claim has no volume",
+    )
     wait_until(
         lambda: '"nowhere" not found' in vision.team.wait("Ready", "False")["message"],
         "Kubernetes says why",

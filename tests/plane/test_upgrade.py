@@ -123,7 +123,7 @@ def test_up_and_down_again_restarts_nothing_and_leaves_nothing_stuck(
         server.apply()
         changed, stopped = beside(server, "changed"), beside(server, "stopped")
         pair = beside(server, "pair", **TWO)
-        beside(server, "failed", flavor="none")
+        failed = beside(server, "failed", flavor="none")
         running.apply(command=WAITS)
         finished.apply(
             command=SUCCEEDS, ttlSecondsAfterFinished=HOUR, pvcTTLSecondsAfterFinished=HOUR
@@ -137,6 +137,9 @@ def test_up_and_down_again_restarts_nothing_and_leaves_nothing_stuck(
         running.wait("Running")
         finished.wait("Succeeded")
         kept.wait("Pending", "Suspended")
+        # All that there will be of these two is there, too.
+        failed.wait("Applied", "False")
+        kept.wait_applied()
         before, said, wanted = made(server), phases(server), specs(server)
 
     def unchanged() -> None:
@@ -148,7 +151,10 @@ def test_up_and_down_again_restarts_nothing_and_leaves_nothing_stuck(
     with at_work(deployed.operator, deployed.observer, runs=len(wanted)):
         unchanged()
         # Its scripts are others by now, and it keeps those that it started with.
-        assert server.condition("RestartRequired")["reason"] == "TemplateChanged"
+        wait_until(
+            lambda: server.condition("RestartRequired")["reason"] == "TemplateChanged",
+            lambda: f"it is told: {server.condition('RestartRequired')}",
+        )
         assert changed.condition("RestartRequired")["reason"] == "SpecChanged"
 
     deployed.install(earlier)

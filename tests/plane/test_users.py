@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.one import One
-from support.servers import SMALL, DevServer, apply_flavor, wait_until
+from support.servers import SMALL, DevServer, apply_flavor, succeeds, wait_until
 from support.tenants import CLAIM, Tenants, server
 
 from devctl.api.devserver_user import (
@@ -146,7 +146,10 @@ def test_deleting_a_user_takes_access_and_keeps_files(person: Person) -> None:
     assert person.child("pvc", claim)["spec"]["accessModes"] == ["ReadWriteMany"]
     person.one.delete()
     wait_until(lambda: not person.child("rolebinding", "devctl-user"), "access goes")
-    assert "forbidden" in person.space.refusal(person.username, "get", "devservers")
+    # The API server goes by the bindings that it has seen.
+    get = (person.username, "get", "devservers")
+    wait_until(lambda: not succeeds(lambda: person.space.run(*get)), "they have no rights")
+    assert "forbidden" in person.space.refusal(*get)
     for kind, name in (("pvc", claim), ("networkpolicy", NETWORK), ("resourcequota", QUOTA)):
         assert person.child(kind, name), name
     # Another person of that name gets none of it; the same one everything.

@@ -136,6 +136,12 @@ def enforced_policies(kubectl: Kubectl, guarded: str) -> None:
     for manifest in POLICIES:
         kubectl.api.create(manifest | {"metadata": manifest["metadata"] | {"namespace": guarded}})
     wait_until(lambda: none_reaches(strangers), "no stranger reaches it")
+    # The other one was created a moment later.
+    friends = [name for name in clients if name not in strangers]
+    wait_until(
+        lambda: not any(reaches(kubectl, guarded, name, METADATA) for name in friends),
+        "no friend reaches the metadata",
+    )
 
 
 def address_of(kubectl: Kubectl, namespace: str, name: str) -> str:
@@ -146,7 +152,9 @@ def address_of(kubectl: Kubectl, namespace: str, name: str) -> str:
 
 def reaches(kubectl: Kubectl, namespace: str, client: str, host: str) -> bool:
     """Whether a client gets an answer from port 8080 of a host."""
-    ask = f"timeout 3 bash -c 'exec 3<>/dev/tcp/{host}/8080 && cat <&3' 2>/dev/null || echo refused"
+    ask = (
+        f"timeout 10 bash -c 'exec 3<>/dev/tcp/{host}/8080 && cat <&3' 2>/dev/null || echo refused"
+    )
     said = kubectl("-n", namespace, "exec", client, "--", "bash", "-c", ask)
     assert said.strip() in {"served", "refused"}
     return said.strip() == "served"

@@ -156,11 +156,12 @@ def test_a_distributed_server_waits_as_a_whole_and_says_for_what(team: Team) -> 
     )
 
     wait_until(lambda: "place 1 in the queue" in team.shell.must("status", "second"), "its place")
+    # Kueue counts what is in use every second or so.
+    wait_until(lambda: team.used() == 2, "the first one counts")
     told = team.shell.must("describe", "second")
     assert "2 of 3 pods in use" in told
     assert "`first` (2 pods, deleted in " in told
     assert "at the latest, based on when `first` will be deleted" in told
-    assert team.used() == 2
     line = ("create", "third", "--flavor", team.name, "--image", team.image, "--dry-run=server")
     limit = team.shell(*line, "--replicas", "2").stderr.decode()
     assert f"it would wait: team: team `{team.name}` has 1 of 3 pods" in limit
@@ -187,9 +188,9 @@ def test_a_queued_server_that_is_stopped_leaves_the_queue(team: Team) -> None:
     first.stop()
     third.wait("Ready")
     # The stopped one holds no quota, though it was the first in the queue.
-    assert team.used() == 2
+    wait_until(lambda: team.used() == 2, lambda: f"the third one counts alone: {team.used()}")
     second.start()
-    assert team.used() == 3
+    wait_until(lambda: team.used() == 3, lambda: f"both count: {team.used()}")
 
 
 def test_a_preempted_server_is_stopped_with_the_reason_and_keeps_its_files(
@@ -235,12 +236,12 @@ def test_a_job_waits_for_another_one_and_runs_after_it(preemptible: Team) -> Non
     egpu = replace(team.shell, program=EGPU)
     wait_until(lambda: "place 1 in the queue" in egpu.must("get", "second"), "its place")
     assert "Held by: job `first` (1 pod)" in " ".join(egpu.must("get", "second").split())
-    assert team.used() == 1
+    wait_until(lambda: team.used() == 1, "the first one counts")
     first.run("touch /artifacts/go")
     first.wait("Succeeded")
     first.wait_gone("pod", first.pod)
     second.wait("Running")
-    assert team.used() == 1
+    wait_until(lambda: team.used() == 1, lambda: f"the second one counts: {team.used()}")
     second.delete()
     wait_until(lambda: team.used() == 0, "a deleted job frees its quota")
 

@@ -10,7 +10,10 @@ from uuid import uuid4
 
 import pytest
 from support.command_line import CommandLine
+from support.one import One
 from support.servers import SMALL, apply_flavor, wait_until
+
+from devctl.api.kinds import USER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,6 +67,8 @@ def test_from_onboarding_to_the_end(
     assert f"{name} servers 1 0 1" in re.sub(" +", " ", admin.must("admin", "quota"))
 
     admin.must("admin", "user", "suspend", name)
+    # The observer stops the server, and independently the role of users lets none start.
+    One(kubectl.api, USER, name).wait("Ready", "False", "Suspended")
     wait_until(lambda: "Stopped" in user.must("list"), "the server is stopped")
     assert f"devctl admin user resume {name}" in user.fails(DENIED, "start", "lab")
     admin.must("admin", "user", "delete", name, "--yes")

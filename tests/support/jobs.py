@@ -89,17 +89,19 @@ class Job:
         return next(found, {})
 
     def wait(self, phase: str, reason: str | None = None, seconds: float = 120) -> Thing:
-        """Wait until it has a phase, for a reason if one is given; its status."""
+        """Wait until it has a phase, for a reason if one is given; its status then."""
+        found: Thing = {}
 
         def so(job: Thing) -> bool:
-            status = job.get("status", {})
-            return status.get("phase") == phase and reason in {None, status.get("reason")}
+            nonlocal found
+            found = job.get("status", {})
+            return found.get("phase") == phase and reason in {None, found.get("reason")}
 
         if not self.kubectl.api.follow("eaj", self.name, self.namespace, so, seconds):
             pytest.fail(
                 f"not within {seconds:.0f} s: {phase} {reason} of {self.name}: {self.status}"
             )
-        return self.status
+        return found
 
     def wait_applied(self, seconds: float = 60) -> None:
         """Wait until the role has done all that it does for the present spec."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from support.plane import scenarios
-from support.servers import wait_until
+from support.servers import condition_of, wait_until
 
 if TYPE_CHECKING:
     from support.api import Api
@@ -49,20 +49,19 @@ class One:
         return self.api.get(f"{self.kind.plural}.{self.kind.group}", self.name, self.namespace)
 
     def wait(self, kind: str, status: str = "True", reason: str = "") -> Thing:
-        """Wait until a condition is as wanted for the present spec; the condition."""
-
-        def said() -> Thing:
-            found = self.read() or {}
-            conditions = found.get("status", {}).get("conditions", [])
-            return next((c for c in conditions if c["type"] == kind), {})
+        """Wait until a condition is as wanted for the present spec; the condition then."""
+        said: Thing = {}
 
         def so() -> bool:
-            now = said()
-            current = now.get("observedGeneration") == (self.read() or {})["metadata"]["generation"]
-            return current and now["status"] == status and reason in {"", now["reason"]}
+            nonlocal said
+            found = self.read()
+            assert found, f"{self.kind.name} {self.name} is gone"
+            said = condition_of(found.get("status", {}), kind)
+            current = said.get("observedGeneration") == found["metadata"]["generation"]
+            return current and said["status"] == status and reason in {"", said["reason"]}
 
-        wait_until(so, lambda: f"{kind}={status} {reason} of {self.name}: {said()}")
-        return said()
+        wait_until(so, lambda: f"{kind}={status} {reason} of {self.name}: {said}")
+        return said
 
     def child(self, kind: str, name: str) -> Thing | None:
         """Something in its namespace."""

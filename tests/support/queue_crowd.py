@@ -107,9 +107,13 @@ class Crowd:
         self._draining.set()
         for key in self._ran():
             self._stop(key)
+        # The watch of Workloads may be behind that of servers.
         wait_until(
-            lambda: len(self._ran()) == self.servers,
-            lambda: f"all have run: {sorted(self._servers.keys() - self._ran())}",
+            lambda: len(self._ran()) == self.servers <= len(self.ledger.turns),
+            lambda: (
+                f"all have run: {sorted(self._servers.keys() - self._ran())}, "
+                f"{len(self.ledger.turns)} turns"
+            ),
             self.seconds,
         )
 

@@ -104,17 +104,23 @@ class DevServer:
 
     def condition(self, kind: str) -> Thing:
         """A condition of its status; empty where there is none."""
-        found = (c for c in self.status.get("conditions", []) if c["type"] == kind)
-        return next(found, {})
+        return condition_of(self.status, kind)
 
     def is_current(self, kind: str, status: str) -> bool:
         """Whether a condition has that status for the spec as it is now."""
         return is_current(self.get("devserver", self.name)[0], kind, status)
 
     def wait(self, kind: str, status: str = "True", seconds: float = 120) -> Thing:
-        """Wait until a condition has a status for the present spec; the condition."""
-        self.follow(lambda found: is_current(found, kind, status), f"{kind}={status}", seconds)
-        return self.condition(kind)
+        """Wait until a condition has a status for the present spec; the condition then."""
+        found: Thing = {}
+
+        def so(server: Thing) -> bool:
+            nonlocal found
+            found = server
+            return is_current(server, kind, status)
+
+        self.follow(so, f"{kind}={status}", seconds)
+        return condition_of(found["status"], kind)
 
     def follow(self, true: Callable[[Thing], bool], what: str, seconds: float = 120) -> None:
         """Watch it until something is true of it."""
@@ -191,6 +197,11 @@ class DevServer:
             f"{thing['kind']}/{thing['metadata']['name']}": thing["metadata"]["resourceVersion"]
             for thing in self.get(kinds)
         }
+
+
+def condition_of(status: Thing, kind: str) -> Thing:
+    """A condition of a status; empty where there is none."""
+    return next((c for c in status.get("conditions", []) if c["type"] == kind), {})
 
 
 def is_current(server: Thing, kind: str, status: str) -> bool:

@@ -77,6 +77,11 @@ PREEMPTED = (
 ADMITTED = condition("QuotaReserved", "True", "QuotaReserved", "Quota reserved in ClusterQueue")
 
 
+def test_a_workload_is_preempted_before_it_loses_its_quota() -> None:
+    found = workload(ADMITTED, *PREEMPTED[1:])
+    assert (found.preempted, found.waits) == ("InClusterQueue", "")
+
+
 def gated() -> Any:
     said = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}
     return pod(node=None, conditions=[said], containerStatuses=[])
@@ -202,7 +207,8 @@ def test_reclaimed_quota_is_named() -> None:
 
 
 def test_an_admission_after_a_preemption_ends_it() -> None:
-    assert not workload(ADMITTED, *PREEMPTED[1:]).preempted
+    reset = {"status": "False", "reason": "QuotaReserved"}
+    assert not workload(ADMITTED, *(each | reset for each in PREEMPTED[1:])).preempted
     held = condition("QuotaReserved", "False", "OnHold", "StatefulSet scaled to zero")
     assert not workload(held).waits
     assert workload(owner="").owner.key == Key("dev-alice", "")

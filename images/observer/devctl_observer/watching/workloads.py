@@ -87,9 +87,9 @@ def queued(found: Workload) -> Queued:
     whose = Owner(first.kind, Key(meta.namespace, first.name)), first.uid
     said = {condition.type: condition for condition in found.status.conditions}
     reserved, evicted = said.get(workloads.QUOTA_RESERVED), said.get(workloads.EVICTED)
-    if reserved and reserved.status == "True":
-        return Queued(*whose, found.spec.queue_name)
-    waits = reserved.message if reserved and reserved.reason != workloads.ON_HOLD else ""
+    short = reserved and reserved.status != "True" and reserved.reason != workloads.ON_HOLD
+    waits = reserved.message if reserved and short else ""
+    # Kueue takes the quota back once the pods are gone, and resets this when it gives some again.
     if not evicted or (evicted.status, evicted.reason) != ("True", workloads.PREEMPTED):
         return Queued(*whose, found.spec.queue_name, waits)
     cause = said.get(workloads.PREEMPTED)

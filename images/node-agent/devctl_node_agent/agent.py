@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _ENOUGH = 0.95 * SAMPLE_SECONDS
-"""Seconds between two samples whose rates mean something: a probe alone is 20 % of a core for 0.2 s."""
+"""Seconds between two samples to compare: over 0.2 s, a probe alone would be 20 % of a core."""
 _KEPT = 8
 """Earlier samples of a pod; a look that a report wants comes between two others."""
 _SETTLED = 0.05
@@ -52,7 +52,7 @@ class Agent:
         instance: A name of this run, different from all earlier ones.
         sampler: Where samples come from.
         api: Where reports go.
-        clock: The monotonic clock: it neither jumps nor counts the time that a machine is suspended.
+        clock: The monotonic clock, which never jumps and stands still while a machine is suspended.
         random: A random number from 0 to 1, at each call.
     """
 

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from devctl_node_agent.signals import Reading
-
     from devctl.api.node_activity import Signal
+    from devctl_node_agent.signals import Reading
 
 
 class Age(NamedTuple):

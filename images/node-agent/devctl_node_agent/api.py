@@ -81,8 +81,8 @@ class ApiServer:
         return answer
 
     def _patch(self, path: str, body: bytes, token: str) -> tuple[int, bytes]:
-        # A report a minute is not worth a connection that outlives a change of certificates. Python's
-        # default context refuses CAs without key identifiers, which older clusters have.
+        # A new context each time, since the CA may have changed. It is not Python's default one,
+        # which refuses CAs without key identifiers; older clusters have such.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.load_verify_locations(self._account / "ca.crt")
         connection = http.client.HTTPSConnection(

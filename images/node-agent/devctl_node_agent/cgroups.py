@@ -48,7 +48,7 @@ def pod_uid(name: str) -> str | None:
 class Cgroups:
     """The cgroups of this node's pods, found beside that of the agent's own pod.
 
-    Several nodes may share a machine, as in the local cluster: then there are other nodes' pods too.
+    On a machine with several nodes, as in the local cluster, other nodes' pods are there too.
 
     Args:
         mount: Where the node's /sys/fs/cgroup is.

@@ -3,8 +3,8 @@
 With nvidia-smi, a GPU that is held but has no load is idle: so is a notebook that has only loaded a
 model. Without it, a process that has a GPU open counts as using it.
 
-Simulated GPUs (images/fake-gpu-plugin) have no load of their own. The pod sets one itself, in percent,
-in /run/devctl/fake-gpu-utilization; without that file they are idle.
+Simulated GPUs (images/fake-gpu-plugin) have no load of their own. The pod sets one itself, in
+percent, in /run/devctl/fake-gpu-utilization; without that file they are idle.
 """
 
 from __future__ import annotations

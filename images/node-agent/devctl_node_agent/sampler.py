@@ -74,11 +74,11 @@ class Sampler:
         self._containers = seen
         return found
 
-    def _examine(self, known: _Seen, pids: Iterable[int]) -> _Seen:
-        """Whether a container is a server's: its first process comes first, or has the lowest PID."""
-        if known.is_server or known.looks >= _LOOKS:
+    def _examine(self, known: _Seen, pids: Collection[int]) -> _Seen:
+        """Whether a container is a server's. PIDs wrap, so the first process may have any."""
+        if known.is_server or known.looks >= _LOOKS or not pids:
             return known
-        for pid in list(pids)[:2]:
+        for pid in pids:
             process = read_process(self._proc, pid)
             if process and waiting.is_start(process):
                 return _Seen(is_server=True)

@@ -64,9 +64,7 @@ _HELD = {
 """What scripts that wait for somebody wait with."""
 
 
-def working(
-    processes: Mapping[int, Process], idle_kernels: Collection[str] = ()
-) -> list[Process]:
+def working(processes: Mapping[int, Process], idle_kernels: Collection[str] = ()) -> list[Process]:
     """The processes that do not wait, oldest first.
 
     Args:
@@ -104,32 +102,35 @@ def _waits(process: Process, all_: Mapping[int, Process], idle_kernels: Collecti
     return False
 
 
-def classify(  # noqa: PLR0911 - one line for each sort
-    process: Process, idle_kernels: Collection[str] = ()
-) -> Waits | None:
+def classify(process: Process, idle_kernels: Collection[str] = ()) -> Waits | None:
     """What a process is if it waits; None if it works."""
-    name, arguments = process.stat.name, process.arguments
     if process.stat.state in {"Z", "X", "x", "T"}:
         return Waits.ENDED
-    if name in _SSH:
+    if is_ssh(process):
         return Waits.SSH
-    if not arguments:
+    if not process.arguments:
         return None
-    if name.startswith("runc:[") and arguments[-1] == "init":
-        return Waits.STARTING
-    if name.startswith("tmux: ") or name in _MULTIPLEXERS and _base(arguments[0]) == name:
-        return Waits.MULTIPLEXER
-    if name in _AGENTS and _base(arguments[0]) == name:
-        return Waits.AGENT
     if is_start(process):
         return Waits.START
-    if _base(arguments[0]) in _SHELLS:
-        found = _shell(name, arguments)
-        if found:
-            return found
-    if any(
-        match[1] in idle_kernels for each in arguments if (match := _KERNEL.fullmatch(_base(each)))
-    ):
+    name, arguments = process.stat.name, process.arguments
+    return _by_name(name, arguments) or _by_arguments(arguments, idle_kernels)
+
+
+def _by_name(name: str, arguments: tuple[str, ...]) -> Waits | None:
+    """Programs whose process is called like them. A script may have such a name, too."""
+    base = _base(arguments[0])
+    if name.startswith("runc:[") and arguments[-1] == "init":
+        return Waits.STARTING
+    if name.startswith("tmux: ") or (name in _MULTIPLEXERS and base == name):
+        return Waits.MULTIPLEXER
+    if name in _AGENTS and base == name:
+        return Waits.AGENT
+    return _shell(name, arguments) if base in _SHELLS else None
+
+
+def _by_arguments(arguments: tuple[str, ...], idle_kernels: Collection[str]) -> Waits | None:
+    files = (_KERNEL.fullmatch(_base(each)) for each in arguments)
+    if any(file and file[1] in idle_kernels for file in files):
         return Waits.KERNEL
     if _is_jupyter(arguments):
         return Waits.JUPYTER

@@ -32,7 +32,7 @@ class Report:
 
     Args:
         kernels: Jupyter's manager of kernels.
-        terminals: Its manager of terminals, if it has any.
+        settings: The server's, which have a manager of terminals once that extension is loaded.
         folder: Where the file goes.
         clock: The monotonic clock.
     """
@@ -40,12 +40,12 @@ class Report:
     def __init__(
         self,
         kernels: Any,
-        terminals: Any = None,
+        settings: Mapping[str, Any],
         folder: Path = FOLDER,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Write nothing yet."""
-        self._kernels, self._terminals = kernels, terminals
+        self._kernels, self._settings = kernels, settings
         self._clock = clock
         self._seen: dict[tuple[str, str], tuple[str, float]] = {}
         self._written: dict[str, Any] = {}
@@ -57,9 +57,10 @@ class Report:
         now = self._clock()
         found = (self._kernel(name, now) for name in list(self._kernels.list_kernel_ids()))
         kernels = [kernel for kernel in found if kernel]
+        manager = self._settings.get("terminal_manager")
         terminals = [
             {"name": str(each["name"]), "active": self._since("terminal", each["name"], each, now)}
-            for each in (self._terminals.list() if self._terminals else [])
+            for each in (manager.list() if manager else [])
         ]
         state = {"kernels": kernels[:_MOST], "terminals": terminals[:_MOST]}
         if state != self._written or now - self._written_at >= _PERIOD:
@@ -120,7 +121,7 @@ def _load_jupyter_server_extension(app: Any) -> None:
     from tornado.ioloop import PeriodicCallback  # noqa: PLC0415
 
     leave_path(os.environ)
-    report = Report(app.kernel_manager, app.web_app.settings.get("terminal_manager"))
+    report = Report(app.kernel_manager, app.web_app.settings)
     warned: set[str] = set()
 
     def update() -> None:

@@ -82,28 +82,28 @@ READINGS = st.builds(
 )
 
 
-@given(
-    st.lists(
-        st.tuples(
-            st.floats(0, 1000), st.dictionaries(st.sampled_from(list(Signal)), READINGS, max_size=4)
-        ),
-        min_size=1,
-        max_size=20,
+STEPS = st.lists(
+    st.tuples(
+        st.floats(0, 1000), st.dictionaries(st.sampled_from(list(Signal)), READINGS, max_size=4)
     ),
-    st.floats(0, 1000),
+    min_size=1,
+    max_size=20,
 )
-def test_no_age_exceeds_the_time_since_the_last_activity(
+
+
+@given(STEPS, st.floats(0, 1000))
+def test_an_age_is_the_time_since_the_last_activity(
     steps: list[tuple[float, dict[Signal, Reading]]], later: float
 ) -> None:
-    ages, now, last = Ages(), 0.0, 0.0
+    ages, now = Ages(), 0.0
+    last = steps[0][0]
     for wait, readings in steps:
         now += wait
         ages.update("a", now, readings)
-        if any(reading.active or reading.unknown for reading in readings.values()):
-            last = now
-        last = last if len(ages.pods["a"].signals) else now
-    assert ages.idle("a", now + later) <= now + later - min(last, ages.pods["a"].last) + 1e-6
-    assert ages.pods["a"].last >= (last or 0.0)
+        for reading in readings.values():
+            known = now if reading.active or reading.unknown else min(reading.last, now)
+            last = max(last, known)
+    assert ages.idle("a", now + later) == now + later - last
     for age in ages.signals("a", now + later).values():
         assert ages.idle("a", now + later) <= age.idle or age.unknown
 

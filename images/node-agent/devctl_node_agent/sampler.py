@@ -63,7 +63,8 @@ class Sampler:
                     inside = self._cgroups.pids(container)
                     pids.update(inside)
                     known = self._examine(known, inside)
-                    server = (container, inside) if known.is_server else server
+                    if known.is_server and (inside or server is None):
+                        server = (container, inside)
                 seen[container] = known
             if server:
                 self._servers.add(uid)

@@ -16,6 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from devctl_node_agent import __main__, report  # noqa: F401 - all that the agent imports
+from devctl_node_agent.agent import Agent
+from devctl_node_agent.cgroups import Cgroups
+from devctl_node_agent.gpus import Tool
+from devctl_node_agent.sampler import Sampler
 from support.node_tree import OWN, Tree, uid
 
 _MEMORY = "/dev/shm"  # noqa: S108 - as fast as a cgroup's files
@@ -45,11 +50,8 @@ def run(pods: int, each: int) -> None:
 
 def measure(cgroup: str, samples: int = 100) -> None:
     """The figures of one agent."""
-    from devctl_node_agent import __main__, report  # noqa: PLC0415 - only what the agent imports
-
-    cgroups = __main__.Cgroups(cgroup, OWN)
-    sampler = __main__.Sampler("/proc", cgroups, __main__.Tool(time.monotonic, None))
-    agent = __main__.Agent(
+    sampler = Sampler("/proc", Cgroups(cgroup, OWN), Tool(time.monotonic, None))
+    agent = Agent(
         "node",
         "run",
         sampler=sampler,

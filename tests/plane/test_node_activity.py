@@ -38,11 +38,9 @@ RESOURCE = f"{PLURAL}.{API_VERSION.partition('/')[0]}"
 def objects(kubectl: Kubectl, installed: object) -> None:  # noqa: ARG001 - it comes first
     """What the observer creates for each node."""
     for node in NODES:
-        manifest = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": node}}
-        manifest["spec"] = {"pods": []}  # type: ignore[assignment] - a manifest is anything
-        kubectl(
-            "apply", "--server-side", "--force-conflicts", "-f", "-", input=json.dumps(manifest)
-        )
+        manifest: dict[str, Any] = {"metadata": {"name": node}, "spec": {"pods": []}}
+        text = json.dumps({"apiVersion": API_VERSION, "kind": KIND, **manifest})
+        kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", input=text)
 
 
 @pytest.fixture(scope="module")

@@ -93,9 +93,10 @@ def _disk(before: Counters, now: Counters, seconds: float) -> Reading:
         max(0, io.disk - (before.processes[key].disk if key in before.processes else 0))
         for key, io in now.processes.items()
     )
+    # Each pod has a process: without their counters, writes to a network file system go unnoticed.
+    if not now.processes:
+        return _unknown("the processes' disk use cannot be read")
     if before.io_bytes is None or now.io_bytes is None:
-        if not now.processes:
-            return _unknown("disk use cannot be read")
         group = 0
     else:
         group = now.io_bytes - before.io_bytes

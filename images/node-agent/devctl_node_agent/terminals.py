@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def attached(processes: Mapping[int, Process], pids: Collection[int]) -> list[Process]:
-    """The session leaders on terminals that SSH or the kubelet connects to somebody.
+    """The processes on whose terminals SSH or the kubelet connects somebody.
+
+    These are session leaders, or processes whose leader is outside.
 
     Args:
         processes: Those of the server's container, by PID.
@@ -26,15 +28,12 @@ def attached(processes: Mapping[int, Process], pids: Collection[int]) -> list[Pr
     """
     found = []
     for process in processes.values():
+        if process.stat.terminal is None or is_start(process):
+            continue
         parent = processes.get(process.stat.parent)
-        is_leader = process.stat.session == process.pid and process.stat.terminal is not None
-        outside = parent is None and process.stat.parent not in pids
-        if (
-            is_leader
-            and (outside or (parent is not None and is_ssh(parent)))
-            and not is_start(process)
-            and classify(process) is not Waits.ENDED
-        ):
+        outside = process.stat.parent not in pids or (parent is not None and is_ssh(parent))
+        leads = process.stat.session == process.pid and outside
+        if (leads or process.stat.session not in pids) and classify(process) is not Waits.ENDED:
             found.append(process)
     return found
 

@@ -165,7 +165,7 @@ def test_whatever_fails_is_a_warning(
         return started
 
     loop = ModuleType("tornado.ioloop")
-    loop.PeriodicCallback = periodic  # type: ignore[attr-defined] - a stand-in
+    monkeypatch.setattr(loop, "PeriodicCallback", periodic, raising=False)
     monkeypatch.setitem(sys.modules, "tornado", ModuleType("tornado"))
     monkeypatch.setitem(sys.modules, "tornado.ioloop", loop)
     monkeypatch.setattr(extension.atexit, "register", lambda _: None)

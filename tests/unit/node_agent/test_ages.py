@@ -161,5 +161,6 @@ def test_a_report_is_bounded() -> None:
 def test_the_observers_wishes_are_in_the_answer() -> None:
     pods = [{"uid": "a", "reportAt": [540, 600]}, {"uid": "b"}]
     assert report.wanted_ages({"spec": {"pods": pods}}) == {"a": [540, 600], "b": []}
-    for nothing in (None, {}, {"spec": None}, {"spec": {}}, {"spec": {"pods": [{}]}}):
+    nothings: list[Any] = [None, {}, {"spec": None}, {"spec": {}}, {"spec": {"pods": [{}]}}]
+    for nothing in nothings:
         assert report.wanted_ages(nothing) == {}

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import signal
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 from devctl_node_agent import __main__ as program
+from devctl_node_agent.agent import Agent
 from support.node_tree import OWN, Tree, uid
 
 if TYPE_CHECKING:
@@ -41,12 +43,12 @@ def test_it_runs_until_it_is_ended_and_says_when_it_is_ready(
         if len(pauses) == 2:
             raise EndError
 
-    def step(agent: program.Agent) -> float:
+    def step(agent: Agent) -> float:
         agent.is_ready = bool(pauses)
         return 3.0
 
-    settings.setattr(program.time, "sleep", sleep)
-    settings.setattr(program.Agent, "step", step)
+    settings.setattr(time, "sleep", sleep)
+    settings.setattr(Agent, "step", step)
     with pytest.raises(EndError):
         program.main()
     assert pauses == [3.0, 3.0]

@@ -96,6 +96,9 @@ def test_a_silent_attached_terminal_keeps_the_server(node: Node) -> None:
     # kubectl exec -t: the parent is the container runtime.
     tree.process(111, "bash", parent=4001, session=111, terminal=0, inner=9)
     assert node.active() == {Signal.TERMINAL: "bash (pid 9)"}
+    # A shell that was brought in from outside, with its leader there.
+    tree.process(111, "bash", parent=4001, session=4001, terminal=0, inner=9)
+    assert node.active() == {Signal.TERMINAL: "bash (pid 9)"}
     # A forgotten connection, without a terminal.
     tree.container(ONE, "server", 100, 101, 110)
     assert node.active() == {}
@@ -186,7 +189,7 @@ def test_a_pod_with_too_many_processes_is_unknown(node: Node) -> None:
     node.tree.server(ONE, 100)
     node.look()
     node.tree.container(ONE, "server", *range(100, 101 + MAX_PIDS))
-    assert node.active().keys() == {Signal.PROCESS, Signal.TERMINAL}
+    assert node.active().keys() == {Signal.DISK, Signal.PROCESS, Signal.TERMINAL}
     assert "more than" in node.before[ONE].problem
 
 

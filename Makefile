@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help up down demo build load deploy install cli example logs status artifacts clean
 .PHONY: new-kind wheel docs pictures
-.PHONY: test test-changed test-one test-unit test-release test-plane test-pods test-host test-molecule test-faults test-newest-ansible molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues lock
+.PHONY: test test-changed test-one test-unit test-release test-plane test-pods test-host test-molecule test-faults test-newest-ansible molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent lock
 
 VENV := .venv
 DEVCTL := $(VENV)/bin/devctl
@@ -80,7 +80,7 @@ new-kind: $(VENV)/installed ## The skeleton of a kind: make new-kind KIND=GpuWor
 lint: $(VENV)/installed ## Style, types, layers, YAML and Ansible
 	sh scripts/lint.sh $(VENV)
 
-bench: bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues ## Every figure of docs/performance.md
+bench: bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent ## Every figure of docs/performance.md
 
 bench-local: $(VENV)/installed ## How long `up` takes: cold, cached, already up
 	$(VENV)/bin/python tests/bench/local_up.py
@@ -102,6 +102,9 @@ bench-releases: $(VENV)/installed ## An earlier release and this one, alternatin
 
 bench-queues: $(VENV)/installed ## 300 users and a thousand servers in queues, on its own control plane with Kueue
 	PYTHONPATH=tests $(VENV)/bin/python tests/bench/queues.py
+
+bench-node-agent: $(VENV)/installed ## CPU and memory of the node agent with 50 pods
+	PYTHONPATH=tests:images/node-agent $(VENV)/bin/python tests/bench/node_agent.py
 
 lock: $(VENV)/installed ## Update the locked requirement files
 	sh scripts/lock.sh $(VENV)

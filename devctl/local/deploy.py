@@ -1,8 +1,9 @@
 """`make deploy`: install the operator into a cluster.
 
-Into KUBECONFIG's cluster if that is set, with the images DEVCTL_OPERATOR_IMAGE and
-DEVCTL_OBSERVER_IMAGE and the overlay DEVCTL_OVERLAY of config/ (`default`); otherwise into the
-local cluster, repaired first, so that its nodes have the images of this checkout.
+Into KUBECONFIG's cluster if that is set, with the images DEVCTL_OPERATOR_IMAGE,
+DEVCTL_OBSERVER_IMAGE and DEVCTL_NODE_AGENT_IMAGE and the overlay DEVCTL_OVERLAY of config/
+(`default`); otherwise into the local cluster, repaired first, so that its nodes have the images of
+this checkout.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from devctl.local.settings import WantedRanges
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-EVERYWHERE = ("operator", "observer")
+EVERYWHERE = ("operator", "observer", "node-agent")
 """Images that run in any cluster; each has a workload `devctl-<name>`."""
 
 PARTS = (*EVERYWHERE, "fake-gpu-plugin")
@@ -49,7 +50,7 @@ def foreign_target(environment: Mapping[str, str], kubectl: Path | None) -> Targ
     """The cluster that KUBECONFIG names; raises UsageError if the environment is incomplete."""
     images = {}
     for part in EVERYWHERE:
-        variable = f"DEVCTL_{part.upper()}_IMAGE"
+        variable = f"DEVCTL_{part.upper().replace('-', '_')}_IMAGE"
         images[f"devctl-{part}"] = environment.get(variable, "")
         if not images[f"devctl-{part}"]:
             raise UsageError(

@@ -67,7 +67,7 @@ def test_an_account_writes_what_is_marked_and_nothing_else(
 
 
 @pytest.mark.parametrize(
-    "where", ["kube-system", "kube-public", "kube-node-lease", "devctl-system"]
+    "where", ["kube-system", "kube-public", "kube-node-lease", "devctl-system", "devctl-node-agent"]
 )
 def test_nothing_is_made_where_the_system_is(operator: Tenants, where: str) -> None:
     there = Tenants(operator.kubectl, where)

@@ -14,7 +14,14 @@ from support.made_kinds import MODULES, made_files, make, project_with_kinds
 from devctl.local.paths import REPOSITORY
 
 BIN = Path(sys.executable).parent
-ROOMS = ("images/observer", "images/inference", "images/fake-gpu-plugin", "plugins", "")
+ROOMS = (
+    "images/observer",
+    "images/inference",
+    "images/node-agent",
+    "images/fake-gpu-plugin",
+    "plugins",
+    "",
+)
 """Where import-linter finds what the contracts are about."""
 
 

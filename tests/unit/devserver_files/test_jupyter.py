@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -17,6 +18,7 @@ GIVEN = "s3cret $(id) 'x'"
 JUPYTER = """#!/bin/sh
 [ "$2" != --version ] || { [ "$1" = %s ]; exit; }
 printf '%%s\\n' "token $JUPYTER_TOKEN" "in $PWD" "$@" >"$HOME/given"
+printf '%%s\\n' "$JUPYTER_CONFIG_PATH" "$PYTHONPATH" >"$HOME/paths"
 echo listening >&2
 [ ! -e "$HOME/broken" ] || exit 3
 echo $$ >"$HOME/pid"
@@ -86,6 +88,34 @@ def test_it_shows_a_folder_on_a_port_behind_a_token(
     process.stdout.close()
     process.stderr.close()
     assert not runs(home)
+
+
+@pytest.mark.parametrize("own", ["", "/home/dev/lib"])
+def test_an_extension_that_reports_activity_is_loaded_beside_the_users_own(
+    container: Container, home: Path, own: str
+) -> None:
+    given = {"PYTHONPATH": own, "JUPYTER_CONFIG_PATH": own} if own else {}
+    words = ("jupyter", "keep", str(home), "20001")
+    container.run(*words, env=env(home) | given, words="x\n")
+    eventually((home / "pid").exists)
+    os.kill(int(_pid(home)), 9)
+    ours = str(container.root / "run/devctl/jupyter-config")
+    assert (home / "paths").read_text().splitlines() == [
+        f"{ours}:{own}" if own else ours,
+        f"{own}:/opt/devctl" if own else "/opt/devctl",
+    ]
+    config = json.loads(Path(ours, "jupyter_server_config.d/devctl.json").read_text())
+    assert config == {"ServerApp": {"jpserver_extensions": {"devctl_activity": True}}}
+
+
+def test_jupyter_starts_without_room_for_the_extension(container: Container, home: Path) -> None:
+    run = container.root / "run/devctl"
+    run.rmdir()
+    run.touch()
+    words = ("jupyter", "keep", str(home), "20001")
+    assert container.run(*words, env=env(home), words="x\n") == (0, "", "")
+    eventually((home / "pid").exists)
+    os.kill(int(_pid(home)), 9)
 
 
 def test_no_list_of_processes_shows_the_token(container: Container, home: Path) -> None:

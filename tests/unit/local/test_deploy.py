@@ -13,8 +13,13 @@ COMPLETE = {
     "KUBECONFIG": "/home/me/config",
     "DEVCTL_OPERATOR_IMAGE": "registry.example/op:1",
     "DEVCTL_OBSERVER_IMAGE": "registry.example/ob:1",
+    "DEVCTL_NODE_AGENT_IMAGE": "registry.example/na:1",
 }
-IMAGES = {"devctl-operator": "registry.example/op:1", "devctl-observer": "registry.example/ob:1"}
+IMAGES = {
+    "devctl-operator": "registry.example/op:1",
+    "devctl-observer": "registry.example/ob:1",
+    "devctl-node-agent": "registry.example/na:1",
+}
 
 
 @pytest.mark.parametrize(
@@ -45,6 +50,7 @@ def test_a_relative_kubeconfig_is_meant_from_here(
     [
         ({"KUBECONFIG": "/config"}, KUBECTL, "DEVCTL_OPERATOR_IMAGE is not set"),
         (COMPLETE | {"DEVCTL_OBSERVER_IMAGE": ""}, KUBECTL, "DEVCTL_OBSERVER_IMAGE is not set"),
+        (COMPLETE | {"DEVCTL_NODE_AGENT_IMAGE": ""}, KUBECTL, "DEVCTL_NODE_AGENT_IMAGE is not set"),
         (COMPLETE, None, "no kubectl on PATH"),
     ],
 )

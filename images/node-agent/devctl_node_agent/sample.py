@@ -1,0 +1,45 @@
+"""What is known of a pod at one moment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from devctl_node_agent.gpus import Gpus
+    from devctl_node_agent.jupyter import Jupyter
+    from devctl_node_agent.processes import Io
+
+
+class Counters(NamedTuple):
+    """What only grows, and is compared with an earlier sample. None is unknown."""
+
+    at: float
+    """The monotonic clock."""
+    cpu_seconds: float | None = None
+    io_bytes: int | None = None
+    """Of the cgroup, which does not see network file systems, and in v1 no buffered writes."""
+    network_bytes: int | None = None
+    processes: Mapping[tuple[int, int], Io] = {}
+    """By PID and start, so that a reused PID is another process."""
+    ssh: frozenset[tuple[int, int]] = frozenset()
+    """Those that carry SSH connections, whose traffic does not pass the pod's network."""
+    input_times: Mapping[int, int] | None = {}
+    """The last input of each terminal."""
+
+
+class Sample(NamedTuple):
+    """One look at a pod."""
+
+    counters: Counters
+    working: tuple[str, ...] = ()
+    """A description of the oldest process that does not wait, and of how many there are."""
+    attached: tuple[str, ...] = ()
+    """The same of terminals that are attached."""
+    jupyter: Jupyter | None = None
+    gpus: Gpus | None = None
+    gpu_user: str = ""
+    """The description of a process that uses a GPU."""
+    problem: str = ""
+    """Why its processes cannot be seen."""

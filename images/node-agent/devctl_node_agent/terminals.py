@@ -1,0 +1,61 @@
+"""Terminals of a pod: which are attached from outside, and when somebody typed in one.
+
+Input is a changed access time, whatever the time is: the node's clock may jump.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from devctl_node_agent.files import folder_of_pod
+from devctl_node_agent.waiting import Waits, classify, is_ssh, is_start
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from devctl_node_agent.processes import Process
+
+
+def attached(processes: Mapping[int, Process], pids: Collection[int]) -> list[Process]:
+    """The processes on whose terminals SSH or the kubelet connects somebody.
+
+    These are session leaders, or processes whose leader is outside.
+
+    Args:
+        processes: Those of the server's container, by PID.
+        pids: All of the pod's; a parent that is not among them is outside.
+    """
+    found = []
+    for process in processes.values():
+        if process.stat.terminal is None or is_start(process):
+            continue
+        parent = processes.get(process.stat.parent)
+        outside = process.stat.parent not in pids or (parent is not None and is_ssh(parent))
+        leads = process.stat.session == process.pid and outside
+        if (leads or process.stat.session not in pids) and classify(process) is not Waits.ENDED:
+            found.append(process)
+    return found
+
+
+def input_times(root: str, numbers: Collection[int]) -> dict[int, int] | None:
+    """The access time of each terminal in nanoseconds; None if they cannot be read.
+
+    Args:
+        root: A process's /proc/PID/root.
+        numbers: The terminals, as in /dev/pts.
+    """
+    found: dict[int, int] = {}
+    if not numbers:
+        return found
+    try:
+        with folder_of_pod(root, "dev", "pts") as folder:
+            for number in numbers:
+                try:
+                    status = os.stat(str(number), dir_fd=folder, follow_symlinks=False)
+                except FileNotFoundError:  # closed meanwhile
+                    continue
+                found[number] = status.st_atime_ns
+    except OSError:
+        return None
+    return found

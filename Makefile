@@ -1,7 +1,7 @@
 # Deliberately thin: every target is one command that can also be typed.
 .DEFAULT_GOAL := help
 .PHONY: help up down demo build load deploy install cli example logs status artifacts clean
-.PHONY: new-kind wheel docs pictures
+.PHONY: new-kind wheel docs pictures rules
 .PHONY: test test-changed test-one test-unit test-release test-plane test-pods test-host test-molecule test-faults test-newest-ansible molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues lock
 
 VENV := .venv
@@ -102,6 +102,9 @@ bench-releases: $(VENV)/installed ## An earlier release and this one, alternatin
 
 bench-queues: $(VENV)/installed ## 300 users and a thousand servers in queues, on its own control plane with Kueue
 	PYTHONPATH=tests $(VENV)/bin/python tests/bench/queues.py
+
+rules: $(VENV)/installed ## Update the PrometheusRule from config/monitoring/rules/rules.yaml
+	$(VENV)/bin/python scripts/prometheus_rule.py
 
 lock: $(VENV)/installed ## Update the locked requirement files
 	sh scripts/lock.sh $(VENV)

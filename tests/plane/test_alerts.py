@@ -33,7 +33,7 @@ def test_each_rule_does_what_it_is_for(promtool: Path) -> None:
 
 
 def test_the_rules_are_sound(promtool: Path) -> None:
-    command = [promtool, "check", "rules", "--lint=all", "--lint-fatal", RULES]
+    command: list[str | Path] = [promtool, "check", "rules", "--lint=all", "--lint-fatal", RULES]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

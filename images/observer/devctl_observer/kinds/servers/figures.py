@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -83,6 +83,9 @@ class Servers:
             flavor: The flavor that its pods have or will have; empty if unknown.
             now: The current time.
         """
+        # `rate()` misses what happened before the first sample, so all are exported from the start.
+        starts, admissions = _START.labels(flavor=flavor), _QUEUE.labels(flavor=flavor)
+        _RESTARTS.labels(flavor=flavor).inc(restarts(server.status, status))
         key = Key(server.metadata.namespace, server.metadata.name)
         phase, reason = str(status["phase"]), _reason(status)
         before = self.doing.get(key)
@@ -90,14 +93,12 @@ class Servers:
         ended = phase in _ENDS
         if wait.queued is not None and reason != QUEUED:
             if not ended:
-                _QUEUE.labels(flavor=flavor).observe(self.steady() - wait.queued)
-            wait = Wait(wait.since, wait.starts)
+                admissions.observe(self.steady() - wait.queued)
+            wait = replace(wait, queued=None)
         if phase == Phase.RUNNING and wait.starts:
-            _START.labels(flavor=flavor).observe(self.steady() - wait.since)
+            starts.observe(self.steady() - wait.since)
         waits = not ended and phase != Phase.RUNNING
         self.doing[key] = Doing(flavor, phase, reason, wait if waits else None)
-        if more := restarts(server.status, status):
-            _RESTARTS.labels(flavor=flavor).inc(more)
 
     def _wait(self, server: Server, known: Wait | None, reason: str, now: datetime) -> Wait:
         """Since when a server has waited."""
@@ -107,7 +108,7 @@ class Servers:
             age = (now - created).total_seconds() if created and not phase else 0
             known = Wait(steady - max(age, 0), not phase or phase in _ENDS)
         if reason == QUEUED and _reason(status) != QUEUED:
-            return Wait(known.since, known.starts, steady)
+            return replace(known, queued=steady)
         return known
 
     def forget(self, key: Key) -> None:

@@ -1,7 +1,7 @@
 # Deliberately thin: every target is one command that can also be typed.
 .DEFAULT_GOAL := help
 .PHONY: help up down demo build load deploy install cli example logs status artifacts clean
-.PHONY: new-kind wheel docs pictures
+.PHONY: new-kind wheel docs pictures rules
 .PHONY: test test-changed test-one test-unit test-release test-plane test-pods test-host test-molecule test-faults test-newest-ansible molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent lock
 
 VENV := .venv
@@ -105,6 +105,9 @@ bench-queues: $(VENV)/installed ## 300 users and a thousand servers in queues, o
 
 bench-node-agent: $(VENV)/installed ## CPU and memory of the node agent with 50 pods
 	PYTHONPATH=tests:images/node-agent $(VENV)/bin/python tests/bench/node_agent.py
+
+rules: $(VENV)/installed ## Update the PrometheusRule from config/monitoring/rules/rules.yaml
+	$(VENV)/bin/python scripts/prometheus_rule.py
 
 lock: $(VENV)/installed ## Update the locked requirement files
 	sh scripts/lock.sh $(VENV)

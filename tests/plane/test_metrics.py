@@ -24,9 +24,21 @@ pytestmark = pytest.mark.usefixtures("deployed")
 
 OPERATOR = "https://127.0.0.1:8443/metrics"
 OBSERVER_NAMES = {
-    *("pods", "devservers", "placed_pods", "jobs", "status_writes_total", "looks_total"),
+    *("pods", "placed_pods", "jobs", "status_writes_total", "looks_total"),
     *("wakes_total", "claims_deleted_total", "leader", "objects", "queue", "writes_total"),
+    *("queue_age_seconds", "devserver_stops_total", "process_start_time_seconds"),
+    *("process_cpu_seconds_total", "process_max_fds", "process_open_fds"),
+    *("process_resident_memory_bytes", "process_virtual_memory_bytes"),
 }
+OF_SERVERS = {
+    *("devservers", "devserver_waiting_seconds", "devserver_restarts_total"),
+    *(
+        f"devserver_{of}_duration_seconds_{kind}"
+        for of in ("start", "queue")
+        for kind in ("bucket", "count", "sum")
+    ),
+}
+"""Names that appear with the first server that they are about."""
 TOTALS = [
     'writes_total{result="ok"}',
     *(
@@ -99,6 +111,11 @@ def test_the_operator_counts_what_it_reconciles(server: DevServer, reader: str) 
     wait_until(lambda: reconciled() > before, "it is counted")
 
 
+def test_the_operator_serves_the_metrics_that_rules_use(reader: str) -> None:
+    served = {line.partition("{")[0].partition(" ")[0] for line in ask(reader)[1].splitlines()}
+    assert {"process_start_time_seconds", "rest_client_requests_total"} <= served
+
+
 def test_the_runner_counts_its_runs(server: DevServer, plane: Plane) -> None:
     ok, failed = (
         f'runs_total{{result="{result}",role="devserver"}}' for result in ("ok", "failed")
@@ -127,19 +144,29 @@ def test_the_observer_counts_what_there_is_and_what_it_did(
     server: DevServer, plane: Plane, images: dict[str, Image]
 ) -> None:
     def now(name: str) -> float:
-        return plane.observer.figures()[name]
+        return plane.observer.figures().get(name, 0)
 
-    assert names(plane.observer.figures()) == OBSERVER_NAMES
+    def own(phase: str) -> str:
+        space = server.namespace
+        return f'devservers{{flavor="{space}",namespace="{space}",phase="{phase}"}}'
+
+    assert names(plane.observer.figures()) - OF_SERVERS == OBSERVER_NAMES
     job = Job(server.kubectl, server.namespace, images["base"].reference)
-    counts = ("devservers", 'objects{kind="job"}', "pods", "placed_pods", 'jobs{phase="Running"}')
+    counts = (
+        own("Running"),
+        *('objects{kind="job"}', "pods", "placed_pods", 'jobs{phase="Running"}'),
+    )
     before = plane.observer.figures()
     server.apply()
     job.apply(command=WAITS)
     server.wait("Ready")
     job.wait("Running")
     for name, more in zip(counts, (1, 1, 2, 2, 1), strict=True):
-        wait_until(lambda n=name, m=more: now(n) == before[n] + m, f"{name} is right")  # type: ignore[misc]
+        wait_until(lambda n=name, m=more: now(n) == before.get(n, 0) + m, f"{name} is right")  # type: ignore[misc]
     assert all(now(name) > before[name] for name in TOTALS)
+    assert now(f'devserver_start_duration_seconds_count{{flavor="{server.namespace}"}}') == 1
+    server.stop()
+    wait_until(lambda: (now(own("Running")), now(own("Stopped"))) == (0, 1), "it has stopped")
 
     assert now("leader") == 1
     flavors = 'status_writes_total{kind="flavor"}'

@@ -21,7 +21,7 @@ CLUSTER = os.environ.get("DEVCTL_E2E_CLUSTER", "e2e")
 LOADED = ("devserver", "inference")
 """Images that a cluster does without and tests do not."""
 
-PARTS = ("network-policy", "kueue", "oidc")
+PARTS = ("network-policy", "kueue", "oidc", "monitoring")
 """Its optional parts: what is proved without them holds with them, too."""
 
 

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unit.observer.objects import NOW, ago, server
+from unit.observer.running import figure
 
 if TYPE_CHECKING:
     from devctl_observer.kinds.servers.model import Server
@@ -145,9 +146,11 @@ def tried(api: FakeApi, cached: Server) -> bool:
 
 def test_an_expired_server_is_deleted_as_it_is_stored_now() -> None:
     api = FakeApi(lived(3600, ago(hours=2), resourceVersion="107"))
+    stops = figure("devserver_stops_total", reason="Expired")
     assert tried(api, lived(3600, ago(hours=2)))
     assert api.deleted == [("u-1", "107")]
     assert api.told == ["Expired"]
+    assert figure("devserver_stops_total", reason="Expired") == stops + 1
 
 
 @pytest.mark.parametrize(

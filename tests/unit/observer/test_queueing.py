@@ -20,7 +20,7 @@ from devctl_observer.watching.workloads import Queued, Workload, queued
 
 from devctl.api.conditions import find
 from unit.observer.objects import NOW, ago, flavor, made_from, pod, server
-from unit.observer.running import idle_observer, servers_of, until
+from unit.observer.running import figure, idle_observer, servers_of, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -246,7 +246,9 @@ def test_a_preempted_server_is_stopped_once() -> None:
         one.children.workloads.put(Key("dev-alice", "w"), 1, workload(*PREEMPTED))
         await servers.controller.look(MINE)
 
+    stops = figure("devserver_stops_total", reason="Preempted")
     asyncio.run(run())
+    assert figure("devserver_stops_total", reason="Preempted") == stops + 1
     assert done == ["Stopping Preempted", "Event Preempted", "{'stopped': True}"]
 
 

@@ -10,7 +10,7 @@ from lightkube.models.core_v1 import ObjectReference
 
 from devctl.api.placing import NodeFacts
 from devctl_observer.control.controller import Controller
-from devctl_observer.control.figures import OBJECTS, QUEUE
+from devctl_observer.control.figures import OBJECTS, QUEUE, QUEUE_AGE
 from devctl_observer.control.work_queue import WorkQueue
 from devctl_observer.judging.model import Item
 from devctl_observer.watching.reflector import Followed
@@ -38,6 +38,7 @@ class Family(Generic[T]):
         self._workers = workers
         OBJECTS.labels(kind=controller.word).set_function(lambda: len(self.store))
         QUEUE.labels(kind=controller.word).set_function(lambda: self.queue.waiting)
+        QUEUE_AGE.labels(kind=controller.word).set_function(lambda: self.queue.age)
 
     @property
     def first(self) -> Followed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -27,7 +28,8 @@ class WorkQueue:
     handle: Callable[[Key], Awaitable[float | None]]
     """Handles a key; returns the seconds until it is due again, None for never."""
     _ready: asyncio.Queue[Key] = field(default_factory=asyncio.Queue)
-    _queued: set[Key] = field(default_factory=set)
+    _queued: dict[Key, float] = field(default_factory=dict)
+    """Since when each key waits, in monotonic seconds; the first one has waited longest."""
     _running: set[Key] = field(default_factory=set)
     _again: set[Key] = field(default_factory=set)
     _timers: dict[Key, asyncio.TimerHandle] = field(default_factory=dict)
@@ -38,12 +40,17 @@ class WorkQueue:
         """The number of keys in the queue, without those that wait for a timer."""
         return len(self._queued)
 
+    @property
+    def age(self) -> float:
+        """For how many seconds the key that waits longest has waited; 0 if none waits."""
+        return time.monotonic() - next(iter(self._queued.values()), time.monotonic())
+
     def add(self, key: Key) -> None:
         """Add a key to be handled soon."""
         if key in self._running:
             self._again.add(key)
         elif key not in self._queued:
-            self._queued.add(key)
+            self._queued[key] = time.monotonic()
             asyncio.get_running_loop().call_later(_GATHER, self._ready.put_nowait, key)
 
     def add_later(self, key: Key, seconds: float) -> None:
@@ -61,7 +68,7 @@ class WorkQueue:
         """Handle keys until cancelled; several workers may run at once."""
         while True:
             key = await self._ready.get()
-            self._queued.discard(key)
+            self._queued.pop(key, None)
             self._running.add(key)
             try:
                 await self._work(key)

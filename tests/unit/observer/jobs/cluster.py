@@ -64,6 +64,10 @@ class Queue:
     def waiting(self) -> int:
         return len(self.ready)
 
+    @property
+    def age(self) -> float:
+        return 0
+
     def work(self) -> bool:
         due = {key for key, when in self.timers.items() if when <= self.cluster.seconds}
         keys, self.ready = sorted(self.ready | due), set()

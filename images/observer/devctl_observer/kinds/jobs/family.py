@@ -12,7 +12,7 @@ from prometheus_client import Gauge
 from devctl.api.ephemeral_acceleration_job import JOB as LABEL
 from devctl.api.ephemeral_acceleration_job import Phase, claim_name, pod_name
 from devctl_observer.control.family import Family
-from devctl_observer.control.figures import COMMON, QUEUE
+from devctl_observer.control.figures import COMMON, QUEUE, QUEUE_AGE
 from devctl_observer.control.process import Process
 from devctl_observer.control.work_queue import WorkQueue
 from devctl_observer.judging.model import meta_of
@@ -41,6 +41,7 @@ class Jobs(Family[Job]):
         self.claim_controller = ClaimController(self.controller, process)
         self.claims = WorkQueue(self.claim_controller.look)
         QUEUE.labels(kind=ClaimController.word).set_function(lambda: self.claims.waiting)
+        QUEUE_AGE.labels(kind=ClaimController.word).set_function(lambda: self.claims.age)
         for phase in Phase:
             _JOBS.labels(phase=phase).set_function(partial(self._count, phase))
 

@@ -9,12 +9,14 @@ from datetime import datetime
 
 from lightkube.resources.core_v1 import PersistentVolumeClaim
 
+from devctl.api.workloads import PREEMPTED
 from devctl_observer.control.cluster_api import ClusterApi
 from devctl_observer.control.process import Process
 from devctl_observer.control.role_controller import RoleController, soonest
 from devctl_observer.judging.clocks import to_text
 from devctl_observer.judging.model import Transition
 from devctl_observer.kinds.servers.deadlines import is_due, next_look
+from devctl_observer.kinds.servers.figures import EXPIRED, STOPS, SUSPENDED, Servers
 from devctl_observer.kinds.servers.model import SERVER, Server
 from devctl_observer.kinds.servers.observed import Caches, Observed
 from devctl_observer.kinds.servers.phase import addition
@@ -40,6 +42,11 @@ class ServerController(RoleController[Server]):
         """Start without any state; `suspended` has users by their namespaces."""
         super().__init__(SERVER, caches.servers, process)
         self._caches, self._suspended = caches, suspended
+        self._figures = Servers(process.clock.steady)
+
+    def _forget(self, key: Key) -> None:
+        super()._forget(key)
+        self._figures.forget(key)
 
     async def _look(self, key: Key, item: Server) -> float | None:
         now = self._clock.now()
@@ -53,10 +60,12 @@ class ServerController(RoleController[Server]):
         unapplied = addition(item) if seen.pods else ""
         events = transitions(item.status, wanted, unapplied)
         server = await self._write(key, item, wanted, events)
+        self._figures.note(item, wanted, seen.flavor, now)
         if is_preempted(seen):
             # After the status, which keeps the reason. Otherwise, it would start again whenever
             # there is quota, and be preempted again.
-            await self._api.change(SERVER, server.metadata, {"stopped": True})
+            if await self._api.change(SERVER, server.metadata, {"stopped": True}):
+                STOPS.labels(reason=PREEMPTED).inc()
             log.info("%s/%s: stopped, preempted", *key)
         again = await self._wake_if(
             key, server, missing(seen), lambda known: cause(server, seen.flavors, known)
@@ -82,12 +91,11 @@ async def stop(api: ClusterApi, server: Server, user: str) -> None:
     """Stop the server of a suspended user; one that has changed meanwhile is looked at again."""
     if server.ends or not await api.change(SERVER, server.metadata, {"stopped": True}):
         return
+    STOPS.labels(reason=SUSPENDED).inc()
     meta = server.metadata
     log.info("%s/%s: stopped, user %s is suspended", meta.namespace, meta.name, user)
     message = f"stopped because user `{user}` is suspended; its files are kept"
-    await api.tell(
-        SERVER, meta, meta.resource_version, Transition("Normal", "UserSuspended", message)
-    )
+    await api.tell(SERVER, meta, meta.resource_version, Transition("Normal", SUSPENDED, message))
 
 
 async def expire(api: ClusterApi, server: Server, now: datetime) -> bool:
@@ -107,8 +115,10 @@ async def expire(api: ClusterApi, server: Server, now: datetime) -> bool:
     meta = found.metadata
     if not is_due(found, now, fresh.clock) or not await api.delete(SERVER, meta):
         return False
+    if not found.spec.stopped:
+        STOPS.labels(reason=EXPIRED).inc()
     log.info("%s/%s: deleted because its timeToLive has passed", meta.namespace, meta.name)
     message = f"deleted at {to_text(now)} because its timeToLive has passed; its files are kept"
-    said = Transition("Normal", "Expired", message)
+    said = Transition("Normal", EXPIRED, message)
     await api.tell(SERVER, meta, meta.resource_version, said)
     return True

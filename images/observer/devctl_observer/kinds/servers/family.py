@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from lightkube.resources.core_v1 import Pod
-from prometheus_client import Gauge
 
 from devctl.api.labels import DEVSERVER
 from devctl_observer.control.family import Family
-from devctl_observer.control.figures import COMMON
 from devctl_observer.control.process import Process
 from devctl_observer.kinds.flavors.family import Flavors
 from devctl_observer.kinds.servers.controller import ServerController
@@ -17,8 +15,6 @@ from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Caches
 from devctl_observer.kinds.users.family import Users
 from devctl_observer.watching.store import Key
-
-_DEVSERVERS = Gauge("devservers", "DevServers.", **COMMON)
 
 
 class Servers(Family[Server]):
@@ -38,7 +34,6 @@ class Servers(Family[Server]):
         super().__init__(ServerController(self.caches, users.suspended, process))
         flavors.controller.concerns = self._flavor
         users.concerns = self._suspended
-        _DEVSERVERS.set_function(lambda: len(self.store))
 
     def child(self, key: Key, old: Any, new: Any) -> None:
         """Reconcile a child's server; lost pods are recreated by the StatefulSet controller."""

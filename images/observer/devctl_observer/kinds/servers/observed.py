@@ -48,6 +48,12 @@ class Observed:
         return read_record(self.annotations.get(MADE_FROM))
 
     @property
+    def flavor(self) -> str:
+        """The flavor that its pods have or will have; empty if none of that name exists."""
+        wanted = self.server.spec.flavor or ""
+        return self.record.flavor if self.record else wanted if wanted in self.flavors else ""
+
+    @property
     def layout(self) -> Mapping[str, Any]:
         """What determines the number of pods: while the server runs, what it was started with.
 

@@ -61,7 +61,7 @@ def server_options(*, new: bool) -> Callable[[Callable[..., Any]], Callable[...,
             "--idle-timeout",
             type=duration,
             metavar="D",
-            help="Idle limit; recorded, not enforced yet.",
+            help="Stop it after being idle for this long.",
         ),
         click.option("--no-ssh", is_flag=True, help="Disable SSH.")
         if new

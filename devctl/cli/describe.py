@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.api.devserver import Condition
-from devctl.api.durations import parse_duration
 from devctl.cli.events import COLUMNS as EVENTS
 from devctl.cli.facts import fact
+from devctl.cli.hold import idle_facts
 from devctl.cli.options import command, connected, output, server_name
 from devctl.cli.queueing import queue_facts
 from devctl.cli.results import print_document
 from devctl.cli.screen import coloured, columns
 from devctl.cli.tables import Column, lines_of
-from devctl.cli.times import age, span, until
+from devctl.cli.times import age, until
 from devctl.errors import DeniedError
 from devctl.text import one_line
 
@@ -128,8 +128,8 @@ def facts(server: Server, waiting: Waiting | None = None) -> Iterator[tuple[str,
         yield "Started", f"{age(server.started_at)} ago"
     if server.expires_at:
         yield "Expires", f"{until(server.expires_at)}; its files are kept"
-    if idle := server.lifecycle.get("idleTimeout"):
-        yield "Idle", f"limit {_length(idle)}; not enforced yet"
+    for number, words in enumerate(idle_facts(server)):
+        yield "" if number else "Idle", words
     yield "Home", _homes(server)
     if shared := server.spec.get("sharedVolumeClaimName"):
         yield "Shared", f"{shared} at /shared"
@@ -161,13 +161,6 @@ def _homes(server: Server) -> str:
         return f"{first}, {size}" if size else first
     between = ", " if len(more) == 1 else " … "
     return f"{first}{between}{more[-1]}" + (f", {size} each" if size else "")
-
-
-def _length(value: int | str) -> str:
-    try:
-        return span(parse_duration(value))
-    except (ValueError, OverflowError):
-        return str(value)
 
 
 def _uses(server: Server) -> Iterator[str]:

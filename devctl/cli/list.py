@@ -13,7 +13,7 @@ from devctl.cli.options import connected, unique
 from devctl.cli.queueing import say_queues
 from devctl.cli.screen import coloured
 from devctl.cli.tables import Column
-from devctl.cli.times import left
+from devctl.cli.times import age, left
 from devctl.cli.waiting import state
 from devctl.errors import UsageError
 from devctl.text import one_line
@@ -37,6 +37,12 @@ COLUMNS = [
     Column("MODE", lambda server: server.mode, wide=True),
     Column("OWNER", lambda server: server.owner, wide=True),
     Column("IMAGE", lambda server: server.image, wide=True),
+    Column(
+        "IDLE",
+        lambda server: "" if server.stopped else age(server.last_activity_at),
+        wide=True,
+        key=lambda server: server.last_activity_at and -server.last_activity_at.timestamp(),
+    ),
     Column(
         "EXPIRES",
         lambda server: left(server.expires_at),

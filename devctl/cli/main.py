@@ -33,6 +33,7 @@ LOCAL = {"local": Entry("devctl.cli.local.group:local", "A Kubernetes on this ma
             "edit": Entry("devctl.cli.update:edit", "Change a server's spec in your editor"),
             "apply": Entry("devctl.cli.apply:apply", "Create or change objects from files"),
             "extend": Entry("devctl.cli.update:extend", "Give a server more time"),
+            "hold": Entry("devctl.cli.hold:hold", "Keep an idle server running"),
             "delete": Entry("devctl.cli.delete:delete", "Delete a server, keep its files"),
             "homes": Entry("devctl.cli.homes:homes", "List or delete kept files"),
             "flavors": Entry("devctl.cli.flavors:flavors", "List flavors, and what is free"),

@@ -117,23 +117,34 @@ def connected(command: Command) -> Command:
         code = command(client, *args, **kwargs)
         if results := kwargs.get("results"):
             results.print()
-        _warn_of_skew(client)  # last, so that nobody waits for it
+        _warn(client)  # last, so that nobody waits for it
         return code
 
     return where(verbose(run))
 
 
-def _warn_of_skew(client: Client) -> None:
-    """Warn daily per cluster if the releases here and there are too far apart; not with -o."""
+_MINUTE = 60.0
+_WARNINGS = 5
+"""Maximum number: a namespace may have hundreds of servers."""
+
+
+def _warn(client: Client) -> None:
+    """Warn people, not programs: of servers that stop soon, and daily of releases far apart."""
     sources = map(click.get_current_context().get_parameter_source, ("output", "results"))
     if not is_terminal(sys.stderr) or click.core.ParameterSource.COMMANDLINE in sources:
         return
-    from devctl.client.settings import due, skew  # noqa: PLC0415 - once a day
+    from devctl.client.settings import due, skew  # noqa: PLC0415 - once a minute, once a day
 
-    if due(client.cluster.server):
-        with suppress(DevctlError):
-            if said := skew(client.cluster):
-                click.echo(f"warning: {one_line(said)}", err=True)
+    said: list[str] = []
+    with suppress(DevctlError):
+        if due("idle", f"{client.cluster.server} {client.namespace}", _MINUTE):
+            from devctl.cli.hold import idle_warning  # noqa: PLC0415 - imports this module
+
+            said += filter(None, map(idle_warning, client.servers.list()))
+        if due("skew", client.cluster.server):
+            said += filter(None, [skew(client.cluster)])
+    for line in said[:_WARNINGS]:
+        click.echo(f"warning: {one_line(line)}", err=True)
 
 
 def command(words: str, program: str = "devctl") -> str:

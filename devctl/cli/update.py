@@ -53,7 +53,7 @@ def update(client: Client, name: str, results: Results, **asked: Any) -> None:
 @click.command()
 @server_names
 @click.option("--ttl", type=duration, metavar="D", help="Keep it this long from now, e.g. 3d.")
-@click.option("--idle", type=duration, metavar="D", help="Idle limit; recorded, not enforced yet.")
+@click.option("--idle", type=duration, metavar="D", help="Stop it after being idle for this long.")
 @changes()
 @connected
 def extend(

@@ -102,6 +102,19 @@ class Server(Explained):
     """When the first of its current pods was scheduled."""
     expires_at = Field(moment, "status", "expiresAt")
     """When it will be deleted automatically; None for never."""
+    last_activity_at = Field(moment, "status", "lastActivityAt")
+    """When something was last done in it; None if that is unknown."""
+    last_activity = Field(text, "status", "lastActivity")
+    """What that was."""
+    stops_at = Field(moment, "status", "idle", "stopsAt")
+    """When it will be stopped unless something is done in it; None for never."""
+    warned_at = Field(moment, "status", "idle", "warnedAt")
+    """When it was announced that it will be stopped soon."""
+
+    @property
+    def held_until(self) -> datetime | None:
+        """Until when it is not stopped, however idle it is."""
+        return moment(self.lifecycle.get("holdUntil"))
 
     @property
     def size(self) -> int:
@@ -272,6 +285,15 @@ class Servers(NamedCollection[Server]):
         if idle is not None:
             _length(idle)
         return self._change(server, {"lifecycle": lifecycle_of(lifetime, idle)})
+
+    def hold(self, which: str | Server, length: int | str | None) -> Server:
+        """Do not stop a server for some time, however idle it is; None ends that.
+
+        Raises UsageError if the length is invalid.
+        """
+        end = None if length is None else datetime.now(UTC) + _length(length)
+        until = end and f"{end:%Y-%m-%dT%H:%M:%SZ}"
+        return self._change(which, {"lifecycle": {"holdUntil": until}})
 
     def restart(
         self, name: str, seconds: float | None = TIMEOUT, progress: Progress = ignore

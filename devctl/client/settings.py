@@ -259,12 +259,12 @@ def skew(cluster: Cluster) -> str:
     return f"devctl here is {here}, in the cluster {there}: have the older one upgraded"
 
 
-def due(server: str) -> bool:
-    """Whether an API server was last checked for skew more than a day ago; marks it as checked."""
+def due(check: str, of: str, seconds: float = _DAY) -> bool:
+    """Whether something was last checked that long ago or longer; marks it as checked."""
     folder = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    file = Path(folder) / "devctl" / "skew" / sha256(server.encode()).hexdigest()[:16]
+    file = Path(folder) / "devctl" / check / sha256(of.encode()).hexdigest()[:16]
     try:
-        if file.exists() and 0 <= time.time() - file.stat().st_mtime < _DAY:
+        if file.exists() and 0 <= time.time() - file.stat().st_mtime < seconds:
             return False
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()

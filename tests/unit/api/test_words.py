@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from devctl.api import labels
+from devctl.api import labels, node_activity
 from devctl.api.devserver import Condition, FlavorCondition, Phase
 
 _QUALIFIED = re.compile(r"devops\.yourcompany\.com/[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -28,3 +28,16 @@ def test_the_words_of_a_status() -> None:
         "RestartRequired",
     ]
     assert sorted(FlavorCondition) == ["DefaultConflict", "Schedulable"]
+
+
+def test_the_words_of_a_nodes_activity() -> None:
+    assert (node_activity.KIND, node_activity.PLURAL) == ("NodeActivity", "nodeactivities")
+    assert sorted(node_activity.Signal) == [
+        "CPU",
+        "Disk",
+        "GPU",
+        "Jupyter",
+        "Network",
+        "Process",
+        "Terminal",
+    ]

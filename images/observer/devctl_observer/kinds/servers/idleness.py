@@ -172,7 +172,7 @@ def _judge_time(limit: Limits, last: Last, oldest: float, now: float, before: Be
         verdict = Idleness.IDLE if is_idle else Idleness.ACTIVE
         again = _soonest(now, due, expires)
         return Judgement(verdict, last, idle=idle, is_idle=is_idle, again=again)
-    end = max(due, now + limit.held)
+    end = max(due, now + limit.held) if limit.held > 0 else due
     warning = end - limit.grace
     if soon := now >= warning - margin:
         noticed = now if before.noticed is None else before.noticed

@@ -125,7 +125,11 @@ def test_a_warning_is_an_event_and_keeps_its_time() -> None:
     assert warned["idle"]["warnedAt"] == ago()
     (event,) = transitions(first, warned)
     assert (event.type, event.reason) == ("Warning", "IdleSoon")
-    for part in (f"will be stopped at {ago(seconds=-270)}", "holdUntil", "files are kept"):
+    for part in (
+        f"will be stopped at {ago(seconds=-270)}",
+        "`devctl hold my-dev --for 12h`",
+        "files are kept",
+    ):
         assert part in event.message
     again = {"before": Before(noticed=STEADY), "status": warned, "later": 60}
     later = status_of(told(rank(3460, late=-60), **again))

@@ -161,12 +161,13 @@ def _message(
     life, at, what = server.spec.lifecycle, kept["lastActivityAt"], kept["lastActivity"]
     nothing = f"nothing has been active since {at} ({what})"
     if verdict is Idleness.HELD:
-        return f"{nothing}; spec.lifecycle.holdUntil keeps it running until {life.hold_until}"
+        return f"{nothing}; it is held until {life.hold_until} (spec.lifecycle.holdUntil)"
     if verdict is Idleness.IDLE:
         return f"{nothing}; it is not stopped because spec.lifecycle.autoShutdown is not set"
     if stops_at:
         then = f"it will be stopped at {stops_at} unless something is active by then"
-        keep = "its files are kept; to keep it running, set spec.lifecycle.holdUntil"
+        hold = f"`devctl hold {server.metadata.name} --for 12h`"
+        keep = f"its files are kept; {hold} keeps it running"
         return f"{nothing}; {then}" + (f"; {keep}" if verdict is Idleness.SOON else "")
     does = "is stopped" if life.auto_shutdown else "counts as idle"
     return f"last active at {at}: {what}; it {does} after {timeout_of(server)} without activity"

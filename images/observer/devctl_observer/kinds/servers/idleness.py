@@ -179,8 +179,7 @@ def _judge_time(limit: Limits, last: Last, oldest: float, now: float, before: Be
         verdict, end = Idleness.SOON, max(end, noticed + limit.grace * _ENOUGH)
     else:
         verdict = Idleness.HELD if is_idle else Idleness.ACTIVE
-    is_due = soon and before.noticed is not None and limit.held <= 0 and now >= end - _ROUNDING
-    # Every replica has to be looked at again right before, after the whole time.
+    # Every replica has to be looked at again right before, when the time is over.
     looked = oldest >= end - _ROUNDING and now - oldest <= FRESH_SECONDS
     return Judgement(
         verdict,
@@ -188,7 +187,7 @@ def _judge_time(limit: Limits, last: Last, oldest: float, now: float, before: Be
         idle=idle,
         is_idle=is_idle,
         stops_in=max(0.0, end - now) if math.isfinite(end) else None,
-        stop=is_due and looked,
+        stop=soon and before.noticed is not None and limit.held <= 0 and looked,
         again=_soonest(now, due, warning, end, expires),
     )
 

@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
     from devctl.local.images import Image
 
+    Make = Callable[..., DevServer]
+
 pytestmark = pytest.mark.usefixtures("deployed")
 
 HERE, THERE = NODES
 LIFE = {"idleTimeout": "60s", "autoShutdown": True}
 TOMORROW = (datetime.now(UTC) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
-Make = "Callable[..., DevServer]"
 
 
 @pytest.fixture
@@ -110,7 +111,8 @@ def test_an_idle_server_is_warned_stopped_and_started_again(make: Make, agents: 
     server.apply(lifecycle=LIFE | {"idleTimeout": "61s"})
     server.wait("Idle", "False")
     assert server.condition("Ready")["reason"] == "IdleStopped"
-    server.apply(stopped=False)
+    start = {"spec": {"stopped": False}}
+    agents.api.patch("devserver", server.name, start, server.namespace)
     server.wait("Ready")
     wait_until(lambda: STOPPED_BY not in notes(server), "the reason is history")
     # The report on the pod before says nothing about this one.
@@ -140,14 +142,15 @@ def test_what_keeps_a_server(make: Make, agents: Agents) -> None:
     # Its pod is on another node than the one that reports on it.
     agents.quiet(foreign)
     agents.report_until(lambda: is_stopped(control), "the idle one is stopped", HERE)
-    wait_until(lambda: idle(stale)[1] == "IdleSoon", "its time is over without another look")
+    late = ("True", "IdleSoon")
+    wait_until(lambda: idle(stale) == late, "its time is over without another look")
     assert not any(is_stopped(server) for server in kept)
     assert {server.name: idle(server) for server in kept} == {
         "ranks": ("False", "Active"),
         "unread": ("Unknown", "SignalUnknown"),
         "held": ("True", "Held"),
         "asked": ("True", "Idle"),
-        "stale": ("True", "IdleSoon"),
+        "stale": late,
         "foreign": ("Unknown", "NoReport"),
     }
     assert ranks.status["lastActivity"].startswith("Terminal in replica 1")

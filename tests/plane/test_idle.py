@@ -16,7 +16,7 @@ from devctl.api.conditions import find
 from devctl.api.labels import STOPPED_BY, STOPPED_BY_MESSAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from support.commands import Kubectl
     from support.plane.plane import Plane

@@ -131,7 +131,7 @@ def test_a_warning_is_an_event_and_keeps_its_time() -> None:
         "files are kept",
     ):
         assert part in event.message
-    again = {"before": Before(noticed=STEADY), "status": warned, "later": 60}
+    again: dict[str, Any] = {"before": Before(noticed=STEADY), "status": warned, "later": 60}
     later = status_of(told(rank(3460, late=-60), **again))
     assert later == warned
     assert not list(transitions(warned, later))

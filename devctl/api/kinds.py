@@ -6,6 +6,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from devctl.api import ephemeral_acceleration_job as job
+from devctl.api import node_activity
 from devctl.api.labels import GROUP, VERSION
 
 
@@ -51,3 +52,6 @@ KINDS = (
     (USER := Kind(GROUP, VERSION, "DevServerUser", "devserverusers", namespaced=False)),
     (TEAM := Kind(GROUP, VERSION, "DevServerTeam", "devserverteams", namespaced=False)),
 )
+
+NODE_ACTIVITY = Kind(GROUP, VERSION, node_activity.KIND, node_activity.PLURAL, namespaced=False)
+"""Between the observer and the agents of nodes, and so not in KINDS, which people write."""

@@ -36,6 +36,12 @@ OWNER_UID = f"{GROUP}/owner-uid"
 OWNER_NAME = f"{GROUP}/owner-name"
 """Annotation of a home: spec.owner itself, who alone may delete it. Admission compares names."""
 
+STOPPED_BY = f"{GROUP}/stopped-by"
+"""Annotation of a stopped DevServer: why devctl stopped it, in one word. Absent if a user did."""
+
+STOPPED_BY_MESSAGE = f"{GROUP}/stopped-by-message"
+"""Annotation beside it: the same for its owner, in a sentence."""
+
 
 def owner_digest(owner: str) -> str:
     """An owner as the value of a label, in which not all characters of names are allowed.

@@ -46,6 +46,7 @@ class NodeFacts:
     labels: tuple[tuple[str, str], ...]
     taints: tuple[Taint, ...]
     allocatable: tuple[tuple[str, str], ...]
+    uid: str = ""
 
 
 @dataclass(frozen=True)

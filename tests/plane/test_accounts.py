@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,7 +24,16 @@ from support.tenants import (
 )
 
 from devctl.api.devserver_user import LABEL
-from devctl.api.labels import GROUP, MANAGED_BY, MANAGER, VERSION, WAKE
+from devctl.api.kinds import NODE_ACTIVITY
+from devctl.api.labels import (
+    GROUP,
+    MANAGED_BY,
+    MANAGER,
+    STOPPED_BY,
+    STOPPED_BY_MESSAGE,
+    VERSION,
+    WAKE,
+)
 from devctl.api.queues import TEAM_LABEL
 from devctl.api.teams import SPACE
 
@@ -115,16 +125,34 @@ def test_the_observer_stops_servers_and_changes_nothing_else(tenants: Tenants) -
     said = "belongs to its user: devctl only writes its status, wakes and deletes it"
     patch = ("patch", DRY, "devserver/box", "--type=merge", "-p")
     tenants.run(OBSERVER, *patch, '{"spec": {"stopped": true}}')
+    why = {"metadata": {"annotations": {STOPPED_BY: "x", STOPPED_BY_MESSAGE: "y"}}}
+    tenants.run(OBSERVER, *patch, json.dumps(why | {"spec": {"stopped": True}}))
+    tenants.run(OBSERVER, *patch, json.dumps(why))
     for account, change in (
         (OPERATOR, '{"spec": {"stopped": true}}'),
         (OBSERVER, '{"spec": {"stopped": false, "image": "other:1"}}'),
         (OBSERVER, '{"spec": {"stopped": true, "image": "other:1"}}'),
         (OBSERVER, '{"spec": {"stopped": true, "flavor": "small"}}'),
         (OBSERVER, '{"spec": {"stopped": true}, "metadata": {"labels": {"team": "blue"}}}'),
+        (OBSERVER, '{"spec": {"stopped": true}, "metadata": {"annotations": {"team": "blue"}}}'),
+        (OPERATOR, json.dumps(why)),
     ):
         assert said in tenants.refusal(account, *patch, change), change
     tenants.run(ADMINISTRATOR, "patch", *patch[2:], '{"spec": {"stopped": true}}')
     assert said in tenants.refusal(OBSERVER, *patch, '{"spec": {"stopped": null}}')
+
+
+def test_the_observer_alone_asks_for_activity(tenants: Tenants) -> None:
+    name = tenants.namespace
+    made = {
+        "apiVersion": NODE_ACTIVITY.api_version,
+        "kind": NODE_ACTIVITY.name,
+        "metadata": {"name": name},
+        "spec": {},
+    }
+    tenants.create(OBSERVER, made)
+    for user in (OPERATOR, ALICE):
+        assert "cannot create resource" in tenants.refused(user, made)
 
 
 def test_roles_are_bound_in_the_namespaces_of_users_only(

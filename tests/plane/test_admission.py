@@ -27,7 +27,14 @@ from support.tenants import (
     workload,
 )
 
-from devctl.api.labels import DEVSERVER, GROUP, VERSION, WAKE
+from devctl.api.labels import (
+    DEVSERVER,
+    GROUP,
+    STOPPED_BY,
+    STOPPED_BY_MESSAGE,
+    VERSION,
+    WAKE,
+)
 from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
@@ -126,6 +133,15 @@ def test_a_woken_server_can_be_replaced_by_its_owners_manifest(tenants: Tenants)
     replaced = server(enableSSH=False)
     tenants.run(ALICE, "replace", "-f", "-", manifest=replaced)
     assert tenants.refusal(ALICE, "annotate", "devserver/box", f"{WAKE}=why")
+
+
+@pytest.mark.parametrize("key", [STOPPED_BY, STOPPED_BY_MESSAGE])
+def test_only_devctl_says_why_it_stopped_a_server(tenants: Tenants, key: str) -> None:
+    assert "is written by devctl only" in tenants.refused(ALICE, server(annotations={key: "x"}))
+    tenants.create(ADMINISTRATOR, server(annotations={key: "x"}), keep=True)
+    said = tenants.refusal(ALICE, "annotate", "--overwrite", "devserver/box", f"{key}=y")
+    assert "is written by devctl only" in said
+    tenants.run(ALICE, "replace", "-f", "-", manifest=server(enableSSH=False))
 
 
 # What marks an object as part of a DevServer.

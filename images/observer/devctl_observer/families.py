@@ -8,6 +8,7 @@ from typing import Any
 from devctl_observer.control.family import Family
 from devctl_observer.control.process import Process
 from devctl_observer.control.standard import Standard, StandardFamily
+from devctl_observer.kinds.activity.family import Activities
 from devctl_observer.kinds.flavors.family import Flavors
 from devctl_observer.kinds.jobs.family import Jobs
 from devctl_observer.kinds.servers.family import Servers
@@ -22,6 +23,7 @@ def families(process: Process) -> Sequence[Family[Any]]:
     """One family per kind, for one process."""
     flavors, users = Flavors(process), Users(process)
     teams = Teams(flavors, users, process)
-    servers = Servers(flavors, users, process)
-    own: list[Family[Any]] = [flavors, users, teams, servers, Jobs(process)]
+    activities = Activities(process)
+    servers = Servers(flavors, users, activities, process)
+    own: list[Family[Any]] = [flavors, users, teams, activities, servers, Jobs(process)]
     return [*own, *(StandardFamily(kind, process) for kind in STANDARD)]

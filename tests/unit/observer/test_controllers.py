@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from devctl_observer.control.process import Clock, Process
 from devctl_observer.control.role_controller import GRACE
+from devctl_observer.kinds.activity.reports import Reports
 from devctl_observer.kinds.flavors.controller import FlavorController
 from devctl_observer.kinds.flavors.placed_pods import NodeUse
 from devctl_observer.kinds.servers.controller import ServerController
@@ -113,7 +114,7 @@ class Controllers:
         for known in caches.flavors:
             self.of_flavors.store.put(Key("", known.metadata.name), 1, known)
         caches.flavors = self.of_flavors.store
-        self.of_servers = ServerController(caches, {}, process)
+        self.of_servers = ServerController(caches, {}, Reports(clock.steady), process)
         self.server, self.flavor = self.of_servers.look, self.of_flavors.look
 
 

@@ -180,14 +180,6 @@ def test_what_fits_no_node_says_so_before_all_that_follows_from_it(
         assert ready(found)[2] == reason
 
 
-def test_an_idle_timeout_says_that_it_does_nothing_yet() -> None:
-    idle = find(status(server(lifecycle={"idleTimeout": "2h"}), pod(ready=True)), "Idle")
-    assert (idle["status"], idle["reason"]) == ("Unknown", "NotMeasured")
-    assert "Idle" in OWN
-    for lifecycle in ({}, {"timeToLive": "9d"}):
-        assert not find(status(server(lifecycle=lifecycle), pod(ready=True)), "Idle")
-
-
 def test_a_stop_that_is_not_applied_is_not_silent() -> None:
     stopped = server({"conditions": [applied("False", 3)]}, stopped=True)
     assert ready(status(stopped, pod(ready=True)))[3].endswith(

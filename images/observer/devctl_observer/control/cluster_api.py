@@ -162,14 +162,39 @@ class ClusterApi:
         where |= {"fields": {"metadata.name": name}} if name else {}
         return [item async for item in self._client.list(resource, chunk_size=500, **where)]
 
-    async def change(self, kind: Kind[Any], meta: Meta, spec: Mapping[str, Any]) -> bool:
+    async def create(self, kind: Kind[Any], obj: Mapping[str, Any]) -> None:
+        """Create an object.
+
+        Raises:
+            ApiError: It exists already, for instance.
+        """
+        self._check()
+        body = {"apiVersion": kind.api_version, "kind": kind.name, **obj}
+        with _counted():
+            await self._client.create(kind.resource(body), field_manager=FIELD_MANAGER)
+
+    async def change(
+        self,
+        kind: Kind[Any],
+        meta: Meta,
+        spec: Mapping[str, Any],
+        annotations: Mapping[str, str | None] | None = None,
+    ) -> bool:
         """Set fields of exactly this version of an object; returns whether it was that one.
 
         It is a merge patch in the name of devctl's commands, like a user's `devctl stop`: `devctl
         apply` takes such fields over without a conflict.
+
+        Args:
+            kind: Its kind.
+            meta: The version.
+            spec: The fields.
+            annotations: Annotations to set; None removes one.
         """
-        version = {"uid": meta.uid, "resourceVersion": meta.resource_version}
-        body = {"metadata": version, "spec": dict(spec)}
+        metadata: dict[str, Any] = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+        if annotations:
+            metadata["annotations"] = dict(annotations)
+        body = {"metadata": metadata, "spec": dict(spec)}
         return await self._exactly("PATCH", kind, meta, body, {"fieldManager": MANAGER})
 
     async def delete(self, kind: Kind[Any], meta: Meta) -> bool:

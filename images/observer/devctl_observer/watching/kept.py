@@ -66,4 +66,5 @@ def node_facts(node: Node) -> NodeFacts:
         labels=tuple(sorted(labels_of(node).items())),
         taints=tuple(Taint(t.key, t.value or "", t.effect) for t in taints),
         allocatable=tuple(sorted(((status.allocatable if status else None) or {}).items())),
+        uid=meta_of(node.metadata).uid,
     )

@@ -15,8 +15,11 @@ from devctl_observer.control.process import Process
 from devctl_observer.control.role_controller import RoleController, soonest
 from devctl_observer.judging.clocks import to_text
 from devctl_observer.judging.model import Transition
+from devctl_observer.kinds.activity.reports import Reports
 from devctl_observer.kinds.servers.deadlines import is_due, next_look
 from devctl_observer.kinds.servers.figures import EXPIRED, STOPS, SUSPENDED, Servers
+from devctl_observer.kinds.servers.idle_status import idle_status
+from devctl_observer.kinds.servers.idle_stop import IdleServers
 from devctl_observer.kinds.servers.model import SERVER, Server
 from devctl_observer.kinds.servers.observed import Caches, Observed
 from devctl_observer.kinds.servers.phase import addition
@@ -29,7 +32,9 @@ from devctl_observer.watching.store import Key
 log = logging.getLogger(__name__)
 
 _DOUBT = 60.0
-"""Seconds until a server that has expired only by our clock is checked again."""
+"""Seconds until a server whose time has come only by our clock is checked again."""
+_LATE = 0.1
+"""Seconds by which timers are set late where a second would matter."""
 
 
 class ServerController(RoleController[Server]):
@@ -38,15 +43,19 @@ class ServerController(RoleController[Server]):
     word = "devserver"
     own = OWN
 
-    def __init__(self, caches: Caches, suspended: Mapping[str, str], process: Process) -> None:
+    def __init__(
+        self, caches: Caches, suspended: Mapping[str, str], reports: Reports, process: Process
+    ) -> None:
         """Start without any state; `suspended` has users by their namespaces."""
         super().__init__(SERVER, caches.servers, process)
+        self._idle = IdleServers(reports, process)
         self._caches, self._suspended = caches, suspended
         self._figures = Servers(process.clock.steady)
 
     def _forget(self, key: Key) -> None:
         super()._forget(key)
         self._figures.forget(key)
+        self._idle.forget(key)
 
     async def _look(self, key: Key, item: Server) -> float | None:
         now = self._clock.now()
@@ -55,26 +64,37 @@ class ServerController(RoleController[Server]):
         if user := self._suspended.get(key.namespace):
             await stop(self._api, item, user)
         seen = await self._with_shared(self._caches.observe(key, item))
-        wanted = server_status(seen, now)
+        idle = self._idle.judge(key, seen, now)
+        wanted = server_status(seen, now, idle_status(item, idle))
         # Without pods, the failure is the reason of Ready already.
         unapplied = addition(item) if seen.pods else ""
         events = transitions(item.status, wanted, unapplied)
         server = await self._write(key, item, wanted, events)
         self._figures.note(item, wanted, seen.flavor, now)
+        again = None
         if is_preempted(seen):
             # After the status, which keeps the reason. Otherwise, it would start again whenever
             # there is quota, and be preempted again.
             if await self._api.change(SERVER, server.metadata, {"stopped": True}):
                 STOPS.labels(reason=PREEMPTED).inc()
             log.info("%s/%s: stopped, preempted", *key)
-        again = await self._wake_if(
+        elif idle.judgement.stop:
+            again = None if await self._idle.stop(server, idle, now) else _DOUBT
+        else:
+            await self._idle.clean(server)
+        woken = await self._wake_if(
             key, server, missing(seen), lambda known: cause(server, seen.flavors, known)
         )
         if is_due(server, now):
             return _DOUBT
-        wait = next_look(server, now)
-        # Plus a second, because timers may fire slightly early.
-        return soonest(again, wait.total_seconds() + 1 if wait else None)
+        wait, sooner = next_look(server, now), idle.judgement.again
+        # Plus something, because timers may fire slightly early.
+        return soonest(
+            again,
+            woken,
+            wait.total_seconds() + 1 if wait else None,
+            sooner + _LATE if sooner is not None else None,
+        )
 
     async def _with_shared(self, seen: Observed) -> Observed:
         """A copy with the shared claim that its pods wait for, if that does not exist.

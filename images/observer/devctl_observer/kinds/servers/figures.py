@@ -14,6 +14,7 @@ from prometheus_client.registry import Collector
 
 from devctl.api.conditions import find
 from devctl.api.devserver import Condition, Phase
+from devctl.api.idleness import Idleness
 from devctl.api.workloads import PREEMPTED, QUEUED
 from devctl_observer.control.figures import COMMON, REGISTRY
 from devctl_observer.kinds.servers.model import Server
@@ -34,7 +35,7 @@ _QUEUE = Histogram(
 )
 _RESTARTS = Counter("devserver_restarts", "Container restarts.", ["flavor"], **COMMON)
 STOPS = Counter("devserver_stops", "Servers that devctl stopped or deleted.", ["reason"], **COMMON)
-for reason in (EXPIRED, PREEMPTED, SUSPENDED):
+for reason in (EXPIRED, Idleness.STOPPED, PREEMPTED, SUSPENDED):
     STOPS.labels(reason=reason)
 
 _ENDS = {Phase.STOPPING, Phase.STOPPED}

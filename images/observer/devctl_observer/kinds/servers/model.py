@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from devctl.api.kinds import DEVSERVER
+from devctl.api.labels import STOPPED_BY, STOPPED_BY_MESSAGE
 from devctl.api.pod_spec import pod_spec, shape
 from devctl_observer.control.kind import kind_of
 from devctl_observer.judging.model import Base, Item
@@ -18,6 +19,8 @@ class Lifecycle(Base, frozen=True):
 
     time_to_live: int | str | None = None
     idle_timeout: int | str | None = None
+    auto_shutdown: bool = False
+    hold_until: str | None = None
 
 
 class ServerSpec(Base, frozen=True):
@@ -35,6 +38,9 @@ class Server(Item, frozen=True):
     spec: ServerSpec
     pod_spec: dict[str, Any] = msgspec.field(default_factory=dict)
     """The stored part of the spec that determines the pods."""
+    stopped_by: str = ""
+    """Why devctl stopped it, in one word; empty if it did not, or if it has started again."""
+    stopped_by_message: str = ""
 
     @property
     def ends(self) -> bool:
@@ -42,11 +48,16 @@ class Server(Item, frozen=True):
         return self.spec.stopped or self.going
 
 
-def _pod_spec(obj: Mapping[str, Any]) -> dict[str, Any]:
+def _more(obj: Mapping[str, Any]) -> dict[str, Any]:
     made_from = pod_spec(obj["spec"])
     # A spec without a valid size is rejected here, not while computing a status.
     shape(made_from)
-    return {"pod_spec": made_from}
+    notes = obj["metadata"].get("annotations") or {}
+    return {
+        "pod_spec": made_from,
+        "stopped_by": notes.get(STOPPED_BY, ""),
+        "stopped_by_message": notes.get(STOPPED_BY_MESSAGE, ""),
+    }
 
 
-SERVER = kind_of(DEVSERVER, Server, _pod_spec)
+SERVER = kind_of(DEVSERVER, Server, _more)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from devctl.api.applied import PASSING, Reason
 from devctl.api.conditions import find
 from devctl.api.devserver import Condition, FlavorCondition, Phase
+from devctl.api.idleness import Idleness
 from devctl.api.workloads import PREEMPTED, QUEUED
 from devctl_observer.judging.conditions import FALSE, MESSAGE_LIMIT, TRUE, failure
 from devctl_observer.judging.model import Verdict
@@ -37,9 +38,9 @@ def judge_server(seen: Observed, replicas: Sequence[Replica], flavor_problem: st
     present = [replica for replica in replicas if replica.pod is not None]
     if server.metadata.deletion_timestamp:
         return Verdict(Phase.STOPPING, "Deleting", "the server is being deleted; files are kept")
-    if why := preemption(seen):
+    if because := _stopped_by(seen):
         ended = server.spec.stopped and not present
-        return Verdict(Phase.STOPPED if ended else Phase.STOPPING, PREEMPTED, why)
+        return Verdict(Phase.STOPPED if ended else Phase.STOPPING, *because)
     if server.spec.stopped and present:
         message = f"the server is stopping; pods still terminating: {len(present)}"
         return with_addition(Verdict(Phase.STOPPING, "Stopping", message), addition(server))
@@ -59,6 +60,17 @@ def judge_server(seen: Observed, replicas: Sequence[Replica], flavor_problem: st
             verdict = _unless_unfit(verdict, seen)
         return with_addition(verdict, addition(server))
     return _obstacle(seen, flavor_problem) or _combine(wanted)
+
+
+def _stopped_by(seen: Observed) -> tuple[str, str] | None:
+    """Why devctl stopped it, as reason and message, until the next start."""
+    server = seen.server
+    if why := preemption(seen):
+        return PREEMPTED, why
+    if not server.spec.stopped or server.stopped_by != Idleness.STOPPED:
+        return None
+    start = f"start it with `devctl start {server.metadata.name}`"
+    return Idleness.STOPPED, f"{server.stopped_by_message}; its files are kept; {start}"
 
 
 def _unless_cut_off(verdict: Verdict, seen: Observed) -> Verdict:

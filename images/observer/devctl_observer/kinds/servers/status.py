@@ -19,6 +19,7 @@ from devctl_observer.judging.refusals import since
 from devctl_observer.kinds.flavors.model import wanted_flavor
 from devctl_observer.kinds.servers import drift
 from devctl_observer.kinds.servers.deadlines import Expiry, expiry
+from devctl_observer.kinds.servers.idle_status import Told
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Observed
 from devctl_observer.kinds.servers.phase import judge_server, obstacle
@@ -26,10 +27,17 @@ from devctl_observer.kinds.servers.queueing import preempted_at
 from devctl_observer.kinds.servers.replicas import Replica, observe_replicas, to_statuses
 
 OWN = [kind for kind in Condition if kind is not Condition.APPLIED]
+_NOTHING = Told()
 
 
-def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
-    """The desired status; keys without a value are left out."""
+def server_status(seen: Observed, now: datetime, idle: Told = _NOTHING) -> dict[str, Any]:
+    """The desired status; keys without a value are left out.
+
+    Args:
+        seen: Everything that was observed.
+        now: The time.
+        idle: What it says about idleness.
+    """
     server = seen.server
     made, size = seen.record, seen.size
     flavor, problem = wanted_flavor(
@@ -59,7 +67,7 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
     wanted = [
         _expiring(server, deadline, now),
         drift.drift_condition(lasting, made, flavor or problem, then),
-        _idle(server),
+        idle.condition,
         ready,
         drift.restart_condition(server, made, then, running=bool(lasting), revised=revised),
     ]
@@ -73,6 +81,7 @@ def server_status(seen: Observed, now: datetime) -> dict[str, Any]:
         "startedAt": _started(replicas),
         "preemptedAt": preempted_at(seen),
         "expiresAt": to_text(deadline.at) if deadline else None,
+        **idle.fields,
         "requests": _requests(made) if made and seen.pods else None,
         # The oldest one in use.
         "flavorGeneration": min((entry.generation for entry in runs_on if entry), default=None),
@@ -117,11 +126,3 @@ def _expiring(server: Server, deadline: Expiry | None, now: datetime) -> dict[st
     message = f"the server will be deleted at {to_text(deadline.at)}, its files are kept; {keep}"
     soon = now >= deadline.notice
     return condition(Condition.EXPIRING, word(soon), "Soon" if soon else "TimeToLive", message)
-
-
-def _idle(server: Server) -> dict[str, Any] | None:
-    """Tells users that the field is accepted but has no effect."""
-    if server.spec.lifecycle.idle_timeout is None:
-        return None
-    message = "idle time is not measured yet: spec.lifecycle.idleTimeout has no effect"
-    return condition(Condition.IDLE, UNKNOWN, "NotMeasured", message)

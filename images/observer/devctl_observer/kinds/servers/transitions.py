@@ -7,6 +7,7 @@ from typing import Any
 
 from devctl.api.conditions import find
 from devctl.api.devserver import Condition, Phase
+from devctl.api.idleness import Idleness
 from devctl.api.workloads import PREEMPTED, QUEUED
 from devctl_observer.judging.model import Transition
 
@@ -23,6 +24,8 @@ _USUAL = {
     "Terminating",
 }
 """Reasons that are normal in every start and stop."""
+_STOPS = {PREEMPTED, Idleness.STOPPED}
+"""Reasons that outlast the stop, so that its phases are no news."""
 
 
 def transitions(
@@ -41,7 +44,7 @@ def transitions(
         yield Transition("Warning", "NotApplied", not_applied, generation)
     phase = after.get("phase")
     same = ready.get("reason") == find(before, Condition.READY).get("reason")
-    if not same or (phase != before.get("phase") and ready.get("reason") != PREEMPTED):
+    if not same or (phase != before.get("phase") and ready.get("reason") not in _STOPS):
         usual = ready.get("reason") in _USUAL
         waits = phase == Phase.PENDING and not usual and ready.get("reason") != QUEUED
         failed = phase == Phase.FAILED or waits
@@ -52,6 +55,17 @@ def transitions(
         if _holds(after, kind) and not _holds(before, kind):
             severity = "Warning" if kind is Condition.EXPIRING else "Normal"
             yield Transition(severity, str(kind), str(now.get("message", "")))
+    yield from _idle(before, after)
+
+
+def _idle(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Transition]:
+    """The warning before an idle server is stopped, and that one is idle and is not stopped."""
+    was, now = find(before, Condition.IDLE), find(after, Condition.IDLE)
+    reason = now.get("reason")
+    if reason == was.get("reason") or reason not in {Idleness.SOON, Idleness.IDLE}:
+        return
+    severity = "Warning" if reason == Idleness.SOON else "Normal"
+    yield Transition(severity, str(reason), str(now.get("message", "")))
 
 
 def _holds(status: Mapping[str, Any], kind: Condition) -> bool:

@@ -1,0 +1,1 @@
+"""NodeActivities: what the agents of nodes report, and when each report arrived."""

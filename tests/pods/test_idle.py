@@ -1,0 +1,209 @@
+"""What keeps a server running and what does not, with real processes in real pods.
+
+All servers begin together with the shortest possible limit. Each does one thing of which others
+have thought that nobody needs it any more, or which only looks like work.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+from support.command_line import CommandLine
+from support.servers import SMALL, TWO_RANKS, DevServer, apply_flavor, wait_until
+
+from devctl.api.conditions import find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from support.commands import Kubectl
+
+    from devctl.local.paths import ClusterPaths
+
+    Begin = Callable[["Day", str], object]
+
+LIMIT = 60
+LIFE = {"idleTimeout": f"{LIMIT}s", "autoShutdown": True}
+# About a tenth of a core, in short bursts.
+WORKS = "while :; do timeout 0.1 sh -c 'while :; do :; done'; sleep 0.9; done"
+TRICKLES = """
+import http.server, time
+class Slow(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        while True:
+            self.wfile.write(b"x" * 1024)
+            time.sleep(0.5)
+http.server.HTTPServer(("", 8000), Slow).serve_forever()
+"""
+EDITOR = "mkdir -p .vscode-server/bin && cp /bin/sleep .vscode-server/bin/node"
+
+
+class Day:
+    """A namespace with servers that all have the same limit, and their owner's shell.
+
+    Attributes:
+        shell: The owner's.
+    """
+
+    def __init__(self, kubectl: Kubectl, namespace: str, image: str, shell: CommandLine) -> None:
+        """Create no server yet."""
+        self._kubectl, self._namespace, self.shell = kubectl, namespace, shell
+        self._spec = {
+            "owner": "alice@company.com",
+            "flavor": namespace,
+            "image": image,
+            "persistentHomeSize": "50Mi",
+            "lifecycle": LIFE,
+        }
+        self.stack = ExitStack()
+
+    def server(self, name: str, **spec: Any) -> DevServer:
+        """A server by its name."""
+        return DevServer(self._kubectl, self._namespace, self._spec | spec, name)
+
+    def start(self, name: str, *args: str) -> None:
+        """Start a command of devctl that stays until the end."""
+        process = self.shell.start(*args)
+        self.stack.callback(process.wait, 30)
+        self.stack.callback(process.send_signal, signal.SIGINT)
+        wait_until(lambda: process.poll() is None, f"{name} has begun")
+
+    def shows(self, name: str, *args: str) -> None:
+        """Open a terminal that stays until the end."""
+        terminal = self.shell.terminal(*args)
+        terminal.expect("[$] ")
+        self.stack.callback(terminal.close, force=True)
+        assert terminal.isalive(), name
+
+
+def run(script: str) -> Begin:
+    return lambda day, name: day.server(name).run(script)
+
+
+def nohup(script: str) -> Begin:
+    """Over SSH, whose connection ends at once."""
+    line = f"nohup sh -c {script!r} >/dev/null 2>&1 &"
+    return lambda day, name: day.shell.must("ssh", name, "--", line)
+
+
+KEEPS: dict[str, Begin] = {
+    "tmux": run("tmux new-session -d 'sleep 3600'"),
+    "nohup": nohup("sleep 3600"),
+    "works": nohup(WORKS),
+    "download": run("nohup curl -s download-server:8000 -o /dev/null >/dev/null 2>&1 &"),
+    "ssh": lambda day, name: day.shows(name, "ssh", name),
+    "exec": lambda day, name: day.shows(name, "exec", name, "-it", "--", "sh"),
+}
+"""What keeps a server running, by the server's name."""
+STOPS: dict[str, Begin] = {
+    "untouched": lambda _day, _name: None,
+    "left": run("tmux new-session -d"),
+    "forwards": lambda day, name: day.start(name, "ssh", name, "-N"),
+    "editor": run(f"{EDITOR} && nohup .vscode-server/bin/node 3600 >/dev/null 2>&1 &"),
+}
+"""What does not."""
+
+
+@pytest.fixture(scope="module")
+def day(
+    kubectl: Kubectl,
+    paths: ClusterPaths,
+    torch_image: str,
+    user_programs: None,  # noqa: ARG001 - comes first
+    tmp_path_factory: Any,
+) -> Iterator[Day]:
+    """A day on which everybody has begun."""
+    namespace = f"idle-{uuid4().hex[:6]}"
+    kubectl("create", "namespace", namespace)
+    apply_flavor(kubectl, namespace, resources=SMALL)
+    shell = CommandLine(paths.kubeconfig, namespace, tmp_path_factory.mktemp("home"))
+    made = Day(kubectl, namespace, torch_image, shell)
+    for name in (*KEEPS, *STOPS):
+        made.server(name).apply()
+    made.server("pair", **TWO_RANKS).apply()
+    with serving(kubectl, namespace, torch_image), made.stack:
+        for name, begin in (KEEPS | STOPS).items():
+            made.server(name).wait("Ready")
+            begin(made, name)
+        pair = made.server("pair")
+        pair.wait("Ready")
+        pair.run("nohup sleep 3600 >/dev/null 2>&1 &", 1)
+        yield made
+    kubectl("-n", namespace, "delete", "devserver", "--all", "--timeout=90s")
+    kubectl("delete", "namespace", namespace, "--wait=false")
+    kubectl("delete", "devserverflavor", namespace)
+
+
+@contextmanager
+def serving(kubectl: Kubectl, namespace: str, image: str) -> Iterator[None]:
+    """A pod that sends two kibibytes a second for ever."""
+    labels = {"app": "download-server"}
+    container = {"name": "main", "image": image, "command": ["python3", "-c", TRICKLES]}
+    made: tuple[dict[str, Any], ...] = (
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "download-server", "namespace": namespace, "labels": labels},
+            "spec": {"containers": [container], "terminationGracePeriodSeconds": 0},
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "download-server", "namespace": namespace},
+            "spec": {"selector": labels, "ports": [{"port": 8000}]},
+        },
+    )
+    for manifest in made:
+        kubectl.api.create(manifest)
+    kubectl("-n", namespace, "wait", "pod/download-server", "--for=condition=Ready")
+    yield
+
+
+def stopped_at(found: dict[str, Any]) -> datetime | None:
+    """When a server was stopped because it was idle."""
+    said = find(found.get("status", {}), "Ready")
+    if said.get("reason") != "IdleStopped":
+        return None
+    return datetime.fromisoformat(said["lastTransitionTime"])
+
+
+@pytest.mark.parametrize("name", STOPS)
+def test_what_nobody_uses_is_stopped_in_time(day: Day, name: str) -> None:
+    server = day.server(name)
+    server.follow(lambda found: stopped_at(found) is not None, "it is stopped", 3 * LIMIT)
+    found = server.get("devserver", name)[0]
+    last = datetime.fromisoformat(found["status"]["lastActivityAt"])
+    ended = stopped_at(found)
+    assert ended
+    late = (ended - last).total_seconds() - LIMIT
+    assert 0 <= late <= LIMIT, f"{late:.0f} s late"
+    assert found["spec"]["stopped"]
+    assert server.get("persistentvolumeclaim", f"home-{name}-0")
+
+
+@pytest.mark.parametrize("name", [*KEEPS, "pair"])
+def test_what_somebody_uses_keeps_running(day: Day, name: str) -> None:
+    server = day.server(name)
+    began = datetime.fromisoformat(server.status["startedAt"]).timestamp()
+    # Its limit, the longest time between two reports, and as much again.
+    time.sleep(max(0.0, began + 3 * LIMIT - time.time()))
+    assert not server.get("devserver", name)[0]["spec"].get("stopped"), server.status["idle"]
+    said = server.condition("Idle")
+    assert (said["status"], said["reason"]) == ("False", "Active"), said
+
+
+def test_a_server_that_was_stopped_starts_with_its_files(day: Day) -> None:
+    server = day.server("untouched")
+    server.follow(lambda found: stopped_at(found) is not None, "it is stopped", 3 * LIMIT)
+    assert "stops" not in day.shell.must("describe", "untouched")
+    day.shell.must("start", "untouched", "--wait")
+    day.shell.must("hold", "untouched", "--for", "1h")
+    assert "held: it is not stopped before" in day.shell.must("describe", "untouched")

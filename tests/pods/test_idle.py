@@ -44,6 +44,7 @@ class Slow(http.server.BaseHTTPRequestHandler):
 http.server.HTTPServer(("", 8000), Slow).serve_forever()
 """
 EDITOR = "mkdir -p .vscode-server/bin && cp /bin/sleep .vscode-server/bin/node"
+OPEN = f"{EDITOR} && nohup ~/.vscode-server/bin/node 3600 >/dev/null 2>&1 &"
 
 
 class Day:
@@ -107,7 +108,7 @@ STOPS: dict[str, Begin] = {
     "untouched": lambda _day, _name: None,
     "left": run("tmux new-session -d"),
     "forwards": lambda day, name: day.start(name, "ssh", name, "-N"),
-    "editor": run(f"{EDITOR} && nohup .vscode-server/bin/node 3600 >/dev/null 2>&1 &"),
+    "editor": run(OPEN),
 }
 """What does not."""
 

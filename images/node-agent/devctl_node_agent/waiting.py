@@ -24,7 +24,7 @@ _JUPYTER = frozenset({"jupyter-lab", "jupyter-notebook", "jupyter-server"})
 _JUPYTER_MODULES = frozenset({"jupyterlab", "notebook", "jupyter_server"})
 _JUPYTER_COMMANDS = frozenset({"lab", "notebook", "server"})
 _EDITOR = re.compile(
-    r"/\.(?:vscode|vscodium|cursor|windsurf)-server(?:-insiders)?/"
+    r"(?:^|/)\.(?:vscode|vscodium|cursor|windsurf)-server(?:-insiders)?/"
     r"|/JetBrains/RemoteDev/|(?:^|/)remote-dev-server[^/]*$"
 )
 _CODE_SERVER = re.compile(r"(?:^|/)code-server(?:-[0-9.]+)?(?:/|$)")
@@ -90,8 +90,7 @@ def _waits(process: Process, all_: Mapping[int, Process], idle_kernels: Collecti
     if classify(process, idle_kernels) is not None:
         return True
     parent = all_.get(process.stat.parent)
-    holders = _HELD.get(process.stat.name)
-    if holders and parent and classify(parent) in holders:
+    if parent and _is_held(process, parent):
         return True
     for _ in range(_MAX_ANCESTORS):
         if parent is None:
@@ -100,6 +99,15 @@ def _waits(process: Process, all_: Mapping[int, Process], idle_kernels: Collecti
             return True
         parent = all_.get(parent.stat.parent)
     return False
+
+
+def _is_held(process: Process, parent: Process) -> bool:
+    """Whether a script that waits for somebody waits with it."""
+    kind = classify(parent)
+    if kind not in _HELD.get(process.stat.name, ()):
+        return False
+    # Orphans become children of the first process, each in the session in which it was started.
+    return kind is not Waits.START or process.stat.session == parent.stat.session
 
 
 def classify(process: Process, idle_kernels: Collection[str] = ()) -> Waits | None:

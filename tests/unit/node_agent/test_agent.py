@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from devctl_node_agent.agent import Agent
 from devctl_node_agent.api import ReportError
+from devctl_node_agent.processes import Io
 from devctl_node_agent.sample import Counters, Sample
 from devctl_node_agent.schedule import Answer
 
@@ -35,7 +36,7 @@ class World:
 
     def look(self, now: float) -> Mapping[str, Sample]:
         self.looks.append(now)
-        quiet = Counters(now, 1.0, 1, 1)
+        quiet = Counters(now, 1.0, 1, 1, {(1, 1): Io(0, 0, 0)})
         return {uid: Sample(quiet, working=names) for uid, names in self.working.items()}
 
     def report(self, node: str, status: Mapping[str, Any]) -> Any:

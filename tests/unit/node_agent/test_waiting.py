@@ -14,11 +14,18 @@ BRAINS = "/home/dev/.cache/JetBrains/RemoteDev/dist/a_pycharm"
 KERNEL = ("python", "-m", "ipykernel_launcher", "-f", "/home/dev/r/kernel-0a1b-2c.json")
 
 
-def process(
-    pid: int, *argv: str, name: str = "", parent: int = 1, state: str = "S", started: int = 0
+def process(  # noqa: PLR0913 - what is known of one
+    pid: int,
+    *argv: str,
+    name: str = "",
+    parent: int = 1,
+    state: str = "S",
+    started: int = 0,
+    session: int = 0,
 ) -> Process:
     name = name or (argv[0].rpartition("/")[2].removeprefix("-") if argv else "x")
-    return Process(pid, Stat(name, state, parent, pid, None, started or pid), argv, None)
+    stat = Stat(name, state, parent, session or pid, None, started or pid)
+    return Process(pid, stat, argv, None)
 
 
 def names(*processes: Process, idle: tuple[str, ...] = ()) -> list[str]:
@@ -127,8 +134,11 @@ def test_a_kernel_waits_if_jupyter_knows_it_to_be_idle() -> None:
 
 def test_the_sleeper_of_start_waits_and_nobody_elses() -> None:
     start = process(1, "/bin/sh", "/opt/devctl/start", name="start")
-    assert names(start, process(2, "sleep", "3600", parent=1)) == []
-    assert names(start, process(2, "cat", parent=1)) == ["cat"]
+    assert names(start, process(2, "sleep", "3600", parent=1, session=1)) == []
+    assert names(start, process(2, "cat", parent=1, session=1)) == ["cat"]
+    # What `nohup` has left behind becomes a child of the first process.
+    for first in (start, process(1, "tini", "--", "/bin/sh", "/opt/devctl/start")):
+        assert names(first, process(2, "sleep", "3600", parent=1)) == ["sleep"]
     tmux = process(1, "tmux", name="tmux: server")
     shell = process(2, "-bash", parent=1)
     assert names(tmux, shell, process(3, "sleep", "3600", parent=2)) == ["sleep"]

@@ -15,7 +15,8 @@ from uuid import uuid4
 
 import pytest
 from support.command_line import CommandLine
-from support.servers import SMALL, TWO_RANKS, DevServer, apply_flavor, wait_until
+from support.servers import TWO_RANKS, DevServer, apply_flavor, wait_until
+from websockets.sync.client import connect
 
 from devctl.api.conditions import find
 
@@ -42,6 +43,30 @@ class Slow(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b"x" * 1024)
             time.sleep(0.5)
 http.server.HTTPServer(("", 8000), Slow).serve_forever()
+"""
+# Starts Jupyter as `devctl jupyter --keep` does, runs some code in a kernel, and leaves it alone.
+NOTEBOOK = """
+echo secret | /opt/devctl/jupyter keep /home/dev 8888
+/opt/jupyter/bin/python - {code!r} <<'END'
+import json, sys, time, urllib.request
+from jupyter_client import BlockingKernelClient, find_connection_file
+ask = urllib.request.Request("http://127.0.0.1:8888/api/kernels", data=b"{{}}", method="POST")
+ask.add_header("Authorization", "token secret")
+for _ in range(60):
+    try:
+        kernel = json.load(urllib.request.urlopen(ask))["id"]
+        break
+    except OSError:
+        time.sleep(1)
+time.sleep(3)
+client = BlockingKernelClient(connection_file=find_connection_file(kernel))
+client.load_connection_file()
+client.start_channels()
+client.wait_for_ready()
+client.execute(sys.argv[1])
+time.sleep(3)
+print(kernel)
+END
 """
 EDITOR = "mkdir -p .vscode-server/bin && cp /bin/sleep .vscode-server/bin/node"
 OPEN = f"{EDITOR} && nohup ~/.vscode-server/bin/node 3600 >/dev/null 2>&1 &"
@@ -95,17 +120,35 @@ def nohup(script: str) -> Begin:
     return lambda day, name: day.shell.must("ssh", name, "--", line)
 
 
+def notebook(code: str) -> Begin:
+    """A kernel that has been given some code."""
+    return lambda day, name: day.server(name).run(NOTEBOOK.format(code=code))
+
+
+def browser(day: Day, name: str) -> None:
+    """An open browser tab with a notebook in which nothing runs."""
+    kernel = day.server(name).run(NOTEBOOK.format(code="1 + 1"))
+    forward = day.shell.start("port-forward", name, ":8888")
+    day.stack.callback(forward.wait, 30)
+    day.stack.callback(forward.send_signal, signal.SIGINT)
+    assert forward.stdout
+    here = forward.stdout.readline().decode().partition(" ")[0]
+    day.stack.enter_context(connect(f"ws://{here}/api/kernels/{kernel}/channels?token=secret"))
+
+
 KEEPS: dict[str, Begin] = {
     "tmux": run("tmux new-session -d 'sleep 3600'"),
     "nohup": nohup("sleep 3600"),
     "works": nohup(WORKS),
     "download": run("nohup curl -s download-server:8000 -o /dev/null >/dev/null 2>&1 &"),
+    "kernel": notebook("import time; time.sleep(3600)"),
     "ssh": lambda day, name: day.shows(name, "ssh", name),
     "exec": lambda day, name: day.shows(name, "exec", name, "-it", "--", "sh"),
 }
 """What keeps a server running, by the server's name."""
 STOPS: dict[str, Begin] = {
     "untouched": lambda _day, _name: None,
+    "browser": browser,
     "left": run("tmux new-session -d"),
     "forwards": lambda day, name: day.start(name, "ssh", name, "-N"),
     "editor": run(OPEN),
@@ -124,7 +167,8 @@ def day(
     """A day on which everybody has begun."""
     namespace = f"idle-{uuid4().hex[:6]}"
     kubectl("create", "namespace", namespace)
-    apply_flavor(kubectl, namespace, resources=SMALL)
+    memory = {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "1Gi"}}
+    apply_flavor(kubectl, namespace, resources=memory)
     shell = CommandLine(paths.kubeconfig, namespace, tmp_path_factory.mktemp("home"))
     made = Day(kubectl, namespace, torch_image, shell)
     for name in (*KEEPS, *STOPS):

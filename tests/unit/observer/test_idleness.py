@@ -46,7 +46,8 @@ def test_an_idle_server_is_stopped_after_its_time_and_the_warning() -> None:
 
 def test_the_warning_comes_a_grace_before_the_stop() -> None:
     early, due = verdict(rank(3299), before=Before()), verdict(rank(3300), before=Before())
-    assert (early.verdict, early.notice, early.again) == (Idleness.ACTIVE, False, pytest.approx(1))
+    assert (early.verdict, early.notice) == (Idleness.ACTIVE, False)
+    assert early.again == pytest.approx(1)
     assert (due.verdict, due.notice, due.is_idle) == (Idleness.SOON, True, False)
     assert due.stops_in == pytest.approx(300)
 
@@ -95,7 +96,8 @@ def test_one_signal_that_was_active_counts_whatever_the_pod_is_said_to_be() -> N
 
 def test_a_report_grows_old() -> None:
     fresh = verdict(rank(10, ago=100), before=Before())
-    assert (fresh.verdict, fresh.again) == (Idleness.ACTIVE, pytest.approx(51))
+    assert fresh.verdict is Idleness.ACTIVE
+    assert fresh.again == pytest.approx(51)
 
 
 def test_a_hold_keeps_a_server_and_is_followed_by_a_warning() -> None:

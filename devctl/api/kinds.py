@@ -45,6 +45,10 @@ class Kind(NamedTuple):
         return f"{self.group}/wake"
 
 
+NODE_ACTIVITY = Kind(GROUP, VERSION, node_activity.KIND, node_activity.PLURAL, namespaced=False)
+"""Between the observer and the agents of nodes, and so not in KINDS, which people write."""
+
+
 KINDS = (
     (DEVSERVER := Kind(GROUP, VERSION, "DevServer", "devservers")),
     (FLAVOR := Kind(GROUP, VERSION, "DevServerFlavor", "devserverflavors", namespaced=False)),
@@ -52,6 +56,3 @@ KINDS = (
     (USER := Kind(GROUP, VERSION, "DevServerUser", "devserverusers", namespaced=False)),
     (TEAM := Kind(GROUP, VERSION, "DevServerTeam", "devserverteams", namespaced=False)),
 )
-
-NODE_ACTIVITY = Kind(GROUP, VERSION, node_activity.KIND, node_activity.PLURAL, namespaced=False)
-"""Between the observer and the agents of nodes, and so not in KINDS, which people write."""

@@ -52,6 +52,15 @@ def test_the_warning_comes_a_grace_before_the_stop() -> None:
     assert due.stops_in == pytest.approx(300)
 
 
+def test_a_busy_server_is_not_idle_until_a_report_says_so() -> None:
+    """Agents report once a minute, whether a server is busy or not."""
+    minute = Limits(60, stops=True)
+    for limit in (minute, Limits(60)):
+        assert verdict(rank(0, ago=59), limit=limit, before=Before()).verdict is Idleness.ACTIVE
+    assert verdict(rank(45, ago=5), limit=minute, before=Before()).verdict is Idleness.SOON
+    assert verdict(rank(60), limit=Limits(60)).verdict is Idleness.IDLE
+
+
 def test_a_late_warning_delays_the_stop() -> None:
     """Such as after autoShutdown was set for a server that had been idle for days."""
     found = verdict(rank(86400), before=Before())

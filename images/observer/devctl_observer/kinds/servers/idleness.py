@@ -66,6 +66,15 @@ class Last(NamedTuple):
     """The replica."""
 
 
+class Looks(NamedTuple):
+    """What the last reports have shown."""
+
+    age: float
+    """For how long the replica that was active last had been idle at its report."""
+    oldest: float
+    """When the oldest of the reports arrived."""
+
+
 class Gap(NamedTuple):
     """What is not known of a replica."""
 
@@ -141,11 +150,13 @@ def judge(
     reports = [(rank, *found) for rank in ranks if (found := _report(rank))]
     if len(reports) < len(ranks):
         return Judgement(None, again=expires - now)
-    last = max(Last(arrived - report.age, rank.ordinal) for rank, report, arrived in reports)
+    last, shown = max(
+        (Last(arrived - report.age, rank.ordinal), report.age) for rank, report, arrived in reports
+    )
     if limit is None:
         return Judgement(Idleness.ACTIVE, last, idle=now - last.moment, again=expires - now)
     oldest = min(arrived for _, _, arrived in reports)
-    return _judge_time(limit, last, oldest, now, before)
+    return _judge_time(limit, last, Looks(shown, oldest), now, before)
 
 
 def _judge_gap(ranks: Sequence[Rank], now: float) -> Judgement | None:
@@ -162,25 +173,26 @@ def _judge_gap(ranks: Sequence[Rank], now: float) -> Judgement | None:
     return None
 
 
-def _judge_time(limit: Limits, last: Last, oldest: float, now: float, before: Before) -> Judgement:
-    """Judge a server of which everything is known; `oldest` is its oldest report's arrival."""
+def _judge_time(limit: Limits, last: Last, looks: Looks, now: float, before: Before) -> Judgement:
+    """Judge a server of which everything is known."""
     due = last.moment + limit.timeout
     margin = _JITTER if before.was_idle or before.noticed is not None else _ROUNDING
-    idle, is_idle = now - last.moment, now >= due - margin
-    expires = oldest + FRESH_SECONDS + 1
+    # A busy server is not reported more often than others: only a report shows that it is idle.
+    idle, is_idle = now - last.moment, looks.age >= limit.timeout - margin
+    expires = looks.oldest + FRESH_SECONDS + 1
     if not limit.stops:
         verdict = Idleness.IDLE if is_idle else Idleness.ACTIVE
         again = _soonest(now, due, expires)
         return Judgement(verdict, last, idle=idle, is_idle=is_idle, again=again)
     end = max(due, now + limit.held) if limit.held > 0 else due
     warning = end - limit.grace
-    if soon := now >= warning - margin:
+    if soon := now >= warning - margin and looks.age >= limit.timeout - limit.grace - margin:
         noticed = now if before.noticed is None else before.noticed
         verdict, end = Idleness.SOON, max(end, noticed + limit.grace * _ENOUGH)
     else:
         verdict = Idleness.HELD if is_idle else Idleness.ACTIVE
     # Every replica has to be looked at again right before, when the time is over.
-    looked = oldest >= end - _ROUNDING and now - oldest <= FRESH_SECONDS
+    looked = looks.oldest >= end - _ROUNDING and now - looks.oldest <= FRESH_SECONDS
     return Judgement(
         verdict,
         last,

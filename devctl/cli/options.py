@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import shlex
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,13 +14,10 @@ from devctl.cli import names
 from devctl.cli.formats import OutputFormat
 from devctl.cli.screen import is_terminal
 from devctl.cli.shared_options import RareOption, SharedOption, verbose
-from devctl.errors import DevctlError
-from devctl.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from devctl.client.client import Client
 
     Command = Callable[..., Any]
 
@@ -117,34 +113,20 @@ def connected(command: Command) -> Command:
         code = command(client, *args, **kwargs)
         if results := kwargs.get("results"):
             results.print()
-        _warn(client)  # last, so that nobody waits for it
+        # Last, so that nobody waits for it.
+        if _is_for_people():
+            from devctl.cli.notices import say_notices  # noqa: PLC0415 - not for --help
+
+            say_notices(client)
         return code
 
     return where(verbose(run))
 
 
-_MINUTE = 60.0
-_WARNINGS = 5
-"""Maximum number: a namespace may have hundreds of servers."""
-
-
-def _warn(client: Client) -> None:
-    """Warn people, not programs: of servers that stop soon, and daily of releases far apart."""
+def _is_for_people() -> bool:
+    """Whether a person reads what this command says, rather than a program."""
     sources = map(click.get_current_context().get_parameter_source, ("output", "results"))
-    if not is_terminal(sys.stderr) or click.core.ParameterSource.COMMANDLINE in sources:
-        return
-    from devctl.client.settings import due, skew  # noqa: PLC0415 - once a minute, once a day
-
-    said: list[str] = []
-    with suppress(DevctlError):
-        if due("idle", f"{client.cluster.server} {client.namespace}", _MINUTE):
-            from devctl.cli.hold import idle_warning  # noqa: PLC0415 - imports this module
-
-            said += filter(None, map(idle_warning, client.servers.list()))
-        if due("skew", client.cluster.server):
-            said += filter(None, [skew(client.cluster)])
-    for line in said[:_WARNINGS]:
-        click.echo(f"warning: {one_line(line)}", err=True)
+    return is_terminal(sys.stderr) and click.core.ParameterSource.COMMANDLINE not in sources
 
 
 def command(words: str, program: str = "devctl") -> str:

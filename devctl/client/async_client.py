@@ -148,6 +148,7 @@ class AsyncServers(_Part):
     start = _awaited(Servers.start)
     restart = _awaited(Servers.restart)
     extend = _awaited(Servers.extend)
+    hold = _awaited(Servers.hold)
     delete = _awaited(Servers.delete)
     waiting_for = _awaited(Servers.waiting_for)
     limits = _awaited(Servers.limits)

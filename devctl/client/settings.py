@@ -232,7 +232,6 @@ def _config_map(cluster: Cluster) -> Object:
         return {}
 
 
-_DAY = 24 * 3600.0
 _RELEASE = re.compile(r"(\d{1,6})\.(\d{1,6})(?:[.+-].*)?", re.ASCII)
 
 
@@ -259,7 +258,7 @@ def skew(cluster: Cluster) -> str:
     return f"devctl here is {here}, in the cluster {there}: have the older one upgraded"
 
 
-def due(check: str, of: str, seconds: float = _DAY) -> bool:
+def due(check: str, of: str, seconds: float) -> bool:
     """Whether something was last checked that long ago or longer; marks it as checked."""
     folder = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     file = Path(folder) / "devctl" / check / sha256(of.encode()).hexdigest()[:16]

@@ -479,4 +479,4 @@ def test_an_unknown_part_is_refused(cluster: ClusterSettings) -> None:
     result = devctl("local", "up", "--name", cluster.name, "--with", "nat")
     assert result.returncode == 2
     assert "there is no part `nat`" in result.stderr
-    assert "`network-policy`, `kueue` and `oidc`" in result.stderr
+    assert "`network-policy`, `kueue`, `oidc` and `monitoring`" in result.stderr

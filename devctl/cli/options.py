@@ -18,7 +18,6 @@ from devctl.cli.shared_options import RareOption, SharedOption, verbose
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-
     Command = Callable[..., Any]
 
 _OPTIONS = {"namespace": "-n", "context": "--context", "kubeconfig": "--kubeconfig"}

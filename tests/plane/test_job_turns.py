@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -33,6 +34,11 @@ def test_a_job_waits_for_another_one_and_runs_after_it(
         pod = place.pod(second)
         assert {"name": GATE} in pod["spec"]["schedulingGates"]
         assert FINALIZER in pod["metadata"]["finalizers"]
+        # Kueue orders by time, in whole seconds.
+        workloads = kubectl.api.list("workload", place.namespace)
+        last = max(each["metadata"]["creationTimestamp"] for each in workloads)
+        next_ = datetime.fromisoformat(last) + timedelta(seconds=1)
+        wait_until(lambda: datetime.now(UTC) > next_, "the next one comes later")
         third.apply()
         place.wait(third, "Queued", "its turn has not come yet")
         # What is gone is not waited for.

@@ -336,7 +336,7 @@ def test_a_new_observer_writes_nothing_that_is_there(
 
     def has_looked() -> bool:
         figures = plane.observer.figures()
-        return 0 < figures["devservers"] <= figures[LOOKS]
+        return 0 < figures['objects{kind="devserver"}'] <= figures[LOOKS]
 
     wait_until(has_looked, "the new one has looked at everything")
     assert make.read() == before

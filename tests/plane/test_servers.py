@@ -351,7 +351,10 @@ def test_operator_and_observer_that_start_again_write_nothing(
     def both_looked() -> bool:
         ran = plane.operator.runs().get('runs_total{result="ok",role="devserver"}', 0)
         seen = plane.observer.figures()
-        return ran > 0 and 0 < seen["devservers"] <= seen['looks_total{kind="devserver"}']
+        return (
+            ran > 0
+            and 0 < seen['objects{kind="devserver"}'] <= seen['looks_total{kind="devserver"}']
+        )
 
     wait_until(both_looked, "both have looked at it")
     assert server.versions(kinds) == before

@@ -64,7 +64,7 @@ def test_ports_are_reached_here(lab: DevServer, command_line: CommandLine) -> No
         "import http.server as h; h.test(h.SimpleHTTPRequestHandler, port=8099, bind='127.0.0.1')"
     )
     serving = command_line.start("exec", "lab", "--replica", "1", "--", "python", "-c", page)
-    listens = "grep -q :1FA3 /proc/net/tcp && echo yes || true"
+    listens = "grep -q ':1FA3 00000000:0000 0A' /proc/net/tcp && echo yes || true"
     wait_until(lambda: lab.run(listens, 1) == "yes", "it listens")
     line = ("port-forward", "lab", "--replica", "1", ":8099", ":8098")
     running = command_line.start(*line)

@@ -89,7 +89,7 @@ def test_a_port(command_line: CommandLine, away: CommandLine, lab: DevServer) ->
         "import http.server as h; h.test(h.SimpleHTTPRequestHandler, port=8767, bind='127.0.0.1')"
     )
     serving = command_line.start("exec", "lab", "--", "python", "-c", page)
-    listens = "grep -q :223F /proc/net/tcp && echo yes || true"
+    listens = "grep -q ':223F 00000000:0000 0A' /proc/net/tcp && echo yes || true"
     wait_until(lambda: lab.run(listens) == "yes", "it listens")
     running = away.start("port-forward", "lab", ":8767")
     assert running.stdout

@@ -63,7 +63,7 @@ def test_an_example_trains_and_fetches_the_result(
     words = ("lab", "work/fit.py", "model.safetensors", "--epochs", "2")
     said = example(command_line, "train.py", *words, cwd=tmp_path)
     # torchrun may have something to say, too, as the first rank does not wait for the other.
-    assert sum(line.endswith("ok") for line in said.splitlines()) == 2
+    assert sum(line.endswith("ok") for line in said.splitlines()) == 2, said
     assert (tmp_path / "model.safetensors").read_bytes() == b"weights"
 
 

@@ -50,7 +50,7 @@ class Workload(NamespacedResourceG, msgspec.Struct):
     _api_info = ApiInfo(
         ResourceDef("kueue.x-k8s.io", "v1beta2", "Workload"),
         "workloads",
-        ["global_list", "global_watch"],
+        ["global_list", "global_watch", "list"],
     )
 
 

@@ -16,6 +16,7 @@ from devctl_observer.kinds.jobs.model import JOB
 from devctl_observer.kinds.jobs.status import OWN
 from devctl_observer.watching.kept import node_facts, small_pod
 from devctl_observer.watching.store import Key
+from devctl_observer.watching.workloads import Workload
 from lightkube.resources.core_v1 import Node, PersistentVolumeClaim, Pod
 
 from devctl.api.ephemeral_acceleration_job import (
@@ -91,6 +92,7 @@ class Cluster:
         self.pods: dict[str, Object] = {}
         self.claims: dict[str, Object] = {}
         self.nodes: dict[str, bool] = {"node-a": True}
+        self.workloads: list[Object] = []
         self.told: list[str] = []
         self.role_works = True
         self.process_works = True
@@ -189,6 +191,8 @@ class Cluster:
     async def list_now(
         self, resource: Any, _namespace: str | None = None, name: str = ""
     ) -> list[Any]:
+        if resource is Workload:
+            return [msgspec.convert(each, Workload) for each in self.workloads]
         if resource is Node:
             return [_node(name, ready=ready) for name, ready in self.nodes.items()]
         found = self.claims if resource is PersistentVolumeClaim else self.pods

@@ -16,6 +16,7 @@ from lightkube.models.core_v1 import PodSchedulingGate
 
 from devctl.api.conditions import find
 from devctl.api.ephemeral_acceleration_job import pod_name
+from unit.observer.jobs.cluster import POD, Cluster
 from unit.observer.jobs.things import (
     NAME,
     NAMESPACE,
@@ -24,6 +25,7 @@ from unit.observer.jobs.things import (
     at,
     claim,
     clocks,
+    container,
     ended,
     job,
     observed,
@@ -230,3 +232,32 @@ def test_without_its_mark_kueue_s_report_on_a_deleted_pod_counts() -> None:
     gate.metadata.labels = LABELS["labels"]
     gate.spec.schedulingGates = [PodSchedulingGate("kueue.x-k8s.io/admission")]
     assert told(replace(observed(job(**IN_TEAM), gate), queued=report))[1] == "Deleting"
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_report_that_the_watch_has_not_delivered_yet_is_read(marked: bool) -> None:  # noqa: FBT001
+    cluster = Cluster()
+    cluster.create(**IN_TEAM)
+    cluster.settle()
+    cluster.runs()
+    made = cluster.pods[POD]
+    going = {"labels": made["metadata"]["labels"] | LABELS["labels"], "deletionTimestamp": at(0)}
+    status = made["status"] | {
+        "phase": "Failed",
+        "conditions": [STOPPED] if marked else [],
+        "containerStatuses": [container(terminated={"exitCode": 143, "finishedAt": at(0)})],
+    }
+    said = [
+        {"type": "Evicted", "status": "True", "reason": "Preempted"},
+        {"type": "Preempted", "status": "True", "reason": "InClusterQueue"},
+    ]
+    owner = {"kind": "Pod", "name": POD, "uid": made["metadata"]["uid"]}
+    about = {"name": "w", "namespace": NAMESPACE, "resourceVersion": "1"}
+    cluster.workloads = [
+        {"metadata": about | {"ownerReferences": [owner]}, "status": {"conditions": said}}
+    ]
+    cluster.store("pods", made | {"metadata": made["metadata"] | going, "status": status})
+    cluster.settle()
+    found = cluster.status()
+    assert (found["phase"], found["reason"]) == ("Failed", "Preempted")
+    assert "a server or job with a higher priority needed its quota" in found["message"]

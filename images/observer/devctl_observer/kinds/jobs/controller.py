@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from http import HTTPStatus
 
+from lightkube import ApiError
 from lightkube.resources.core_v1 import Node, Pod
 
+from devctl.api.ephemeral_acceleration_job import Phase
 from devctl_observer.control.controller import DOUBT, IN_USE
 from devctl_observer.control.process import Process
 from devctl_observer.control.role_controller import RoleController, soonest
@@ -19,6 +22,7 @@ from devctl_observer.kinds.jobs.transitions import transitions
 from devctl_observer.kinds.jobs.wake import cause, missing
 from devctl_observer.watching.kept import node_facts, small_pod
 from devctl_observer.watching.store import Key
+from devctl_observer.watching.workloads import Workload, queued
 
 
 class JobController(RoleController[Job]):
@@ -68,4 +72,20 @@ class JobController(RoleController[Job]):
             pod = next(map(small_pod, pods), None)
             nodes = [node_facts(node) for node in await self._api.list_now(Node)]
             seen = seen.with_pod(pod, nodes, listed=True)
+        if seen.in_queue and not job.finished and judge(seen, clocks).phase is Phase.FAILED:
+            seen = await self._with_reports(key, seen)
         return seen, clocks
+
+    async def _with_reports(self, key: Key, seen: Observed) -> Observed:
+        """A copy with what Kueue reports now, which it does before it deletes a preempted pod.
+
+        The watch of pods may be ahead of that of the reports.
+        """
+        try:
+            found = await self._api.list_now(Workload, key.namespace)
+        except ApiError as error:
+            if error.status.code != HTTPStatus.NOT_FOUND:
+                raise
+            # Kueue has been removed.
+            return seen
+        return seen.with_reports(map(queued, found))

@@ -9,9 +9,9 @@ from lightkube.resources.core_v1 import PersistentVolumeClaim, Pod
 
 from devctl.api.ephemeral_acceleration_job import claim_name, pod_name
 from devctl.api.placing import NodeFacts
-from devctl.api.queues import FINALIZER
+from devctl.api.queues import FINALIZER, QUEUE_NAME
 from devctl_observer.judging.clocks import from_text
-from devctl_observer.judging.model import is_owned
+from devctl_observer.judging.model import is_owned, labels_of
 from devctl_observer.judging.pods import Surroundings, ends_at
 from devctl_observer.kinds.artifacts.claims import claim_key, is_claim_of, job_of, stays
 from devctl_observer.kinds.jobs.model import Job
@@ -64,6 +64,18 @@ class Observed:
         """The name of its pod."""
         return pod_name(self.job.metadata.name)
 
+    @property
+    def in_queue(self) -> bool:
+        """Whether its pod is or was in a queue of Kueue's."""
+        return any(pod and QUEUE_NAME in labels_of(pod) for pod in (self.pod, self.last))
+
+    def with_reports(self, reports: Iterable[Queued]) -> Observed:
+        """A copy with what Kueue reports on its pod; a report on an earlier pod may remain."""
+        owner = Owner("Pod", Key(self.job.metadata.namespace, self.pod_name))
+        uids = {pod.metadata.uid for pod in (self.pod, self.last) if pod and pod.metadata}
+        own = (each for each in reports if each.owner == owner and each.uid in uids)
+        return replace(self, queued=next(own, None))
+
     def with_pod(
         self, pod: Pod | None, nodes: Iterable[NodeFacts], *, listed: bool = False
     ) -> Observed:
@@ -98,14 +110,11 @@ class JobCaches:
         claim = found if own else None
         claims = {claim_name(key.name): claim} if claim else {}
         last = self.last.get(key)
-        # Kueue's report on an earlier job's pod of that name may remain for a moment.
-        found_queued = children.workloads.find(Owner("Pod", Key(key.namespace, pod_name(key.name))))
-        uids = {made.metadata.uid for made in (pod, last) if made and made.metadata}
+        reports = children.workloads.find(Owner("Pod", Key(key.namespace, pod_name(key.name))))
         seen = Observed(
             job,
             last=last if last and is_own(last, job) else None,
             claim=claim,
             around=Surroundings(claims, children.warnings_about([pod, claim])),
-            queued=next((each for each in found_queued if each.uid in uids), None),
         )
-        return seen.with_pod(pod, children.nodes)
+        return seen.with_pod(pod, children.nodes).with_reports(reports)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     Begin = Callable[["Day", str], object]
 
 LIMIT = 60
+ON_ITS_WAY = 5
+"""Seconds, on a busy machine."""
 LIFE = {"idleTimeout": f"{LIMIT}s", "autoShutdown": True}
 # About a tenth of a core, in short bursts.
 WORKS = "while :; do timeout 0.1 sh -c 'while :; do :; done'; sleep 0.9; done"
@@ -77,7 +79,6 @@ class Day:
 
     Attributes:
         shell: The owner's.
-        begun: When each server was last touched.
     """
 
     def __init__(self, kubectl: Kubectl, namespace: str, image: str, shell: CommandLine) -> None:
@@ -91,7 +92,6 @@ class Day:
             "lifecycle": LIFE,
         }
         self.stack = ExitStack()
-        self.begun: dict[str, float] = {}
 
     def server(self, name: str, **spec: Any) -> DevServer:
         """A server by its name."""
@@ -180,7 +180,6 @@ def day(
         for name, begin in (KEEPS | STOPS).items():
             made.server(name).wait("Ready")
             begin(made, name)
-            made.begun[name] = time.time()
         pair = made.server("pair")
         pair.wait("Ready")
         pair.run("nohup sleep 3600 >/dev/null 2>&1 &", 1)
@@ -231,10 +230,9 @@ def test_what_nobody_uses_is_stopped_in_time(day: Day, name: str) -> None:
     last = datetime.fromisoformat(found["status"]["lastActivityAt"])
     ended = stopped_at(found)
     assert ended
-    # Both are written in whole seconds.
-    assert ended.timestamp() + 1 >= day.begun[name] + LIMIT, "too early"
     late = (ended - last).total_seconds() - LIMIT
-    assert late <= LIMIT, f"{late:.0f} s late"
+    # The status says when it was active at the latest: a report is on its way for a moment.
+    assert -ON_ITS_WAY <= late <= LIMIT, f"{late:.0f} s late"
     assert found["spec"]["stopped"]
     assert server.get("persistentvolumeclaim", f"home-{name}-0")
 

@@ -33,6 +33,9 @@ def main(server: str, script: str, result: str, *arguments: str) -> int:
                     code = code or 1
                 elif isinstance(event, Ended):
                     code = code or event.code
+        for replica, rest in sorted(unfinished.items()):
+            if rest:
+                print(f"[{replica}] {rest.decode(errors='replace')}")
         if not code:
             client.files.copy(f"{server}:{run.folder}/{result}", Path(result).name)
         return code

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import signal
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -47,7 +48,8 @@ def test_it_runs_until_it_is_ended_and_says_when_it_is_ready(
         agent.is_ready = bool(pauses)
         return 3.0
 
-    settings.setattr(time, "sleep", sleep)
+    # Its own only: threads that other tests have left behind sleep as well.
+    settings.setattr(program, "time", SimpleNamespace(monotonic=time.monotonic, sleep=sleep))
     settings.setattr(Agent, "step", step)
     with pytest.raises(EndError):
         program.main()

@@ -11,7 +11,7 @@ from devctl.api.durations import parse_duration
 from devctl.cli import times
 from devctl.cli.options import command, connected, duration, server_names
 from devctl.cli.results import Results, changes
-from devctl.cli.times import age, span, until
+from devctl.cli.times import age, clock, span, until
 from devctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def hold(
         held = client.servers.hold(server, length)
         results.add(held, "released" if off else "held")
         if held.held_until and not results.quiet:
-            click.echo(f"it is not stopped before {_time(held.held_until)}", err=True)
+            click.echo(f"it is not stopped before {clock(held.held_until)}", err=True)
 
 
 def idle_facts(server: Server) -> Iterator[str]:
@@ -64,30 +64,31 @@ def idle_facts(server: Server) -> Iterator[str]:
     yield from filter(None, [", ".join(filter(None, [limited, last + what]))])
     if known.get("status") == "Unknown":
         yield str(known.get("message", ""))
-    if server.held_until and server.held_until > times.now():
-        yield f"held: it is not stopped before {_time(server.held_until)}"
+    if end := _held_until(server):
+        yield f"held: it is not stopped before {clock(end)}"
     elif server.stops_at and not server.stopped:
-        yield f"stops {until(server.stops_at)} unless it is used; {keep(server)} keeps it running"
+        yield f"stops {until(server.stops_at)} unless it is used; {_keep(server)} keeps it running"
 
 
 def idle_warning(server: Server) -> str:
     """The line about a server that will be stopped soon; empty if it will not."""
-    held = server.held_until is not None and server.held_until > times.now()
-    if server.stopped or held or server.warned_at is None or server.stops_at is None:
+    if server.stopped or _held_until(server) or server.warned_at is None or server.stops_at is None:
         return ""
     return (
         f"`{server.name}` is idle and stops {until(server.stops_at)}, its files are kept;"
-        f" {keep(server)} keeps it running"
+        f" {_keep(server)} keeps it running"
     )
 
 
-def keep(server: Server) -> str:
+def _keep(server: Server) -> str:
     """The command that keeps a server running."""
     return command(f"hold {server.name} --for 12h")
 
 
-def _time(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M} UTC"
+def _held_until(server: Server) -> datetime | None:
+    """Until when it is not stopped; None if it may be."""
+    end = server.held_until
+    return end if end and end > times.now() else None
 
 
 def _length(value: int | str) -> str:

@@ -141,10 +141,7 @@ def has_browser() -> bool:
 
 def _registration(issuer: str | None, client_id: str | None, ca_file: str | None) -> Registration:
     """What the options say, completed by the kubeconfig."""
-    from devctl.client.login.kubeconfig import (  # noqa: PLC0415 - not for --help
-        read_authority,
-        registration_of,
-    )
+    from devctl.client.login.kubeconfig import read_authority  # noqa: PLC0415 - not for --help
     from devctl.kube.kubeconfig import find_access  # noqa: PLC0415
     from devctl.oidc.registration import Registration  # noqa: PLC0415
 
@@ -152,7 +149,7 @@ def _registration(issuer: str | None, client_id: str | None, ca_file: str | None
         return Registration(issuer, client_id, read_authority(ca_file) if ca_file else "")
     place = names.connection(click.get_current_context())
     access = find_access(place["kubeconfig"], place["context"], place["namespace"])
-    found = registration_of(access)
+    found = access.provider
     if found is None:
         raise UsageError(
             f"the user `{one_line(access.user_name)}` of the kubeconfig does not log in by devctl",

@@ -44,7 +44,16 @@ def until(moment: datetime, at: datetime | None = None) -> str:
     >>> until(datetime(2026, 1, 1, 8, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC))
     'in 8h (2026-01-01 08:00 UTC)'
     """
-    return f"{left(moment, at)} ({moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC)"
+    return f"{left(moment, at)} ({clock(moment)})"
+
+
+def clock(moment: datetime) -> str:
+    """A time of day, for a sentence.
+
+    >>> clock(datetime(2026, 1, 1, 8, tzinfo=UTC))
+    '2026-01-01 08:00 UTC'
+    """
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def span(length: timedelta) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from devctl.api import ephemeral_acceleration_job as job
 from devctl.api.conditions import find
 from devctl.api.labels import GROUP, VERSION
-from devctl.api.network import AGENT, AGENTS, NAMESPACES
+from devctl.api.network import AGENT, AGENTS, NAMESPACES, Agent, awaited
 from devctl.api.queues import KUEUE, TEAM
 from devctl.client.flavors import Flavors
 from devctl.client.settings import IMAGE, NAME, NAMESPACE, annotations_of, default_image
@@ -377,7 +377,7 @@ def network(cluster: Cluster) -> Finding:
     """Whether the network plugin's agent is ready on every node."""
     try:
         agents = [
-            pod
+            _agent(pod)
             for namespace in NAMESPACES
             for pod in cluster.list(resources.Pod, namespace, {AGENT: AGENTS})
         ]
@@ -385,19 +385,20 @@ def network(cluster: Cluster) -> Finding:
         return skipped("only administrators may look at the network plugin")
     if not agents:
         return skipped("no network plugin known to enforce NetworkPolicies is installed")
-    name = agents[0]["metadata"]["labels"][AGENT]
-    down = sorted({str(pod["spec"].get("nodeName")) for pod in agents if not _is_ready(pod)})
-    if down:
-        where = f"`{down[0]}`" if len(down) == 1 else f"{len(down)} nodes, such as `{down[0]}`"
+    if down := awaited(agents):
+        first, name = min(down.items())
+        where = f"`{first}`" if len(down) == 1 else f"{len(down)} nodes, such as `{first}`"
         return warning(
             f"`{name}` is not ready on {where}: what runs there continues, new servers wait",
             f"see `kubectl describe pods -A -l {AGENT}={name}`",
         )
-    return ok(f"`{name}` is ready on {len(agents)} {'node' if len(agents) == 1 else 'nodes'}")
+    nodes = len({one.node for one in agents})
+    return ok(f"`{agents[0].plugin}` is ready on {nodes} {'node' if nodes == 1 else 'nodes'}")
 
 
-def _is_ready(pod: Object) -> bool:
-    return find(pod.get("status") or {}, "Ready").get("status") == "True"
+def _agent(pod: Object) -> Agent:
+    ready = find(pod.get("status") or {}, "Ready").get("status") == "True"
+    return Agent(pod["spec"].get("nodeName", ""), pod["metadata"]["labels"][AGENT], ready)
 
 
 _CHECKS: dict[str, Callable[[Cluster], Finding]] = {

@@ -22,6 +22,7 @@ from devctl.api.conditions import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from subprocess import Popen
 
     from support.commands import Kubectl
 
@@ -97,12 +98,13 @@ class Day:
         """A server by its name."""
         return DevServer(self._kubectl, self._namespace, self._spec | spec, name)
 
-    def start(self, name: str, *args: str) -> None:
+    def start(self, name: str, *args: str) -> Popen[bytes]:
         """Start a command of devctl that stays until the end."""
         process = self.shell.start(*args)
         self.stack.callback(process.wait, 30)
         self.stack.callback(process.send_signal, signal.SIGINT)
         wait_until(lambda: process.poll() is None, f"{name} has begun")
+        return process
 
     def shows(self, name: str, *args: str) -> None:
         """Open a terminal that stays until the end."""
@@ -130,9 +132,7 @@ def notebook(code: str) -> Begin:
 def browser(day: Day, name: str) -> None:
     """An open browser tab with a notebook in which nothing runs."""
     kernel = day.server(name).run(NOTEBOOK.format(code="1 + 1"))
-    forward = day.shell.start("port-forward", name, ":8888")
-    day.stack.callback(forward.wait, 30)
-    day.stack.callback(forward.send_signal, signal.SIGINT)
+    forward = day.start(name, "port-forward", name, ":8888")
     assert forward.stdout
     here = forward.stdout.readline().decode().partition(" ")[0]
     day.stack.enter_context(connect(f"ws://{here}/api/kernels/{kernel}/channels?token=secret"))

@@ -18,7 +18,6 @@ from support.person import Person
 from support.servers import SMALL, apply_flavor, wait_until
 from support.tiers.prepare import PARTS
 
-from devctl.client.login.kubeconfig import registration_of
 from devctl.kube.kubeconfig import find_access
 from devctl.oidc import session
 from devctl.oidc.provider import Provider
@@ -48,7 +47,7 @@ def handed_out(paths: ClusterPaths) -> Path:
 
 @pytest.fixture(scope="module")
 def registration(handed_out: Path) -> Registration:
-    found = registration_of(find_access(str(handed_out)))
+    found = find_access(str(handed_out)).provider
     assert found
     return found
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from devctl.errors import UsageError
 from devctl.oidc.registration import Registration
-
-if TYPE_CHECKING:
-    from devctl.kube.kubeconfig import Access
 
 
 def exec_user(
@@ -28,15 +25,6 @@ def exec_user(
     """
     authority = read_authority(ca_file) if ca_file else ""
     return Registration(issuer, client_id, authority, **more).kubeconfig_user()
-
-
-def registration_of(access: Access) -> Registration | None:
-    """With what the user of a kubeconfig logs in; None if not by devctl.
-
-    Raises:
-        UsageError: The entry is not valid.
-    """
-    return access.provider
 
 
 def read_authority(path: str | Path) -> str:

@@ -109,7 +109,7 @@ class Observer:
 
     def _look_on(self, node: str) -> None:
         """Reconcile what runs on a node."""
-        for owner in self.children.owners_on(node):
+        for owner in {owner for _, owner in self.children.pods_on(node)}:
             self._by_label[owner.label].queue.add(owner.key)
 
     def _look_in(self, namespace: str) -> None:

@@ -8,10 +8,11 @@ import pytest
 from devctl_observer.judging.pods import Surroundings
 from devctl_observer.kinds.servers.observed import Observed
 from devctl_observer.kinds.servers.status import server_status
-from devctl_observer.watching.network_agents import Agent, NetworkAgents, agent
+from devctl_observer.watching.network_agents import NetworkAgents, agent
 from devctl_observer.watching.store import Key
 
 from devctl.api.conditions import find
+from devctl.api.network import Agent
 from unit.observer.objects import NOW, distributed, flavor, pod, server
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from devctl.client.login.kubeconfig import exec_user, registration_of
+from devctl.client.login.kubeconfig import exec_user
 from devctl.errors import UsageError
 from devctl.kube.kubeconfig import Access
 from devctl.oidc.registration import Registration, from_exec
@@ -26,7 +26,7 @@ def test_an_exec_entry_names_the_registration(tmp_path: Path) -> None:
     assert user["exec"]["command"] == "devctl"
     assert user["exec"]["args"][0] == "credential"
     assert user["exec"]["interactiveMode"] == "IfAvailable"
-    found = registration_of(Access("https://x", user=user))
+    found = Access("https://x", user=user).provider
     expected = Registration(ISSUER, CLIENT, authority.read_text(), **more)
     assert found == expected
     assert found.key == REGISTRATION.key

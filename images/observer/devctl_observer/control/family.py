@@ -22,6 +22,12 @@ WORKERS = 8
 T = TypeVar("T", bound=Item)
 
 
+def export_queue(word: str, queue: WorkQueue) -> None:
+    """Serve a work queue's length and age as figures of a kind."""
+    QUEUE.labels(kind=word).set_function(lambda: queue.waiting)
+    QUEUE_AGE.labels(kind=word).set_function(lambda: queue.age)
+
+
 class Family(Generic[T]):
     """A kind of ours, and everything watched for it."""
 
@@ -37,8 +43,7 @@ class Family(Generic[T]):
         self.queue = WorkQueue(controller.look)
         self._workers = workers
         OBJECTS.labels(kind=controller.word).set_function(lambda: len(self.store))
-        QUEUE.labels(kind=controller.word).set_function(lambda: self.queue.waiting)
-        QUEUE_AGE.labels(kind=controller.word).set_function(lambda: self.queue.age)
+        export_queue(controller.word, self.queue)
 
     @property
     def first(self) -> Followed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from lightkube.models.core_v1 import ObjectReference
@@ -80,10 +80,11 @@ class Children:
         there = [thing for thing in things if thing]
         return tuple(event for thing in there for event in self.warnings.find(thing.metadata.uid))
 
-    def owners_on(self, node: str) -> set[Owner]:
-        """The owners of the pods on a node."""
-        pods = (pod for pod in self.pods if node_of(pod) == node)
-        return {owner for pod in pods if (owner := self.owner(pod.metadata))}
+    def pods_on(self, node: str) -> Iterator[tuple[Pod, Owner]]:
+        """The pods on a node, each with its owner."""
+        for pod in self.pods:
+            if node_of(pod) == node and (owner := self.owner(pod.metadata)):
+                yield pod, owner
 
     def lost_nodes(self) -> frozenset[str]:
         """Nodes that are not ready."""

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable
 
 from lightkube.resources.core_v1 import Pod
 
-from devctl.api.network import AGENT, AGENTS, NAMESPACES
+from devctl.api.network import AGENT, AGENTS, NAMESPACES, Agent, awaited
 from devctl_observer.judging.model import labels_of
 from devctl_observer.judging.pods import node_of, pod_condition
 from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Store
-
-
-class Agent(NamedTuple):
-    """What is stored of an agent's pod."""
-
-    node: str
-    plugin: str
-    ready: bool
 
 
 def agent(pod: Pod) -> Agent:
@@ -33,11 +24,11 @@ class NetworkAgents:
 
     def __init__(self) -> None:
         """Start without any."""
-        self.awaited: Mapping[str, str] = {}
+        self.awaited: dict[str, str] = {}
         """The plugins whose agents are not ready, by node."""
         self.tell: Callable[[str], None] = lambda _: None
         """Called with each node whose agent has changed."""
-        self._store: Store[Agent] = Store()
+        self._store: Store[Agent] = Store(lambda one: one.node)
 
     @property
     def followed(self) -> Followed:
@@ -48,9 +39,7 @@ class NetworkAgents:
         )
 
     def _changed(self, old: Agent | None, new: Agent | None) -> None:
-        # An agent that is being replaced may have two pods.
-        ready = {(one.node, one.plugin) for one in self._store if one.ready}
-        without = (one for one in self._store if (one.node, one.plugin) not in ready)
-        self.awaited = {one.node: one.plugin for one in without}
         for node in {state.node for state in (old, new) if state and state.node}:
+            self.awaited.pop(node, None)
+            self.awaited.update(awaited(self._store.find(node)))
             self.tell(node)

@@ -11,8 +11,8 @@ from prometheus_client import Gauge
 
 from devctl.api.ephemeral_acceleration_job import JOB as LABEL
 from devctl.api.ephemeral_acceleration_job import Phase, claim_name, pod_name
-from devctl_observer.control.family import Family
-from devctl_observer.control.figures import COMMON, QUEUE, QUEUE_AGE
+from devctl_observer.control.family import Family, export_queue
+from devctl_observer.control.figures import COMMON
 from devctl_observer.control.process import Process
 from devctl_observer.control.work_queue import WorkQueue
 from devctl_observer.judging.model import meta_of
@@ -40,8 +40,7 @@ class Jobs(Family[Job]):
         super().__init__(JobController(self.caches, process))
         self.claim_controller = ClaimController(self.controller, process)
         self.claims = WorkQueue(self.claim_controller.look)
-        QUEUE.labels(kind=ClaimController.word).set_function(lambda: self.claims.waiting)
-        QUEUE_AGE.labels(kind=ClaimController.word).set_function(lambda: self.claims.age)
+        export_queue(ClaimController.word, self.claims)
         for phase in Phase:
             _JOBS.labels(phase=phase).set_function(partial(self._count, phase))
 

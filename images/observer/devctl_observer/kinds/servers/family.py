@@ -70,16 +70,15 @@ class Servers(Family[Server]):
 
     def _reported(self, node: str) -> None:
         """Look at the servers on a node of which a report has arrived."""
-        for owner in self._children.owners_on(node):
+        for _, owner in self._children.pods_on(node):
             if owner.label == DEVSERVER:
                 self.queue.add(owner.key)
 
     def _watched(self, node: str) -> list[WatchedPod]:
         """The pods of servers on a node on which its agent is to report at certain moments."""
         found = []
-        for pod in self._children.pods:
-            owner = self._children.owner(pod.metadata) if node_of(pod) == node else None
-            server = self.store.get(owner.key) if owner and owner.label == DEVSERVER else None
+        for pod, owner in self._children.pods_on(node):
+            server = self.store.get(owner.key) if owner.label == DEVSERVER else None
             if server and (asked := watched(meta_of(pod.metadata).uid, server.spec.lifecycle)):
                 found.append(asked)
         return found

@@ -188,7 +188,7 @@ class Monitor(Collection):
     def _sample(self, name: str, before: Mapping[int, Usage], replica: int) -> Sample:
         pod = f"{name}-{replica}"
         try:
-            done = Execute(self._cluster)(name, COMMAND, replica=replica)
+            done = Execute(self._cluster)(name, COMMAND, replica=replica, is_activity=False)
         except (NotFoundError, DeniedError):
             raise
         except DevctlError as error:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("deployed")
 
 HERE, THERE = NODES
+DAY = 86400
 LIFE = {"idleTimeout": "60s", "autoShutdown": True}
 TOMORROW = (datetime.now(UTC) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -183,6 +184,31 @@ def test_a_new_observer_waits_for_the_next_reports(
     assert not is_stopped(server), "the last report on it was for another process"
     assert idle(server)[0] == "True", "what was said about it still holds"
     agents.report_until(lambda: is_stopped(server), "its node has reported again", THERE)
+
+
+def test_a_clock_that_is_set_neither_stops_a_server_nor_keeps_it(
+    make: Make, agents: Agents, deployed: Plane
+) -> None:
+    busy, quiet = make("busy"), make("quiet")
+    for server in (busy, quiet):
+        server.wait("Ready")
+        agents.idle[uid_of(server)] = lambda: 3
+    agents.report_until(lambda: idle(quiet) == ("False", "Active"), "they are measured", HERE)
+    try:
+        for step, limit in ((DAY, "2h"), (-DAY, "3h")):
+            deployed.observer.set_clocks(own=step, server=step)
+            agents.report(HERE)
+            for server in (busy, quiet):
+                server.apply(lifecycle=LIFE | {"idleTimeout": limit})
+                server.wait("Idle", "False")
+                assert idle(server) == ("False", "Active")
+                assert not is_stopped(server)
+        quiet.apply(lifecycle=LIFE)
+        agents.quiet(quiet, 46)
+        agents.report_until(lambda: is_stopped(quiet), "its time is over", HERE)
+    finally:
+        deployed.observer.set_clocks()
+    assert idle(busy) == ("False", "Active")
 
 
 def _leads(plane: Plane) -> bool:

@@ -10,12 +10,13 @@ import signal
 import time
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
 from support.command_line import CommandLine
-from support.servers import TWO_RANKS, DevServer, apply_flavor, wait_until
+from support.servers import DevServer, apply_flavor, wait_until
 from websockets.sync.client import connect
 
 from devctl.api.conditions import find
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 LIMIT = 60
 ON_ITS_WAY = 5
 """Seconds, on a busy machine."""
+FOUR_RANKS = {"mode": "distributed", "distributed": {"worldSize": 4, "backend": "gloo"}}
 LIFE = {"idleTimeout": f"{LIMIT}s", "autoShutdown": True}
 # About a tenth of a core, in short bursts.
 WORKS = "while :; do timeout 0.1 sh -c 'while :; do :; done'; sleep 0.9; done"
@@ -106,6 +108,19 @@ class Day:
         wait_until(lambda: process.poll() is None, f"{name} has begun")
         return process
 
+    def repeat(self, *args: str) -> None:
+        """Run a command of devctl every twenty seconds until the end."""
+        ended = Event()
+
+        def run() -> None:
+            while not ended.wait(20):
+                self.shell.must(*args)
+
+        thread = Thread(target=run)
+        thread.start()
+        self.stack.callback(thread.join, 60)
+        self.stack.callback(ended.set)
+
     def shows(self, name: str, *args: str) -> None:
         """Open a terminal that stays until the end."""
         terminal = self.shell.terminal(*args)
@@ -142,10 +157,14 @@ KEEPS: dict[str, Begin] = {
     "tmux": run("tmux new-session -d 'sleep 3600'"),
     "nohup": nohup("sleep 3600"),
     "works": nohup(WORKS),
+    # Its GPU has no load.
+    "loader": nohup(WORKS),
+    "pip": run("nohup python3 -m pip download http://download-server:8000/a.whl >/dev/null 2>&1 &"),
     "download": run("nohup curl -s download-server:8000 -o /dev/null >/dev/null 2>&1 &"),
     "kernel": notebook("import time; time.sleep(3600)"),
     "ssh": lambda day, name: day.shows(name, "ssh", name),
     "exec": lambda day, name: day.shows(name, "exec", name, "-it", "--", "sh"),
+    "commands": lambda day, name: day.repeat("exec", name, "--", "true"),
 }
 """What keeps a server running, by the server's name."""
 STOPS: dict[str, Begin] = {
@@ -171,22 +190,24 @@ def day(
     kubectl("create", "namespace", namespace)
     memory = {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "1Gi"}}
     apply_flavor(kubectl, namespace, resources=memory)
+    gpu = {side: one | {"nvidia.com/gpu": "1"} for side, one in memory.items()}
+    own = {"loader": {"flavor": apply_flavor(kubectl, f"{namespace}-gpu", resources=gpu)}}
     shell = CommandLine(paths.kubeconfig, namespace, tmp_path_factory.mktemp("home"))
     made = Day(kubectl, namespace, torch_image, shell)
     for name in (*KEEPS, *STOPS):
-        made.server(name).apply()
-    made.server("pair", **TWO_RANKS).apply()
+        made.server(name, **own.get(name, {})).apply()
+    made.server("ranks", **FOUR_RANKS).apply()
     with serving(kubectl, namespace, torch_image), made.stack:
         for name, begin in (KEEPS | STOPS).items():
             made.server(name).wait("Ready")
             begin(made, name)
-        pair = made.server("pair")
-        pair.wait("Ready")
-        pair.run("nohup sleep 3600 >/dev/null 2>&1 &", 1)
+        ranks = made.server("ranks")
+        ranks.wait("Ready")
+        ranks.run("nohup sleep 3600 >/dev/null 2>&1 &", 2)
         yield made
     kubectl("-n", namespace, "delete", "devserver", "--all", "--timeout=90s")
     kubectl("delete", "namespace", namespace, "--wait=false")
-    kubectl("delete", "devserverflavor", namespace)
+    kubectl("delete", "devserverflavor", namespace, f"{namespace}-gpu")
 
 
 @contextmanager
@@ -237,7 +258,7 @@ def test_what_nobody_uses_is_stopped_in_time(day: Day, name: str) -> None:
     assert server.get("persistentvolumeclaim", f"home-{name}-0")
 
 
-@pytest.mark.parametrize("name", [*KEEPS, "pair"])
+@pytest.mark.parametrize("name", [*KEEPS, "ranks"])
 def test_what_somebody_uses_keeps_running(day: Day, name: str) -> None:
     server = day.server(name)
     began = datetime.fromisoformat(server.status["startedAt"]).timestamp()

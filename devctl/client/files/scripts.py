@@ -3,8 +3,9 @@ r"""The scripts that run in a pod, constant and for any `sh`, and what their fai
 Names are arguments, or NUL-separated input. The scripts need what every image has, busybox's too:
 sh, tar, find, stat, xargs, mv. Those that read input print `+` first, as
 devctl.client.files.transfer asks. Output that is still on its way when a command ends may get lost
-silently: scripts that answer print two NULs at the end. Exit codes: 94 something is in the way, 95
-not a folder, 96 does not exist, 97 as standard error says, 98 a program is missing.
+silently: scripts that answer print two NULs at the end. Those that carry files touch
+/run/devctl/used, by which the node's agent sees that somebody is there. Exit codes: 94 something is
+in the way, 95 not a folder, 96 does not exist, 97 as standard error says, 98 a program is missing.
 """
 
 from __future__ import annotations
@@ -90,6 +91,7 @@ cd -- "$1" || exit 97
 for program in tar xargs head; do
   command -v $program >/dev/null || { echo $program >&2; exit 98; }
 done
+true 2>/dev/null >/run/devctl/used
 printf + || exit 97
 LC_ALL=C; export LC_ALL
 plain=
@@ -110,6 +112,7 @@ mkdir -p -- "$1" && cd -- "$1" || exit 97
 for program in tar find mktemp xargs; do
   command -v $program >/dev/null || { echo $program >&2; exit 98; }
 done
+true 2>/dev/null >/run/devctl/used
 # What an interrupted copy has left. An active one was written to within the last hour.
 for old in ./.devctl-incoming.*; do
   [ -O "$old" ] && [ ! -L "$old" ] || continue

@@ -30,12 +30,14 @@ if TYPE_CHECKING:
 _NOT_THERE = b"!"
 """What follows a mark if there is no such program, in place of a dot."""
 
-# Arguments: mark, whether the input is the command's, command. A program that the shell cannot run
+# Arguments: mark, whether the input is the command's, whether the command counts as activity (the
+# node's agent looks at the time of the file), command. A program that the shell cannot run
 # is left to the container's runtime, which says why. `exec` takes programs, never builtins of the
 # shell. Lists of processes show the first line.
 SCRIPT = r"""# devctl exec
 mark=$1 reads=$2
-shift 2
+[ "$3" != yes ] || true 2>/dev/null >/run/devctl/used
+shift 3
 case $1 in
   */*) [ -f "$1" ] && [ -x "$1" ] ;;
   *) command -v -- "$1" >/dev/null 2>&1 ;;
@@ -77,16 +79,27 @@ class Execute(Collection):
     """
 
     def __call__(
-        self, name: str, argv: Sequence[str], *, replica: int = 0, feed: bytes | None = None
+        self,
+        name: str,
+        argv: Sequence[str],
+        *,
+        replica: int = 0,
+        feed: bytes | None = None,
+        is_activity: bool = True,
     ) -> Executed:
         """Run a command in a replica, from 0, to its end; it reads what it is fed, if anything.
+
+        A command that only watches a server is not activity, so that it does not keep it running.
 
         ConnectionLostError if the connection, or the end of the command's output, was lost;
         DevctlError if the server does not run.
         """
         said = {STDOUT: bytearray(), STDERR: bytearray()}
         pod, place = self._pod(name, argv, replica)
-        with WholeStream(self._cluster, pod, place, argv, reads=feed is not None) as stream:
+        reads = feed is not None
+        with WholeStream(
+            self._cluster, pod, place, argv, reads=reads, is_activity=is_activity
+        ) as stream:
             if feed is not None:
                 stdio.feed(stream, feed)
             for channel, data in stream.read():
@@ -163,13 +176,21 @@ class Mark:
 class WholeStream(AbstractContextManager["WholeStream"]):
     """A running command, like devctl.kube.pod_streams.ExecStream but without a terminal."""
 
-    def __init__(
-        self, cluster: Cluster, pod: str, namespace: str, argv: Sequence[str], *, reads: bool
+    def __init__(  # noqa: PLR0913 - what, where and how
+        self,
+        cluster: Cluster,
+        pod: str,
+        namespace: str,
+        argv: Sequence[str],
+        *,
+        reads: bool,
+        is_activity: bool = True,
     ) -> None:
         """Start a command in a server's container; unless it reads, its input is empty."""
         self._key, self._reads = os.urandom(16).hex(), reads
         self._plain = partial(open_exec, cluster, pod, list(argv), namespace, stdin=reads)
-        words = ["/bin/sh", "-c", SCRIPT, "devctl", self._key, "yes" if reads else "no", *argv]
+        flags = ["yes" if flag else "no" for flag in (reads, is_activity)]
+        words = ["/bin/sh", "-c", SCRIPT, "devctl", self._key, *flags, *argv]
         self._stream = open_exec(cluster, pod, words, namespace, stdin=True)
 
     def __exit__(self, *_error: object) -> None:

@@ -27,6 +27,8 @@ class Counters(NamedTuple):
     """Those that carry SSH connections, whose traffic does not pass the pod's network."""
     input_times: Mapping[int, int] | None = {}
     """The last input of each terminal."""
+    last_command: int | None = 0
+    """When devctl last started a command; 0 if it has not."""
 
 
 class Sample(NamedTuple):

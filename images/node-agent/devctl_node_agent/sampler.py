@@ -113,7 +113,8 @@ class Sampler:
         counters = self._counters(folder, start.pid, processes.values(), now)
         return known, Sample(
             counters._replace(
-                input_times=terminals.input_times(root, {n for n in numbers if n is not None})
+                input_times=terminals.input_times(root, {n for n in numbers if n is not None}),
+                last_command=terminals.last_command(root),
             ),
             working=self._described(waiting.working(processes, idle)),
             attached=self._described(terminals.attached(processes, pids)),

@@ -74,7 +74,7 @@ def _processes(sample: Sample) -> dict[Signal, Reading]:
         found[Signal.PROCESS] = Reading(active=True, detail=_listed(sample.working))
     if sample.attached:
         found[Signal.TERMINAL] = Reading(active=True, detail=_listed(sample.attached))
-    elif sample.counters.input_times is None:
+    elif sample.counters.input_times is None or sample.counters.last_command is None:
         found[Signal.TERMINAL] = _unknown("terminals cannot be read")
     return found
 
@@ -131,8 +131,10 @@ def _rate(rate: float, limit: int) -> Reading:
 
 def _input(before: Counters, now: Counters) -> Reading:
     earlier, later = before.input_times, now.input_times or {}
-    if earlier is None:
+    if earlier is None or before.last_command is None:
         return _unknown("terminals could not be read")
+    if before.last_command != now.last_command:
+        return Reading(active=True, detail="a command of devctl's")
     for number, moment in sorted(later.items()):
         if earlier.get(number) != moment:
             return Reading(active=True, detail=f"input in pts/{number}")

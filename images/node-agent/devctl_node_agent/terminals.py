@@ -1,6 +1,7 @@
 """Terminals of a pod: which are attached from outside, and when somebody typed in one.
 
-Input is a changed access time, whatever the time is: the node's clock may jump.
+Input is a changed access time, whatever the time is: the node's clock may jump. In the same way, a
+file shows commands without a terminal, which may be over before anybody has seen them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from devctl_node_agent.processes import Process
+
+_FOLDER, _USED = ("run", "devctl"), "used"
+"""The file that devctl's scripts touch."""
 
 
 def attached(processes: Mapping[int, Process], pids: Collection[int]) -> list[Process]:
@@ -36,6 +40,24 @@ def attached(processes: Mapping[int, Process], pids: Collection[int]) -> list[Pr
         if (leads or process.stat.session not in pids) and classify(process) is not Waits.ENDED:
             found.append(process)
     return found
+
+
+def last_command(root: str) -> int | None:
+    """When devctl last started a command in the pod, in nanoseconds; None if that is unknown.
+
+    Args:
+        root: A process's /proc/PID/root.
+
+    Returns:
+        0 if it has started none.
+    """
+    try:
+        with folder_of_pod(root, *_FOLDER) as folder:
+            return os.stat(_USED, dir_fd=folder, follow_symlinks=False).st_mtime_ns
+    except FileNotFoundError:
+        return 0
+    except OSError:
+        return None
 
 
 def input_times(root: str, numbers: Collection[int]) -> dict[int, int] | None:

@@ -49,7 +49,7 @@ class FakeStream:
     ) -> Self:
         """To stand in for `open_exec`; what SCRIPT would start is taken for what was opened."""
         if argv[2:3] == [SCRIPT]:
-            key, reads, *argv = argv[4:]
+            key, reads, _, *argv = argv[4:]
             how = {"stdin": reads == "yes", "tty": False}
             ends = f"\0{key}.".encode()
             self.ends = [(STDOUT, ends), (STDERR, ends)]

@@ -129,7 +129,10 @@ class Replicas:
     fails: dict[int, Exception | Executed] = field(default_factory=dict)
     looks: dict[int, int] = field(default_factory=dict)
 
-    def __call__(self, name: str, argv: Sequence[str], *, replica: int = 0) -> Executed:
+    def __call__(
+        self, name: str, argv: Sequence[str], *, replica: int = 0, is_activity: bool = True
+    ) -> Executed:
+        assert not is_activity
         assert tuple(argv) == COMMAND
         self.asked.append((name, replica))
         fails = self.fails.get(replica)
@@ -318,7 +321,17 @@ def test_a_machine_is_asked_how_large_a_page_is(getconf: str, tmp_path: Path) ->
 
 
 def test_the_shell_above_a_command_is_not_shown() -> None:
-    shell = ("/bin/sh", "-c", execute.SCRIPT, "devctl", "0123", "no", "sh", "/opt/devctl/usage")
+    shell = (
+        "/bin/sh",
+        "-c",
+        execute.SCRIPT,
+        "devctl",
+        "0123",
+        "no",
+        "no",
+        "sh",
+        "/opt/devctl/usage",
+    )
     line = " ".join(shell)[:200]
     stat = "49 (sh) S 0 1 1 0 -1 4 1 0 0 0 1 1 0 0 20 0 1 0 5 2834432 10 1"
     more = f"==> /proc/49/stat <==\n{stat}\n==> /proc/49/cmdline <==\n{line}\n"

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import stat
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,7 @@ from devctl_node_agent import gpus, jupyter
 from devctl_node_agent.files import folder_of_pod, read_file_of_pod, read_kernel_file
 from devctl_node_agent.gpus import Devices, Gpus
 from devctl_node_agent.jupyter import Jupyter
-from devctl_node_agent.terminals import input_times
+from devctl_node_agent.terminals import input_times, last_command
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -280,3 +281,19 @@ def test_the_tool_is_asked_rarely(tmp_path: Path) -> None:
     assert len((tmp_path / "asked").read_text().splitlines()) == 2
     program.write_text("#!/bin/sh\nexit 9\n")
     assert tool.look("/none", [7]) == Gpus(problem="nvidia-smi: CalledProcessError")
+
+
+def test_the_last_command_is_the_time_of_a_file(tmp_path: Path) -> None:
+    folder = tmp_path / "run/devctl"
+    folder.mkdir(parents=True)
+    assert last_command(str(tmp_path)) == 0
+    used = folder / "used"
+    used.touch()
+    os.utime(used, ns=(5, 7))
+    assert last_command(str(tmp_path)) == 7
+    # As the scripts touch it, in any shell and without `touch`.
+    subprocess.run(["sh", "-c", 'true 2>/dev/null >"$1"', "sh", str(used)], check=True)
+    assert (last_command(str(tmp_path)) or 0) > 7
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    assert last_command(str(tmp_path)) is None

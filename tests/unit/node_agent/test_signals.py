@@ -56,6 +56,7 @@ def test_a_quiet_pod_is_idle() -> None:
         ({"processes": {SSHD: Io(0, 0, MIB)}}, {Signal.NETWORK: "102 KiB/s over SSH"}),
         ({"processes": {SSHD: Io(0, 99, 99)}}, {}),
         ({"input_times": {3: 5}}, {Signal.TERMINAL: "input in pts/3"}),
+        ({"last_command": 7}, {Signal.TERMINAL: "a command of devctl's"}),
     ],
     ids=str,
 )
@@ -88,6 +89,7 @@ def test_processes_and_attached_terminals_are_named() -> None:
         ({"processes": {}}, Signal.DISK),
         ({"network_bytes": None}, Signal.NETWORK),
         ({"input_times": None}, Signal.TERMINAL),
+        ({"last_command": None}, Signal.TERMINAL),
     ],
     ids=str,
 )

@@ -1,38 +1,37 @@
-"""docs/metrics.md names every metric, with its type and labels."""
+"""docs/metrics.md says what observer and warm runner export, in the words of their code."""
 
 from __future__ import annotations
 
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+import re
 
-import devctl_observer.app  # noqa: F401 - with every kind's package
-from devctl_observer.control.figures import REGISTRY as OBSERVER
-from devctl_runner.daemon.figures import REGISTRY as RUNNER
-from prometheus_client import ProcessCollector
-from prometheus_client.core import GaugeMetricFamily
-
-from devctl.local.paths import REPOSITORY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+import metrics_tables
+import pytest
+from devctl_runner.daemon import figures
 
 
-def told() -> Iterator[tuple[str, str, str]]:
-    for line in (REPOSITORY / "docs/metrics.md").read_text().splitlines():
-        if line.startswith(("| `devctl_", "| `process_")):
-            name, kind, labels = (cell.strip(" ") for cell in line.split("|")[1:4])
-            yield name.strip("`"), kind, labels
+def test_the_tables_are_those_of_what_is_exported() -> None:
+    """Otherwise, run `make metrics`."""
+    page = metrics_tables.PAGE.read_text()
+    assert metrics_tables.rendered(page) == page
 
 
-def counted() -> Iterator[tuple[str, str, str]]:
-    registries: list[Any] = [OBSERVER, RUNNER]
-    for made in chain.from_iterable(one._collector_to_names for one in registries):  # noqa: SLF001
-        standard = isinstance(made, ProcessCollector)
-        for metric in made.collect() if standard else made.describe():
-            named = metric if isinstance(metric, GaugeMetricFamily) else made
-            labels = ", ".join(f"`{label}`" for label in getattr(named, "_labelnames", ()))
-            yield f"{metric.name}{'_total' * (metric.type == 'counter')}", metric.type, labels
+def test_a_page_without_a_table_is_an_error() -> None:
+    with pytest.raises(SystemExit, match="has no"):
+        metrics_tables.rendered("# Metrics")
 
 
-def test_the_page_has_every_metric() -> None:
-    assert sorted(told()) == sorted(counted())
+def test_every_metric_says_what_it_means() -> None:
+    for metric in metrics_tables.every_metric():
+        assert metric.meaning
+        assert not set("|\n") & set(metric.meaning), metric
+
+
+def test_the_page_explains_every_fallback() -> None:
+    page = metrics_tables.PAGE.read_text()
+    table = page.partition("| reason | meaning |")[2].partition("\n\n")[0]
+    told = [
+        reason
+        for line in table.splitlines()[2:]
+        for reason in re.findall(r"`(\w+)`", line.split("|")[1])
+    ]
+    assert sorted(told) == sorted(figures.REASONS)

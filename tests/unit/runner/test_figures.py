@@ -55,6 +55,16 @@ def test_the_clients_fallbacks_are_counted_once(folder: Path) -> None:
     assert value("fallbacks_total", reason="cmdline") == 1
 
 
+def test_what_has_not_happened_yet_is_exported_as_0() -> None:
+    figures.expect(["a", "b"])
+    for metric in ("runs_total", "run_seconds_count"):
+        labels = {"role": "b"} | ({"result": "timeout"} if metric == "runs_total" else {})
+        name = f"devctl_runner_{metric}"
+        assert figures.REGISTRY.get_sample_value(name, labels) == 0
+    figures.RUNS.clear()
+    figures.RUN_SECONDS.clear()
+
+
 def test_settings_have_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (paths.max_runs(), paths.timeout(), paths.metrics_port()) == (4, 300, 8082)
     monkeypatch.setenv("DEVCTL_RUNNER_MAX_RUNS", "0")

@@ -43,6 +43,7 @@ def main() -> int:
         lock, listeners = taken, listen()
     # From here on, clients can connect; they wait until Ansible is warm.
     roles = watched_roles(paths.watches())
+    figures.expect(role.name for role in roles)
     files = Files(sources(paths.watches(), roles, own))
     warm = try_to_warm_up(roles, folder)
     Loop(listeners, warm, own, files).serve()

@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,20 +34,22 @@ disable_created_metrics()  # type: ignore[no-untyped-call]
 REGISTRY = CollectorRegistry()
 _ours: dict[str, Any] = {"namespace": "devctl", "subsystem": "runner", "registry": REGISTRY}
 
-RUNS = Counter("runs", "Finished runs, by role and result.", ["role", "result"], **_ours)
-RUN_SECONDS = Histogram(
-    *("run_seconds", "Duration of runs, by role.", ["role"]),
-    buckets=_BUCKETS,
+RUNS = Counter(
+    "runs",
+    "Finished runs: ok, failed, timeout (exceeded DEVCTL_RUNNER_TIMEOUT), crashed, cancelled (by "
+    "the operator), unable (handed to the stock runner).",
+    ["role", "result"],
     **_ours,
 )
+RUN_SECONDS = Histogram("run_seconds", "Duration of runs.", ["role"], buckets=_BUCKETS, **_ours)
 QUEUE_SECONDS = Histogram(
-    "queue_seconds", "Time that runs spent in the queue.", buckets=_BUCKETS, **_ours
+    "queue_seconds", "Time runs spent in the queue.", buckets=_BUCKETS, **_ours
 )
-FALLBACKS = Counter(
-    "fallbacks", "Runs handed to the stock ansible-runner, by reason.", ["reason"], **_ours
-)
+FALLBACKS = Counter("fallbacks", "Runs handed to the stock ansible-runner.", ["reason"], **_ours)
 WARM = Gauge(
-    "warm", "1 if this process executes runs, 0 if all go to the stock ansible-runner.", **_ours
+    "warm",
+    "1 if the warm runner executes runs, 0 if all of them go to the stock ansible-runner.",
+    **_ours,
 )
 WARM_UPS = Counter("warm_ups", "Warm-ups: Ansible was imported and every role run once.", **_ours)
 WARM_UP_SECONDS = Gauge("warm_up_seconds", "Duration of the last warm-up.", **_ours)
@@ -58,8 +61,26 @@ RESIDENT_BYTES = Gauge(
     "resident_bytes", "Resident memory of the process that runs are forked from.", **_ours
 )
 
+RESULTS = ("ok", "failed", "timeout", "crashed", "cancelled", "unable")
+REASONS = (
+    *("incompatible", "down", "slow", "lost", "unable"),
+    *("arguments", "cmdline", "credentials", "environment"),
+    *("format", "inventory", "settings", "unreadable"),
+)
+"""Of fallbacks."""
+for reason in REASONS:
+    FALLBACKS.labels(reason=reason)
+
 # Fallbacks are in a file, which the next process counts again from the start.
 _KEPT = (RUNS, WARM_UPS)
+
+
+def expect(roles: Iterable[str]) -> None:
+    """Export these roles before their first run: `rate()` misses a counter's first step."""
+    for role in roles:
+        RUN_SECONDS.labels(role=role)
+        for result in RESULTS:
+            RUNS.labels(role=role, result=result)
 
 
 def save() -> str:

@@ -8,6 +8,7 @@ from devctl.api.placing import NodeFacts
 from devctl_observer.control.family import Family
 from devctl_observer.control.process import Process
 from devctl_observer.kinds.activity.controller import ActivityController
+from devctl_observer.kinds.activity.figures import export
 from devctl_observer.kinds.activity.model import Activity
 from devctl_observer.kinds.activity.reports import Reports
 from devctl_observer.watching.store import Key
@@ -22,6 +23,7 @@ class Activities(Family[Activity]):
         """Start without any state."""
         super().__init__(ActivityController(process), workers=2)
         self.reports = Reports(process.clock.steady)
+        export(self.reports)
         self.reported: Callable[[str], None] = lambda _: None
         """Called with each node of which a new report has arrived."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -69,6 +69,11 @@ class Reports:
             return NEVER
         found = next((pod for pod in known.report.pods if pod.uid == uid), None)
         return Arrival(found, known.at if found else None, known.since)
+
+    def ages(self) -> Mapping[str, float]:
+        """For how many seconds each node has not reported, as far as this process has seen."""
+        now = self.steady()
+        return {node: now - known.since for node, known in self._nodes.items()}
 
     def is_current(self, activity: Activity) -> bool:
         """Whether an object that was just read has no report that has not arrived here yet."""

@@ -20,7 +20,9 @@ from devctl_observer.watching.store import Key, Store
 
 _COUNTED = 5.0
 """Seconds between recomputations of free capacity: each may write the status of all flavors."""
-_PLACED_PODS = Gauge("placed_pods", "All pods that occupy resources on nodes.", **COMMON)
+_PLACED_PODS = Gauge(
+    "placed_pods", "All pods that occupy resources on nodes, devctl's or not.", **COMMON
+)
 
 
 class Flavors(Family[Flavor]):

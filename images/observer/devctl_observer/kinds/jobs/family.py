@@ -24,7 +24,7 @@ from devctl_observer.kinds.jobs.observed import JobCaches
 from devctl_observer.watching.store import Key
 
 _CLAIM_WORKERS = 4
-_JOBS = Gauge("jobs", "Jobs, by phase.", ["phase"], **COMMON)
+_JOBS = Gauge("jobs", "Jobs.", ["phase"], **COMMON)
 
 
 class Jobs(Family[Job]):

@@ -26,6 +26,7 @@ from devctl_observer.kinds.servers.phase import addition
 from devctl_observer.kinds.servers.queueing import is_preempted
 from devctl_observer.kinds.servers.status import OWN, server_status
 from devctl_observer.kinds.servers.transitions import transitions
+from devctl_observer.kinds.servers.use_figures import Uses
 from devctl_observer.kinds.servers.wake import cause, missing
 from devctl_observer.watching.store import Key
 
@@ -50,11 +51,12 @@ class ServerController(RoleController[Server]):
         super().__init__(SERVER, caches.servers, process)
         self._idle = IdleServers(reports, process)
         self._caches, self._suspended = caches, suspended
-        self._figures = Servers(process.clock.steady)
+        self._figures, self._uses = Servers(process.clock.steady), Uses(process.clock.steady)
 
     def _forget(self, key: Key) -> None:
         super()._forget(key)
         self._figures.forget(key)
+        self._uses.forget(key)
         self._idle.forget(key)
 
     async def _look(self, key: Key, item: Server) -> float | None:
@@ -71,6 +73,7 @@ class ServerController(RoleController[Server]):
         events = transitions(item.status, wanted, unapplied)
         server = await self._write(key, item, wanted, events)
         self._figures.note(item, wanted, seen.flavor, now)
+        self._uses.note(key, wanted, seen.flavor, seen.gpus, idle.judgement.verdict)
         again = None
         if is_preempted(seen):
             # After the status, which keeps the reason. Otherwise, it would start again whenever

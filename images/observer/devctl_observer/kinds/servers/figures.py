@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import starmap
 from typing import Any
 
 from prometheus_client import Counter, Histogram
@@ -16,15 +18,19 @@ from devctl.api.conditions import find
 from devctl.api.devserver import Condition, Phase
 from devctl.api.idleness import Idleness
 from devctl.api.workloads import PREEMPTED, QUEUED
-from devctl_observer.control.figures import COMMON, REGISTRY
+from devctl_observer.control.figures import COMMON, PREFIX, REGISTRY
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.watching.store import Key
 
 EXPIRED, SUSPENDED = "Expired", "UserSuspended"
+OWNERS = "DEVCTL_OBSERVER_METRICS_OWNERS"
+"""The environment variable that has owners named. Their names are personal data."""
 
 _BUCKETS = (1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 14400, 43200, 86400)
 _START = Histogram(
-    *("devserver_start_duration_seconds", "Time from creation or start to Ready.", ["flavor"]),
+    "devserver_start_duration_seconds",
+    "Time from creation or start to Ready, including the time in a queue.",
+    ["flavor"],
     buckets=_BUCKETS,
     **COMMON,
 )
@@ -33,8 +39,14 @@ _QUEUE = Histogram(
     buckets=_BUCKETS,
     **COMMON,
 )
-_RESTARTS = Counter("devserver_restarts", "Container restarts.", ["flavor"], **COMMON)
-STOPS = Counter("devserver_stops", "Servers that devctl stopped or deleted.", ["reason"], **COMMON)
+_RESTARTS = Counter("devserver_restarts", "Container restarts in DevServers.", ["flavor"], **COMMON)
+STOPS = Counter(
+    "devserver_stops",
+    "DevServers that devctl stopped or deleted while they should run: Expired (deleted after its "
+    "timeToLive), IdleStopped, Preempted, UserSuspended. A user's own stop is not counted.",
+    ["reason"],
+    **COMMON,
+)
 for reason in (EXPIRED, Idleness.STOPPED, PREEMPTED, SUSPENDED):
     STOPS.labels(reason=reason)
 
@@ -60,6 +72,7 @@ class Doing:
     flavor: str
     phase: str
     reason: str
+    owner: str = ""
     wait: Wait | None = None
 
 
@@ -99,7 +112,8 @@ class Servers:
         if phase == Phase.RUNNING and wait.starts:
             starts.observe(self.steady() - wait.since)
         waits = not ended and phase != Phase.RUNNING
-        self.doing[key] = Doing(flavor, phase, reason, wait if waits else None)
+        owner = server.spec.owner
+        self.doing[key] = Doing(flavor, phase, reason, owner, wait if waits else None)
 
     def _wait(self, server: Server, known: Wait | None, reason: str, now: datetime) -> Wait:
         """Since when a server has waited."""
@@ -136,23 +150,29 @@ def _reason(status: Mapping[str, Any]) -> str:
     return str(find(status, Condition.READY).get("reason", ""))
 
 
-class _Exported(Collector):
+class Exported(Collector):
     """Exports only the label values of existing servers, so there are never more than servers."""
 
     servers: Servers | None = None
 
+    def __init__(self, *, owners: bool = False) -> None:
+        """Export without servers; with `owners`, count them by owner, too."""
+        self.owners = owners
+
     def describe(self) -> Iterable[GaugeMetricFamily]:
         """The metrics without values."""
-        prefix = f"{COMMON['namespace']}_{COMMON['subsystem']}_"
+        labels = ["namespace", "flavor", "phase"]
         return (
             GaugeMetricFamily(
-                f"{prefix}devservers",
-                "DevServers, by namespace, flavor and phase.",
-                labels=["namespace", "flavor", "phase"],
+                f"{PREFIX}devservers",
+                "DevServers. flavor is empty if there is no flavor of that name. With "
+                f"{OWNERS}=true, there is the label owner as well.",
+                labels=[*labels, "owner"] if self.owners else labels,
             ),
             GaugeMetricFamily(
-                f"{prefix}devserver_waiting_seconds",
-                "How long the longest waiting server has not been Ready although it should run.",
+                f"{PREFIX}devserver_waiting_seconds",
+                "How long the longest waiting DevServer has not been Ready although it should run, "
+                "by the reason of its condition Ready.",
                 labels=["namespace", "phase", "reason"],
             ),
         )
@@ -162,18 +182,21 @@ class _Exported(Collector):
         count, waiting = self.describe()
         if self.servers:
             now, doing = self.servers.steady(), self.servers.doing
-            phases = Tally((key.namespace, one.flavor, one.phase) for key, one in doing.items())
-            for labels, number in phases.items():
+            for labels, number in Tally(starmap(self._labels, doing.items())).items():
                 count.add_metric(labels, number)
             waits: dict[tuple[str, str, str], float] = {}
             for key, one in doing.items():
                 if one.wait:
                     of = key.namespace, one.phase, one.reason
                     waits[of] = max(waits.get(of, 0), now - one.wait.since)
-            for labels, seconds in waits.items():
-                waiting.add_metric(labels, seconds)
+            for of, seconds in waits.items():
+                waiting.add_metric(of, seconds)
         return count, waiting
 
+    def _labels(self, key: Key, one: Doing) -> tuple[str, ...]:
+        labels = key.namespace, one.flavor, one.phase
+        return (*labels, one.owner) if self.owners else labels
 
-_EXPORTED = _Exported()
+
+_EXPORTED = Exported(owners=os.environ.get(OWNERS) == "true")
 REGISTRY.register(_EXPORTED)

@@ -35,7 +35,8 @@ _SIGNALS = [
     Signal.NETWORK,
 ]
 """The most telling ones first."""
-_MEASURED = frozenset({Idleness.ACTIVE, Idleness.IDLE, Idleness.SOON, Idleness.HELD})
+MEASURED = frozenset({Idleness.ACTIVE, Idleness.IDLE, Idleness.SOON, Idleness.HELD})
+"""The verdicts on servers of which everything is known."""
 _COUNTS = "until this is known, the server counts as active"
 
 
@@ -80,7 +81,7 @@ def idle_status(server: Server, of: Idling) -> Told:
     if verdict is None:
         said = _Text(UNKNOWN, Idleness.NO_REPORT, "waiting for the next reports of its nodes")
         return _told(of, kept, idle, find(before, Condition.IDLE) or said.condition)
-    if verdict in _MEASURED:
+    if verdict in MEASURED:
         return _measured(server, of, kept, idle, verdict)
     status = FALSE if verdict is Idleness.NOT_RUNNING else UNKNOWN
     text = _Text(status, verdict, _gap(of.judgement, len(of.ranks)))

@@ -26,6 +26,7 @@ class Lifecycle(Base, frozen=True):
 class ServerSpec(Base, frozen=True):
     """The desired state."""
 
+    owner: str = ""
     flavor: str | None = None
     team: str | None = None
     stopped: bool = False

@@ -12,7 +12,9 @@ from lightkube.resources.apps_v1 import StatefulSet
 
 from devctl.api.labels import DEVSERVER, MADE_FROM
 from devctl.api.made_from import MadeFrom, read_record
+from devctl.api.placing import effective_requests
 from devctl.api.pod_spec import shape
+from devctl.api.quantities import GPU
 from devctl_observer.judging.model import is_owned, meta_of, notes_of
 from devctl_observer.judging.pods import Surroundings, is_refused
 from devctl_observer.kinds.flavors.model import Flavor
@@ -52,6 +54,17 @@ class Observed:
         """The flavor that its pods have or will have; empty if none of that name exists."""
         wanted = self.server.spec.flavor or ""
         return self.record.flavor if self.record else wanted if wanted in self.flavors else ""
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs its pods request together; 0 if it has none."""
+        given = self.record.flavor_spec.get("resources", {}) if self.record else {}
+        try:
+            amounts = effective_requests(given.get("requests", {}), given.get("limits", {}))
+        except (AttributeError, ValueError):
+            # The record is an annotation: others than its role may have changed it.
+            return 0
+        return self.size * int(amounts.get(GPU, 0))
 
     @property
     def layout(self) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
 # Deliberately thin: every target is one command that can also be typed.
 .DEFAULT_GOAL := help
 .PHONY: help up down demo build load deploy install cli example logs status artifacts clean
-.PHONY: new-kind wheel docs pictures metrics rules
+.PHONY: new-kind wheel docs pictures metrics boards rules
 .PHONY: test test-changed test-one test-unit test-release test-plane test-pods test-host test-molecule test-faults test-newest-ansible molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent bench-savings lock
 
 VENV := .venv
@@ -111,6 +111,9 @@ bench-savings: $(VENV)/installed ## What stopping idle servers saves in a simula
 
 metrics: $(VENV)/installed ## Update the tables of docs/metrics.md from what observer and warm runner export
 	PYTHONPATH=images/observer:images/operator $(VENV)/bin/python scripts/metrics_tables.py
+
+boards: $(VENV)/installed ## Update Grafana's boards in config/monitoring/boards from scripts/boards
+	PYTHONPATH=scripts $(VENV)/bin/python -m boards.generate
 
 rules: $(VENV)/installed ## Update the PrometheusRule from config/monitoring/rules/rules.yaml
 	$(VENV)/bin/python scripts/prometheus_rule.py

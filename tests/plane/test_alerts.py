@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from support.promtool import find_promtool
+from support.prometheus_programs import find_program
 
 from devctl.local.paths import REPOSITORY
 
@@ -22,7 +22,7 @@ TESTS = REPOSITORY / "tests/plane/alerts.yaml"
 
 @pytest.fixture(scope="module")
 def promtool() -> Path:
-    return find_promtool()
+    return find_program("promtool")
 
 
 def test_each_rule_does_what_it_is_for(promtool: Path) -> None:

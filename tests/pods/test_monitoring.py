@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
+from support.jobs import WAITS, Job
+from support.prometheus import Prometheus
 from support.servers import small_server, wait_until
 
 from devctl.local.paths import REPOSITORY
@@ -26,43 +26,10 @@ PODS = ("devctl-observer", "devctl-operator", "devctl-runner")
 NODES = ("kubelet", "kubelet-cadvisor")
 
 
-class Prometheus:
-    """Prometheus, asked through the API server."""
-
-    def __init__(self, kubectl: Kubectl) -> None:
-        """Ask nothing yet."""
-        self._kubectl = kubectl
-
-    def ask(self, path: str) -> Any:
-        """The data of an answer."""
-        answer = json.loads(self._kubectl("get", "--raw", f"{API}/{path}"))
-        assert answer["status"] == "success", answer
-        return answer["data"]
-
-    def query(self, expression: str) -> list[dict[str, Any]]:
-        """The series that an expression has now."""
-        found: list[dict[str, Any]] = self.ask(f"query?query={quote(expression)}")["result"]
-        return found
-
-    def value(self, expression: str) -> float | None:
-        """The value of the only series; None if there is none."""
-        found = self.query(expression)
-        assert len(found) < 2, found
-        return float(found[0]["value"][1]) if found else None
-
-    def targets(self) -> dict[str, list[str]]:
-        """The health of each job's targets: `up`, or why it is not."""
-        found: dict[str, list[str]] = {}
-        for target in self.ask("targets?state=active")["activeTargets"]:
-            said = target["lastError"] or target["health"]
-            found.setdefault(target["labels"]["job"], []).append(said)
-        return found
-
-
 @pytest.fixture(scope="module")
 def prometheus(kubectl: Kubectl, cluster: ClusterSettings) -> Prometheus:
     assert "monitoring" in cluster.parts
-    return Prometheus(kubectl)
+    return Prometheus(lambda path: kubectl("get", "--raw", f"{API}/{path}"))
 
 
 def test_everything_is_scraped(prometheus: Prometheus, cluster: ClusterSettings) -> None:
@@ -113,3 +80,26 @@ def test_a_server_is_counted_by_its_phase(
         server.stop()
         wait_until(lambda: phases() == {"Stopped": 1}, lambda: str(phases()))
     wait_until(lambda: phases() == {}, lambda: str(phases()))
+
+
+def test_every_query_of_the_boards_has_data(
+    prometheus: Prometheus, kubectl: Kubectl, namespace: str, images: dict[str, Image]
+) -> None:
+    image = images["base"].reference
+    job = Job(kubectl, namespace, image)
+    with small_server(kubectl, namespace, image) as server:
+        # Stopped at first: a percentile needs a sample from before the start.
+        server.apply(stopped=True)
+        known = f'devctl_observer_devserver_start_duration_seconds_count{{flavor="{namespace}"}}'
+        wait_until(lambda: prometheus.value(known) == 0, "its flavor is known")
+        server.apply(stopped=False, lifecycle={"idleTimeout": "1h"})
+        server.wait("Ready")
+        job.apply(command=WAITS)
+        job.wait("Running")
+        wait_until(lambda: not prometheus.unanswered(), lambda: str(prometheus.unanswered()))
+        took = f'sum(devctl_observer_devserver_start_duration_seconds_sum{{flavor="{namespace}"}})'
+        wait_until(lambda: (prometheus.value(took) or 0) > 0, "its start is measured")
+        judged = 'sum(devctl_observer_idle_verdicts{verdict="Active"})'
+        wait_until(lambda: (prometheus.value(judged) or 0) > 0, "its agent has reported")
+        assert prometheus.value("sum(devctl_observer_node_agents_missing)") == 0
+    job.delete()

@@ -1,4 +1,4 @@
-"""promtool, which checks Prometheus' rules: the host's, or the one in its release's package."""
+"""prometheus and promtool: the host's, or those in its release's packages."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ import pytest
 from devctl.local.apt import host_sources
 from devctl.local.paths import cache_paths
 
-_PACKAGES = ("promtool", "prometheus")
-"""The packages that it may be in; Debian 12 has no package of its own for it."""
+_PACKAGES = {"promtool": ("promtool", "prometheus"), "prometheus": ("prometheus",)}
+"""The packages that each may be in; Debian 12 has no package of its own for promtool."""
 
 
-def find_promtool() -> Path:
-    """The program. It is unpacked and not installed, since its package may start a server."""
-    if there := shutil.which("promtool"):
+def find_program(name: str) -> Path:
+    """A program. It is unpacked and not installed, since its package may start a server."""
+    if there := shutil.which(name):
         return Path(there)
     codename, _ = host_sources()  # apt has its indexes then
-    program = cache_paths().root / f"promtool-{codename}" / "promtool"
+    program = cache_paths().root / f"{name}-{codename}" / name
     if not program.is_file():
         program.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=program.parent) as folder:
-            archive = _download(Path(folder))
+            archive = _download(name, Path(folder))
             subprocess.run(["dpkg-deb", "--extract", archive, folder], check=True)
-            (Path(folder) / "usr/bin/promtool").rename(program)
+            (Path(folder) / "usr/bin" / name).rename(program)
     return program
 
 
-def _download(folder: Path) -> Path:
+def _download(name: str, folder: Path) -> Path:
     said = ""
-    for package in _PACKAGES:
+    for package in _PACKAGES[name]:
         command = ["apt-get", "-o", "APT::Sandbox::User=root", "download", package]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode == 0:
             return next(folder.glob("*.deb"))
         said += done.stderr
-    pytest.fail(f"no package with promtool: {said}")
+    pytest.fail(f"no package with {name}: {said}")

@@ -26,6 +26,7 @@ LOCAL = {"local": Entry("devctl.cli.local.group:local", "A Kubernetes on this ma
             "status": Entry("devctl.cli.list:status", "Show the state of servers, and why"),
             "events": Entry("devctl.cli.events:events", "Show what happened to servers"),
             "monitor": Entry("devctl.cli.monitor:monitor", "Show CPU, memory and GPU usage"),
+            "top": Entry("devctl.cli.top:top", "Show what all servers and jobs use"),
             "stop": Entry("devctl.cli.lifecycle:stop", "Stop a server, keep its files"),
             "start": Entry("devctl.cli.lifecycle:start", "Start a stopped server"),
             "restart": Entry("devctl.cli.lifecycle:restart", "Stop and start a server"),

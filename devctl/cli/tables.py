@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _BATCH = 500
 """Rows measured together: the first page is on the screen while the next is fetched."""
-_GAP = 2
+GAP = 2
+"""Spaces between two columns."""
 _NARROWEST = 6
 _FAIR = 12
 """The width below which a cell says so little that a column is rather left out."""
@@ -130,7 +131,7 @@ def _planned(
         shown.pop()
     for number in spare:
         fair = [min(widths[n], _FAIR) if n else widths[n] for n in shown]
-        if _room(fair, width) >= -_GAP:
+        if _room(fair, width) >= -GAP:
             break
         shown.remove(number)
     return shown, below
@@ -138,7 +139,7 @@ def _planned(
 
 def _room(widths: Sequence[int], width: int) -> int:
     """The room for one more cell."""
-    return width - sum(widths) - _GAP * len(widths)
+    return width - sum(widths) - GAP * len(widths)
 
 
 def folded(text: str, width: int) -> list[str]:
@@ -156,7 +157,7 @@ def _line(cells: Sequence[str], widths: Sequence[int], styles: Sequence[Style] =
     done = []
     for text, wide, style in zip(cells, widths, styles or [None] * len(cells), strict=True):
         cut = clipped(text, wide)
-        space = " " * (wide - len(cut) + _GAP)
+        space = " " * (wide - len(cut) + GAP)
         done.append((style(cut) if style else cut) + space)
     return "".join(done).rstrip()
 
@@ -164,7 +165,7 @@ def _line(cells: Sequence[str], widths: Sequence[int], styles: Sequence[Style] =
 def _fit(widths: Sequence[int], width: int) -> list[int]:
     """Narrow the widest columns until a line fits; never the first, whose names are copied."""
     fitting = list(widths)
-    over = -_GAP - _room(fitting, width) if width else 0
+    over = -GAP - _room(fitting, width) if width else 0
     while over > 0:
         widest = max(range(1, len(fitting)), key=fitting.__getitem__, default=0)
         if not widest or fitting[widest] <= _NARROWEST:

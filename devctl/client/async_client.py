@@ -27,6 +27,7 @@ from devctl.client.ssh.ssh import Ssh
 from devctl.client.streams.execute import Execute
 from devctl.client.streams.port_forwards import Forward
 from devctl.client.teams import Teams
+from devctl.client.top import Top
 from devctl.client.users import Users
 
 if TYPE_CHECKING:
@@ -248,6 +249,13 @@ class AsyncMonitor(_Part):
     watch = _iterated(Monitor.watch)
 
 
+class AsyncTop(_Part):
+    """What servers and jobs use, at a glance; see Top."""
+
+    once = _awaited(Top.once)
+    watch = _iterated(Top.watch)
+
+
 class AsyncSsh(_Part):
     """SSH destinations; see Ssh."""
 
@@ -345,6 +353,7 @@ class AsyncClient(_Part, AbstractAsyncContextManager["AsyncClient"]):
         self.runs = AsyncRuns(sync.runs)
         self.files = AsyncFiles(sync.files)
         self.monitor = AsyncMonitor(sync.monitor)
+        self.top = AsyncTop(sync.top)
         self.ssh = AsyncSsh(sync.ssh)
         self.jobs = AsyncJobs(sync.jobs)
         self.execute = _awaited(Execute.__call__).__get__(_Part(sync.execute))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from devctl.client.streams.execute import Execute
     from devctl.client.streams.port_forwards import Forward
     from devctl.client.teams import Teams
+    from devctl.client.top import Top
     from devctl.client.users import Users
     from devctl.kube.cluster import Cluster
 
@@ -118,6 +119,8 @@ class Client(AbstractContextManager["Client"]):
     """Run Jupyter in a server, as in `with client.jupyter("lab") as jupyter`."""
     monitor: Part[Monitor] = Part("monitor:Monitor")
     """What servers use of CPU, memory, disk and GPUs, and their processes."""
+    top: Part[Top] = Part("top:Top")
+    """What all servers and jobs use, at a glance."""
     jobs: Part[Jobs] = Part("jobs.jobs:Jobs")
     """Create, follow and delete ephemeral jobs, and move their files."""
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from devctl.client.client import Client
     from devctl.client.servers import Server
+    from devctl.client.streams.execute import Executed
 
 INTERVAL = 2.0
 """Default seconds between samples."""
@@ -193,10 +194,15 @@ class Monitor(Collection):
             raise
         except DevctlError as error:
             return Sample(replica, pod, problem=error.message)
-        if done.exit_code in _MISSING or b"==> " not in done.output:
-            why = "its image has no shell, or an older release of devctl started it"
-            return Sample(replica, pod, problem=f"{why}: stop and start it")
-        return judge(replica, pod, parse_usage(done.output), before.get(replica))
+        return sampled(replica, pod, done, before.get(replica))
+
+
+def sampled(replica: int, pod: str, done: Executed, before: Usage | None) -> Sample:
+    """A sample from what COMMAND has printed, and from the usage before."""
+    if done.exit_code in _MISSING or b"==> " not in done.output:
+        why = "its image has no shell, or an older release of devctl started it"
+        return Sample(replica, pod, problem=f"{why}: stop and start it")
+    return judge(replica, pod, parse_usage(done.output), before)
 
 
 def judge(replica: int, pod: str, now: Usage, before: Usage | None) -> Sample:

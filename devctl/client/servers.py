@@ -106,6 +106,8 @@ class Server(Explained):
     """When something was last done in it; None if that is unknown."""
     last_activity = Field(text, "status", "lastActivity")
     """What that was."""
+    idle_since = Field(moment, "status", "idle", "since")
+    """Since when nothing has been done in it; None while something is, or if that is unknown."""
     stops_at = Field(moment, "status", "idle", "stopsAt")
     """When it will be stopped unless something is done in it; None for never."""
     warned_at = Field(moment, "status", "idle", "warnedAt")

@@ -52,3 +52,19 @@ def test_off_a_terminal_it_goes_on_without_drawing(command_line: CommandLine) ->
     running.send_signal(signal.SIGINT)
     assert running.wait(timeout=20) == 130
     assert b"\x1b" not in running.stdout.read()
+
+
+def test_all_servers_at_a_glance(lab: DevServer, command_line: CommandLine) -> None:
+    found = json.loads(command_line.must("top", "-o", "json"))["items"]
+    (mine,) = (each for each in found if each["name"] == lab.name)
+    # Two replicas with the flavor's limit, and what the kernel counts.
+    assert 0 < mine["memory"]["used"] < mine["memory"]["limit"] == 4 << 30
+    assert mine["cpu"]["used"] is not None
+    assert (mine["phase"], mine["problems"]) == ("Running", [])
+    screen = command_line.terminal("top", "--watch", "--interval", "1s", columns=140)
+    # A graph of the memory that is used, after some looks.
+    screen.expect(r"lab +server +.*Gi \(\d+%\) +[▁▂▃▄▅▆▇█_.~+=*#-]{3}")
+    screen.sendintr()
+    screen.expect(pexpect.EOF)
+    screen.close()
+    assert screen.exitstatus == 130

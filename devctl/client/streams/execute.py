@@ -94,17 +94,8 @@ class Execute(Collection):
         ConnectionLostError if the connection, or the end of the command's output, was lost;
         DevctlError if the server does not run.
         """
-        said = {STDOUT: bytearray(), STDERR: bytearray()}
         pod, place = self._pod(name, argv, replica)
-        reads = feed is not None
-        with WholeStream(
-            self._cluster, pod, place, argv, reads=reads, is_activity=is_activity
-        ) as stream:
-            if feed is not None:
-                stdio.feed(stream, feed)
-            for channel, data in stream.read():
-                said[channel] += data
-            return Executed(stream.exit_code, bytes(said[STDOUT]), bytes(said[STDERR]))
+        return execute_in(self._cluster, pod, place, argv, feed=feed, is_activity=is_activity)
 
     def attached(  # noqa: PLR0913 - what, where and with which descriptors
         self,
@@ -138,6 +129,26 @@ class Execute(Collection):
             raise UsageError("no command is given", "give one, for example `nvidia-smi`")
         pod = running_pod(self._cluster, name, replica)["metadata"]
         return pod["name"], pod["namespace"]
+
+
+def execute_in(  # noqa: PLR0913 - what, where and how
+    cluster: Cluster,
+    pod: str,
+    namespace: str,
+    argv: Sequence[str],
+    *,
+    feed: bytes | None = None,
+    is_activity: bool = True,
+) -> Executed:
+    """Run a command in a server's pod, to its end; see Execute."""
+    said = {STDOUT: bytearray(), STDERR: bytearray()}
+    reads = feed is not None
+    with WholeStream(cluster, pod, namespace, argv, reads=reads, is_activity=is_activity) as stream:
+        if feed is not None:
+            stdio.feed(stream, feed)
+        for channel, data in stream.read():
+            said[channel] += data
+        return Executed(stream.exit_code, bytes(said[STDOUT]), bytes(said[STDERR]))
 
 
 class Mark:

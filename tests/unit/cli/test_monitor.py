@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from devctl.cli.graphs import History
 from devctl.cli.live import follow, polled
-from devctl.cli.monitor import picture
+from devctl.cli.monitor_screen import picture, shares
 from devctl.client.monitor import Gpu, Monitor, Process, Sample, Usage
 from devctl.errors import DevctlError, NotFoundError
 from unit.client.objects import FLAVORS, SERVERS, flavor, server
@@ -68,6 +69,19 @@ def test_the_picture(width: int, snapshot: SnapshotAssertion) -> None:
     lines = picture(SAMPLES, width)
     assert "\n".join(lines) == snapshot
     assert all(line.isprintable() for line in lines)
+
+
+@pytest.mark.parametrize(("width", "drawn"), [(0, False), (40, False), (120, True)])
+def test_a_picture_that_goes_on_shows_the_past(width: int, *, drawn: bool) -> None:
+    history = History()
+    for _ in range(3):
+        history.note(shares(SAMPLES))
+    titles, first, *rest = picture(SAMPLES, width, 5, history)
+    gpus = rest[rest.index("") + 2]
+    # A quarter of the CPU and 29 % of the memory; all of the GPU and half of its memory.
+    assert (["▃▃▃" in first, "███" in gpus, "▅▅▅" in gpus]) == [drawn] * 3
+    assert titles.startswith("POD")
+    assert not width or max(map(len, (titles, first, *rest))) <= width
 
 
 @pytest.mark.parametrize(("used", "said"), [(95, False), (96, True), (100, True)])

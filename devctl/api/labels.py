@@ -24,6 +24,9 @@ MADE_FROM = f"{GROUP}/made-from"
 """Annotation of a StatefulSet: JSON of what its pods are made from, with `spec` as
 devctl.api.pod_spec gives it, and `flavor` with `name`, `generation` and `spec`."""
 
+HOOKS = f"{GROUP}/hooks"
+"""Annotation of the pod template: the names of its hooks in order, with commas; absent if none."""
+
 WAKE = f"{GROUP}/wake"
 """Annotation of a DevServer: a digest of why its role is to run again, as the observer sees it."""
 

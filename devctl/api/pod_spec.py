@@ -6,6 +6,7 @@ records what the pods were made from, and the observer reports what has changed 
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.defaults import SERVER, filled
@@ -15,20 +16,34 @@ if TYPE_CHECKING:
 
 _MOST = 100_000
 """Far more pods than the CRD allows, but few enough to fit into memory."""
+HOOKS = "lifecycle.hooks"
 FIELDS = (
     *("image", "flavor", "mode", "distributed", "sharedVolumeClaimName", "enableSSH"),
-    *("team", "priority"),
+    *("team", "priority", HOOKS),
 )
+"""Paths in the spec, which are keys of a record."""
 
 
 def pod_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a stored spec that shapes pods; what the mode does not use is left out.
 
+    Of hooks, it has digests: a record with their scripts would be too large for an annotation.
+
     >>> pod_spec({"image": "a", "mode": "standalone", "distributed": {}, "owner": "o"})
     {'image': 'a', 'mode': 'standalone'}
     """
     unused = set() if spec.get("mode") == "distributed" else {"distributed"}
-    return {name: spec[name] for name in FIELDS if name in spec and name not in unused}
+    part = {name: spec[name] for name in FIELDS if name in spec and name not in unused}
+    lifecycle = spec.get("lifecycle")
+    hooks = lifecycle.get("hooks") if isinstance(lifecycle, dict) else None
+    if isinstance(hooks, list) and hooks:
+        part[HOOKS] = [_digested(hook) for hook in hooks]
+    return part
+
+
+def _digested(hook: Mapping[str, Any]) -> dict[str, Any]:
+    """A hook with a digest instead of its script."""
+    return {**hook, "script": sha256(str(hook.get("script", "")).encode()).hexdigest()[:32]}
 
 
 def shape(spec: Mapping[str, Any]) -> tuple[int, int]:

@@ -153,9 +153,10 @@ def read(cluster: Cluster, goal: Goal) -> dict[Key, Manifest]:
     One LIST returns all objects of a kind that have the identity. Missing names are requested by
     GET, because an object without the identity may have them. A kind with one name and nothing to
     prune needs only the GET. So does a first run if none of the names exists: an interrupted run
-    would have applied the first of them first.
+    would have applied the first of them first. A shared object has no identity.
     """
-    rendered = Counter(key.kind for key in goal.manifests)
+    own = (key for key, thing in goal.manifests.items() if not is_marked(thing, SHARED))
+    rendered = Counter(key.kind for key in own)
     existing: dict[Key, Manifest] = {}
     if goal.first and not goal.finalized and not (existing := _named(cluster, goal.manifests)):
         return existing

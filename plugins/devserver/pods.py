@@ -129,6 +129,7 @@ def environment(name: str, spec: Mapping[str, Any]) -> list[dict[str, Any]]:
         "NNODES": nodes,
         "MASTER_ADDR": f"{name}-0.{name}",
         "MASTER_PORT": MASTER_PORT,
+        "DEVCTL_SERVER": name,
         "DEVCTL_BACKEND": distributed.get("backend", "gloo"),
         **({} if spec.get("enableSSH", True) else {"DEVCTL_SSH": "off"}),
         **distributed.get("ncclSettings", {}),

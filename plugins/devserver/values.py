@@ -15,6 +15,7 @@ from devctl.api.flavors import offer
 from devctl.api.pod_spec import shape
 from devctl.api.queues import MARK
 from devserver.homes import claim_templates, homes
+from devserver.hooks import hooks_of
 from devserver.pods import environment, is_serving, made_from, recorded, update_strategy
 from devserver.queue import leaves_queue, must_be_recreated, queue_labels, refuse_too_large
 
@@ -70,6 +71,7 @@ def values(  # noqa: PLR0913 - everything that its task reads
     if live.get("stopped", False) and statefulset and leaves_queue(statefulset, pods):
         remove, statefulset = [dict(statefulset)], None
     queue = queue_labels(made)
+    hooks = hooks_of(server, made.spec)
     spec, flavor = made.spec, made.flavor_spec
     nodes, _ = shape(spec)
     resources = flavor["resources"]
@@ -84,11 +86,13 @@ def values(  # noqa: PLR0913 - everything that its task reads
         "replicas": replicas,
         "update_strategy": update_strategy(server, statefulset, pods, made),
         "annotations": {labels.MADE_FROM: made.to_text(), **_wake(woken)},
-        "flavor": {
+        "pod_annotations": {
             labels.FLAVOR: made.flavor,
             labels.FLAVOR_GENERATION: str(made.generation),
+            **({labels.HOOKS: hooks.names} if hooks.names else {}),
             **(MARK if queue else {}),
         },
+        "hooks": hooks._asdict(),
         "queue": queue,
         "pod_labels": known | queue,
         "image": spec["image"],

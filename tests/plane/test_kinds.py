@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("deployed")
 
 
+def hooks(*changes: dict[str, Any]) -> dict[str, Any]:
+    """A spec with hooks, each with these changes."""
+    found = [{"name": f"h{n}", "script": "true", **c} for n, c in enumerate(changes)]
+    return {"lifecycle": {"hooks": found}}
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -45,6 +51,18 @@ pytestmark = pytest.mark.usefixtures("deployed")
             for field in ("idleTimeout", "timeToLive")
             for value in (0, 59, 31536001, "", "0s", "59s", "0d0h0m", "5x", "365d1s", "999d9999h")
         ),
+        *(
+            (hooks({"timeout": value}), "the timeout of a hook is from a second to ten minutes")
+            for value in (0, 601, -1, "", "0s", "601s", "10m1s", "1h", "5x", "90")
+        ),
+        (hooks({"timeout": "10m"}, {"timeout": 301}), "can add up to 15 minutes at most"),
+        (hooks(*[{}] * 9), "spec.lifecycle.hooks: Too many"),
+        (hooks({"script": "x" * 16385}), "spec.lifecycle.hooks[0].script"),
+        (hooks({"script": "é" * 8193}), "a script has at most 16 KiB"),
+        (hooks({"script": ""}), "spec.lifecycle.hooks[0].script in body should be at least 1"),
+        (hooks({"name": "a.b"}), "spec.lifecycle.hooks[0].name in body should match"),
+        (hooks({"name": "a"}, {"name": "a"}), "Duplicate value"),
+        (hooks({"on": "stop"}), 'unknown field "spec.lifecycle.hooks[0].on"'),
         *(
             ({"persistentHomeSize": size}, "a home has 1Mi to 1Pi")
             for size in (100, "100", "0", "5x", "2Pi", "-1Gi", "1e12", "1e99999999")
@@ -76,6 +94,9 @@ def test_a_wrong_server_is_refused(kubectl: Kubectl, changes: dict[str, Any], sa
         {"lifecycle": {"idleTimeout": 3600, "autoShutdown": True}},
         {"lifecycle": {"idleTimeout": "60s", "timeToLive": "365d"}},
         {"lifecycle": {"idleTimeout": "0d1h0m", "timeToLive": "1d12h30m5s"}},
+        hooks(*[{}] * 8),
+        hooks({"timeout": "10m"}, {"timeout": "4m59s"}, {"timeout": 1}),
+        hooks({"script": "#!/bin/sh\n" + "é" * 8000}),
         {"persistentHomeSize": "1.5Ti"},
         {"persistentHomeSize": 1073741824},
         {"sharedVolumeClaimName": "home-data"},

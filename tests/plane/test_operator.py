@@ -104,7 +104,11 @@ def test_no_pod_speaks_for_another(plane: Plane, kubectl: Kubectl) -> None:
 
 @pytest.mark.usefixtures("flavors")
 @pytest.mark.parametrize(
-    "name", ["devserver.yaml", "devserver-small.yaml", "devserver-distributed.yaml"]
+    "name",
+    [
+        *("devserver.yaml", "devserver-small.yaml", "devserver-distributed.yaml"),
+        "devserver-hooks.yaml",
+    ],
 )
 def test_a_sample_is_accepted_and_answered(kubectl: Kubectl, namespace: str, name: str) -> None:
     manifest = sample(name)

@@ -45,7 +45,10 @@ class Container:
         text = (FILES / name).read_text()
         # Where a script starts itself again, it is in the container's shell.
         itself = '/bin/sh "$0"'
-        paths = ("/home/dev", "/etc/skel", "/run/devctl", "proc=/proc")
+        paths = (
+            *("/home/dev", "/etc/skel", "/run/devctl", "proc=/proc"),
+            *("/opt/devctl-hooks", "/dev/termination-log"),
+        )
         replaced = {path: path.replace("/", f"{self.root}/", 1) for path in paths if path in text}
         if itself in text:
             replaced[itself] = f'{self.root}/sh "$0"'
@@ -115,7 +118,7 @@ class Container:
 
 
 def make_container(root: Path, program: str) -> Container:
-    for folder in ("home/dev", "etc/skel", "run/devctl", "opt/devctl", "proc"):
+    for folder in ("home/dev", "etc/skel", "run/devctl", "opt/devctl", "proc", "dev"):
         (root / folder).mkdir(parents=True)
     (root / "sh").symlink_to(shutil.which(program) or program)
     return Container(root, program, SHELLS[program])

@@ -469,3 +469,12 @@ def test_somebodys_own_object_is_not_taken_for_what_is_shared() -> None:
         run(api, config("tools", annotations=SHARED))
     assert raised.value.reason is Reason.CONFLICT
     assert f"PATCH {CONFIG}/tools" not in api.requests
+
+
+def test_one_object_beside_a_shared_one_is_read_by_name() -> None:
+    """So a role needs no permission to list a kind of which it applies one object."""
+    api = FakeApi()
+    for _ in range(2):
+        run(api, config("tools", annotations=SHARED), config("a"))
+
+        assert f"GET {CONFIG}" not in api.requests

@@ -171,7 +171,7 @@ def test_a_changed_flavor_waits_for_the_next_start() -> None:
     started = values(server(), stateful_set(before), changed, pods=[])
 
     assert running == before
-    assert started["flavor"] == {FLAVOR: "small", FLAVOR_GENERATION: "4"}
+    assert started["pod_annotations"] == {FLAVOR: "small", FLAVOR_GENERATION: "4"}
     assert started["resources"] == {"requests": {"cpu": "8"}}
 
 
@@ -248,13 +248,13 @@ def test_a_server_whose_flavor_was_deleted_runs_on_and_a_new_one_is_refused() ->
 def test_a_server_whose_flavor_was_deleted_can_be_stopped() -> None:
     stopped = values(server(stopped=True), stateful_set(values(server())), LARGE)
 
-    assert (stopped["replicas"], stopped["flavor"][FLAVOR]) == (0, "small")
+    assert (stopped["replicas"], stopped["pod_annotations"][FLAVOR]) == (0, "small")
 
 
 def test_without_a_flavor_the_default_one_is_used() -> None:
     made = values(server(flavor=None))
 
-    assert made["flavor"] == {FLAVOR: "large", FLAVOR_GENERATION: "1"}
+    assert made["pod_annotations"] == {FLAVOR: "large", FLAVOR_GENERATION: "1"}
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_a_server_keeps_its_cordoned_flavor() -> None:
         assert values(server(flavor=name), stateful_set(before), *flavors) == before
         stopped = values(server(flavor=name, stopped=True), stateful_set(before), *flavors)
         started = values(server(flavor=name), stateful_set(stopped), *flavors, pods=[])
-        assert started["flavor"] == before["flavor"]
+        assert started["pod_annotations"] == before["pod_annotations"]
 
 
 def test_a_server_does_not_move_to_a_cordoned_default() -> None:
@@ -300,7 +300,10 @@ def test_a_server_does_not_move_to_a_cordoned_default() -> None:
     before = values(server(flavor=None), None, was)
     now = (SMALL, cordoned(LARGE), was | {"spec": was["spec"] | {"default": False}})
     # Not even on its next start; what runs is left alone.
-    assert values(server(flavor=None), stateful_set(before), *now)["flavor"] == before["flavor"]
+    assert (
+        values(server(flavor=None), stateful_set(before), *now)["pod_annotations"]
+        == before["pod_annotations"]
+    )
     with pytest.raises(ApplyError, match="`large`, is cordoned"):
         values(server(flavor=None), stateful_set(before), *now, pods=[])
 
@@ -308,7 +311,7 @@ def test_a_server_does_not_move_to_a_cordoned_default() -> None:
 def test_a_server_that_left_its_queue_keeps_the_cordoned_default() -> None:
     condition = {"type": "Applied", "status": "True"}
     applied = server(flavor=None) | {"status": {"conditions": [condition]}}
-    assert values(applied, None, cordoned(LARGE))["flavor"][FLAVOR] == "large"
+    assert values(applied, None, cordoned(LARGE))["pod_annotations"][FLAVOR] == "large"
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"spec": {}}', '{"spec": 1, "flavor": 2}'])

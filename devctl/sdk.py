@@ -8,6 +8,7 @@ from devctl.client.events import Event
 from devctl.client.files.sync import SyncOptions
 from devctl.client.flavors import Flavor
 from devctl.client.homes import Home
+from devctl.client.hooks import HookOutcome
 from devctl.client.jobs.job import Job
 from devctl.client.queues.limits import Effect, Limit
 from devctl.client.queues.team_quota import TeamQuota
@@ -47,6 +48,7 @@ __all__ = [
     "Flavor",
     "Holder",
     "Home",
+    "HookOutcome",
     "HostError",
     "Job",
     "Limit",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from devctl.client.events import Event
     from devctl.client.objects import Named
     from devctl.client.queues.waiting import Waiting
-    from devctl.client.servers import Replica, Server
+    from devctl.client.servers import Server
 
 _EVENTS = 8
 _REPLICAS = [
@@ -37,6 +37,23 @@ _REPLICAS = [
     Column("NODE", lambda replica: replica.node),
     Column("RESTARTS", lambda replica: replica.restarts, spare=True),
 ]
+_HOOKS = [
+    Column("AGE", lambda hook: age(hook.at)),
+    Column("HOOK", lambda hook: hook.name),
+    Column("REPLICA", lambda hook: hook.replica),
+    Column("EVENT", lambda hook: hook.event),
+    Column("RESULT", lambda hook: hook.result),
+    Column("SECONDS", lambda hook: hook.seconds, spare=True),
+    Column("MESSAGE", lambda hook: hook.output),
+]
+
+
+class Table(NamedTuple):
+    """A table of a page; one without items is left out."""
+
+    title: str
+    columns: Sequence[Column]
+    items: Sequence[Any]
 
 
 @click.command()
@@ -61,7 +78,7 @@ def describe(client: Client, name: str, output: str) -> None:
             output,
             facts(server, waiting),
             lambda: client.events.list(server=name),
-            server.replicas,
+            tables(server),
         )
 
 
@@ -70,7 +87,7 @@ def print_page(
     output: str,
     facts: Iterable[tuple[str, str]],
     look: Callable[[], Sequence[Event]] = tuple,
-    replicas: Sequence[Replica] = (),
+    tables: Sequence[Table] = (),
 ) -> None:
     """Print an object: as a document, or as `text`, a page with its events; see `page`."""
     if output != "text":
@@ -80,7 +97,7 @@ def print_page(
         events = look()[-_EVENTS:]
     except DeniedError:
         events = ()
-    for line in page(facts, events, columns(sys.stdout), replicas):
+    for line in page(facts, events, columns(sys.stdout), tables):
         click.echo(line)
 
 
@@ -88,7 +105,7 @@ def page(
     facts: Iterable[tuple[str, str]],
     events: Sequence[Event],
     width: int = 0,
-    replicas: Sequence[Replica] = (),
+    tables: Sequence[Table] = (),
 ) -> list[str]:
     """The lines of the page of an object, at most `width` long if that is not 0.
 
@@ -101,11 +118,16 @@ def page(
         if label == "Phase":
             phase = text.partition(" ")[0]
             lines[-1] = lines[-1].replace(phase, coloured(phase), 1)
-    for title, shown, items in (("Replicas", _REPLICAS, replicas), ("Events", EVENTS, events)):
-        if items:
-            table = lines_of(items, shown, max(0, width - 2))
-            lines += ["", f"{title}:", *(f"  {line}" for line in table)]
+    for each in (*tables, Table("Events", EVENTS, events)):
+        if each.items:
+            table = lines_of(each.items, each.columns, max(0, width - 2))
+            lines += ["", f"{each.title}:", *(f"  {line}" for line in table)]
     return lines
+
+
+def tables(server: Server) -> list[Table]:
+    """The tables of a server's page, but for its events."""
+    return [Table("Replicas", _REPLICAS, server.replicas), Table("Hooks", _HOOKS, server.hooks)]
 
 
 def facts(server: Server, waiting: Waiting | None = None) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ from devctl.api.labels import DEVSERVER
 from devctl.api.pod_spec import shape
 from devctl.api.workloads import PREEMPTED
 from devctl.client.flavors import check_flavor
+from devctl.client.hooks import HookOutcome
 from devctl.client.manifests import changed_spec, check_name, lifecycle_of, server_manifest
 from devctl.client.objects import (
     Explained,
@@ -145,6 +146,11 @@ class Server(Explained):
         """Each pod that should exist or still does, by ordinal."""
         found = map(Replica, self.status.get("replicaStatuses") or [])
         return sorted(found, key=lambda replica: replica.ordinal)
+
+    @property
+    def hooks(self) -> Sequence[HookOutcome]:
+        """How the hooks of each replica ended when its last pod did."""
+        return [HookOutcome(entry) for entry in self.status.get("hooks") or []]
 
     @property
     def homes(self) -> list[str]:

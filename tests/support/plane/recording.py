@@ -30,6 +30,12 @@ _DISRUPTED = (
     '{{ range .status.conditions }}{{ if eq .type "DisruptionTarget" }}{{ . | toJson }},{{ end }}'
     "{{ end }}"
 )
+SAYS = "plane.devctl/says"
+"""An annotation of a pod: the termination message that its container ends with."""
+_SAID = (
+    '{{ with .metadata.annotations }}{{ with index . "' + SAYS + '" }}"message": {{ . | Quote }},'
+    "{{ end }}{{ end }}"
+)
 # What stands for each word where it is a whole value, and where it is part of a text.
 _TEMPLATES = {
     "<now>": "Now",
@@ -112,10 +118,13 @@ def steps(statuses: list[Thing]) -> list[Thing]:
 def template(status: Thing) -> str:
     """What kwok makes this status from, for any pod.
 
-    A kubelet keeps the condition by which somebody else says why he takes the pod away.
+    A kubelet keeps the condition by which somebody else says why he takes the pod away. A test may
+    say what the program has written into its termination message.
     """
     text = json.dumps(status, indent=1, sort_keys=True)
     text = text.replace('"conditions": [', f'"conditions": [{_DISRUPTED}', 1)
+    if '"message"' not in text.partition('"terminated": {')[2].partition("}")[0]:
+        text = text.replace('"terminated": {', f'"terminated": {{{_SAID}', 1)
     for word, expression in _TEMPLATES.items():
         text = text.replace(f'"{word}"', f"{{{{ {expression} | Quote }}}}")
         text = text.replace(word, f"{{{{ {expression} }}}}")

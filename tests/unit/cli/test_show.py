@@ -10,7 +10,7 @@ import yaml
 
 from devctl.cli import flavors
 from devctl.cli import list as listed
-from devctl.cli.describe import facts, page
+from devctl.cli.describe import facts, page, tables
 from devctl.client.events import Event
 from devctl.client.flavors import Flavor
 from devctl.client.servers import Server
@@ -231,7 +231,7 @@ def test_the_page_of_a_server(phase: str, snapshot: SnapshotAssertion) -> None:
         )
     events = [Event(event("Pod/lab-0", "Started")), Event(event("DevServer/lab", "FailedIt"))]
     for width in (0, 50):
-        lines = page(facts(found), events, width, found.replicas)
+        lines = page(facts(found), events, width, tables(found))
         assert "\n".join(lines) == snapshot
         assert not width or max(map(len, lines)) <= width
 
@@ -246,6 +246,18 @@ def test_describe(api: FakeApi, devctl: Devctl) -> None:
     assert json.loads(devctl("describe", "lab", "-o", "json").stdout)["kind"] == "DevServer"
     api.refusals["GET", EVENTS] = (403, "no")
     assert devctl("describe", "lab").code == 0
+
+
+def test_describe_shows_how_hooks_ended(api: FakeApi, devctl: Devctl) -> None:
+    found = server("lab", "Stopped", stopped=True)
+    said = {"at": "2026-01-01T00:00:00Z", "event": "Evicted", "exitCode": 3, "seconds": 12}
+    entry = {"name": "save", "replica": 1, "result": "Failed", "output": "no \x1b[31m room"}
+    found["status"]["hooks"] = [entry | said]
+    api.add(SERVERS, found)
+    title, line = devctl("describe", "lab").stdout.partition("Hooks:\n")[2].splitlines()[:2]
+    assert title.split() == ["AGE", "HOOK", "REPLICA", "EVENT", "RESULT", "SECONDS", "MESSAGE"]
+    assert line.split()[1:6] == ["save", "1", "Evicted", "Failed", "12"]
+    assert "\\x1b[31m room" in line
 
 
 def test_events(api: FakeApi, devctl: Devctl, snapshot: SnapshotAssertion) -> None:

@@ -9,8 +9,9 @@ import unicodedata
 from typing import Any
 
 import pytest
-from devctl_observer.kinds.jobs import last_words
-from devctl_observer.kinds.jobs.last_words import LONGEST, own_words, shown
+from devctl_observer.judging import printable
+from devctl_observer.judging.printable import LONGEST, shown
+from devctl_observer.kinds.jobs.last_words import own_words
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,7 +24,7 @@ def is_plain(text: str) -> bool:
 
 
 def test_its_examples_hold() -> None:
-    assert doctest.testmod(last_words).failed == 0
+    assert doctest.testmod(printable).failed == 0
 
 
 @given(ANYTHING, st.integers(2, 2000))

@@ -19,8 +19,9 @@ from devctl_observer.judging.pods import (
     own_statuses,
     pod_condition,
 )
+from devctl_observer.judging.printable import LONGEST, shown
 from devctl_observer.judging.queueing import preempted_because
-from devctl_observer.kinds.jobs.last_words import LONGEST, own_words, shown
+from devctl_observer.kinds.jobs.last_words import own_words
 from devctl_observer.kinds.jobs.model import Outcome
 from devctl_observer.kinds.jobs.observed import Observed
 

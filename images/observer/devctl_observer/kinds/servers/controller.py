@@ -7,17 +7,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
+from lightkube.models.core_v1 import Pod
 from lightkube.resources.core_v1 import PersistentVolumeClaim
 
+from devctl.api.hooks import End
 from devctl.api.workloads import PREEMPTED
 from devctl_observer.control.cluster_api import ClusterApi
 from devctl_observer.control.process import Process
 from devctl_observer.control.role_controller import RoleController, soonest
 from devctl_observer.judging.clocks import to_text
-from devctl_observer.judging.model import Transition
+from devctl_observer.judging.model import Transition, meta_of
 from devctl_observer.kinds.activity.reports import Reports
 from devctl_observer.kinds.servers.deadlines import is_due, next_look
+from devctl_observer.kinds.servers.ended_pods import Cause, EndedPods
 from devctl_observer.kinds.servers.figures import EXPIRED, STOPS, SUSPENDED, Servers
+from devctl_observer.kinds.servers.hook_outcomes import event_of, hook_transitions, merged
 from devctl_observer.kinds.servers.idle_status import idle_status
 from devctl_observer.kinds.servers.idle_stop import IdleServers
 from devctl_observer.kinds.servers.model import SERVER, Server
@@ -52,6 +56,41 @@ class ServerController(RoleController[Server]):
         self._idle = IdleServers(reports, process)
         self._caches, self._suspended = caches, suspended
         self._figures, self._uses = Servers(process.clock.steady), Uses(process.clock.steady)
+        self._ended = EndedPods()
+
+    def see_pod(self, key: Key, pod: Pod, *, gone: bool) -> None:
+        """Note why a pod ends and how its hooks ended, before it is gone."""
+        self._ended.see(key, pod, lambda: self._cause(key, pod))
+        if gone:
+            self._ended.gone(pod)
+
+    def see_deleted(self, key: Key, server: Server) -> None:
+        """Remember a deleted server for the hooks of its pods."""
+        event = EXPIRED if is_due(server, self._clock.now()) else str(End.DELETED)
+        self._ended.delete(key, Cause(server.metadata, event))
+
+    def _cause(self, key: Key, pod: Pod) -> Cause | None:
+        """Whose a pod is that begins to end, and why it does."""
+        server, born = self.store.get(key), meta_of(pod.metadata).creation_timestamp
+        made = server.metadata.creation_timestamp if server else None
+        if server is None or (born and made and born < made):
+            return self._ended.deleted(key)
+        queued = self._caches.queued(key)
+        suspended = SUSPENDED if key.namespace in self._suspended else ""
+        preempted = bool(queued and queued.preempted)
+        event = event_of(pod, server, preempted=preempted, suspended=suspended)
+        return Cause(server.metadata, event)
+
+    async def look(self, key: Key) -> float | None:
+        """Reconcile a server, and report on the hooks of deleted ones of the same name."""
+        item = self.store.get(key)
+        uid = item.metadata.uid if item else ""
+        others = [told for told in self._ended.of(key) if told.server.uid != uid]
+        for meta, end in others:
+            for said in hook_transitions([], end.to_status(), meta.name):
+                await self._api.tell(SERVER, meta, meta.resource_version, said)
+        self._ended.drop(key, others)
+        return await super().look(key)
 
     def _forget(self, key: Key) -> None:
         super()._forget(key)
@@ -67,11 +106,17 @@ class ServerController(RoleController[Server]):
             await stop(self._api, item, user)
         seen = await self._with_shared(self._caches.observe(key, item))
         idle = self._idle.judge(key, seen, now)
-        wanted = server_status(seen, now, idle_status(item, idle))
+        told, known = self._ended.of(key), item.status.get("hooks") or []
+        hooks = merged(known, [end for meta, end in told if meta.uid == item.metadata.uid])
+        wanted = server_status(seen, now, idle_status(item, idle), hooks)
         # Without pods, the failure is the reason of Ready already.
         unapplied = addition(item) if seen.pods else ""
-        events = transitions(item.status, wanted, unapplied)
+        events = [
+            *transitions(item.status, wanted, unapplied),
+            *hook_transitions(known, hooks, item.metadata.name),
+        ]
         server = await self._write(key, item, wanted, events)
+        self._ended.drop(key, told)
         self._figures.note(item, wanted, seen.flavor, now)
         self._uses.note(key, wanted, seen.flavor, seen.gpus, idle.judgement.verdict)
         again = None

@@ -49,6 +49,9 @@ class Servers(Family[Server]):
 
     def changed(self, old: Server | None, new: Server | None) -> None:
         """Reconcile a server; what is asked of its nodes' agents depends on its lifecycle."""
+        if old and new is None:
+            key = Key(old.metadata.namespace, old.metadata.name)
+            self.controller.see_deleted(key, old)
         super().changed(old, new)
         if old and new and old.spec.lifecycle != new.spec.lifecycle:
             for pod in self._children.pods.find(
@@ -58,7 +61,9 @@ class Servers(Family[Server]):
 
     def child(self, key: Key, old: Any, new: Any) -> None:
         """Reconcile a child's server; lost pods are recreated by the StatefulSet controller."""
-        if isinstance(old or new, Pod):
+        pod = new or old
+        if isinstance(pod, Pod):
+            self.controller.see_pod(key, pod, gone=new is None)
             nodes = {node_of(pod) for pod in (old, new) if pod}
             if old is None or new is None or len(nodes) > 1:
                 for node in nodes - {""}:

@@ -113,5 +113,9 @@ class Caches:
             pods=pods,
             around=Surroundings(claims, warnings, children.lost_nodes(), children.agents.awaited),
             flavors={flavor.metadata.name: flavor for flavor in self.flavors},
-            queued=next(iter(children.workloads.find(Queueing("StatefulSet", key))), None),
+            queued=self.queued(key),
         )
+
+    def queued(self, key: Key) -> Queued | None:
+        """The Workload of a server that is in a queue."""
+        return next(iter(self.children.workloads.find(Queueing("StatefulSet", key))), None)

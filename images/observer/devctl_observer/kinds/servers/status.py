@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -30,13 +30,19 @@ OWN = [kind for kind in Condition if kind is not Condition.APPLIED]
 _NOTHING = Told()
 
 
-def server_status(seen: Observed, now: datetime, idle: Told = _NOTHING) -> dict[str, Any]:
+def server_status(
+    seen: Observed,
+    now: datetime,
+    idle: Told = _NOTHING,
+    hooks: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
     """The desired status; keys without a value are left out.
 
     Args:
         seen: Everything that was observed.
         now: The time.
         idle: What it says about idleness.
+        hooks: How the hooks of its last pods ended.
     """
     server = seen.server
     made, size = seen.record, seen.size
@@ -82,6 +88,7 @@ def server_status(seen: Observed, now: datetime, idle: Told = _NOTHING) -> dict[
         "preemptedAt": preempted_at(seen),
         "expiresAt": to_text(deadline.at) if deadline else None,
         **idle.fields,
+        "hooks": list(hooks) or None,
         "requests": _requests(made) if made and seen.pods else None,
         # The oldest one in use.
         "flavorGeneration": min((entry.generation for entry in runs_on if entry), default=None),

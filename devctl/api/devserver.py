@@ -48,6 +48,8 @@ class Condition(StrEnum):
     RESTART_REQUIRED = "RestartRequired"
     """The spec has a change that takes effect at the next start only."""
     EXPIRING = "Expiring"
+    RUNTIME_ENDING = "RuntimeEnding"
+    """It is about to be stopped, because it has run for spec.lifecycle.maxRuntime."""
     IDLE = "Idle"
     """Nobody has worked in it for spec.lifecycle.idleTimeout."""
 

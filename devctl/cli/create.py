@@ -56,7 +56,7 @@ def server_options(*, new: bool) -> Callable[[Callable[..., Any]], Callable[...,
         click.option("--nccl", type=_setting, multiple=True, metavar="K=V", help="NCCL variable."),
         click.option("--home-size", metavar="SIZE", help="Size of /home/dev, for example 100Gi."),
         click.option("--shared", metavar="CLAIM", help="Claim to mount at /shared."),
-        *((_TTL,) if new else ()),
+        *((_TTL, _DELETE_AFTER_STOPPED, _MAX_RUNTIME) if new else ()),
         click.option(
             "--idle-timeout",
             type=duration,
@@ -72,6 +72,16 @@ def server_options(*, new: bool) -> Callable[[Callable[..., Any]], Callable[...,
 _DISTRIBUTED = click.option("--distributed", is_flag=True, help="Several pods that train together.")
 _TTL = click.option(
     "--ttl", type=duration, metavar="D", help="Delete it this long after creation, e.g. 3d."
+)
+
+_DELETE_AFTER_STOPPED = click.option(
+    "--delete-after-stopped",
+    type=duration,
+    metavar="D",
+    help="Delete it once stopped for this long.",
+)
+_MAX_RUNTIME = click.option(
+    "--max-runtime", type=duration, metavar="D", help="Stop it this long after each start, e.g. 1d."
 )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from devctl.api.devserver import Condition
+from devctl.cli.endings import ending_facts
 from devctl.cli.events import COLUMNS as EVENTS
 from devctl.cli.facts import fact
 from devctl.cli.hold import idle_facts
@@ -16,7 +17,7 @@ from devctl.cli.queueing import queue_facts
 from devctl.cli.results import print_document
 from devctl.cli.screen import coloured, columns
 from devctl.cli.tables import Column, lines_of
-from devctl.cli.times import age, until
+from devctl.cli.times import age
 from devctl.errors import DeniedError
 from devctl.text import one_line
 
@@ -146,10 +147,7 @@ def facts(server: Server, waiting: Waiting | None = None) -> Iterator[tuple[str,
     yield "Image", server.image
     yield "Mode", _mode(server)
     yield "Age", age(server.created_at)
-    if server.started_at:
-        yield "Started", f"{age(server.started_at)} ago"
-    if server.expires_at:
-        yield "Expires", f"{until(server.expires_at)}; its files are kept"
+    yield from ending_facts(server)
     for number, words in enumerate(idle_facts(server)):
         yield "" if number else "Idle", words
     yield "Home", _homes(server)

@@ -60,7 +60,7 @@ def idle_facts(server: Server) -> Iterator[str]:
     known = server.condition(Condition.IDLE)
     last = f"last active {age(server.last_activity_at)} ago" if server.last_activity_at else ""
     what = f": {server.last_activity}" if last and server.last_activity else ""
-    limited = f"limit {_length(limit)}" if limit else ""
+    limited = f"limit {length_of(limit)}" if limit else ""
     yield from filter(None, [", ".join(filter(None, [limited, last + what]))])
     if known.get("status") == "Unknown":
         yield str(known.get("message", ""))
@@ -91,7 +91,8 @@ def _held_until(server: Server) -> datetime | None:
     return end if end and end > times.now() else None
 
 
-def _length(value: int | str) -> str:
+def length_of(value: int | str) -> str:
+    """A duration of a lifecycle, as people read it."""
     try:
         return span(parse_duration(value))
     except (ValueError, OverflowError):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from devctl.cli.endings import run_warning
 from devctl.cli.hold import idle_warning
 from devctl.client.settings import due, skew
 from devctl.errors import DevctlError
@@ -26,7 +27,8 @@ def say_notices(client: Client) -> None:
     said: list[str] = []
     with suppress(DevctlError):
         if due("idle", f"{server} {client.namespace}", _MINUTE):
-            said += filter(None, map(idle_warning, client.servers.list()))
+            for one in client.servers.list():
+                said += filter(None, [idle_warning(one), run_warning(one)])
         if due("skew", server, _DAY):
             said += filter(None, [skew(client.cluster)])
     for line in said[:_MOST]:

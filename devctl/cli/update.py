@@ -18,12 +18,14 @@ from devctl.cli.options import connected, duration, server_name, server_names
 from devctl.cli.results import Results, changes
 from devctl.cli.times import until
 from devctl.cli.waiting import say_restart
-from devctl.errors import DevctlError, HostError, NotFoundError, UsageError
+from devctl.errors import DevctlError, HostError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Unpack
 
     from devctl.client.client import Client
+    from devctl.client.lifetimes import Extension
     from devctl.client.servers import Server
 
 
@@ -54,28 +56,31 @@ def update(client: Client, name: str, results: Results, **asked: Any) -> None:
 @server_names
 @click.option("--ttl", type=duration, metavar="D", help="Keep it this long from now, e.g. 3d.")
 @click.option("--idle", type=duration, metavar="D", help="Stop it after being idle for this long.")
+@click.option(
+    "--max-runtime", type=duration, metavar="D", help="Let it run this long from now, e.g. 12h."
+)
+@click.option(
+    "--delete-after-stopped",
+    type=duration,
+    metavar="D",
+    help="Keep it this long while it is stopped.",
+)
 @changes()
 @connected
 def extend(
-    client: Client,
-    servers: Sequence[str],
-    ttl: int | str | None,
-    idle: int | str | None,
-    results: Results,
+    client: Client, servers: Sequence[str], results: Results, **by: Unpack[Extension]
 ) -> None:
-    """Give servers more time before they are deleted.
+    """Give servers more time before they are stopped or deleted.
 
     \b
     Examples:
       devctl extend my-dev --ttl 3d
-      devctl extend my-dev --idle 8h
+      devctl extend my-dev --idle 8h --max-runtime 12h
     """
-    if ttl is None and idle is None:
-        raise UsageError("nothing to extend", "specify --ttl or --idle")
     for server in [client.servers.get(name) for name in servers]:
-        changed = client.servers.extend(server, ttl=ttl, idle=idle)
+        changed = client.servers.extend(server, **by)
         results.add(changed, "extended")
-        if ttl is not None and not results.quiet:
+        if by.get("ttl") is not None and not results.quiet:
             # By its spec, as its status is a moment late.
             expires = changed.created_at + parse_duration(changed.lifecycle["timeToLive"])
             click.echo(f"it expires {until(expires)}; its files are kept", err=True)

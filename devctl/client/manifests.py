@@ -51,6 +51,10 @@ class CreateOptions(TypedDict, total=False):
     """An existing claim to mount at /shared."""
     ttl: int | str
     """How long after its creation it is deleted."""
+    max_runtime: int | str
+    """How long it may run before it is stopped, even if it is active."""
+    delete_after_stopped: int | str
+    """How long it may be stopped before it is deleted."""
     idle_timeout: int | str
     """How long it may be idle before it is stopped."""
     ssh: bool
@@ -89,7 +93,12 @@ def server_manifest(name: str, options: CreateOptions) -> dict[str, Any]:
     spec = {field: given[option] for option, field in _FIELDS.items() if option in given}
     if options.get("distributed") or _SEVERAL & given.keys():
         spec |= {"mode": "distributed", "distributed": _distributed(options)}
-    if lifecycle := lifecycle_of(options.get("ttl"), options.get("idle_timeout")):
+    if lifecycle := lifecycle_of(
+        ttl=options.get("ttl"),
+        idle=options.get("idle_timeout"),
+        max_runtime=options.get("max_runtime"),
+        delete_after_stopped=options.get("delete_after_stopped"),
+    ):
         spec["lifecycle"] = lifecycle
     labels = {"labels": dict(found)} if (found := options.get("labels")) else {}
     return {
@@ -114,14 +123,26 @@ def changed_spec(server: Server, options: CreateOptions) -> dict[str, Any]:
     return spec
 
 
-def lifecycle_of(ttl: int | str | None, idle: int | str | None) -> dict[str, Any]:
+def lifecycle_of(
+    *,
+    ttl: int | str | None = None,
+    idle: int | str | None = None,
+    max_runtime: int | str | None = None,
+    delete_after_stopped: int | str | None = None,
+) -> dict[str, Any]:
     """The block `lifecycle` of a spec.
 
-    >>> lifecycle_of(None, "90m")
+    >>> lifecycle_of(idle="90m")
     {'idleTimeout': '90m', 'autoShutdown': True}
     """
-    found: dict[str, Any] = {} if ttl is None else {"timeToLive": ttl}
-    return found if idle is None else found | {"idleTimeout": idle, "autoShutdown": True}
+    given = {
+        "timeToLive": ttl,
+        "deleteAfterStopped": delete_after_stopped,
+        "idleTimeout": idle,
+        "maxRuntime": max_runtime,
+    }
+    found: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
+    return found if idle is None else found | {"autoShutdown": True}
 
 
 def _distributed(options: CreateOptions) -> dict[str, Any]:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from devctl.api.devserver import Condition, Phase, home_names
-from devctl.api.durations import parse_duration
 from devctl.api.labels import DEVSERVER
 from devctl.api.pod_spec import shape
 from devctl.api.workloads import PREEMPTED
 from devctl.client.flavors import check_flavor
 from devctl.client.hooks import HookOutcome
-from devctl.client.manifests import changed_spec, check_name, lifecycle_of, server_manifest
+from devctl.client.lifetimes import extended, length_of
+from devctl.client.manifests import changed_spec, check_name, server_manifest
 from devctl.client.objects import (
     Explained,
     Field,
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Unpack
 
+    from devctl.client.lifetimes import Extension
     from devctl.client.manifests import CreateOptions
     from devctl.client.queues.limits import Limit
     from devctl.client.queues.waiting import Waiting
@@ -59,7 +59,6 @@ _PATIENCE = 10.0
 """Seconds for which a server may report a failure: some pass by themselves."""
 _WINDOW = 60.0
 """Seconds between two full lists, which reveal what was deleted between two watches."""
-_LONGEST = timedelta(days=365)
 _KIND = resources.DevServer
 _KEPT = "its files are kept: `devctl homes list`"
 
@@ -100,7 +99,11 @@ class Server(Explained):
     ready_replicas = Field(number, "status", "readyReplicas")
     """The number of its pods that are ready."""
     started_at = Field(moment, "status", "startedAt")
-    """When the first of its current pods was scheduled."""
+    """When the first pod of its present run was scheduled."""
+    run_ends_at = Field(moment, "status", "runEndsAt")
+    """When it will be stopped because it has run for long enough; None for never."""
+    stopped_at = Field(moment, "status", "stoppedAt")
+    """Since when it has been stopped; None if it runs."""
     expires_at = Field(moment, "status", "expiresAt")
     """When it will be deleted automatically; None for never."""
     last_activity_at = Field(moment, "status", "lastActivityAt")
@@ -279,27 +282,20 @@ class Servers(NamedCollection[Server]):
         """Start a stopped server; one that runs is left alone."""
         return self._change(which, {"stopped": False})
 
-    def extend(
-        self, which: str | Server, *, ttl: int | str | None = None, idle: int | str | None = None
-    ) -> Server:
+    def extend(self, which: str | Server, **by: Unpack[Extension]) -> Server:
         """Keep a server for `ttl` from now on, or stop it only after being `idle` for longer.
 
         Raises UsageError if it would be kept for longer without this, or a duration is invalid.
         """
-        if ttl is None and idle is None:
-            raise UsageError("nothing to extend", "specify --ttl or --idle")
         server = self._known(which)
-        lifetime = None if ttl is None else _lifetime(server, ttl, datetime.now(UTC))
-        if idle is not None:
-            _length(idle)
-        return self._change(server, {"lifecycle": lifecycle_of(lifetime, idle)})
+        return self._change(server, {"lifecycle": extended(server, by, datetime.now(UTC))})
 
     def hold(self, which: str | Server, length: int | str | None) -> Server:
         """Do not stop a server for some time, however idle it is; None ends that.
 
         Raises UsageError if the length is invalid.
         """
-        end = None if length is None else datetime.now(UTC) + _length(length)
+        end = None if length is None else datetime.now(UTC) + length_of(length)
         until = end and f"{end:%Y-%m-%dT%H:%M:%SZ}"
         return self._change(which, {"lifecycle": {"holdUntil": until}})
 
@@ -439,27 +435,3 @@ def _why(server: Server) -> str:
 
 def _look(name: str) -> str:
     return f"look with `devctl describe {name}`"
-
-
-def _length(value: int | str) -> timedelta:
-    try:
-        return parse_duration(value)
-    except ValueError as error:
-        raise UsageError(str(error), "for example `90m`, `8h` or `1d12h`") from error
-
-
-def _lifetime(server: Server, ttl: int | str, now: datetime) -> int:
-    """The seconds from a server's creation until `ttl` from now."""
-    end = now + _length(ttl)
-    if server.expires_at and end < server.expires_at:
-        raise UsageError(
-            f"`{server.name}` is already kept until {server.expires_at:%Y-%m-%d %H:%M} UTC",
-            "name a longer time",
-        )
-    if end - server.created_at > _LONGEST:
-        last = server.created_at + _LONGEST
-        raise UsageError(
-            f"a server is kept for a year at most, and `{server.name}` would be kept for longer",
-            f"its last day is {last:%Y-%m-%d}: name a shorter time",
-        )
-    return math.ceil((end - server.created_at).total_seconds())

@@ -28,6 +28,8 @@ EVERY_OPTION = {
     "--shared": "datasets",
     "--ttl": "3d",
     "--idle-timeout": "2h",
+    "--max-runtime": "1d",
+    "--delete-after-stopped": "14d",
 }
 SPEC = {
     "image": "torch:1",
@@ -40,7 +42,13 @@ SPEC = {
     },
     "persistentHomeSize": "20Mi",
     "sharedVolumeClaimName": "datasets",
-    "lifecycle": {"timeToLive": "3d", "idleTimeout": "2h", "autoShutdown": True},
+    "lifecycle": {
+        "timeToLive": "3d",
+        "deleteAfterStopped": "14d",
+        "idleTimeout": "2h",
+        "maxRuntime": "1d",
+        "autoShutdown": True,
+    },
     "enableSSH": False,
     "stopped": False,
 }

@@ -48,7 +48,7 @@ def hooks(*changes: dict[str, Any]) -> dict[str, Any]:
         ({"lifecycle": {"autoShutdown": True}}, "autoShutdown needs idleTimeout"),
         *(
             ({"lifecycle": {field: value}}, "a duration is from a minute to a year")
-            for field in ("idleTimeout", "timeToLive")
+            for field in ("idleTimeout", "maxRuntime", "timeToLive", "deleteAfterStopped")
             for value in (0, 59, 31536001, "", "0s", "59s", "0d0h0m", "5x", "365d1s", "999d9999h")
         ),
         *(

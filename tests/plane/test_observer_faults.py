@@ -60,7 +60,7 @@ def told(server: DevServer) -> Any:
     status = server.status
     conditions = {c["type"]: (c["status"], c["reason"], c["message"]) for c in status["conditions"]}
     replicas = [(r["pod"], r["phase"], r["reason"]) for r in status["replicaStatuses"]]
-    apart = {"conditions", "replicaStatuses", "startedAt"}
+    apart = {"conditions", "replicaStatuses", "startedAt", "stoppedAt"}
     rest = {name: value for name, value in status.items() if name not in apart}
     return json.loads(json.dumps([conditions, replicas, rest]).replace(server.name, "NAME"))
 

@@ -26,6 +26,7 @@ def test_the_words_of_a_status() -> None:
         "Idle",
         "Ready",
         "RestartRequired",
+        "RuntimeEnding",
     ]
     assert sorted(FlavorCondition) == ["DefaultConflict", "Schedulable"]
 

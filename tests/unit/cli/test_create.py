@@ -50,7 +50,8 @@ def test_the_commands_of_the_seed_run_as_written(api: FakeApi, devctl: Devctl) -
 def test_every_option_reaches_the_spec(api: FakeApi, devctl: Devctl) -> None:
     line = "create lab --image t:2 --world-size 4 --nproc-per-node 2 --backend gloo --home-size 5Gi"
     line += " --nccl NCCL_DEBUG=INFO --nccl NCCL_IB_HCA==mlx5 --shared data --ttl 3d --no-ssh"
-    assert devctl(*line.split(), "--idle-timeout", "3600").code == 0
+    line += " --idle-timeout 3600 --max-runtime 1d --delete-after-stopped 14d"
+    assert devctl(*line.split()).code == 0
     assert spec(api, "lab") == {
         "owner": "alice@company.com",
         "image": "t:2",
@@ -64,7 +65,13 @@ def test_every_option_reaches_the_spec(api: FakeApi, devctl: Devctl) -> None:
         "persistentHomeSize": "5Gi",
         "sharedVolumeClaimName": "data",
         "enableSSH": False,
-        "lifecycle": {"timeToLive": "3d", "idleTimeout": 3600, "autoShutdown": True},
+        "lifecycle": {
+            "timeToLive": "3d",
+            "deleteAfterStopped": "14d",
+            "idleTimeout": 3600,
+            "maxRuntime": "1d",
+            "autoShutdown": True,
+        },
     }
 
 

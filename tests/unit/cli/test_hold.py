@@ -96,6 +96,22 @@ def test_a_person_is_warned_once_a_minute(
     assert said() == []
 
 
+def test_a_person_is_warned_of_the_end_of_a_run(
+    api: FakeApi, devctl: Devctl, tty: Callable[[], Tty], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    for name, soon in (("lab", "True"), ("calm", "False")):
+        found = server(name, runEndsAt=ago(minutes=-10))
+        found["status"]["conditions"].append({"type": "RuntimeEnding", "status": soon})
+        api.add(SERVERS, found)
+    screen = tty()
+    assert devctl("flavors").code == 0
+    said = screen.written().decode()
+    assert "warning: `lab` stops in 10m" in said
+    assert "`devctl extend lab --max-runtime 4h` lets it run on" in said
+    assert "calm" not in said
+
+
 def test_programs_are_not_warned(api: FakeApi, devctl: Devctl) -> None:
     api.add(SERVERS, idle())
     assert "warning" not in devctl("flavors").stderr

@@ -219,10 +219,16 @@ def test_the_page_of_a_server(phase: str, snapshot: SnapshotAssertion) -> None:
             "replicas": 2,
             "expiresAt": "2026-01-03T12:00:00Z",
             "startedAt": ago(minutes=3),
+            "runEndsAt": "2026-01-03T00:00:00Z",
             "spec": {
-                "lifecycle": {"idleTimeout": "90m", "timeToLive": "1d"},
+                "lifecycle": {"idleTimeout": "90m", "timeToLive": "1d", "maxRuntime": "12h"},
                 "sharedVolumeClaimName": "data",
             },
+        }
+    if phase == "Stopped":
+        options = {
+            "stoppedAt": "2026-01-01T12:00:00Z",
+            "spec": {"lifecycle": {"deleteAfterStopped": "14d"}},
         }
     found = Server(server("lab", phase, **options))
     if phase == "Running":

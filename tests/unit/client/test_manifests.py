@@ -35,6 +35,8 @@ def test_what_was_asked_for_is_there_and_nothing_else() -> None:
             "shared": "data",
             "ttl": "3d",
             "idle_timeout": 3600,
+            "max_runtime": "1d",
+            "delete_after_stopped": "14d",
             "ssh": False,
             "labels": {"team": "vision"},
         },
@@ -57,7 +59,13 @@ def test_what_was_asked_for_is_there_and_nothing_else() -> None:
             "persistentHomeSize": "10Gi",
             "sharedVolumeClaimName": "data",
             "enableSSH": False,
-            "lifecycle": {"timeToLive": "3d", "idleTimeout": 3600, "autoShutdown": True},
+            "lifecycle": {
+                "timeToLive": "3d",
+                "deleteAfterStopped": "14d",
+                "idleTimeout": 3600,
+                "maxRuntime": "1d",
+                "autoShutdown": True,
+            },
         },
     }
     assert server_manifest("lab", {})["spec"] == {}

@@ -180,6 +180,34 @@ def test_it_stays_for_so_long_from_now(api: FakeApi, servers: Servers) -> None:
     assert (found["idleTimeout"], found["autoShutdown"]) == ("90m", True)
 
 
+def test_a_run_and_a_stop_get_so_long_from_now(api: FakeApi, servers: Servers) -> None:
+    begun = (datetime.now(UTC) - timedelta(hours=5)).isoformat()
+    api.add(SERVERS, server(startedAt=begun))
+    found = servers.extend("lab", max_runtime="8h", delete_after_stopped="14d").lifecycle
+    assert found["maxRuntime"] == pytest.approx(13 * 3600, abs=30)
+    assert found["deleteAfterStopped"] == "14d", "it runs"
+    api.things[KEY] |= {"status": {"stoppedAt": begun}}
+    found = servers.extend("lab", max_runtime="9h", delete_after_stopped="1d").lifecycle
+    assert found["maxRuntime"] == "9h", "it does not run"
+    assert found["deleteAfterStopped"] == pytest.approx(29 * 3600, abs=30)
+
+
+@pytest.mark.parametrize(
+    ("field", "option"), [("runEndsAt", "max_runtime"), ("expiresAt", "delete_after_stopped")]
+)
+def test_no_extension_takes_time_away(
+    api: FakeApi, servers: Servers, field: str, option: str
+) -> None:
+    now = datetime.now(UTC)
+    began, soon = (now - timedelta(hours=5)).isoformat(), (now + timedelta(hours=1)).isoformat()
+    there = server(startedAt=began, stoppedAt=began)
+    there["status"][field] = soon
+    there["spec"]["stopped"] = field == "expiresAt"
+    api.add(SERVERS, there)
+    with pytest.raises(UsageError, match="already kept until"):
+        servers.extend("lab", **{option: "30m"})
+
+
 @pytest.mark.parametrize("milliseconds", [0, 1, 300, 700, 999])
 def test_it_stays_no_shorter_than_asked(
     milliseconds: int, api: FakeApi, servers: Servers, monkeypatch: pytest.MonkeyPatch

@@ -32,7 +32,10 @@ class Pods:
         self.fails: dict[str, Exception] = {}
         self.hangs: dict[str, threading.Event] = {}
 
-    def __call__(self, _cluster: object, pod: str, namespace: str, _argv: object) -> Executed:
+    def __call__(
+        self, _cluster: object, pod: str, namespace: str, _argv: object, *, is_activity: bool
+    ) -> Executed:
+        assert not is_activity
         self.asked.append((namespace, pod))
         if pod in self.fails:
             raise self.fails[pod]

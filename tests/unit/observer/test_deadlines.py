@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from devctl_observer.control.cluster_api import ClusterApi, Fresh
-from devctl_observer.kinds.servers.controller import expire
 from devctl_observer.kinds.servers.deadlines import expiry, is_due, next_look
+from devctl_observer.kinds.servers.expire import expire
 from devctl_observer.kinds.servers.observed import Observed
 from devctl_observer.kinds.servers.status import server_status
 from hypothesis import given

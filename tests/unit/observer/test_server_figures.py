@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from devctl_observer.control.figures import REGISTRY
 from devctl_observer.control.work_queue import WorkQueue
-from devctl_observer.kinds.servers.controller import stop
 from devctl_observer.kinds.servers.figures import Servers
 from devctl_observer.kinds.servers.observed import Observed
+from devctl_observer.kinds.servers.stops import stop
 from devctl_observer.watching.store import Key
 from hypothesis import given
 from hypothesis import strategies as st

@@ -5,21 +5,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 
 from lightkube.models.core_v1 import Pod
 from lightkube.resources.core_v1 import PersistentVolumeClaim
 
 from devctl.api.hooks import End
 from devctl.api.workloads import PREEMPTED
-from devctl_observer.control.cluster_api import ClusterApi
 from devctl_observer.control.process import Process
 from devctl_observer.control.role_controller import RoleController, soonest
-from devctl_observer.judging.clocks import to_text
-from devctl_observer.judging.model import Transition, meta_of
+from devctl_observer.judging.model import meta_of
 from devctl_observer.kinds.activity.reports import Reports
 from devctl_observer.kinds.servers.deadlines import is_due, next_look
 from devctl_observer.kinds.servers.ended_pods import Cause, EndedPods
+from devctl_observer.kinds.servers.expire import expire, stopped_since
 from devctl_observer.kinds.servers.figures import EXPIRED, STOPS, SUSPENDED, Servers
 from devctl_observer.kinds.servers.hook_outcomes import event_of, hook_transitions, merged
 from devctl_observer.kinds.servers.idle_status import idle_status
@@ -28,7 +26,9 @@ from devctl_observer.kinds.servers.model import SERVER, Server
 from devctl_observer.kinds.servers.observed import Caches, Observed
 from devctl_observer.kinds.servers.phase import addition
 from devctl_observer.kinds.servers.queueing import is_preempted
+from devctl_observer.kinds.servers.runtime import is_over, next_end
 from devctl_observer.kinds.servers.status import OWN, server_status
+from devctl_observer.kinds.servers.stops import end_run, stop
 from devctl_observer.kinds.servers.transitions import transitions
 from devctl_observer.kinds.servers.use_figures import Uses
 from devctl_observer.kinds.servers.wake import cause, missing
@@ -105,6 +105,7 @@ class ServerController(RoleController[Server]):
         if user := self._suspended.get(key.namespace):
             await stop(self._api, item, user)
         seen = await self._with_shared(self._caches.observe(key, item))
+        seen = replace(seen, stopped=await stopped_since(self._api, seen, now))
         idle = self._idle.judge(key, seen, now)
         told, known = self._ended.of(key), item.status.get("hooks") or []
         hooks = merged(known, [end for meta, end in told if meta.uid == item.metadata.uid])
@@ -128,6 +129,8 @@ class ServerController(RoleController[Server]):
             log.info("%s/%s: stopped, preempted", *key)
         elif idle.judgement.stop:
             again = None if await self._idle.stop(server, idle, now) else _DOUBT
+        elif is_over(server, now):
+            again = None if await end_run(self._api, server, now) else _DOUBT
         else:
             await self._idle.clean(server)
         woken = await self._wake_if(
@@ -135,12 +138,16 @@ class ServerController(RoleController[Server]):
         )
         if is_due(server, now):
             return _DOUBT
-        wait, sooner = next_look(server, now), idle.judgement.again
+        sooner = idle.judgement.again
         # Plus something, because timers may fire slightly early.
         return soonest(
             again,
             woken,
-            wait.total_seconds() + 1 if wait else None,
+            *(
+                wait.total_seconds() + 1
+                for wait in (next_look(server, now), next_end(server, now))
+                if wait
+            ),
             sooner + _LATE if sooner is not None else None,
         )
 
@@ -153,40 +160,3 @@ class ServerController(RoleController[Server]):
         if not name or await self._api.list_now(PersistentVolumeClaim, meta.namespace, name):
             return seen
         return replace(seen, around=replace(seen.around, absent=name))
-
-
-async def stop(api: ClusterApi, server: Server, user: str) -> None:
-    """Stop the server of a suspended user; one that has changed meanwhile is looked at again."""
-    if server.ends or not await api.change(SERVER, server.metadata, {"stopped": True}):
-        return
-    STOPS.labels(reason=SUSPENDED).inc()
-    meta = server.metadata
-    log.info("%s/%s: stopped, user %s is suspended", meta.namespace, meta.name, user)
-    message = f"stopped because user `{user}` is suspended; its files are kept"
-    await api.tell(SERVER, meta, meta.resource_version, Transition("Normal", SUSPENDED, message))
-
-
-async def expire(api: ClusterApi, server: Server, now: datetime) -> bool:
-    """Delete a server that has expired by our clock and by the API server's.
-
-    It is read again first, past the cache, and the deletion applies to that very version only.
-
-    Returns:
-        Whether it was deleted.
-    """
-    if not is_due(server, now):
-        return False
-    fresh = await api.read(SERVER, server.metadata)
-    found = fresh.item
-    if found is None or found.metadata.uid != server.metadata.uid:
-        return False
-    meta = found.metadata
-    if not is_due(found, now, fresh.clock) or not await api.delete(SERVER, meta):
-        return False
-    if not found.spec.stopped:
-        STOPS.labels(reason=EXPIRED).inc()
-    log.info("%s/%s: deleted because its timeToLive has passed", meta.namespace, meta.name)
-    message = f"deleted at {to_text(now)} because its timeToLive has passed; its files are kept"
-    said = Transition("Normal", EXPIRED, message)
-    await api.tell(SERVER, meta, meta.resource_version, said)
-    return True

@@ -19,6 +19,7 @@ from devctl.api.devserver import Condition, Phase
 from devctl.api.idleness import Idleness
 from devctl.api.workloads import PREEMPTED, QUEUED
 from devctl_observer.control.figures import COMMON, PREFIX, REGISTRY
+from devctl_observer.kinds.servers.deadlines import Limit
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.watching.store import Key
 
@@ -43,11 +44,11 @@ _RESTARTS = Counter("devserver_restarts", "Container restarts in DevServers.", [
 STOPS = Counter(
     "devserver_stops",
     "DevServers that devctl stopped or deleted while they should run: Expired (deleted after its "
-    "timeToLive), IdleStopped, Preempted, UserSuspended. A user's own stop is not counted.",
+    "timeToLive), IdleStopped, MaxRuntime, Preempted, UserSuspended. A user's own stop is not counted.",
     ["reason"],
     **COMMON,
 )
-for reason in (EXPIRED, Idleness.STOPPED, PREEMPTED, SUSPENDED):
+for reason in (EXPIRED, Idleness.STOPPED, Limit.MAX_RUNTIME, PREEMPTED, SUSPENDED):
     STOPS.labels(reason=reason)
 
 _ENDS = {Phase.STOPPING, Phase.STOPPED}

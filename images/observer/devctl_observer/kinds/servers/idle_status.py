@@ -176,8 +176,12 @@ def _message(
 
 def timeout_of(server: Server) -> str:
     """The length of its idleTimeout, for people."""
-    timeout = server.spec.lifecycle.idle_timeout
-    return f"{timeout} s" if isinstance(timeout, int) else str(timeout)
+    return length_of(server.spec.lifecycle.idle_timeout)
+
+
+def length_of(duration: int | str | None) -> str:
+    """A duration of a lifecycle, for people."""
+    return f"{duration} s" if isinstance(duration, int) else str(duration)
 
 
 def _gap(judgement: Judgement, count: int) -> str:

@@ -18,6 +18,8 @@ class Lifecycle(Base, frozen=True):
     """When the server is stopped or deleted automatically."""
 
     time_to_live: int | str | None = None
+    delete_after_stopped: int | str | None = None
+    max_runtime: int | str | None = None
     idle_timeout: int | str | None = None
     auto_shutdown: bool = False
     hold_until: str | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -43,6 +44,8 @@ class Observed:
     flavors: Mapping[str, Flavor] = field(default_factory=dict)
     queued: Queued | None = None
     """Its Workload, if it is in a queue."""
+    stopped: datetime | None = None
+    """Since when it has been stopped and has no pods."""
 
     @cached_property
     def record(self) -> MadeFrom | None:

@@ -12,6 +12,7 @@ from devctl.api.workloads import PREEMPTED, QUEUED
 from devctl_observer.judging.conditions import FALSE, MESSAGE_LIMIT, TRUE, failure
 from devctl_observer.judging.model import Verdict
 from devctl_observer.judging.pods import node_of
+from devctl_observer.kinds.servers.deadlines import Limit
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Observed
 from devctl_observer.kinds.servers.queueing import preemption, waiting, without_kueue
@@ -23,6 +24,8 @@ _PLACING = {"Scheduling", "Unschedulable", "VolumeNotFound", "VolumePending"}
 """Reasons of an unscheduled pod."""
 _RETRIED = PASSING - {Reason.QUOTA_EXCEEDED}
 """Reasons that go away without user action."""
+_BY_ITSELF = {Idleness.STOPPED, Limit.MAX_RUNTIME}
+"""Why a server is stopped without anybody asking for it."""
 _LONGEST = 1024
 
 
@@ -67,10 +70,10 @@ def _stopped_by(seen: Observed) -> tuple[str, str] | None:
     server = seen.server
     if why := preemption(seen):
         return PREEMPTED, why
-    if not server.spec.stopped or server.stopped_by != Idleness.STOPPED:
+    if not server.spec.stopped or server.stopped_by not in _BY_ITSELF:
         return None
     start = f"start it with `devctl start {server.metadata.name}`"
-    return Idleness.STOPPED, f"{server.stopped_by_message}; its files are kept; {start}"
+    return server.stopped_by, f"{server.stopped_by_message}; its files are kept; {start}"
 
 
 def _unless_cut_off(verdict: Verdict, seen: Observed) -> Verdict:

@@ -13,18 +13,20 @@ from devctl.api.made_from import MadeFrom
 from devctl.api.occupancy import is_occupied
 from devctl.api.placing import with_limits
 from devctl_observer.judging.clocks import from_text, to_text
-from devctl_observer.judging.conditions import TRUE, UNKNOWN, condition, merge, word
+from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition, merge, word
 from devctl_observer.judging.model import labels_of, notes_of
 from devctl_observer.judging.refusals import since
 from devctl_observer.kinds.flavors.model import wanted_flavor
 from devctl_observer.kinds.servers import drift
-from devctl_observer.kinds.servers.deadlines import Expiry, expiry
-from devctl_observer.kinds.servers.idle_status import Told
+from devctl_observer.kinds.servers.deadlines import Deadline, Limit, expiry, is_early
+from devctl_observer.kinds.servers.idle_status import Told, length_of
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Observed
 from devctl_observer.kinds.servers.phase import judge_server, obstacle
 from devctl_observer.kinds.servers.queueing import preempted_at
-from devctl_observer.kinds.servers.replicas import Replica, observe_replicas, to_statuses
+from devctl_observer.kinds.servers.replicas import observe_replicas, to_statuses
+from devctl_observer.kinds.servers.runtime import MAX_RUNTIME_SOON, run_end, run_start
+from devctl_observer.kinds.servers.runtime import is_early as is_too_early
 
 OWN = [kind for kind in Condition if kind is not Condition.APPLIED]
 _NOTHING = Told()
@@ -52,7 +54,9 @@ def server_status(
         had=made.flavor if made else "",
         applied=find(server.status, Condition.APPLIED).get("status") == TRUE,
     )
-    deadline = expiry(server, now)
+    deadline = expiry(server, now, seen.stopped)
+    start = run_start(server, seen.pods, now)
+    end = run_end(server, now, start)
     ready_since = from_text(find(server.status, Condition.READY).get("lastTransitionTime"))
     around = replace(seen.around, warnings=since(seen.around.warnings, ready_since))
     replicas = observe_replicas(size, seen.pods, around)
@@ -72,6 +76,7 @@ def server_status(
     )
     wanted = [
         _expiring(server, deadline, now),
+        _runtime_ending(server, end, now, start),
         drift.drift_condition(lasting, made, flavor or problem, then),
         idle.condition,
         ready,
@@ -84,7 +89,9 @@ def server_status(
         "readyReplicas": len(running),
         "replicaStatuses": to_statuses(replicas, server.metadata.name),
         "endpoints": _endpoints(seen),
-        "startedAt": _started(replicas),
+        "startedAt": to_text(start) if start else None,
+        "runEndsAt": to_text(end.at) if end else None,
+        "stoppedAt": to_text(seen.stopped) if seen.stopped else None,
         "preemptedAt": preempted_at(seen),
         "expiresAt": to_text(deadline.at) if deadline else None,
         **idle.fields,
@@ -116,20 +123,42 @@ def _endpoints(seen: Observed) -> dict[str, Any] | None:
     return endpoints
 
 
-def _started(replicas: Sequence[Replica]) -> str | None:
-    """When a node first accepted one of the pods, which needs no stored state."""
-    starts = [r.pod.status.startTime for r in replicas if r.pod and r.pod.status]
-    known = [start for start in starts if start is not None]
-    return to_text(min(known)) if known else None
-
-
-def _expiring(server: Server, deadline: Expiry | None, now: datetime) -> dict[str, Any] | None:
-    if server.spec.lifecycle.time_to_live is None:
+def _expiring(server: Server, deadline: Deadline | None, now: datetime) -> dict[str, Any] | None:
+    life, kind = server.spec.lifecycle, Condition.EXPIRING
+    if life.time_to_live is None and life.delete_after_stopped is None:
         return None
+    if deadline is None and life.time_to_live is None and not is_early(server, now):
+        length = length_of(life.delete_after_stopped)
+        message = f"the server will be deleted once it has been stopped for {length}"
+        return condition(kind, FALSE, "NotStopped", f"{message}; its files are kept")
     if deadline is None:
         message = "its age is uncertain, so it is kept; ask an administrator to check the clocks"
-        return condition(Condition.EXPIRING, UNKNOWN, "ClockNotTrusted", message)
-    keep = "to keep it, raise or remove spec.lifecycle.timeToLive"
-    message = f"the server will be deleted at {to_text(deadline.at)}, its files are kept; {keep}"
+        return condition(kind, UNKNOWN, "ClockNotTrusted", message)
+    at = f"the server will be deleted at {to_text(deadline.at)}, its files are kept; to keep it, "
+    if deadline.limit is Limit.DELETE_AFTER_STOPPED:
+        keep = "start it, or raise or remove spec.lifecycle.deleteAfterStopped"
+    else:
+        keep = "raise or remove spec.lifecycle.timeToLive"
     soon = now >= deadline.notice
-    return condition(Condition.EXPIRING, word(soon), "Soon" if soon else "TimeToLive", message)
+    return condition(kind, word(soon), "Soon" if soon else deadline.limit, at + keep)
+
+
+def _runtime_ending(
+    server: Server, end: Deadline | None, now: datetime, start: datetime | None
+) -> dict[str, Any] | None:
+    kind, limit = Condition.RUNTIME_ENDING, server.spec.lifecycle.max_runtime
+    if limit is None:
+        return None
+    if end is None and is_too_early(server, now, start):
+        message = "its start is uncertain, so it runs on; ask an administrator to check the clocks"
+        return condition(kind, UNKNOWN, "ClockNotTrusted", message)
+    if end is None:
+        message = f"the server does not run; a run is stopped after {length_of(limit)}"
+        return condition(kind, FALSE, "NotRunning", message)
+    message = (
+        f"the server will be stopped at {to_text(end.at)}, after {length_of(limit)}, even if it is"
+        " active; its files are kept; to keep it running, use"
+        f" `devctl extend {server.metadata.name} --max-runtime 4h`"
+    )
+    soon = now >= end.notice
+    return condition(kind, word(soon), MAX_RUNTIME_SOON if soon else end.limit, message)

@@ -10,6 +10,7 @@ from devctl.api.devserver import Condition, Phase
 from devctl.api.idleness import Idleness
 from devctl.api.workloads import PREEMPTED, QUEUED
 from devctl_observer.judging.model import Transition
+from devctl_observer.kinds.servers.deadlines import Limit
 
 _USUAL = {
     "Creating",
@@ -24,7 +25,7 @@ _USUAL = {
     "Terminating",
 }
 """Reasons that are normal in every start and stop."""
-_STOPS = {PREEMPTED, Idleness.STOPPED}
+_STOPS = {PREEMPTED, Idleness.STOPPED, Limit.MAX_RUNTIME}
 """Reasons that outlast the stop, so that its phases are no news."""
 
 
@@ -55,6 +56,9 @@ def transitions(
         if _holds(after, kind) and not _holds(before, kind):
             severity = "Warning" if kind is Condition.EXPIRING else "Normal"
             yield Transition(severity, str(kind), str(now.get("message", "")))
+    if _holds(after, Condition.RUNTIME_ENDING) and not _holds(before, Condition.RUNTIME_ENDING):
+        now = find(after, Condition.RUNTIME_ENDING)
+        yield Transition("Warning", str(now.get("reason")), str(now.get("message", "")))
     yield from _idle(before, after)
 
 

@@ -55,4 +55,9 @@ KINDS = (
     (JOB := Kind(job.GROUP, job.VERSION, job.KIND, job.PLURAL)),
     (USER := Kind(GROUP, VERSION, "DevServerUser", "devserverusers", namespaced=False)),
     (TEAM := Kind(GROUP, VERSION, "DevServerTeam", "devserverteams", namespaced=False)),
+    (
+        LIFECYCLE_POLICY := Kind(
+            GROUP, VERSION, "LifecyclePolicy", "lifecyclepolicies", namespaced=False
+        )
+    ),
 )

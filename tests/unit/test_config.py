@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 CONFIG = REPOSITORY / "config"
 CRDS = sorted(p.name for p in (CONFIG / "crd").glob("*.yaml") if p.name != "kustomization.yaml")
-WITHOUT_ROLE = {"nodeactivity.yaml"}
-"""Between the observer and the agents of nodes."""
+UNLISTED = {"nodeactivity.yaml"}
+"""Between the observer and the agents of nodes: users may not list it."""
+WITHOUT_ROLE = {*UNLISTED, "lifecyclepolicy.yaml"}
+"""The API server itself enforces a policy."""
 RIGHTS = sorted(p.name for p in (CONFIG / "rbac").glob("*.yaml") if p.name != "kustomization.yaml")
 WATCHES = yaml.safe_load((REPOSITORY / "watches.yaml").read_text())
 HAS_CHILDREN = {"devops.yourcompany.com/has-children": "true"}
@@ -64,7 +66,7 @@ def test_every_field_of_a_kind_is_bounded(name: str) -> None:
 def test_a_kind_can_be_listed_with_ours_only(name: str) -> None:
     (crd,) = documents("crd", name)
     # Those that users may not list would be in their way.
-    listed = [] if name in WITHOUT_ROLE else ["devctl"]
+    listed = [] if name in UNLISTED else ["devctl"]
     assert crd["spec"]["names"].get("categories", []) == listed
     for version in crd["spec"]["versions"]:
         columns = version["additionalPrinterColumns"]

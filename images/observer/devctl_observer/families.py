@@ -11,6 +11,7 @@ from devctl_observer.control.standard import Standard, StandardFamily
 from devctl_observer.kinds.activity.family import Activities
 from devctl_observer.kinds.flavors.family import Flavors
 from devctl_observer.kinds.jobs.family import Jobs
+from devctl_observer.kinds.policies.family import Policies
 from devctl_observer.kinds.servers.family import Servers
 from devctl_observer.kinds.teams.family import Teams
 from devctl_observer.kinds.users.family import Users
@@ -25,5 +26,9 @@ def families(process: Process) -> Sequence[Family[Any]]:
     teams = Teams(flavors, users, process)
     activities = Activities(process)
     servers = Servers(flavors, users, activities, process)
-    own: list[Family[Any]] = [flavors, users, teams, activities, servers, Jobs(process)]
+    policies = Policies(flavors, process)
+    own: list[Family[Any]] = [
+        *(flavors, users, teams, policies),
+        *(activities, servers, Jobs(process)),
+    ]
     return [*own, *(StandardFamily(kind, process) for kind in STANDARD)]

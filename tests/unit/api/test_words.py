@@ -6,6 +6,7 @@ import re
 
 from devctl.api import labels, node_activity
 from devctl.api.devserver import Condition, FlavorCondition, Phase
+from devctl.api.lifecycle_policy import PolicyCondition
 
 _QUALIFIED = re.compile(r"devops\.yourcompany\.com/[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -29,6 +30,7 @@ def test_the_words_of_a_status() -> None:
         "RuntimeEnding",
     ]
     assert sorted(FlavorCondition) == ["DefaultConflict", "Schedulable"]
+    assert sorted(PolicyCondition) == ["DefaultConflict", "FlavorsFound"]
 
 
 def test_the_words_of_a_nodes_activity() -> None:

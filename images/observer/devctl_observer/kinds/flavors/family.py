@@ -38,6 +38,8 @@ class Flavors(Family[Flavor]):
         _PLACED_PODS.set_function(lambda: len(self.placed))
         self.teams: Callable[[], None] = lambda: None
         """Told of each change that may concern teams."""
+        self.policies: Callable[[], None] = lambda: None
+        """Told of each change that may concern LifecyclePolicies."""
         self._count = Pace(self.look_again, _COUNTED)
 
     @property
@@ -53,6 +55,7 @@ class Flavors(Family[Flavor]):
         if old is None or new is None or _version(old) != _version(new):
             self.controller.concerns(flavor.metadata.name)
             self.teams()
+            self.policies()
         if old is None or new is None or old.spec.default != new.spec.default:
             self.look_again()
         else:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,7 +21,9 @@ from devctl_node_agent import __main__, report  # noqa: F401 - all that the agen
 from devctl_node_agent.agent import Agent
 from devctl_node_agent.cgroups import Cgroups
 from devctl_node_agent.gpus import Tool
+from devctl_node_agent.notices import Notices
 from devctl_node_agent.sampler import Sampler
+from devctl_node_agent.terminals import show
 from support.node_tree import OWN, Tree, uid
 
 _MEMORY = "/dev/shm"  # noqa: S108 - as fast as a cgroup's files
@@ -56,6 +59,7 @@ def measure(cgroup: str, samples: int = 100) -> None:
         "run",
         sampler=sampler,
         api=Nobody(),
+        notices=Notices(partial(show, "/proc")),
         clock=time.monotonic,
         random=lambda: 0.5,
     )

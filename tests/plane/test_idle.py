@@ -77,6 +77,12 @@ def events(server: DevServer) -> dict[str, str]:
     return {event["reason"]: event["message"] for event in own}
 
 
+def notice(agents: Agents, uid: str) -> str:
+    """What the agents are told to show on a pod's terminals."""
+    pods = (agents.api.get(ACTIVITY, HERE) or {}).get("spec", {}).get("pods", [])
+    return "".join(pod.get("notice", "") for pod in pods if pod["uid"] == uid)
+
+
 def notes(server: DevServer) -> dict[str, str]:
     found: dict[str, str] = server.get("devserver", server.name)[0]["metadata"].get(
         "annotations", {}
@@ -98,6 +104,7 @@ def test_an_idle_server_is_warned_stopped_and_started_again(make: Make, agents: 
     assert {"since", "warnedAt", "stopsAt", "signals", "verdicts"} <= set(warned)
     wait_until(lambda: "IdleSoon" in events(server), "an Event warns")
     assert warned["stopsAt"] in events(server)["IdleSoon"]
+    wait_until(lambda: "lab has been idle for" in notice(agents, uid), "its terminals are told")
     agents.report_until(lambda: is_stopped(server), "it is stopped", HERE)
     server.follow(lambda found: found["status"]["phase"] == "Stopped", "its pods are gone")
     assert server.uids("pvc") == homes

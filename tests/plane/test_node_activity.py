@@ -10,6 +10,7 @@ import pytest
 import yaml
 from devctl_node_agent.agent import Agent
 from devctl_node_agent.api import ApiServer, ReportError
+from devctl_node_agent.notices import Notices
 from devctl_node_agent.sample import Counters, Sample
 from devctl_node_agent.schedule import Answer
 from support.plane.content import NODES
@@ -120,7 +121,15 @@ def test_what_the_agent_reports_fits_the_schema(kubectl: Kubectl, own: ApiServer
             sample = Sample(Counters(now), working=("python (pid 7)",), problem="")
             return {"0f2c3a1e-0000-4000-8000-000000000001": sample}
 
-    agent = Agent(HERE, "run", sampler=One(), api=own, clock=lambda: 100.0, random=lambda: 0.5)
+    agent = Agent(
+        HERE,
+        "run",
+        sampler=One(),
+        api=own,
+        notices=Notices(lambda _place, numbers, _line: set(numbers)),
+        clock=lambda: 100.0,
+        random=lambda: 0.5,
+    )
     agent.step()
     assert agent.is_ready
     (pod,) = read(kubectl, HERE)["status"]["pods"]

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from support.idle import ACTIVITY, node_of, uid_of
 from support.jobs import moment
 from support.servers import DevServer, small_server, wait_until
 
@@ -45,6 +46,13 @@ def events(server: DevServer) -> dict[str, str]:
     found = server.kubectl.api.list("event", server.namespace)
     own = [event for event in found if event["involvedObject"]["name"] == server.name]
     return {event["reason"]: event["type"] for event in own}
+
+
+def notice(server: DevServer) -> str:
+    """What is shown on its terminals."""
+    found = server.kubectl.api.get(ACTIVITY, node_of(server)) or {}
+    pods, uid = found.get("spec", {}).get("pods", []), uid_of(server)
+    return "".join(pod.get("notice", "") for pod in pods if pod["uid"] == uid)
 
 
 def is_there(server: DevServer) -> bool:
@@ -150,6 +158,7 @@ def test_a_run_ends_after_a_day_even_if_it_is_held(
     wait_said(server, "RuntimeEnding", "True", "MaxRuntimeSoon")
     wait_until(lambda: events(server).get("MaxRuntimeSoon") == "Warning", "an Event warns")
     assert server.status["startedAt"] == begun
+    wait_until(lambda: "because it has run for 1d" in notice(server), "its terminals are told")
     assert server.condition("Ready")["status"] == "True"
     observer.set_clocks(own=DAY + A_MOMENT, server=DAY + A_MOMENT)
     server.follow(lambda found: found["status"]["phase"] == "Stopped", "it is stopped")
@@ -191,8 +200,10 @@ def test_one_clock_alone_ends_no_run_and_more_time_is_given(
     wait_said(server, "RuntimeEnding", "Unknown", "ClockNotTrusted")
     observer.set_clocks(own=DAY - A_MOMENT, server=DAY - A_MOMENT)
     wait_said(server, "RuntimeEnding", "True", "MaxRuntimeSoon")
+    wait_until(lambda: notice(server) != "", "its terminals are told")
     server.apply(lifecycle={"maxRuntime": "3d"})
     wait_said(server, "RuntimeEnding", "False", "MaxRuntime")
+    wait_until(lambda: notice(server) == "", "that is over")
     observer.set_clocks(own=2 * DAY, server=2 * DAY)
     assert server.condition("Ready")["status"] == "True"
     assert server.status["startedAt"] == begun

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 import pytest
 from support.command_line import CommandLine
+from support.idle import ACTIVITY, node_of, uid_of
 from support.servers import DevServer, apply_flavor, wait_until
 from websockets.sync.client import connect
 
@@ -177,6 +178,8 @@ STOPS: dict[str, Begin] = {
     "editor": run(OPEN),
 }
 """What does not."""
+TOLD = "told"
+"""A server in whose only terminal nobody works."""
 
 
 @pytest.fixture(scope="module")
@@ -196,11 +199,11 @@ def day(
     own = {"loader": {"flavor": apply_flavor(kubectl, f"{namespace}-gpu", resources=gpu)}}
     shell = CommandLine(paths.kubeconfig, namespace, tmp_path_factory.mktemp("home"))
     made = Day(kubectl, namespace, torch_image, shell)
-    for name in (*KEEPS, *STOPS):
+    for name in (*KEEPS, *STOPS, TOLD):
         made.server(name, **own.get(name, {})).apply()
     made.server("ranks", **FOUR_RANKS).apply()
     with serving(kubectl, namespace, torch_image), made.stack:
-        for name, begin in (KEEPS | STOPS).items():
+        for name, begin in (KEEPS | STOPS | {TOLD: run("tmux new-session -d")}).items():
             made.server(name).wait("Ready")
             begin(made, name)
         ranks = made.server("ranks")
@@ -243,6 +246,28 @@ def stopped_at(found: dict[str, Any]) -> datetime | None:
     if said.get("reason") != "IdleStopped":
         return None
     return datetime.fromisoformat(said["lastTransitionTime"])
+
+
+def test_an_open_terminal_shows_that_the_server_is_about_to_be_stopped(day: Day) -> None:
+    server = day.server(TOLD)
+    api, uid, node = server.kubectl.api, uid_of(server), node_of(server)
+
+    def asked() -> dict[str, Any]:
+        return api.get(ACTIVITY, node) or {}
+
+    def is_told() -> bool:
+        return any(p["uid"] == uid and p.get("notice") for p in asked()["spec"]["pods"])
+
+    wait_until(is_told, "the agent is told", 2 * LIMIT)
+    reports = asked()["status"]["sequence"]
+    # The answer to a report has the notice. Nobody looks earlier: a look could be an activity.
+    wait_until(lambda: asked()["status"]["sequence"] > reports, "the agent asks")
+    screen = server.run("sleep 1; tmux capture-pane -p -J")
+    assert f"devctl: {TOLD} has been idle for" in screen
+    assert f"`devctl hold {TOLD} --for 12h` keeps it running" in screen
+    # The line itself is no input.
+    signals = {each["type"]: each for each in server.status["idle"]["signals"]}
+    assert "input" not in signals["Terminal"].get("detail", "")
 
 
 @pytest.mark.parametrize("name", STOPS)

@@ -9,13 +9,16 @@ import secrets
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 from devctl_node_agent.agent import Agent
 from devctl_node_agent.api import ApiServer
 from devctl_node_agent.cgroups import Cgroups, NoPodsError
 from devctl_node_agent.gpus import Tool
+from devctl_node_agent.notices import Notices
 from devctl_node_agent.sampler import Sampler
+from devctl_node_agent.terminals import show
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +41,7 @@ def main() -> None:
             secrets.token_hex(8),
             sampler=Sampler("/proc", cgroups, Tool.on_path(time.monotonic)),
             api=ApiServer.from_environment(environment),
+            notices=Notices(partial(show, "/proc")),
             clock=time.monotonic,
             random=random.random,
         )

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from devctl_node_agent.sample import Counters, Sample
+    from devctl_node_agent.notices import Notices
+    from devctl_node_agent.sample import Counters, Place, Sample
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +53,7 @@ class Agent:
         instance: A name of this run, different from all earlier ones.
         sampler: Where samples come from.
         api: Where reports go.
+        notices: Tells the people in a pod what the answers say.
         clock: The monotonic clock, which never jumps and stands still while a machine is suspended.
         random: A random number from 0 to 1, at each call.
     """
@@ -63,15 +65,17 @@ class Agent:
         *,
         sampler: Looks,
         api: Reports,
+        notices: Notices,
         clock: Callable[[], float],
         random: Callable[[], float],
     ) -> None:
         """Have neither looked nor reported."""
         self._node, self._instance = node, instance
-        self._sampler, self._api = sampler, api
+        self._sampler, self._api, self._notices = sampler, api, notices
         self._clock, self._random = clock, random
         self._ages, self._schedule = Ages(), Schedule()
         self._history: dict[str, deque[Counters]] = {}
+        self._places: dict[str, Place] = {}
         self._next_look = clock()
         self._sequence = 0
         self._said = ""
@@ -97,6 +101,7 @@ class Agent:
             history = self._history.setdefault(uid, deque(maxlen=_KEPT))
             self._ages.update(uid, now, judge(_earlier(history, now), sample))
             history.append(sample.counters)
+        self._places = {uid: each.place for uid, each in samples.items() if each.place}
         self._ages.keep(samples.keys())
         for uid in self._history.keys() - samples.keys():
             del self._history[uid]
@@ -122,6 +127,7 @@ class Agent:
         self._sequence += 1
         self._schedule.answered(now, views, Answer.ACCEPTED, self._random())
         self._schedule.report_at = report.wanted_ages(answer)
+        self._notices.give(report.notices(answer), self._places)
 
     def _views(self, now: float) -> dict[str, View]:
         return {

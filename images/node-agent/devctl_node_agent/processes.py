@@ -11,7 +11,7 @@ _STAT_FIELDS = 20
 """From the state to the start time."""
 _MAX_COMMAND_LINE = 4096
 _MAX_ARGUMENTS = 64
-_PTS_MAJORS = range(136, 144)
+PTS_MAJORS = range(136, 144)
 """Device numbers of pseudo terminals: linux/Documentation/admin-guide/devices.txt."""
 
 
@@ -79,7 +79,7 @@ def parse_stat(data: bytes) -> Stat | None:
 def _terminal(device: int) -> int | None:
     """The number in /dev/pts of a terminal's device number, in the kernel's encoding."""
     major, minor = (device >> 8) & 0xFFF, (device & 0xFF) | ((device >> 12) & 0xFFF00)
-    return minor + (major - _PTS_MAJORS.start) * 0x100000 if major in _PTS_MAJORS else None
+    return minor + (major - PTS_MAJORS.start) * 0x100000 if major in PTS_MAJORS else None
 
 
 def parse_command_line(data: bytes) -> tuple[str, ...]:

@@ -46,6 +46,18 @@ def wanted_ages(answer: Any) -> dict[str, list[int]]:
     return found
 
 
+def notices(answer: Any) -> dict[str, str]:
+    """The notice for the people in each pod, from an object's spec."""
+    return {
+        pod["uid"]: pod["notice"]
+        for pod in _dictionary(answer, "spec").get("pods") or []
+        if isinstance(pod, dict)
+        and isinstance(pod.get("uid"), str)
+        and isinstance(pod.get("notice"), str)
+        and pod["notice"]
+    }
+
+
 def _pod(ages: Ages, uid: str, now: float) -> dict[str, Any]:
     signals = [
         {

@@ -31,6 +31,17 @@ class Counters(NamedTuple):
     """When devctl last started a command; 0 if it has not."""
 
 
+class Place(NamedTuple):
+    """Where the terminals of a pod are."""
+
+    pid: int
+    """The first process of its server."""
+    started: int
+    """That process's start, because PIDs are reused."""
+    terminals: frozenset[int]
+    """Those that any process has, as in /dev/pts."""
+
+
 class Sample(NamedTuple):
     """One look at a pod."""
 
@@ -43,5 +54,7 @@ class Sample(NamedTuple):
     gpus: Gpus | None = None
     gpu_user: str = ""
     """The description of a process that uses a GPU."""
+    place: Place | None = None
+    """None if it does not run."""
     problem: str = ""
     """Why its processes cannot be seen."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from devctl_node_agent import gpus, jupyter, network, terminals, waiting
 from devctl_node_agent.cgroups import MAX_PIDS
 from devctl_node_agent.processes import describe, read_process
-from devctl_node_agent.sample import Counters, Sample
+from devctl_node_agent.sample import Counters, Place, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -109,11 +109,13 @@ class Sampler:
         servers = jupyter.read(root, now)
         idle = servers.idle_kernels if servers and not servers.problem else frozenset()
         used = self._gpus(known.devices, root, processes)
-        numbers = {each.stat.terminal for each in processes.values()} - {None}
+        numbers = frozenset(
+            each.stat.terminal for each in processes.values() if each.stat.terminal is not None
+        )
         counters = self._counters(folder, start.pid, processes.values(), now)
         return known, Sample(
             counters._replace(
-                input_times=terminals.input_times(root, {n for n in numbers if n is not None}),
+                input_times=terminals.input_times(root, numbers),
                 last_command=terminals.last_command(root),
             ),
             working=self._described(waiting.working(processes, idle)),
@@ -123,6 +125,7 @@ class Sampler:
             gpu_user=self._described([processes[pid] for pid in used.used_by[:1]])[0]
             if used and used.used_by
             else "",
+            place=Place(start.pid, start.stat.started, numbers),
         )
 
     def _gpus(

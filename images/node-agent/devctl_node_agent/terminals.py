@@ -1,24 +1,30 @@
-"""Terminals of a pod: which are attached from outside, and when somebody typed in one.
+"""Terminals of a pod: which are attached from outside, when somebody typed in one, and notices.
 
 Input is a changed access time, whatever the time is: the node's clock may jump. In the same way, a
 file shows commands without a terminal, which may be over before anybody has seen them.
+
+A notice changes the modification time only, so it is no activity.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING
 
 from devctl_node_agent.files import folder_of_pod
+from devctl_node_agent.processes import PTS_MAJORS, read_process
 from devctl_node_agent.waiting import Waits, classify, is_ssh, is_start
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from devctl_node_agent.processes import Process
+    from devctl_node_agent.sample import Place
 
 _FOLDER, _USED = ("run", "devctl"), "used"
 """The file that devctl's scripts touch."""
+_TERMINAL = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def attached(processes: Mapping[int, Process], pids: Collection[int]) -> list[Process]:
@@ -81,3 +87,49 @@ def input_times(root: str, numbers: Collection[int]) -> dict[int, int] | None:
     except OSError:
         return None
     return found
+
+
+def show(proc: str, place: Place, numbers: Collection[int], line: bytes) -> set[int]:
+    """Write a line to terminals of a pod, without ever waiting for one.
+
+    Args:
+        proc: Where /proc is.
+        place: Where the terminals are.
+        numbers: Which of them.
+        line: What to write.
+
+    Returns:
+        Those that took it.
+    """
+    try:
+        with folder_of_pod(f"{proc}/{place.pid}/root", "dev", "pts") as folder:
+            # Only now is it certain whose folder this is: the PID may be another process's.
+            now = read_process(proc, place.pid)
+            if now is None or now.stat.started != place.started:
+                return set()
+            return {number for number in numbers if write_line(folder, str(number), line)}
+    except OSError:
+        return set()
+
+
+def write_line(folder: int, name: str, line: bytes) -> bool:
+    """Write to a pseudo terminal in an open /dev/pts; returns whether it took that.
+
+    The kernel opens none of another container's: they belong to the file system they lie in.
+    """
+    try:
+        # Without opening what a pod may have put there instead.
+        found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        try:
+            status = os.fstat(found)
+            if not stat.S_ISCHR(status.st_mode) or os.major(status.st_rdev) not in PTS_MAJORS:
+                return False
+            terminal = os.open(f"/proc/self/fd/{found}", _TERMINAL)
+        finally:
+            os.close(found)
+        try:
+            return os.write(terminal, line) > 0
+        finally:
+            os.close(terminal)
+    except OSError:  # closed meanwhile, or stopped with Ctrl-S
+        return False

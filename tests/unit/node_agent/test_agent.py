@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from devctl_node_agent.agent import Agent
 from devctl_node_agent.api import ReportError
+from devctl_node_agent.notices import Notices
 from devctl_node_agent.processes import Io
-from devctl_node_agent.sample import Counters, Sample
+from devctl_node_agent.sample import Counters, Place, Sample
 from devctl_node_agent.schedule import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 
 class World:
@@ -25,11 +26,14 @@ class World:
         self.looks: list[float] = []
         self.reports: list[tuple[float, dict[str, Any]]] = []
         self.tried: list[float] = []
+        self.place: Place | None = Place(7, 700, frozenset({0, 3}))
+        self.shown: list[tuple[int, str]] = []
         self.agent = Agent(
             "node-1",
             "run-1",
             sampler=self,
             api=self,
+            notices=Notices(self.show),
             clock=lambda: self.now,
             random=lambda: 1.0,
         )
@@ -37,7 +41,15 @@ class World:
     def look(self, now: float) -> Mapping[str, Sample]:
         self.looks.append(now)
         quiet = Counters(now, 1.0, 1, 1, {(1, 1): Io(0, 0, 0)})
-        return {uid: Sample(quiet, working=names) for uid, names in self.working.items()}
+        return {
+            uid: Sample(quiet, working=names, place=self.place)
+            for uid, names in self.working.items()
+        }
+
+    def show(self, place: Place, numbers: Collection[int], line: bytes) -> set[int]:
+        assert place is self.place
+        self.shown += [(number, line.decode().strip()) for number in numbers]
+        return set(numbers)
 
     def report(self, node: str, status: Mapping[str, Any]) -> Any:
         assert node == "node-1"
@@ -160,3 +172,41 @@ def test_a_new_agent_starts_at_zero() -> None:
     again.now = 9000.0
     again.run(9000.0)
     assert again.ages() == [(9000, 0)]
+
+
+def noticed(text: str | None) -> dict[str, Any]:
+    return {"pods": [{"uid": "a", "notice": text} if text else {"uid": "a"}]}
+
+
+def test_each_notice_is_shown_once_on_each_terminal() -> None:
+    world = World()
+    world.run(30)
+    assert world.shown == []
+    world.spec = noticed("stopped at 14:30")
+    world.run(200)
+    assert world.shown == [(0, "stopped at 14:30"), (3, "stopped at 14:30")]
+    world.place = Place(7, 700, frozenset({3, 4}))
+    world.run(300)
+    assert world.shown[2:] == [(4, "stopped at 14:30")]
+    world.spec = noticed("stopped at 15:30")
+    world.run(400)
+    assert world.shown[3:] == [(3, "stopped at 15:30"), (4, "stopped at 15:30")]
+    # Taken back, and given again.
+    world.spec = noticed(None)
+    world.run(500)
+    world.spec = noticed("stopped at 15:30")
+    world.run(600)
+    assert len(world.shown) == 7
+    world.place = None
+    world.spec = noticed("stopped at 16:30")
+    world.run(700)
+    assert len(world.shown) == 7
+
+
+def test_a_notice_is_fetched_right_after_it_was_caused() -> None:
+    world = World()
+    world.spec = {"pods": [{"uid": "a", "reportAt": [95]}]}
+    world.run(96)
+    world.spec = noticed("stopped at 14:30")
+    world.run(101)
+    assert [number for number, _ in world.shown] == [0, 3]

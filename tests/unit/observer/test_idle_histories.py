@@ -26,7 +26,7 @@ KEY = Key("dev-alice", "my-dev")
 TIMEOUT = 60
 LENGTH = 500
 RETRY = 10
-_WATCHED = watched("p", server(lifecycle={"idleTimeout": TIMEOUT}).spec.lifecycle)
+_WATCHED = watched("p", server(lifecycle={"idleTimeout": TIMEOUT}))
 assert _WATCHED
 REPORT_AT = _WATCHED.report_at
 

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 
-import msgspec
 import pytest
 from devctl_observer.control.cluster_api import Fresh
 from devctl_observer.kinds.activity.model import KIND as ACTIVITY
@@ -198,7 +197,7 @@ def test_for_how_long_a_server_is_held() -> None:
 
 def test_what_agents_are_asked_for() -> None:
     def asked(**life: Any) -> Any:
-        found = watched("p-0", msgspec.convert(life, Lifecycle))
+        found = watched("p-0", server(lifecycle=life))
         return found and list(found.report_at)
 
     assert asked() is None

@@ -60,6 +60,8 @@ class WatchedPod(Base, frozen=True, omit_defaults=True):
 
     uid: str
     report_at: Sequence[int] = ()
+    notice: str = ""
+    """A line for its terminals; empty for none."""
 
 
 class ActivitySpec(Base, frozen=True):

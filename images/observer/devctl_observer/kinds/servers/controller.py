@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from lightkube.models.core_v1 import Pod
@@ -23,6 +23,7 @@ from devctl_observer.kinds.servers.hook_outcomes import event_of, hook_transitio
 from devctl_observer.kinds.servers.idle_status import idle_status
 from devctl_observer.kinds.servers.idle_stop import IdleServers
 from devctl_observer.kinds.servers.model import SERVER, Server
+from devctl_observer.kinds.servers.notice import notice
 from devctl_observer.kinds.servers.observed import Caches, Observed
 from devctl_observer.kinds.servers.phase import addition
 from devctl_observer.kinds.servers.queueing import is_preempted
@@ -57,6 +58,8 @@ class ServerController(RoleController[Server]):
         self._caches, self._suspended = caches, suspended
         self._figures, self._uses = Servers(process.clock.steady), Uses(process.clock.steady)
         self._ended = EndedPods()
+        self.noticed: Callable[[Key], None] = lambda _: None
+        """Called with each server about whose stop people are told something else."""
 
     def see_pod(self, key: Key, pod: Pod, *, gone: bool) -> None:
         """Note why a pod ends and how its hooks ended, before it is gone."""
@@ -118,6 +121,8 @@ class ServerController(RoleController[Server]):
         ]
         server = await self._write(key, item, wanted, events)
         self._ended.drop(key, told)
+        if notice(server) != notice(item):
+            self.noticed(key)
         self._figures.note(item, wanted, seen.flavor, now)
         self._uses.note(key, wanted, seen.flavor, seen.gpus, idle.judgement.verdict)
         again = None

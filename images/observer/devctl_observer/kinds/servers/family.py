@@ -44,6 +44,7 @@ class Servers(Family[Server]):
         self._activities, self._children = activities, process.children
         activities.reported = self._reported
         activities.controller.watched = self._watched
+        controller.noticed = self._noticed
         flavors.controller.concerns = self._flavor
         users.concerns = self._suspended
 
@@ -54,10 +55,7 @@ class Servers(Family[Server]):
             self.controller.see_deleted(key, old)
         super().changed(old, new)
         if old and new and old.spec.lifecycle != new.spec.lifecycle:
-            for pod in self._children.pods.find(
-                Owner(DEVSERVER, Key(new.metadata.namespace, new.metadata.name))
-            ):
-                self._activities.look_at(node_of(pod))
+            self._noticed(Key(new.metadata.namespace, new.metadata.name))
 
     def child(self, key: Key, old: Any, new: Any) -> None:
         """Reconcile a child's server; lost pods are recreated by the StatefulSet controller."""
@@ -73,6 +71,11 @@ class Servers(Family[Server]):
         else:
             super().child(key, old, new)
 
+    def _noticed(self, key: Key) -> None:
+        """Tell the agents of a server's nodes something else."""
+        for pod in self._children.pods.find(Owner(DEVSERVER, key)):
+            self._activities.look_at(node_of(pod))
+
     def _reported(self, node: str) -> None:
         """Look at the servers on a node of which a report has arrived."""
         for _, owner in self._children.pods_on(node):
@@ -84,7 +87,7 @@ class Servers(Family[Server]):
         found = []
         for pod, owner in self._children.pods_on(node):
             server = self.store.get(owner.key) if owner.label == DEVSERVER else None
-            if server and (asked := watched(meta_of(pod.metadata).uid, server.spec.lifecycle)):
+            if server and (asked := watched(meta_of(pod.metadata).uid, server)):
                 found.append(asked)
         return found
 

@@ -23,6 +23,7 @@ from devctl_observer.kinds.servers.figures import STOPS
 from devctl_observer.kinds.servers.idle_status import Idling, Moment, timeout_of
 from devctl_observer.kinds.servers.idleness import Before, Judgement, Rank, judge, limits
 from devctl_observer.kinds.servers.model import SERVER, Lifecycle, Server
+from devctl_observer.kinds.servers.notice import notice
 from devctl_observer.kinds.servers.observed import Observed
 from devctl_observer.kinds.servers.replicas import ordinal
 from devctl_observer.watching.store import Key
@@ -111,11 +112,11 @@ def held(life: Lifecycle, now: datetime) -> float:
     return max(0.0, (until - now).total_seconds()) if until else math.inf
 
 
-def watched(uid: str, life: Lifecycle) -> WatchedPod | None:
-    """What a node's agent is asked for about a pod; None if nothing."""
-    limit = limits(life, 0)
+def watched(uid: str, server: Server) -> WatchedPod | None:
+    """What a node's agent is asked for about a pod of a server; None if nothing."""
+    limit, text = limits(server.spec.lifecycle, 0), notice(server)
     if limit is None:
-        return None
+        return WatchedPod(uid, notice=text) if text else None
     # At the end of the notice as well, as people may have been active during it.
     moments = {math.ceil(limit.timeout - limit.grace), math.ceil(limit.timeout)}
-    return WatchedPod(uid, sorted(moments))
+    return WatchedPod(uid, sorted(moments), text)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from devctl.api.prices import write_amount
 from devctl.cli.formats import TABLES
 from devctl.cli.listing import AGE, Listing, lists, sort_by, watch_option
 from devctl.cli.options import connected
@@ -23,6 +24,14 @@ def _known(count: int | None) -> object:
     return "?" if count is None else count
 
 
+def _price(flavor: Flavor) -> str:
+    """What an hour of one pod costs."""
+    currency = flavor.price.currency
+    return f"{write_amount(flavor.pod_price)} {currency}/h" if currency else ""
+
+
+PRICE = Column("PRICE", _price, key=lambda flavor: flavor.pod_price)
+"""Only shown if some flavor has one."""
 COLUMNS = [
     Column("NAME", lambda flavor: flavor.name),
     Column("CPU", lambda flavor: flavor.cpu),
@@ -30,6 +39,7 @@ COLUMNS = [
     Column("GPU", lambda flavor: flavor.gpus, spare=True),
     Column("FREE", lambda flavor: _known(flavor.free)),
     Column("TOTAL", lambda flavor: _known(flavor.total)),
+    PRICE,
     Column("DEFAULT", lambda flavor: "yes" if flavor.default else "", spare=True),
     Column("STATE", lambda flavor: "cordoned" if flavor.cordoned else "", spare=True),
     Column("MESSAGE", lambda flavor: flavor.message, wide=True),
@@ -54,6 +64,8 @@ def flavors(client: Client, listing: Listing, *, watch: bool) -> None:
 
         follow_news(polled(lambda: iter(client.flavors.list, None), _EVERY), listing, news)
     found = client.flavors.list()
+    if not any(flavor.price.currency for flavor in found):
+        listing.columns.remove(PRICE)
     listing.print(found, empty="there are no flavors; an administrator creates them")
     if listing.output in TABLES and any(flavor.free is None for flavor in found):
         click.echo(

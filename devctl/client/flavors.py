@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from devctl.api.devserver import FlavorCondition
 from devctl.api.devserver_user import DEFAULT_FLAVOR
+from devctl.api.prices import CURRENCY, read_price
 from devctl.api.quantities import GPU
 from devctl.client.objects import Collection, Field, Named, mapping, text
 from devctl.client.settings import annotations_of
@@ -40,6 +41,13 @@ class Flavor(Named):
     """How many pods would fit into an empty cluster; None if unknown."""
     schedulable = Field[bool | None](lambda value: value, "status", "schedulable")
     """Whether some node is large enough for a pod; None if unknown."""
+    price = Field(read_price, "spec", "price")
+    """What a pod of it costs; devctl.api.prices.NO_PRICE if it has no price."""
+
+    @property
+    def pod_price(self) -> int:
+        """What an hour of a pod with its GPUs costs, in millionths of the currency."""
+        return self.price.per_hour + self.price.per_gpu_hour * int(self.gpus or 0)
 
     @property
     def message(self) -> str:
@@ -68,6 +76,9 @@ class Flavors(Collection):
         memory_limit: str | None = None,
         node_labels: Mapping[str, str] | None = None,
         default: bool = False,
+        price: str | None = None,
+        gpu_price: str | None = None,
+        currency: str = CURRENCY,
         dry_run: bool = False,
     ) -> Flavor:
         """Create a flavor, as an administrator.
@@ -81,12 +92,17 @@ class Flavors(Collection):
             memory_limit: The memory that a pod may use at most; default: what it requests.
             node_labels: The labels of the nodes that it needs.
             default: Whether servers that name no flavor get it.
+            price: What an hour of a pod costs, such as `1.20`.
+            gpu_price: What an hour of each GPU costs in addition.
+            currency: Of both, such as `EUR`.
             dry_run: Only have the API server check it.
 
         Raises:
             AlreadyExistsError: There is a flavor of that name.
         """
         devices = {GPU: gpus} if gpus else {}
+        prices = {"perHour": price, "perGPUHour": gpu_price}
+        costs = {name: amount for name, amount in prices.items() if amount is not None}
         limits = {"memory": memory_limit or memory, **({"cpu": cpu_limit} if cpu_limit else {})}
         spec = {
             "default": default,
@@ -95,6 +111,7 @@ class Flavors(Collection):
                 "limits": limits | devices,
             },
             **({"nodeSelector": dict(node_labels)} if node_labels else {}),
+            **({"price": {**costs, "currency": currency}} if costs else {}),
         }
         made = {"metadata": {"name": name}, "spec": spec}
         return Flavor(self._cluster.create(resources.DevServerFlavor, made, dry_run=dry_run))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from devctl.api.prices import CURRENCY, parse_amount
 from devctl.cli import names
 from devctl.cli.options import command, connected, dry_run_option
 from devctl.cli.results import Results, changes
@@ -26,6 +27,15 @@ def _label(text: str) -> tuple[str, str]:
     return name, value
 
 
+def amount(text: str) -> str:
+    """The type of an option that takes an amount of money."""
+    try:
+        parse_amount(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return text
+
+
 @click.command()
 @click.argument("name", metavar="NAME")
 @click.option("--cpu", metavar="N", required=True, help="Cores that each pod requests.")
@@ -35,6 +45,9 @@ def _label(text: str) -> tuple[str, str]:
 @click.option("--memory-limit", metavar="SIZE", help="Memory that it may use.  [default: --memory]")
 @click.option("--node-label", type=_label, multiple=True, metavar="K=V", help="Of its nodes.")
 @click.option("--default", is_flag=True, help="For servers that name no flavor.")
+@click.option("--price", type=amount, metavar="AMOUNT", help="What an hour of a pod costs.")
+@click.option("--gpu-price", type=amount, metavar="AMOUNT", help="And each GPU in addition.")
+@click.option("--currency", default=CURRENCY, show_default=True, help="Of both prices.")
 @dry_run_option
 @changes(_RESOURCE)
 @connected
@@ -52,7 +65,7 @@ def create(
     Examples:
       devctl admin flavor create cpu-small --cpu 500m --memory 1Gi --default
       devctl admin flavor create gpu-large --cpu 8 --memory 32Gi --gpus 1 \\
-        --node-label instance-type=g4dn.xlarge
+        --node-label instance-type=g4dn.xlarge --price 1.20 --gpu-price 2.50 --currency EUR
     """
     made = client.flavors.create(
         name, node_labels=dict(node_label), dry_run=dry_run != "none", **asked

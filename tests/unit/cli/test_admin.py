@@ -110,6 +110,14 @@ def test_a_flavor_is_created_with_its_devices_as_limits(api: FakeApi, devctl: De
     }
 
 
+def test_a_flavor_is_created_with_a_price(api: FakeApi, devctl: Devctl) -> None:
+    create = ("admin", "flavor", "create", "gpu", "--cpu", "8", "--memory", "32Gi")
+    devctl(*create, "--price", "1.20", "--gpu-price", "2.50", "--currency", "EUR")
+    price = {"perHour": "1.20", "perGPUHour": "2.50", "currency": "EUR"}
+    assert api.things["devserverflavors", "", "gpu"]["spec"]["price"] == price
+    assert "`1,20` is not an amount" in devctl(*create, "--price", "1,20").stderr
+
+
 def test_a_flavor_is_cordoned_and_uncordoned(api: FakeApi, devctl: Devctl) -> None:
     api.add("devserverflavors", flavor("gpu", default=True))
     found = devctl("admin", "flavor", "cordon", "gpu")

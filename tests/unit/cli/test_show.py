@@ -276,6 +276,17 @@ def test_events(api: FakeApi, devctl: Devctl, snapshot: SnapshotAssertion) -> No
     assert len(json.loads(devctl("events", "lab", "-o", "json").stdout)["items"]) == 2
 
 
+def test_the_price_is_shown_if_some_flavor_has_one(api: FakeApi, devctl: Devctl) -> None:
+    asks = {"cpu": 8, "memory": "32Gi", "nvidia.com/gpu": 2}
+    cost = {"perHour": "1.20", "perGPUHour": 2, "currency": "EUR"}
+    api.add("devserverflavors", flavor("cpu"))
+    assert "PRICE" not in devctl("flavors").stdout
+    api.add("devserverflavors", flavor("gpu", asks, price=cost))
+    cpu, gpu = devctl("flavors", "--sort-by", "price").stdout.splitlines()[1:]
+    assert "5.20 EUR/h" in gpu
+    assert "/h" not in cpu
+
+
 def test_flavors(api: FakeApi, devctl: Devctl, snapshot: SnapshotAssertion) -> None:
     small = flavor(default=True)
     gpu = flavor("gpu", {"cpu": 1, "memory": "1Gi", "nvidia.com/gpu": 1})

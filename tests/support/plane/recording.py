@@ -124,7 +124,7 @@ def template(status: Thing) -> str:
     text = json.dumps(status, indent=1, sort_keys=True)
     text = text.replace('"conditions": [', f'"conditions": [{_DISRUPTED}', 1)
     if '"message"' not in text.partition('"terminated": {')[2].partition("}")[0]:
-        text = text.replace('"terminated": {', f'"terminated": {{{_SAID}', 1)
+        text = text.replace('"terminated": {', f'"terminated": {{ {_SAID}', 1)
     for word, expression in _TEMPLATES.items():
         text = text.replace(f'"{word}"', f"{{{{ {expression} | Quote }}}}")
         text = text.replace(word, f"{{{{ {expression} }}}}")

@@ -56,7 +56,9 @@ def fault(day: Day) -> Fault:
     try:
         only = f"--pod-selector={DEVSERVER}=moved"
         day.kubectl("drain", node, only, "--delete-emptydir-data", "--timeout=90s")
-        moved.wait("Idle", "Unknown")
+        moved.follow(
+            lambda found: find(found["status"], "Idle").get("reason") == "NotRunning", "it waits"
+        )
         everything = ("--all", "--force", "--grace-period=0")
         day.kubectl("-n", AGENT_NAMESPACE, "delete", "pod", *everything)
         kill_leader(day.kubectl, day.cluster, "observer")
@@ -116,7 +118,7 @@ def test_one_that_nobody_uses_is_stopped_in_the_end(fault: Fault) -> None:
 def test_a_drained_one_gets_its_whole_time_once_it_runs_again(fault: Fault) -> None:
     assert not fault.drained["spec"].get("stopped")
     said = find(fault.drained["status"], "Idle")
-    assert (said["status"], said["reason"]) == ("Unknown", "NotRunning")
+    assert (said["status"], said["reason"]) == ("False", "NotRunning")
     ended = stopped_at(fault.servers["moved"])
     assert ended
     assert (ended - fault.returned).total_seconds() >= LIMIT

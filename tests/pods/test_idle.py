@@ -74,6 +74,7 @@ time.sleep(3)
 print(kernel)
 END
 """
+WHEEL = "http://download-server:8000/a-1-py3-none-any.whl"
 EDITOR = "mkdir -p .vscode-server/bin && cp /bin/sleep .vscode-server/bin/node"
 OPEN = f"{EDITOR} && nohup ~/.vscode-server/bin/node 3600 >/dev/null 2>&1 &"
 
@@ -160,9 +161,7 @@ KEEPS: dict[str, Begin] = {
     "works": nohup(WORKS),
     # Its GPU has no load.
     "loader": nohup(WORKS),
-    "pip": run(
-        "nohup python3 -m pip download http://download-server:8000/a-1-py3-none-any.whl >/dev/null 2>&1 &"
-    ),
+    "pip": run(f"nohup python3 -m pip download {WHEEL} >/dev/null 2>&1 &"),
     "download": run("nohup curl -s download-server:8000 -o /dev/null >/dev/null 2>&1 &"),
     "kernel": notebook("import time; time.sleep(3600)"),
     "ssh": lambda day, name: day.shows(name, "ssh", name),

@@ -172,7 +172,8 @@ PREEMPTED = {"conditions": [condition("Ready", "False", "Preempted", "")]}
 def test_the_event_is_why_the_pod_ended(
     one: Any, of: Any, more: dict[str, Any], event: str
 ) -> None:
-    assert event_of(one, of, **{"preempted": False, "suspended": ""} | more) == event
+    given: dict[str, Any] = {"preempted": False, "suspended": ""} | more
+    assert event_of(one, of, **given) == event
 
 
 def an_end(replica: int, *results: str, at: str = DONE, event: str = "Stopped") -> Ended:

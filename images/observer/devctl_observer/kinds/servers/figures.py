@@ -44,7 +44,8 @@ _RESTARTS = Counter("devserver_restarts", "Container restarts in DevServers.", [
 STOPS = Counter(
     "devserver_stops",
     "DevServers that devctl stopped or deleted while they should run: Expired (deleted after its "
-    "timeToLive), IdleStopped, MaxRuntime, Preempted, UserSuspended. A user's own stop is not counted.",
+    "timeToLive), IdleStopped, MaxRuntime, Preempted, UserSuspended. A user's own stop is not "
+    "counted.",
     ["reason"],
     **COMMON,
 )

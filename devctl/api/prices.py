@@ -100,5 +100,5 @@ def read_price(spec: Mapping[str, Any] | None) -> Price:
     """
     if not spec:
         return NO_PRICE
-    amounts = (parse_amount(spec.get(name, 0)) for name in ("perHour", "perGPUHour"))
-    return Price(*amounts, spec.get("currency", CURRENCY))
+    per_hour, per_gpu_hour = (parse_amount(spec.get(name, 0)) for name in ("perHour", "perGPUHour"))
+    return Price(per_hour, per_gpu_hour, spec.get("currency", CURRENCY))

@@ -9,7 +9,7 @@ trap 'rm -rf "$data"' EXIT
 export COVERAGE_FILE="$data/coverage"
 
 # Examples in docstrings are tests as well.
-examples=$(grep -rl '>>> ' devctl plugins images playbooks tests/support --include='*.py')
+examples=$(grep -rl '>>> ' devctl plugins images playbooks scripts/boards tests/support --include='*.py')
 # shellcheck disable=SC2086 # file names without spaces
 "$venv/bin/pytest" tests/unit $examples --doctest-modules -n auto --dist worksteal --cov --cov-report= \
   --junitxml=.test-results/unit-0.xml

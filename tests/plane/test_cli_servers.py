@@ -164,6 +164,19 @@ def test_a_screen_of_40_columns_is_readable(place: UserPlace) -> None:
         assert any("Running" in row for row in shown)
 
 
+@pytest.mark.usefixtures("screen")
+def test_top_names_a_server_that_cannot_be_measured(place: UserPlace) -> None:
+    # No program runs on a plane, so no replica can answer.
+    items = json.loads(place.user.must("top", "-o", "json"))["items"]
+    (box,) = (item for item in items if item["name"] == BOX)
+    assert (box["kind"], box["phase"], box["owner"]) == ("server", "Running", place.owner)
+    assert box["cpu"] == {"used": None, "limit": None}
+    assert [problem.partition(": ")[0] for problem in box["problems"]] == [f"{BOX}-0"]
+    told = place.administrator.must("top", "-A", "--sort-by", "age").splitlines()
+    assert any(row.split()[:4] == [place.name, BOX, "server", "Running"] for row in told)
+    assert any(row.startswith(f"not measured: {BOX}-0: ") for row in told)
+
+
 def test_status_watches_until_ctrl_c(place: UserPlace) -> None:
     place.user.must("create", "seen", *place.options, "--wait")
     watching = place.user.start("status", "seen", "--watch")

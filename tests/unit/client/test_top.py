@@ -86,6 +86,15 @@ def test_once_looks_twice_where_something_runs(api: FakeApi, top: Top, pods: Pod
     assert [load.cpu for load in top.once(seconds=0.001)] == [None, 0.5]
 
 
+def test_only_replicas_that_run_are_asked(api: FakeApi, top: Top, pods: Pods) -> None:
+    found = server("lab", "Starting", replicas=2)
+    found["status"]["replicaStatuses"][1]["phase"] = "Running"
+    api.add(SERVERS, found)
+    (load,) = next(top.watch())
+    assert pods.asked == [("dev-alice", "lab-1")]
+    assert [sample.replica for sample in load.samples] == [1]
+
+
 def test_servers_of_all_namespaces_are_asked_where_they_are(
     api: FakeApi, top: Top, pods: Pods
 ) -> None:

@@ -21,6 +21,13 @@ def value(name: str, **labels: str) -> float:
     return figures.REGISTRY.get_sample_value(f"devctl_runner_{name}", labels) or 0
 
 
+AT_FIRST = {
+    reason: figures.REGISTRY.get_sample_value("devctl_runner_fallbacks_total", {"reason": reason})
+    for reason in figures.REASONS
+}
+"""The fallbacks as the module's import leaves them."""
+
+
 def test_the_next_process_of_a_daemon_goes_on_counting() -> None:
     role = 'a"\n'
     figures.RUNS.labels(role=role, result="ok").inc()
@@ -53,6 +60,10 @@ def test_the_clients_fallbacks_are_counted_once(folder: Path) -> None:
     Scraper().count_fallbacks()
     assert value("fallbacks_total", reason="down") == 2
     assert value("fallbacks_total", reason="cmdline") == 1
+
+
+def test_every_fallback_is_exported_before_the_first() -> None:
+    assert dict.fromkeys(figures.REASONS, 0.0) == AT_FIRST
 
 
 def test_what_has_not_happened_yet_is_exported_as_0() -> None:

@@ -73,11 +73,16 @@ def describe(client: Client, name: str, output: str) -> None:
     if output == "name":
         click.echo(f"devserver/{server.name}")
     else:
-        waiting = client.servers.waiting_for(server) if output == "text" else None
+        told: Iterable[tuple[str, str]] = ()
+        if output == "text":
+            from devctl.client.policies import limits_of  # noqa: PLC0415 - heavy
+
+            limits = limits_of(client.cluster, server)
+            told = facts(server, client.servers.waiting_for(server), limits)
         print_page(
             server,
             output,
-            facts(server, waiting),
+            told,
             lambda: client.events.list(server=name),
             tables(server),
         )
@@ -131,8 +136,16 @@ def tables(server: Server) -> list[Table]:
     return [Table("Replicas", _REPLICAS, server.replicas), Table("Hooks", _HOOKS, server.hooks)]
 
 
-def facts(server: Server, waiting: Waiting | None = None) -> Iterator[tuple[str, str]]:
-    """The labels and facts of a server's page; `waiting` says why it waits in a queue."""
+def facts(
+    server: Server, waiting: Waiting | None = None, limits: Sequence[str] = ()
+) -> Iterator[tuple[str, str]]:
+    """The labels and facts of a server's page.
+
+    Args:
+        server: The server.
+        waiting: Why it waits in a queue, if it does.
+        limits: What administrators limit in its lifecycle.
+    """
     yield "Name", server.name
     yield "Namespace", server.namespace
     yield "Owner", server.owner
@@ -150,6 +163,8 @@ def facts(server: Server, waiting: Waiting | None = None) -> Iterator[tuple[str,
     yield from ending_facts(server)
     for number, words in enumerate(idle_facts(server)):
         yield "" if number else "Idle", words
+    for number, words in enumerate(limits):
+        yield "" if number else "Limits", words
     yield "Home", _homes(server)
     if shared := server.spec.get("sharedVolumeClaimName"):
         yield "Shared", f"{shared} at /shared"

@@ -283,7 +283,12 @@ class Servers(NamedCollection[Server]):
         return self._change(which, {"stopped": False})
 
     def extend(self, which: str | Server, **by: Unpack[Extension]) -> Server:
-        """Keep a server for `ttl` from now on, or stop it only after being `idle` for longer.
+        """Give a server more time before it is stopped or deleted.
+
+        Args:
+            which: The server.
+            by: `ttl` and `max_runtime`: how long it is kept and may run from now on, and
+                `delete_after_stopped`, if it is stopped already. `idle`: how long it may be idle.
 
         Raises UsageError if it would be kept for longer without this, or a duration is invalid.
         """

@@ -285,6 +285,7 @@ OF_BOTH = (
     attempt(f"DELETE {OWN}/persistentvolumeclaims/artifacts-{{account}}"),
     attempt(f"GET {SERVERS}/devserverflavors"),
     attempt(f"GET {FLAVOR}"),
+    attempt(f"GET {SERVERS}/lifecyclepolicies"),
     attempt("GET /version"),
 )
 

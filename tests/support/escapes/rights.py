@@ -284,6 +284,13 @@ PLATFORM = (
         'cannot patch resource "devserverflavors"',
     ),
     Escape(
+        "create a lifecycle policy",
+        attempt(
+            f"POST {SERVERS}/lifecyclepolicies", named(spec={"idleTimeout": {"default": "1m"}})
+        ),
+        'cannot create resource "lifecyclepolicies"',
+    ),
+    Escape(
         "change devctl's settings",
         attempt(
             f"PATCH {SYSTEM}/configmaps/devctl-settings", {"data": {"networkAllow": "0.0.0.0/0"}}

@@ -242,6 +242,14 @@ def test_the_page_of_a_server(phase: str, snapshot: SnapshotAssertion) -> None:
         assert not width or max(map(len, lines)) <= width
 
 
+def test_describe_names_what_administrators_limit(api: FakeApi, devctl: Devctl) -> None:
+    api.add(SERVERS, server("lab"))
+    limit = {"spec": {"idleTimeout": {"minimum": "1h"}}, "metadata": {"name": "gpus"}}
+    api.add("lifecyclepolicies", limit)
+    said = devctl("describe", "lab").stdout
+    assert "Limits:       idleTimeout at least 1h (LifecyclePolicy `gpus`)" in said
+
+
 def test_describe(api: FakeApi, devctl: Devctl) -> None:
     api.add(SERVERS, server("lab", "Pending", reason="Unschedulable", message=MESSAGE))
     api.add(EVENTS, event("Pod/lab-0"), event("Pod/other-0", "Other"))

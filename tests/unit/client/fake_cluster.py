@@ -46,6 +46,7 @@ GLOBAL = {
     "devserverflavors",
     "devserverteams",
     "devserverusers",
+    "lifecyclepolicies",
     "namespaces",
     "nodes",
     "storageclasses",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LIMIT = 60
 LIFE = {"idleTimeout": f"{LIMIT}s", "autoShutdown": True}
 API_SERVER = "etc/kubernetes/manifests/kube-apiserver.yaml"
-WORK = "nohup sleep 3600 >/dev/null 2>&1 &"
+WORK = "nohup sleep 3601 >/dev/null 2>&1 &"
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def fault(day: Day) -> Fault:
     for server in (quiet, moved):
         server.follow(lambda found: stopped_at(found) is not None, "it is stopped", 4 * LIMIT)
     found = {one.name: one.get("devserver", one.name)[0] for one in (works, quiet, moved)}
-    works.run("pgrep -x sleep")
+    works.run("grep -q 360[1] /proc/[0-9]*/cmdline")
     day.await_well()
     return Fault(drained, datetime.fromisoformat(started), found)
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-_NOT_IN_PODS = {"default", "preemptible", "cordoned", "price"}
+_NOT_IN_PODS = {"default", "preemptible", "cordoned", "price", "activityProbe"}
 
 
 class Offer(NamedTuple):

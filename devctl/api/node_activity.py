@@ -56,7 +56,9 @@ class Signal(StrEnum):
     """A busy kernel, or activity in one of Jupyter's terminals."""
     GPU = "GPU"
     """A process that holds a GPU, or a GPU that is in use."""
+    PROBE = "Probe"
+    """The pod's own activity probe says so."""
 
 
-ALWAYS_REPORTED = frozenset(Signal) - {Signal.GPU, Signal.JUPYTER}
+ALWAYS_REPORTED = frozenset(Signal) - {Signal.GPU, Signal.JUPYTER, Signal.PROBE}
 """Signals of every pod: one that is missing is unknown. The others depend on what runs in it."""

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 _MOST = 100_000
 """Far more pods than the CRD allows, but few enough to fit into memory."""
-HOOKS = "lifecycle.hooks"
+HOOKS, ACTIVITY_PROBE = "lifecycle.hooks", "lifecycle.activityProbe"
 FIELDS = (
     *("image", "flavor", "mode", "distributed", "sharedVolumeClaimName", "enableSSH"),
-    *("team", "priority", HOOKS),
+    *("team", "priority", HOOKS, ACTIVITY_PROBE),
 )
 """Paths in the spec, which are keys of a record."""
 
@@ -35,9 +35,12 @@ def pod_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     unused = set() if spec.get("mode") == "distributed" else {"distributed"}
     part = {name: spec[name] for name in FIELDS if name in spec and name not in unused}
     lifecycle = spec.get("lifecycle")
-    hooks = lifecycle.get("hooks") if isinstance(lifecycle, dict) else None
+    lifecycle = lifecycle if isinstance(lifecycle, dict) else {}
+    hooks, probe = lifecycle.get("hooks"), lifecycle.get("activityProbe")
     if isinstance(hooks, list) and hooks:
         part[HOOKS] = [_digested(hook) for hook in hooks]
+    if isinstance(probe, dict):
+        part[ACTIVITY_PROBE] = probe
     return part
 
 

@@ -20,7 +20,8 @@ from devctl.api.flavors import choose, offer, pod_part
 from devctl.api.labels import MADE_FROM
 from devctl.api.made_from import MadeFrom, read_record
 from devctl.api.occupancy import is_occupied
-from devctl.api.pod_spec import pod_spec, shape
+from devctl.api.pod_spec import ACTIVITY_PROBE, pod_spec, shape
+from devserver.probe import probe_variables
 from devserver.queue import is_queued
 
 _ORDINAL = {"fieldRef": {"fieldPath": "metadata.labels['apps.kubernetes.io/pod-index']"}}
@@ -132,6 +133,7 @@ def environment(name: str, spec: Mapping[str, Any]) -> list[dict[str, Any]]:
         "DEVCTL_SERVER": name,
         "DEVCTL_BACKEND": distributed.get("backend", "gloo"),
         **({} if spec.get("enableSSH", True) else {"DEVCTL_SSH": "off"}),
+        **probe_variables(spec.get(ACTIVITY_PROBE)),
         **distributed.get("ncclSettings", {}),
     }
     return [

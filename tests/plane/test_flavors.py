@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.servers import SMALL, apply_flavor, wait_until
+from support.servers import SMALL, apply_flavor, succeeds, wait_until
+from support.tenants import ADMINISTRATOR, Tenants, server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -201,3 +202,57 @@ def test_a_cordoned_default_is_kept_and_given_to_nobody_else(
     assert problem in box.wait("Applied", "False")["message"]
     uncordon(place, two)
     box.follow(lambda found: found["status"]["phase"] == "Running", "it starts")
+
+
+PROBE = {"activityProbe": {"exec": {"command": ["true"]}}}
+IDLE = {"idleTimeout": "2h"}
+
+
+@pytest.mark.usefixtures("enforced")
+def test_a_flavor_may_require_or_refuse_an_activity_probe(
+    place: UserPlace, kubectl: Kubectl, flavors: tuple[str, str]
+) -> None:
+    one, two = flavors
+    for name in flavors:
+        apply_flavor(kubectl, name, resources=SMALL)
+    tenants = Tenants(kubectl, place.name)
+
+    def asked(flavor: str, **lifecycle: Any) -> dict[str, Any]:
+        return server("new", flavor=flavor, lifecycle=lifecycle)
+
+    for lifecycle in ({}, IDLE, PROBE, IDLE | PROBE):
+        tenants.create(ADMINISTRATOR, asked(one, **lifecycle))
+    kept = server("kept", flavor=one, lifecycle=IDLE)
+    tenants.create(ADMINISTRATOR, kept, keep=True)
+
+    apply_flavor(kubectl, one, resources=SMALL, activityProbe="Required")
+    apply_flavor(kubectl, two, resources=SMALL, activityProbe="Refused")
+    # The API server takes a moment to see the change.
+    for wrong in (asked(one, **IDLE), asked(two, **PROBE)):
+        wait_until(
+            lambda wrong=wrong: not succeeds(lambda: tenants.create(ADMINISTRATOR, wrong)),  # type: ignore[misc]
+            "the flavor has its rule",
+        )
+
+    said = tenants.refused(ADMINISTRATOR, asked(one, **IDLE))
+    assert f"flavor `{one}` requires an activity probe of servers with an idleTimeout" in said
+    assert "add spec.lifecycle.activityProbe, or remove idleTimeout" in said
+    for lifecycle in ({}, PROBE, IDLE | PROBE):
+        tenants.create(ADMINISTRATOR, asked(one, **lifecycle))
+    said = tenants.refused(ADMINISTRATOR, asked(two, **IDLE, **PROBE))
+    assert f"flavor `{two}` refuses activity probes: remove spec.lifecycle.activityProbe" in said
+    for lifecycle in ({}, IDLE):
+        tenants.create(ADMINISTRATOR, asked(two, **lifecycle))
+
+    # A server that was there before can change otherwise, but not in this respect.
+    def change(**spec: Any) -> None:
+        kubectl.api.patch("devserver", "kept", {"spec": spec}, place.name)
+
+    change(stopped=True, lifecycle={"idleTimeout": "3h", "autoShutdown": True})
+    change(lifecycle={"idleTimeout": None, "autoShutdown": None})
+    for wrong in ({"lifecycle": IDLE}, {"flavor": two, "lifecycle": PROBE}):
+        assert not succeeds(lambda wrong=wrong: change(**wrong))  # type: ignore[misc]
+    change(flavor=two, lifecycle=IDLE)
+    # The flavor that pods were made from is the same as before.
+    apply_flavor(kubectl, two, resources=SMALL)
+    change(lifecycle=PROBE)

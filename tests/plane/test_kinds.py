@@ -33,6 +33,14 @@ def hooks(*changes: dict[str, Any]) -> dict[str, Any]:
     return {"lifecycle": {"hooks": found}}
 
 
+RUNS = {"command": ["true"]}
+
+
+def probe(**fields: Any) -> dict[str, Any]:
+    """A spec with an activity probe."""
+    return {"lifecycle": {"activityProbe": fields}}
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -63,6 +71,20 @@ def hooks(*changes: dict[str, Any]) -> dict[str, Any]:
         (hooks({"name": "a.b"}), "spec.lifecycle.hooks[0].name in body should match"),
         (hooks({"name": "a"}, {"name": "a"}), "Duplicate value"),
         (hooks({"on": "stop"}), 'unknown field "spec.lifecycle.hooks[0].on"'),
+        (probe(), "an activity probe has either exec or httpGet"),
+        (probe(exec=RUNS, httpGet={"port": 80}), "an activity probe has either exec or httpGet"),
+        (probe(exec=RUNS, periodSeconds=15, timeoutSeconds=16), "as long as periodSeconds at most"),
+        (probe(exec=RUNS, periodSeconds=14), "greater than or equal to 15"),
+        (probe(exec=RUNS, periodSeconds=301), "less than or equal to 300"),
+        (probe(exec={"command": []}), "spec.lifecycle.activityProbe.exec.command"),
+        (probe(exec={"command": ["", "x"]}), "the command names no program"),
+        (probe(exec={"command": ["x" * 513]}), "spec.lifecycle.activityProbe.exec.command[0]"),
+        (probe(exec={"command": ["a\0b"]}), "spec.lifecycle.activityProbe.exec.command[0]"),
+        (probe(httpGet={"port": 65536}), "spec.lifecycle.activityProbe.httpGet.port"),
+        *(
+            (probe(httpGet={"port": 80, "path": path}), "activityProbe.httpGet.path in body should")
+            for path in ("", "busy", "//a b", "/a\n", "/ü")
+        ),
         *(
             ({"persistentHomeSize": size}, "a home has 1Mi to 1Pi")
             for size in (100, "100", "0", "5x", "2Pi", "-1Gi", "1e12", "1e99999999")
@@ -97,6 +119,9 @@ def test_a_wrong_server_is_refused(kubectl: Kubectl, changes: dict[str, Any], sa
         hooks(*[{}] * 8),
         hooks({"timeout": "10m"}, {"timeout": "4m59s"}, {"timeout": 1}),
         hooks({"script": "#!/bin/sh\n" + "é" * 8000}),
+        probe(exec=RUNS),
+        probe(exec={"command": ["sh", "-c", "exit 1\n# ü", ""]}, periodSeconds=15),
+        probe(httpGet={"port": 8080, "path": "/busy?a=[1]#'"}, timeoutSeconds=60),
         {"persistentHomeSize": "1.5Ti"},
         {"persistentHomeSize": 1073741824},
         {"sharedVolumeClaimName": "home-data"},

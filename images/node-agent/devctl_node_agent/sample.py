@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from devctl_node_agent.gpus import Gpus
     from devctl_node_agent.jupyter import Jupyter
+    from devctl_node_agent.probe import Answer
     from devctl_node_agent.processes import Io
 
 
@@ -52,6 +53,8 @@ class Sample(NamedTuple):
     """The same of terminals that are attached."""
     jupyter: Jupyter | None = None
     gpus: Gpus | None = None
+    probe: Answer | None = None
+    """None if the pod has no activity probe."""
     gpu_user: str = ""
     """The description of a process that uses a GPU."""
     place: Place | None = None

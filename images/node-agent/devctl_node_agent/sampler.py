@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from devctl_node_agent import gpus, jupyter, network, terminals, waiting
+from devctl_node_agent import gpus, jupyter, network, probe, terminals, waiting
 from devctl_node_agent.cgroups import MAX_PIDS
 from devctl_node_agent.processes import describe, read_process
 from devctl_node_agent.sample import Counters, Place, Sample
@@ -25,6 +25,8 @@ class _Seen(NamedTuple):
     is_server: bool
     looks: int = 0
     devices: gpus.Devices | None = None
+    """None until it has been looked at."""
+    probe: probe.Timing | None = None
 
 
 class Sampler:
@@ -105,7 +107,9 @@ class Sampler:
         root = f"{self._proc}/{start.pid}/root"
         if known.devices is None:
             environment = gpus.environment(self._proc, start.pid)
-            known = known._replace(devices=gpus.devices(root, environment))
+            known = known._replace(
+                devices=gpus.devices(root, environment), probe=probe.timing(environment)
+            )
         servers = jupyter.read(root, now)
         idle = servers.idle_kernels if servers and not servers.problem else frozenset()
         used = self._gpus(known.devices, root, processes)
@@ -122,6 +126,7 @@ class Sampler:
             attached=self._described(terminals.attached(processes, pids)),
             jupyter=servers,
             gpus=used,
+            probe=probe.read(root, probe.uptime(self._proc), known.probe) if known.probe else None,
             gpu_user=self._described([processes[pid] for pid in used.used_by[:1]])[0]
             if used and used.used_by
             else "",

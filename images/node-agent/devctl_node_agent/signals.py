@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from devctl.api.node_activity import SAMPLE_SECONDS, Signal
 
 if TYPE_CHECKING:
+    from devctl_node_agent.probe import Answer
     from devctl_node_agent.sample import Counters, Sample
 
 CPU_CORES = 0.05
@@ -62,6 +63,10 @@ def judge(before: Counters | None, sample: Sample) -> dict[Signal, Reading]:
         found.pop(Signal.GPU, None)
     else:
         found.setdefault(Signal.GPU, _gpu(sample))
+    if sample.probe is None:
+        found.pop(Signal.PROBE, None)
+    else:
+        found.setdefault(Signal.PROBE, _probe(sample.probe))
     return found
 
 
@@ -159,6 +164,12 @@ def _gpu(sample: Sample) -> Reading:
     if gpus.load:
         return Reading(active=True, detail=f"simulated load of {gpus.load} %")
     return Reading(bool(gpus.used_by), sample.gpu_user if gpus.used_by else "")
+
+
+def _probe(answer: Answer) -> Reading:
+    if answer.problem:
+        return _unknown(answer.problem)
+    return Reading(answer.active, "the activity probe" if answer.active else "")
 
 
 def _unknown(why: str) -> Reading:

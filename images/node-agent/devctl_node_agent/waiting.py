@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from devctl_node_agent.processes import Process
 
-START = "/opt/devctl/start"
+START, PROBE = "/opt/devctl/start", "/opt/devctl/probe"
 _FOLDER = "/opt/devctl/"
 _SHELLS = frozenset({"ash", "bash", "busybox", "dash", "fish", "ksh", "sh", "tcsh", "zsh"})
 _SSH = frozenset({"sshd", "sshd-session", "sshd-auth", "sftp-server"})
@@ -87,7 +87,7 @@ def is_ssh(process: Process) -> bool:
 
 
 def _waits(process: Process, all_: Mapping[int, Process], idle_kernels: Collection[str]) -> bool:
-    if classify(process, idle_kernels) is not None:
+    if classify(process, idle_kernels) is not None or _is_probe(process, all_):
         return True
     parent = all_.get(process.stat.parent)
     if parent and _is_held(process, parent):
@@ -95,10 +95,25 @@ def _waits(process: Process, all_: Mapping[int, Process], idle_kernels: Collecti
     for _ in range(_MAX_ANCESTORS):
         if parent is None:
             break
-        if classify(parent) is Waits.USAGE:
+        if classify(parent) is Waits.USAGE or _is_probe(parent, all_):
             return True
         parent = all_.get(parent.stat.parent)
     return False
+
+
+def _is_probe(process: Process, all_: Mapping[int, Process]) -> bool:
+    """Whether it is the loop that asks the activity probe: the one that the first process started.
+
+    What the probe starts does not count, within its timeout. What it leaves behind does: an orphan
+    becomes a child of the first process.
+    """
+    shell, script = (*process.arguments[:2], "", "")[:2]
+    if script != PROBE or _base(shell) not in _SHELLS:
+        return False
+    parent = all_.get(process.stat.parent)
+    if parent is None or not is_start(parent):
+        return False
+    return parent.stat.session == process.stat.session
 
 
 def _is_held(process: Process, parent: Process) -> bool:

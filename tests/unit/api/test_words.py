@@ -41,6 +41,7 @@ def test_the_words_of_a_nodes_activity() -> None:
         "GPU",
         "Jupyter",
         "Network",
+        "Probe",
         "Process",
         "Terminal",
     ]

@@ -133,6 +133,25 @@ def test_what_the_last_container_left_is_gone(container: Container) -> None:
 
 
 @pytest.mark.usefixtures("home")
+@pytest.mark.parametrize("declared", ["exec true", ""])
+def test_a_declared_probe_is_asked_from_the_start(container: Container, declared: str) -> None:
+    asked, loop = container.root / "asked", container.root / "opt/devctl/probe"
+    loop.write_text(f'echo "$DEVCTL_PROBE"; echo "$DEVCTL_PROBE" >"{asked}"\n')
+    (container.root / "run/devctl/probe").write_text("1 idle\n")
+    more = {"/opt/devctl/probe": str(loop)}
+    process = container.start("start", env={"DEVCTL_PROBE": declared}, more=more)
+    try:
+        eventually((container.root / READY).exists)
+        if declared:
+            eventually(lambda: asked.exists() and asked.read_text() == "exec true\n")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.communicate(timeout=10) == ("", "")
+    assert asked.exists() is bool(declared)
+    assert not (container.root / "run/devctl/probe").exists(), "the last container's answer"
+
+
+@pytest.mark.usefixtures("home")
 def test_the_sleeper_is_on_record_and_ends_with_the_server(container: Container) -> None:
     with started(container):
         status = sleeper(container) / "status"

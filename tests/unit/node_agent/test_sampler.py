@@ -230,3 +230,20 @@ def test_what_has_not_become_a_server_is_not_examined_for_ever(tmp_path: Path) -
         node.look()
     node.tree.process(900, "/bin/sh", "/opt/devctl/start")
     assert node.look() == {}
+
+
+def test_a_server_that_declares_a_probe_has_its_signal(node: Node) -> None:
+    tree = node.tree
+    tree.server(ONE, 100)
+    variables = b"DEVCTL_PROBE=exec x\0DEVCTL_PROBE_PERIOD=60\0DEVCTL_PROBE_TIMEOUT=5\0"
+    (tree.proc / "100/environ").write_bytes(variables)
+    (tree.proc / "uptime").write_text("5000.00 1.00\n")
+    answer = tree.root_of(100) / "run/devctl/probe"
+    node.look()
+    assert node.active() == {Signal.PROBE: "the probe has not answered yet"}
+    answer.write_text("4990.00 idle\n")
+    assert node.active() == {}
+    answer.write_text("4999.00 active\n")
+    assert node.active() == {Signal.PROBE: "the activity probe"}
+    (tree.proc / "uptime").write_text("5200.00 1.00\n")
+    assert node.active() == {Signal.PROBE: "the probe has not answered for 201 s"}

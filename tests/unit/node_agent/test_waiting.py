@@ -157,6 +157,37 @@ def test_all_that_usage_starts_waits() -> None:
     assert names(usage, inner, process(3, "nvidia-smi", parent=2)) == []
 
 
+LOOP = ("/bin/sh", "/opt/devctl/probe")
+
+
+@pytest.mark.parametrize("before", [(), ("tini", "--")])
+def test_the_probe_and_what_it_starts_wait(before: tuple[str, ...]) -> None:
+    start = process(1, *before, "/bin/sh", "/opt/devctl/start")
+    loop = process(2, *LOOP, parent=1, session=1)
+    asked = process(3, "python", "probe.py", parent=2, session=3)
+    inner = process(4, "nvidia-smi", parent=3, session=3)
+    pause = process(5, "sleep", "60", parent=2, session=1)
+    assert names(start, loop, asked, inner, pause) == []
+
+
+def test_what_the_probe_leaves_behind_works() -> None:
+    start = process(1, "/bin/sh", "/opt/devctl/start")
+    loop = process(2, *LOOP, parent=1, session=1)
+    assert names(start, loop, process(3, "python", "train.py", parent=1)) == ["python"]
+
+
+def test_nobody_else_is_taken_for_the_probe() -> None:
+    start = process(1, "/bin/sh", "/opt/devctl/start")
+    inner = process(3, "python", "train.py", parent=2, session=2)
+    # Somebody runs it from a shell, or leaves it behind.
+    shell = process(4, "-bash", parent=1, session=4)
+    for parent, session in ((4, 4), (1, 4), (9, 1)):
+        other = process(2, *LOOP, parent=parent, session=session, name="sh")
+        assert names(start, shell, other, inner) == ["sh", "python"]
+    program = process(2, "python", "/opt/devctl/probe", parent=1, session=1)
+    assert names(start, program, inner) == ["python", "python"]
+
+
 def test_the_oldest_comes_first() -> None:
     young = process(1, "young", started=9)
     assert names(young, process(2, "old", started=3)) == ["old", "young"]

@@ -106,9 +106,9 @@ def test_a_report_that_has_not_arrived_yet_is_noticed() -> None:
 
 def test_signals_that_every_report_has_are_missed() -> None:
     report = activity({"uid": "p-0", "idleSeconds": 9}).report.pods[0]
-    missing = [signal.type for signal in report.unknown]
+    missing = [signal.type for signal in report.unknown()]
     assert missing == ["CPU", "Disk", "Network", "Process", "Terminal"]
-    assert not activity(about(0, 9)).report.pods[0].unknown
+    assert not activity(about(0, 9)).report.pods[0].unknown()
 
 
 def test_each_node_gets_an_object_once() -> None:

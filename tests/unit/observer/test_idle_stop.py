@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any, cast
@@ -18,8 +19,8 @@ from devctl_observer.watching.store import Key
 
 from devctl.api.idleness import Idleness
 from devctl.api.labels import STOPPED_BY, STOPPED_BY_MESSAGE
-from unit.observer.activity import Steady, about, activity
-from unit.observer.objects import NOW, ago, distributed, pod, server
+from unit.observer.activity import Steady, about, activity, signals
+from unit.observer.objects import NOW, ago, distributed, made_from, pod, server
 
 KEY = Key("dev-alice", "my-dev")
 LIFE = {"idleTimeout": "1h", "autoShutdown": True}
@@ -203,3 +204,33 @@ def test_what_agents_are_asked_for() -> None:
     assert asked() is None
     assert asked(idleTimeout=61) == [46, 61]
     assert asked(idleTimeout="8h", autoShutdown=True) == [28500, 28800]
+
+
+def test_a_declared_probe_that_is_not_reported_is_unknown() -> None:
+    scene = Scene()
+    probes = {"activityProbe": {"exec": {"command": ["true"]}}}
+    scene.seen = Observed(server(lifecycle=LIFE | probes), made=True, pods=[pod(ready=True)])
+    judgement = scene.judge().judgement
+    assert judgement.verdict is Idleness.SIGNAL_UNKNOWN
+    assert judgement.gap
+    assert judgement.gap.signal
+    assert judgement.gap.signal.type == "Probe"
+    # What the pods were created from counts, not what the spec says by now.
+    made = made_from(lifecycle={"idleTimeout": "1h"})
+    scene.seen = replace(scene.seen, annotations=made)
+    assert scene.judge().judgement.verdict is Idleness.SOON
+
+
+def test_an_active_probe_keeps_a_server_and_an_idle_one_stops_none_early() -> None:
+    scene = Scene()
+    probes = {"activityProbe": {"exec": {"command": ["true"]}}}
+    scene.seen = Observed(server(lifecycle=LIFE | probes), made=True, pods=[pod(ready=True)])
+    for sequence, age, others, verdict in (
+        (4, 0, 3600, Idleness.ACTIVE),
+        (5, 3600, 0, Idleness.ACTIVE),
+        (6, 3600, 3600, Idleness.SOON),
+    ):
+        said = [*signals(others), {"type": "Probe", "idleSeconds": age}]
+        report = about(0, min(age, others), said)
+        scene.reports.note("node-a", activity(report, sequence=sequence))
+        assert scene.judge().judgement.verdict is verdict

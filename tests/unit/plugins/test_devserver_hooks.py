@@ -1,17 +1,19 @@
-"""A server's hooks in the values and manifests of its role."""
+"""A server's hooks and activity probe in the values and manifests of its role."""
 
 from __future__ import annotations
 
 import doctest
 import json
+import shlex
 from typing import Any
 
 import yaml
-from devserver import hooks as module
+from devserver import hooks, probe
+from devserver.probe import probe_variables
 from hypothesis import given
 from hypothesis import strategies as st
 from unit.plugins.templates import HOSTILE, TEXT, rendered
-from unit.plugins.test_devserver import Thing, pod, server, stateful_set, values
+from unit.plugins.test_devserver import Thing, environment, pod, server, stateful_set, values
 
 from devctl.api.hooks import MAX_HOOKS
 from devctl.api.labels import HOOKS, MADE_FROM
@@ -127,7 +129,7 @@ def test_a_script_is_never_read_as_a_template(script: str) -> None:
 
 
 def test_its_examples_hold() -> None:
-    assert doctest.testmod(module).failed == 0
+    assert doctest.testmod(hooks).failed == doctest.testmod(probe).failed == 0
 
 
 def test_the_role_applies_hooks_before_the_pods_that_mount_them() -> None:
@@ -135,3 +137,34 @@ def test_the_role_applies_hooks_before_the_pods_that_mount_them() -> None:
     templates = task["apply"]["templates"]
 
     assert templates.index("hooks.yaml.j2") < templates.index("statefulset.yaml.j2")
+
+
+PROBE = {"exec": {"command": ["sh", "-c", "exit $(id -u)"]}, "periodSeconds": 30}
+
+
+def test_the_script_is_told_what_to_ask() -> None:
+    made = values(server(lifecycle={"activityProbe": PROBE}))
+
+    assert {name: text for name, text in environment(made).items() if "PROBE" in name} == {
+        # The kubelet would expand `$(id -u)`.
+        "DEVCTL_PROBE": "exec sh -c 'exit $$(id -u)'",
+        "DEVCTL_PROBE_PERIOD": "30",
+        "DEVCTL_PROBE_TIMEOUT": "5",
+    }
+    assert "DEVCTL_PROBE" not in environment(values(server()))
+
+
+def test_a_running_server_keeps_the_probe_that_it_started_with() -> None:
+    before = values(server(lifecycle={"activityProbe": PROBE}))
+    other = {"activityProbe": {"httpGet": {"port": 8080, "path": "/"}}}
+
+    assert values(server(lifecycle=other), stateful_set(before)) == before
+    started = values(server(lifecycle=other), stateful_set(before), pods=[])
+    assert environment(started)["DEVCTL_PROBE"] == "http 8080 /"
+
+
+@given(st.lists(TEXT, min_size=1))
+def test_arguments_are_words_for_a_shell(command: list[str]) -> None:
+    variables = probe_variables({"exec": {"command": command}})
+
+    assert shlex.split(variables["DEVCTL_PROBE"]) == ["exec", *command]

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from devctl.api.kinds import NODE_ACTIVITY
-from devctl.api.node_activity import ALWAYS_REPORTED
+from devctl.api.node_activity import ALWAYS_REPORTED, Signal
 from devctl_observer.control.kind import kind_of
 from devctl_observer.judging.model import Base, Item
 
@@ -38,10 +38,9 @@ class PodReport(Base, frozen=True):
         """For how many seconds nothing had been active."""
         return min([self.idle_seconds, *(signal.idle_seconds for signal in self.signals)])
 
-    @property
-    def unknown(self) -> list[SignalReport]:
-        """The signals that could not be read, among them those that every report should have."""
-        missing = sorted(ALWAYS_REPORTED - {signal.type for signal in self.signals})
+    def unknown(self, expected: frozenset[Signal] = ALWAYS_REPORTED) -> list[SignalReport]:
+        """The signals that could not be read, among them those that the report should have."""
+        missing = sorted(expected - {signal.type for signal in self.signals})
         unread = [signal for signal in self.signals if signal.unknown]
         return [*unread, *(_missing(kind) for kind in missing)]
 

@@ -29,6 +29,7 @@ _SIGNALS = [
     Signal.TERMINAL,
     Signal.JUPYTER,
     Signal.GPU,
+    Signal.PROBE,
     Signal.PROCESS,
     Signal.CPU,
     Signal.DISK,
@@ -243,7 +244,7 @@ def _signals(of: Idling) -> list[dict[str, Any]]:
     unknown = set()
     for rank in of.ranks:
         report, at = rank.arrival.report, rank.arrival.at
-        for signal in [*report.signals, *report.unknown] if report and at is not None else ():
+        for signal in [*report.signals, *rank.unknown] if report and at is not None else ():
             when = of.moment.at((at or 0) - signal.idle_seconds)
             if signal.unknown:
                 unknown.add(signal.type)

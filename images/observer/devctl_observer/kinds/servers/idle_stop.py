@@ -11,6 +11,7 @@ from devctl.api.conditions import find
 from devctl.api.devserver import Condition
 from devctl.api.idleness import Idleness
 from devctl.api.labels import STOPPED_BY, STOPPED_BY_MESSAGE
+from devctl.api.node_activity import ALWAYS_REPORTED, Signal
 from devctl_observer.control.process import Process
 from devctl_observer.judging.clocks import from_text, to_text
 from devctl_observer.judging.conditions import TRUE
@@ -96,11 +97,13 @@ class IdleServers:
     def _ranks(self, seen: Observed) -> Sequence[Rank]:
         """All replicas that the server should have, with the reports on their pods."""
         found = {}
+        expected = ALWAYS_REPORTED | ({Signal.PROBE} if seen.probes else frozenset())
         for pod in seen.pods:
             meta, node = meta_of(pod.metadata), node_of(pod)
             runs = pod.status is not None and pod.status.phase == "Running" and not ends_at(pod)
             if runs and node and (number := ordinal(meta.name)) is not None:
-                found[number] = Rank(number, node, self._reports.of(node, meta.uid))
+                arrival = self._reports.of(node, meta.uid)
+                found[number] = Rank(number, node, arrival, expected)
         return [found.get(number, Rank(number)) for number in range(seen.size)]
 
 

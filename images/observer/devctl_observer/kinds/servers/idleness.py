@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from devctl.api.durations import parse_duration
 from devctl.api.idleness import Idleness, grace_seconds
-from devctl.api.node_activity import FRESH_SECONDS
+from devctl.api.node_activity import ALWAYS_REPORTED, FRESH_SECONDS, Signal
 from devctl_observer.kinds.activity.model import PodReport, SignalReport
 from devctl_observer.kinds.activity.reports import NEVER, Arrival
 from devctl_observer.kinds.servers.model import Lifecycle
@@ -38,6 +38,14 @@ class Rank:
     node: str = ""
     """Empty if it has no running pod."""
     arrival: Arrival = NEVER
+    expected: frozenset[Signal] = ALWAYS_REPORTED
+    """Signals that each report on its pod should have."""
+
+    @property
+    def unknown(self) -> list[SignalReport]:
+        """The signals that the last report could not tell."""
+        report = self.arrival.report
+        return report.unknown(self.expected) if report else []
 
 
 @dataclass(frozen=True)
@@ -167,7 +175,7 @@ def _judge_gap(ranks: Sequence[Rank], now: float) -> Judgement | None:
     if lost := next((rank for rank in ranks if _is_lost(rank, now)), None):
         return Judgement(Idleness.NO_REPORT, gap=Gap(lost))
     for rank in ranks:
-        if (report := rank.arrival.report) and (unknown := report.unknown):
+        if unknown := rank.unknown:
             again = _seen(rank) + FRESH_SECONDS + 1 - now
             return Judgement(Idleness.SIGNAL_UNKNOWN, gap=Gap(rank, unknown[0]), again=again)
     return None

@@ -14,7 +14,7 @@ from lightkube.resources.apps_v1 import StatefulSet
 from devctl.api.labels import DEVSERVER, MADE_FROM
 from devctl.api.made_from import MadeFrom, read_record
 from devctl.api.placing import effective_requests
-from devctl.api.pod_spec import shape
+from devctl.api.pod_spec import ACTIVITY_PROBE, shape
 from devctl.api.quantities import GPU
 from devctl_observer.judging.model import is_owned, meta_of, notes_of
 from devctl_observer.judging.pods import Surroundings, is_refused
@@ -77,6 +77,11 @@ class Observed:
         """
         runs = bool(self.pods) or self.scale > 0
         return self.record.spec if self.record and runs else self.server.pod_spec
+
+    @property
+    def probes(self) -> bool:
+        """Whether its pods have an activity probe."""
+        return ACTIVITY_PROBE in self.layout
 
     @property
     def size(self) -> int:

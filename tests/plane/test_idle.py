@@ -175,6 +175,27 @@ def test_what_keeps_a_server(make: Make, agents: Agents) -> None:
     assert "IdleSoon" in events(held)
 
 
+def test_a_probe_keeps_a_server_until_it_is_idle_as_well(make: Make, agents: Agents) -> None:
+    probe = {"activityProbe": {"exec": {"command": ["busy"]}}}
+    control, server = make("control"), make("asked", lifecycle=LIFE | probe)
+    for one in (control, server):
+        one.wait("Ready")
+        agents.quiet(one)
+    uid = uid_of(server)
+    agents.report_until(lambda: is_stopped(control), "the other one is stopped", HERE)
+    assert idle(server) == ("Unknown", "SignalUnknown")
+    said = server.condition("Idle")["message"]
+    assert said.startswith(
+        f"signal Probe of its pod on node `{HERE}` cannot be read (not reported)"
+    )
+    agents.probes[uid] = lambda: 3
+    agents.report_until(lambda: idle(server) == ("False", "Active"), "its probe is active", HERE)
+    assert server.status["lastActivity"].startswith("Probe")
+    assert not is_stopped(server)
+    agents.probes[uid] = agents.idle[uid]
+    agents.report_until(lambda: is_stopped(server), "its probe is idle", HERE)
+
+
 def test_a_new_observer_waits_for_the_next_reports(
     make: Make, agents: Agents, deployed: Plane
 ) -> None:

@@ -167,6 +167,7 @@ KEEPS: dict[str, Begin] = {
     "ssh": lambda day, name: day.shows(name, "ssh", name),
     "exec": lambda day, name: day.shows(name, "exec", name, "-it", "--", "sh"),
     "commands": lambda day, name: day.repeat("exec", name, "--", "true"),
+    "asked-active": lambda _day, _name: None,
 }
 """What keeps a server running, by the server's name."""
 STOPS: dict[str, Begin] = {
@@ -175,8 +176,13 @@ STOPS: dict[str, Begin] = {
     "left": run("tmux new-session -d"),
     "forwards": lambda day, name: day.start(name, "ssh", name, "-N"),
     "editor": run(OPEN),
+    "asked-idle": lambda _day, _name: None,
 }
 """What does not."""
+UNKNOWN = "asked-in-vain"
+"""A server whose activity probe hangs."""
+PROBES = {"asked-active": ["true"], "asked-idle": ["false"], UNKNOWN: ["sleep", "3600"]}
+"""The commands of activity probes, by the server's name."""
 TOLD = "told"
 """A server in whose only terminal nobody works."""
 
@@ -195,10 +201,15 @@ def day(
     memory = {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "1Gi"}}
     apply_flavor(kubectl, namespace, resources=memory)
     gpu = {side: one | {"nvidia.com/gpu": "1"} for side, one in memory.items()}
-    own = {"loader": {"flavor": apply_flavor(kubectl, f"{namespace}-gpu", resources=gpu)}}
+    own: dict[str, Any] = {
+        "loader": {"flavor": apply_flavor(kubectl, f"{namespace}-gpu", resources=gpu)}
+    }
+    for name, command in PROBES.items():
+        probe = {"exec": {"command": command}, "periodSeconds": 15, "timeoutSeconds": 2}
+        own[name] = {"lifecycle": LIFE | {"activityProbe": probe}}
     shell = CommandLine(paths.kubeconfig, namespace, tmp_path_factory.mktemp("home"))
     made = Day(kubectl, namespace, torch_image, shell)
-    for name in (*KEEPS, *STOPS, TOLD):
+    for name in (*KEEPS, *STOPS, TOLD, UNKNOWN):
         made.server(name, **own.get(name, {})).apply()
     made.server("ranks", **FOUR_RANKS).apply()
     with serving(kubectl, namespace, torch_image), made.stack:
@@ -293,6 +304,18 @@ def test_what_somebody_uses_keeps_running(day: Day, name: str) -> None:
     assert not server.get("devserver", name)[0]["spec"].get("stopped"), server.status["idle"]
     said = server.condition("Idle")
     assert (said["status"], said["reason"]) == ("False", "Active"), said
+
+
+def test_a_server_whose_probe_hangs_is_kept(day: Day) -> None:
+    server = day.server(UNKNOWN)
+    server.wait("Ready")
+    began = datetime.fromisoformat(server.status["startedAt"]).timestamp()
+    time.sleep(max(0.0, began + 3 * LIMIT - time.time()))
+    assert not server.get("devserver", UNKNOWN)[0]["spec"].get("stopped"), server.status["idle"]
+    said = server.condition("Idle")
+    assert (said["status"], said["reason"]) == ("Unknown", "SignalUnknown"), said
+    assert "signal Probe of its pod" in said["message"]
+    assert "the probe did not end within 2 s" in said["message"]
 
 
 def test_a_server_that_was_stopped_starts_with_its_files(day: Day) -> None:

@@ -11,7 +11,7 @@ import pytest
 from support.servers import wait_until
 
 from devctl.api.kinds import NODE_ACTIVITY
-from devctl.api.node_activity import ALWAYS_REPORTED
+from devctl.api.node_activity import ALWAYS_REPORTED, Signal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,16 +23,17 @@ Thing = dict[str, Any]
 ACTIVITY = f"{NODE_ACTIVITY.plural}.{NODE_ACTIVITY.group}"
 
 
-def pod_report(uid: str, idle: float, unknown: str = "") -> Thing:
-    """What an agent reports of a pod; one signal may be unknown."""
+def pod_report(uid: str, idle: float, unknown: str = "", probe: float | None = None) -> Thing:
+    """What an agent reports of a pod; one signal may be unknown, and a probe's has its own age."""
+    ages = dict.fromkeys(ALWAYS_REPORTED, idle) | ({} if probe is None else {Signal.PROBE: probe})
     return {
         "uid": uid,
-        "idleSeconds": 0 if unknown else int(idle),
+        "idleSeconds": 0 if unknown else int(min(ages.values())),
         "signals": [
             {"type": kind, "idleSeconds": 0, "unknown": True, "detail": "cgroup: no such file"}
             if kind == unknown
-            else {"type": kind, "idleSeconds": int(idle), "detail": "python (pid 7)"}
-            for kind in sorted(ALWAYS_REPORTED)
+            else {"type": kind, "idleSeconds": int(age), "detail": "python (pid 7)"}
+            for kind, age in sorted(ages.items())
         ],
     }
 
@@ -46,11 +47,13 @@ class Agents:
         idle: For how long each pod has been idle, by its UID; a function is called again for each
             report.
         unknown: The signal of a pod that cannot be read, by its UID.
+        probes: For how long the activity probe of a pod has said that it is idle, by its UID.
     """
 
     api: Api
     idle: dict[str, Callable[[], float]] = field(default_factory=dict)
     unknown: dict[str, str] = field(default_factory=dict)
+    probes: dict[str, Callable[[], float]] = field(default_factory=dict)
     _instance: str = field(default_factory=lambda: uuid4().hex)
     _sequence: int = 0
 
@@ -63,9 +66,13 @@ class Agents:
     def report(self, node: str) -> None:
         """Report on all pods that are known, as the agent of one node."""
         self._sequence += 1
-        pods = [pod_report(uid, age(), self.unknown.get(uid, "")) for uid, age in self.idle.items()]
+        pods = [self._report(uid, age()) for uid, age in self.idle.items()]
         status = {"instance": self._instance, "sequence": self._sequence, "pods": pods}
         self.api.patch(ACTIVITY, node, {"status": status}, sub="status")
+
+    def _report(self, uid: str, age: float) -> Thing:
+        probe = self.probes.get(uid)
+        return pod_report(uid, age, self.unknown.get(uid, ""), probe() if probe else None)
 
     def report_until(
         self, true: Callable[[], bool], what: str, *nodes: str, seconds: float = 90

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from devctl.api import ephemeral_acceleration_job as job
-from devctl.api import node_activity
+from devctl.api import node_activity, usage
 from devctl.api.labels import GROUP, VERSION
 
 
@@ -47,6 +47,8 @@ class Kind(NamedTuple):
 
 NODE_ACTIVITY = Kind(GROUP, VERSION, node_activity.KIND, node_activity.PLURAL, namespaced=False)
 """Between the observer and the agents of nodes, and so not in KINDS, which people write."""
+USAGE = Kind(GROUP, VERSION, usage.KIND, usage.PLURAL)
+"""Written by the observer alone, and so not in KINDS either."""
 
 
 KINDS = (

@@ -14,6 +14,7 @@ from devctl_observer.kinds.jobs.family import Jobs
 from devctl_observer.kinds.policies.family import Policies
 from devctl_observer.kinds.servers.family import Servers
 from devctl_observer.kinds.teams.family import Teams
+from devctl_observer.kinds.usage.family import Usages
 from devctl_observer.kinds.users.family import Users
 
 STANDARD: Sequence[Standard[Any]] = ()
@@ -26,9 +27,10 @@ def families(process: Process) -> Sequence[Family[Any]]:
     teams = Teams(flavors, users, process)
     activities = Activities(process)
     servers = Servers(flavors, users, activities, process)
-    policies = Policies(flavors, process)
+    policies, jobs = Policies(flavors, process), Jobs(process)
+    usages = Usages(flavors, servers, jobs, process)
     own: list[Family[Any]] = [
         *(flavors, users, teams, policies),
-        *(activities, servers, Jobs(process)),
+        *(activities, servers, jobs, usages),
     ]
     return [*own, *(StandardFamily(kind, process) for kind in STANDARD)]

@@ -10,7 +10,7 @@ from typing import Any
 from lightkube import AsyncClient
 from lightkube.models.core_v1 import ObjectReference
 from lightkube.operators import not_equal
-from lightkube.resources.core_v1 import Event, Node, ResourceQuota
+from lightkube.resources.core_v1 import Event, Node, Pod, ResourceQuota
 
 from devctl.api.placing import NodeFacts
 from devctl_observer.control.cluster_api import ClusterApi
@@ -83,6 +83,9 @@ class Observer:
 
     def child(self, old: Any, new: Any) -> None:
         """Reconcile the owner of a child that has changed."""
+        if isinstance(new or old, Pod):
+            for family in self.families:
+                family.pod(old, new)
         named = (self.children.owner(state.metadata) for state in (old, new) if state is not None)
         for owner in {owner for owner in named if owner}:
             self._by_label[owner.label].child(owner.key, old, new)

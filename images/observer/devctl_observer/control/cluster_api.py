@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import httpx2
 from lightkube import ApiError, AsyncClient
@@ -148,6 +148,12 @@ class ClusterApi:
         clock = parsedate_to_datetime(answer.headers["Date"])
         return Fresh(None if gone else kind.parse(answer.json()), clock)
 
+    async def time(self) -> datetime:
+        """The API server's time, to the second."""
+        answer = await self._http.get("version")
+        answer.raise_for_status()
+        return parsedate_to_datetime(answer.headers["Date"])
+
     async def list_now(
         self, resource: Any, namespace: str | None = None, name: str = ""
     ) -> list[Any]:
@@ -162,8 +168,8 @@ class ClusterApi:
         where |= {"fields": {"metadata.name": name}} if name else {}
         return [item async for item in self._client.list(resource, chunk_size=500, **where)]
 
-    async def create(self, kind: Kind[Any], obj: Mapping[str, Any]) -> None:
-        """Create an object.
+    async def create(self, kind: Kind[Any], obj: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Create an object; returns it.
 
         Raises:
             ApiError: It exists already, for instance.
@@ -171,7 +177,8 @@ class ClusterApi:
         self._check()
         body = {"apiVersion": kind.api_version, "kind": kind.name, **obj}
         with _counted():
-            await self._client.create(kind.resource(body), field_manager=FIELD_MANAGER)
+            made = await self._client.create(kind.resource(body), field_manager=FIELD_MANAGER)
+        return cast("Mapping[str, Any]", made)
 
     async def change(
         self,
@@ -195,7 +202,20 @@ class ClusterApi:
         if annotations:
             metadata["annotations"] = dict(annotations)
         body = {"metadata": metadata, "spec": dict(spec)}
-        return await self._exactly("PATCH", kind, meta, body, {"fieldManager": MANAGER})
+        params = {"fieldManager": MANAGER}
+        return await self._exactly("PATCH", kind, meta, body, params) is not None
+
+    async def record(
+        self, kind: Kind[Any], meta: Meta, spec: Mapping[str, Any]
+    ) -> Mapping[str, Any] | None:
+        """Set fields of exactly this version of an object that only the observer writes.
+
+        Returns:
+            The object with them; None if it was not that version.
+        """
+        version = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+        body = {"metadata": version, "spec": dict(spec)}
+        return await self._exactly("PATCH", kind, meta, body, {"fieldManager": FIELD_MANAGER})
 
     async def delete(self, kind: Kind[Any], meta: Meta) -> bool:
         """Delete exactly this version of an object; returns False if it is not the current one.
@@ -208,7 +228,7 @@ class ClusterApi:
             "propagationPolicy": "Background",
             "preconditions": {"uid": meta.uid, "resourceVersion": meta.resource_version},
         }
-        return await self._exactly("DELETE", kind, meta, body)
+        return await self._exactly("DELETE", kind, meta, body) is not None
 
     async def _exactly(
         self,
@@ -217,8 +237,8 @@ class ClusterApi:
         meta: Meta,
         body: Any,
         params: Mapping[str, str] | None = None,
-    ) -> bool:
-        """Send what holds for one version of an object; returns whether it was that one."""
+    ) -> Mapping[str, Any] | None:
+        """Send what holds for one version of an object; returns the answer, None if it was not."""
         self._check()
         media = "application/json" if method == "DELETE" else "application/merge-patch+json"
         headers = {"Content-Type": media}
@@ -230,9 +250,9 @@ class ClusterApi:
                 answer.raise_for_status()
         except httpx2.HTTPStatusError as error:
             if error.response.status_code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
-                return False
+                return None
             raise
-        return True
+        return cast("Mapping[str, Any]", answer.json())
 
     def _check(self) -> None:
         if not self._leads():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 
@@ -38,6 +38,8 @@ class Controller(ABC, Generic[T]):
         """Start without any state."""
         self.kind, self.store = kind, store
         self._api, self._clock = process.api, process.clock
+        self.listeners: list[Callable[[T | None, T | None], None]] = []
+        """Told the old and new state of each object that has changed, or that was written."""
         self.gone: dict[Key, str] = {}
         """The UID of the child that each object lost last."""
         for counted in (LOOKS, STATUS_WRITES):
@@ -84,8 +86,14 @@ class Controller(ABC, Generic[T]):
             await self._api.tell(self.kind, item.metadata, version, said)
         return written
 
+    def told(self, old: T | None, new: T | None) -> None:
+        """Tell everyone who listens of a change."""
+        for listener in self.listeners:
+            listener(old, new)
+
     def _keep(self, key: Key, applied: Mapping[str, Any]) -> T:
         """Store what was written before the watch delivers it."""
-        written = self.kind.parse(applied)
+        before, written = self.store.get(key), self.kind.parse(applied)
         self.store.wrote(key, int(applied["metadata"].get("resourceVersion") or 0), written)
+        self.told(before, written)
         return written

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
-from lightkube.models.core_v1 import ObjectReference
+from lightkube.models.core_v1 import ObjectReference, Pod
 
 from devctl.api.placing import NodeFacts
 from devctl_observer.control.controller import Controller
@@ -48,7 +48,7 @@ class Family(Generic[T]):
     @property
     def first(self) -> Followed:
         """The kind itself, which is listed before everything else."""
-        return Followed(self.kind.resource, self.store, self.kind.parse, self.changed)
+        return Followed(self.kind.resource, self.store, self.kind.parse, self._noted)
 
     @property
     def others(self) -> Sequence[Followed]:
@@ -59,6 +59,10 @@ class Family(Generic[T]):
     def queues(self) -> Sequence[tuple[WorkQueue, int]]:
         """Its work queues, each with its number of workers."""
         return [(self.queue, self._workers)]
+
+    def _noted(self, old: T | None, new: T | None) -> None:
+        self.changed(old, new)
+        self.controller.told(old, new)
 
     def changed(self, old: T | None, new: T | None) -> None:
         """Reconcile an object of the kind that has changed."""
@@ -82,6 +86,9 @@ class Family(Generic[T]):
 
     def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:
         """Handle a change of a node."""
+
+    def pod(self, old: Pod | None, new: Pod | None) -> None:
+        """Handle a change of a pod, whatever kind it belongs to."""
 
     def look_again(self) -> None:
         """Reconcile everything after a step of the clock."""

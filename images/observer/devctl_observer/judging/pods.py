@@ -10,6 +10,7 @@ from lightkube.models.core_v1 import ContainerStatus, PersistentVolumeClaim, Pod
 from lightkube.resources.core_v1 import Event
 
 from devctl.api.devserver import Phase
+from devctl.api.quantities import GPU
 from devctl_observer.judging.containers import judge_container
 from devctl_observer.judging.model import Verdict
 from devctl_observer.judging.refusals import judge_mount
@@ -95,6 +96,13 @@ def container_statuses(pod: Pod) -> list[ContainerStatus]:
 def own_statuses(pod: Pod) -> list[ContainerStatus]:
     """The statuses of a pod's main containers, without init containers."""
     return (pod.status.containerStatuses if pod.status else None) or []
+
+
+def gpus_of(pod: Pod) -> int:
+    """The GPUs that a pod requests: whole devices, so their limit is the request."""
+    containers = (pod.spec.containers if pod.spec else None) or []
+    asked = [(c.resources.limits or c.resources.requests or {}) for c in containers if c.resources]
+    return sum(int(str(amounts.get(GPU, 0))) for amounts in asked)
 
 
 def node_of(pod: Pod) -> str:

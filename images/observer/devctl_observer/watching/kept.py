@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from lightkube.models.core_v1 import Node, PodTemplateSpec
+from lightkube.models.core_v1 import Container, Node, PodTemplateSpec, ResourceRequirements
 from lightkube.resources.apps_v1 import StatefulSet
 from lightkube.resources.core_v1 import ConfigMap, Pod
 
 from devctl.api.placing import NodeFacts, Taint
+from devctl.api.quantities import GPU
 from devctl_observer.judging.model import labels_of, meta_of
+from devctl_observer.judging.pods import gpus_of
 
 Child = TypeVar("Child")
 
@@ -24,9 +26,11 @@ def without_history(child: Child) -> Child:
 
 
 def small_pod(pod: Pod) -> Pod:
-    """A pod without container definitions, which are not used."""
+    """A pod without container definitions, of which only the number of GPUs is used."""
     if pod.spec:
-        pod.spec.containers = []
+        gpus = gpus_of(pod)
+        kept = ResourceRequirements(limits={GPU: str(gpus)})
+        pod.spec.containers = [Container(name="", resources=kept)] if gpus else []
         pod.spec.initContainers = None
         pod.spec.affinity = None
         pod.spec.topologySpreadConstraints = None

@@ -10,6 +10,7 @@ import msgspec
 from devctl.api import kinds
 from devctl.api.flavors import Offer, choose, pod_part
 from devctl.api.placing import Toleration
+from devctl.api.prices import NO_PRICE, Price, read_price
 from devctl_observer.control.kind import kind_of
 from devctl_observer.judging.model import Base, Item
 
@@ -38,9 +39,15 @@ class Flavor(Item, frozen=True):
     spec: FlavorSpec = FlavorSpec()
     pod_spec: dict[str, Any] = msgspec.field(default_factory=dict)
     """The part of the stored spec that affects pods."""
+    price: Price = NO_PRICE
 
 
-FLAVOR = kind_of(kinds.FLAVOR, Flavor, lambda obj: {"pod_spec": pod_part(obj.get("spec", {}))})
+def _more(obj: Mapping[str, Any]) -> dict[str, Any]:
+    spec = obj.get("spec", {})
+    return {"pod_spec": pod_part(spec), "price": read_price(spec.get("price"))}
+
+
+FLAVOR = kind_of(kinds.FLAVOR, Flavor, _more)
 
 
 def wanted_flavor(

@@ -1,0 +1,1 @@
+"""Usage: what ran, for how long, and what it cost."""

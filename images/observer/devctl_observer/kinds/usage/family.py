@@ -1,0 +1,70 @@
+"""What the ledger watches: pods, and whatever their price and idleness depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from lightkube.models.core_v1 import Pod
+
+from devctl.api.usage import month_before, month_of
+from devctl_observer.control.family import Family
+from devctl_observer.control.process import Process
+from devctl_observer.kinds.flavors.family import Flavors
+from devctl_observer.kinds.flavors.model import Flavor
+from devctl_observer.kinds.jobs.family import Jobs
+from devctl_observer.kinds.servers.family import Servers
+from devctl_observer.kinds.servers.model import Server
+from devctl_observer.kinds.usage.book import Usage
+from devctl_observer.kinds.usage.controller import UsageController
+from devctl_observer.kinds.usage.observed import Sources
+from devctl_observer.kinds.usage.running import Running
+from devctl_observer.watching.reflector import Followed
+from devctl_observer.watching.store import Key
+
+
+class Usages(Family[Usage]):
+    """The family of Usage objects; its queue has namespaces."""
+
+    controller: UsageController
+
+    def __init__(self, flavors: Flavors, servers: Servers, jobs: Jobs, process: Process) -> None:
+        """Start without any state."""
+        sources = Sources(servers.caches, jobs.store, flavors.store)
+        self.running = Running(sources, process.clock)
+        super().__init__(UsageController(self.running, process))
+        self._clock = process.clock
+        servers.controller.listeners.append(self._server)
+        flavors.controller.listeners.append(self._flavor)
+
+    @property
+    def first(self) -> Followed:
+        """The books of this month and the last: years of others are not needed."""
+        return super().first._replace(keep=self._is_recent)
+
+    def changed(self, old: Usage | None, new: Usage | None) -> None:
+        """Settle a book in which something is open, and one that somebody else has changed."""
+        if old or (new and new.book.open):
+            self._settle([(new or old).metadata.namespace])  # type: ignore[union-attr]
+
+    def pod(self, old: Pod | None, new: Pod | None) -> None:
+        """Note a change of a pod."""
+        self._settle(self.running.pod(old, new))
+
+    def look_again(self) -> None:
+        """The ledger's clock cannot be set."""
+
+    def _server(self, old: Server | None, new: Server | None) -> None:
+        self._settle(self.running.server(old, new))
+
+    def _flavor(self, old: Flavor | None, new: Flavor | None) -> None:
+        if new and (old is None or old.price != new.price):
+            self._settle(self.running.flavor(new.metadata.name))
+
+    def _settle(self, namespaces: Iterable[str]) -> None:
+        for namespace in namespaces:
+            self.queue.add(Key(namespace, ""))
+
+    def _is_recent(self, obj: Any) -> bool:
+        month = month_of(int(self._clock.now().timestamp()))
+        return str(obj.metadata.name) >= month_before(month)

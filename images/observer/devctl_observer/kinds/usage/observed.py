@@ -1,0 +1,138 @@
+"""Who runs what, from pods, servers, jobs and flavors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from lightkube.models.core_v1 import Pod
+
+from devctl.api import kinds
+from devctl.api.ephemeral_acceleration_job import JOB, pod_name
+from devctl.api.idleness import Idleness
+from devctl.api.labels import DEVSERVER, FLAVOR, OWNER_UID
+from devctl.api.pod_spec import shape
+from devctl.api.prices import NO_PRICE, Price
+from devctl.api.quantities import GPU
+from devctl.api.usage import LineKey
+from devctl_observer.judging.model import labels_of, meta_of, notes_of
+from devctl_observer.judging.pods import own_statuses
+from devctl_observer.kinds.flavors.model import Flavor
+from devctl_observer.kinds.jobs.model import Job, JobSpec
+from devctl_observer.kinds.servers.model import Server
+from devctl_observer.kinds.servers.observed import Caches
+from devctl_observer.watching.store import Key, Store
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A stop for idleness."""
+
+    uid: str
+    """Identifies it: the same server may be stopped again."""
+    at: int
+    """In seconds since 1970, by the observer's clock at the time."""
+
+
+class Sources:
+    """The stores from which lines are derived."""
+
+    def __init__(self, servers: Caches, jobs: Store[Job], flavors: Store[Flavor]) -> None:
+        """Read stores that others fill."""
+        self._servers, self._jobs, self._flavors = servers, jobs, flavors
+
+    def is_counted(self, pod: Pod) -> bool:
+        """Whether a pod is a server's, or the one that runs a job."""
+        labels = labels_of(pod)
+        if job := labels.get(JOB):
+            return meta_of(pod.metadata).name == pod_name(job)
+        return bool(labels.get(DEVSERVER))
+
+    def line_of(self, pod: Pod) -> tuple[LineKey, bool]:
+        """The line of a pod, and whether it is certain: its owner and its flavor exist."""
+        labels, meta = labels_of(pod), meta_of(pod.metadata)
+        if name := labels.get(DEVSERVER):
+            server = self._servers.servers.get(Key(meta.namespace, name))
+            flavor = notes_of(pod).get(FLAVOR, "")
+            uid = labels.get(OWNER_UID) or (server.metadata.uid if server else "")
+            line = self._of_server(server, name, uid, flavor)
+            return line, server is not None and self._has(flavor)
+        job = self._jobs.get(Key(meta.namespace, labels[JOB]))
+        spec = job.spec if job else JobSpec()
+        price = self._price_of(spec.flavor, NO_PRICE)
+        line = LineKey(
+            *(spec.owner, kinds.JOB.name), flavor=spec.flavor, team=spec.team, price=price
+        )
+        return line, job is not None and self._has(spec.flavor)
+
+    def stopped(self, server: Server) -> tuple[LineKey, int, int]:
+        """The line of a stopped server, the number of its pods, and the GPUs of each."""
+        meta = server.metadata
+        key = Key(meta.namespace, meta.name)
+        name = self._servers.observe(key, server).flavor
+        flavor = self._flavors.get(Key("", name))
+        asked = flavor.spec.resources.requests.get(GPU, 0) if flavor else 0
+        line = self._of_server(server, meta.name, meta.uid, name)
+        return line, shape(server.pod_spec)[0], int(asked)
+
+    def priced(self, line: LineKey) -> LineKey:
+        """A line with the price of today; that of a flavor that is deleted stays."""
+        return line._replace(price=self._price_of(line.flavor, line.price))
+
+    def _has(self, flavor: str) -> bool:
+        return not flavor or self._flavors.get(Key("", flavor)) is not None
+
+    def _price_of(self, flavor: str, otherwise: Price) -> Price:
+        found = self._flavors.get(Key("", flavor)) if flavor else None
+        return found.price if found else otherwise
+
+    def _of_server(self, server: Server | None, name: str, uid: str, flavor: str) -> LineKey:
+        owner = server.spec.owner if server else ""
+        team = (server.spec.team or "") if server else ""
+        price = self._price_of(flavor, NO_PRICE)
+        return LineKey(owner, kinds.DEVSERVER.name, name, uid, flavor, team, price)
+
+
+def started_at(pod: Pod) -> int | None:
+    """When a pod's node began with it; None if it has not."""
+    return _seconds(pod.status.startTime if pod.status else None)
+
+
+def has_ended(pod: Pod) -> bool:
+    """Whether nothing of a pod runs any more."""
+    return pod.status is not None and pod.status.phase in {"Succeeded", "Failed"}
+
+
+def finished_at(pod: Pod) -> int | None:
+    """When a pod's last container ended, by its node's clock; None if that is not known."""
+    states = [status.state for status in own_statuses(pod)]
+    ends = [state.terminated.finishedAt if state and state.terminated else None for state in states]
+    found = [_seconds(end) for end in ends]
+    return max((end for end in found if end is not None), default=None) if all(found) else None
+
+
+def created_at(pod: Pod) -> int:
+    """When a pod was created, by the API server's clock."""
+    return _seconds(meta_of(pod.metadata).creation_timestamp) or 0
+
+
+def stop_of(server: Server) -> Stop | None:
+    """The stop for idleness after which a server has not been started again."""
+    if not server.spec.stopped or server.going or server.stopped_by != Idleness.STOPPED:
+        return None
+    verdicts = (server.status.get("idle") or {}).get("verdicts") or []
+    last = verdicts[-1] if verdicts else {}
+    if last.get("verdict") != Idleness.STOPPED:
+        # Its status is about to say so.
+        return None
+    at = datetime.fromisoformat(last["at"])
+    return Stop(f"{server.metadata.uid}@{last['at']}", int(at.timestamp()))
+
+
+def idle_since(server: Server) -> str:
+    """Since when a server is idle, by its status; empty if it is not."""
+    return str((server.status.get("idle") or {}).get("since") or "")
+
+
+def _seconds(moment: datetime | None) -> int | None:
+    return int(moment.timestamp()) if moment else None

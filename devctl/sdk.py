@@ -17,6 +17,7 @@ from devctl.client.runs.command import local_command, local_script, remote_comma
 from devctl.client.runs.events import Ended, Lost, Noticed, Printed
 from devctl.client.runs.record import Run
 from devctl.client.servers import Replica, Server
+from devctl.client.usage import Spending
 from devctl.client.users import Use, User
 from devctl.errors import (
     AlreadyExistsError,
@@ -59,6 +60,7 @@ __all__ = [
     "Replica",
     "Run",
     "Server",
+    "Spending",
     "SyncOptions",
     "TeamQuota",
     "UsageError",

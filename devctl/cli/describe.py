@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from devctl.api.devserver import Condition
 from devctl.cli.endings import ending_facts
-from devctl.cli.events import COLUMNS as EVENTS
-from devctl.cli.facts import fact
 from devctl.cli.hold import idle_facts
 from devctl.cli.options import command, connected, output, server_name
+from devctl.cli.page import Table, print_page
 from devctl.cli.queueing import queue_facts
-from devctl.cli.results import print_document
-from devctl.cli.screen import coloured, columns
-from devctl.cli.tables import Column, lines_of
+from devctl.cli.spent import spending_of, spent_facts
+from devctl.cli.tables import Column
 from devctl.cli.times import age
-from devctl.errors import DeniedError
-from devctl.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from devctl.client.client import Client
-    from devctl.client.events import Event
-    from devctl.client.objects import Named
     from devctl.client.queues.waiting import Waiting
     from devctl.client.servers import Server
+    from devctl.client.usage import Spending
 
-_EVENTS = 8
 _REPLICAS = [
     Column("POD", lambda replica: replica.pod),
     Column("PHASE", lambda replica: replica.phase),
@@ -47,14 +40,6 @@ _HOOKS = [
     Column("SECONDS", lambda hook: hook.seconds, spare=True),
     Column("MESSAGE", lambda hook: hook.output),
 ]
-
-
-class Table(NamedTuple):
-    """A table of a page; one without items is left out."""
-
-    title: str
-    columns: Sequence[Column]
-    items: Sequence[Any]
 
 
 @click.command()
@@ -77,8 +62,12 @@ def describe(client: Client, name: str, output: str) -> None:
         if output == "text":
             from devctl.client.policies import limits_of  # noqa: PLC0415 - heavy
 
-            limits = limits_of(client.cluster, server)
-            told = facts(server, client.servers.waiting_for(server), limits)
+            told = facts(
+                server,
+                client.servers.waiting_for(server),
+                limits_of(client.cluster, server),
+                spending_of(client, server),
+            )
         print_page(
             server,
             output,
@@ -88,56 +77,16 @@ def describe(client: Client, name: str, output: str) -> None:
         )
 
 
-def print_page(
-    found: Named,
-    output: str,
-    facts: Iterable[tuple[str, str]],
-    look: Callable[[], Sequence[Event]] = tuple,
-    tables: Sequence[Table] = (),
-) -> None:
-    """Print an object: as a document, or as `text`, a page with its events; see `page`."""
-    if output != "text":
-        print_document(found.raw, output)
-        return
-    try:
-        events = look()[-_EVENTS:]
-    except DeniedError:
-        events = ()
-    for line in page(facts, events, columns(sys.stdout), tables):
-        click.echo(line)
-
-
-def page(
-    facts: Iterable[tuple[str, str]],
-    events: Sequence[Event],
-    width: int = 0,
-    tables: Sequence[Table] = (),
-) -> list[str]:
-    """The lines of the page of an object, at most `width` long if that is not 0.
-
-    Facts come with labels, which are empty for further lines of a fact; `Phase` starts with the
-    phase. Events come oldest first.
-    """
-    lines = []
-    for label, text in facts:
-        lines += fact(label, one_line(text), width)
-        if label == "Phase":
-            phase = text.partition(" ")[0]
-            lines[-1] = lines[-1].replace(phase, coloured(phase), 1)
-    for each in (*tables, Table("Events", EVENTS, events)):
-        if each.items:
-            table = lines_of(each.items, each.columns, max(0, width - 2))
-            lines += ["", f"{each.title}:", *(f"  {line}" for line in table)]
-    return lines
-
-
 def tables(server: Server) -> list[Table]:
     """The tables of a server's page, but for its events."""
     return [Table("Replicas", _REPLICAS, server.replicas), Table("Hooks", _HOOKS, server.hooks)]
 
 
 def facts(
-    server: Server, waiting: Waiting | None = None, limits: Sequence[str] = ()
+    server: Server,
+    waiting: Waiting | None = None,
+    limits: Sequence[str] = (),
+    spending: Sequence[Spending] = (),
 ) -> Iterator[tuple[str, str]]:
     """The labels and facts of a server's page.
 
@@ -145,6 +94,7 @@ def facts(
         server: The server.
         waiting: Why it waits in a queue, if it does.
         limits: What administrators limit in its lifecycle.
+        spending: What it has cost.
     """
     yield "Name", server.name
     yield "Namespace", server.namespace
@@ -165,6 +115,8 @@ def facts(
         yield "" if number else "Idle", words
     for number, words in enumerate(limits):
         yield "" if number else "Limits", words
+    for number, words in enumerate(spent_facts(spending)):
+        yield "" if number else "Spent", words
     yield "Home", _homes(server)
     if shared := server.spec.get("sharedVolumeClaimName"):
         yield "Shared", f"{shared} at /shared"

@@ -12,6 +12,7 @@ from devctl.cli.listing import AGE, Listing, all_namespaces, lists, selector, so
 from devctl.cli.options import connected, unique
 from devctl.cli.queueing import say_queues
 from devctl.cli.screen import coloured
+from devctl.cli.spent import spent_by_server
 from devctl.cli.tables import Column
 from devctl.cli.times import age, left
 from devctl.cli.waiting import state
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from devctl.client.client import Client
     from devctl.client.servers import Server
 
+SPENT = Column("SPENT", lambda _server: "", wide=True)
 COLUMNS = [
     Column("NAME", lambda server: server.name),
     Column("FLAVOR", lambda server: server.flavor or "(default)", spare=True),
@@ -36,6 +38,7 @@ COLUMNS = [
     ),
     Column("MODE", lambda server: server.mode, wide=True),
     Column("OWNER", lambda server: server.owner, wide=True),
+    SPENT,
     Column("IMAGE", lambda server: server.image, wide=True),
     Column(
         "IDLE",
@@ -68,6 +71,9 @@ def list_(client: Client, listing: Listing, *, watch: bool) -> None:
       devctl list -l team=vision -o name
       devctl list --sort-by expires --watch
     """
+    if listing.output == "wide":
+        place = listing.columns.index(SPENT)
+        listing.columns[place] = SPENT._replace(value=spent_by_server(client, listing.where))
     if watch:
         from devctl.cli.live import follow_table  # noqa: PLC0415 - only this needs it
 

@@ -38,6 +38,7 @@ LOCAL = {"local": Entry("devctl.cli.local.group:local", "A Kubernetes on this ma
             "delete": Entry("devctl.cli.delete:delete", "Delete a server, keep its files"),
             "homes": Entry("devctl.cli.homes:homes", "List or delete kept files"),
             "flavors": Entry("devctl.cli.flavors:flavors", "List flavors, and what is free"),
+            "cost": Entry("devctl.cli.cost:cost", "Show what ran, and what it cost"),
         },
         "Connect": {
             "ssh": Entry("devctl.cli.ssh:ssh", "Open a shell, or run a command"),

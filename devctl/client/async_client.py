@@ -28,6 +28,7 @@ from devctl.client.streams.execute import Execute
 from devctl.client.streams.port_forwards import Forward
 from devctl.client.teams import Teams
 from devctl.client.top import Top
+from devctl.client.usage import Usage
 from devctl.client.users import Users
 
 if TYPE_CHECKING:
@@ -211,6 +212,14 @@ class AsyncTeams(_Part):
     queues = _awaited(Teams.queues)
 
 
+class AsyncUsage(_Part):
+    """What ran, and what it cost; see Usage."""
+
+    lines = _awaited(Usage.lines)
+    spending = _awaited(Usage.spending)
+    of_server = _awaited(Usage.of_server)
+
+
 class AsyncEvents(_Part):
     """Events; see Events."""
 
@@ -349,6 +358,7 @@ class AsyncClient(_Part, AbstractAsyncContextManager["AsyncClient"]):
         self.flavors = AsyncFlavors(sync.flavors)
         self.users = AsyncUsers(sync.users)
         self.teams = AsyncTeams(sync.teams)
+        self.usage = AsyncUsage(sync.usage)
         self.events = AsyncEvents(sync.events)
         self.runs = AsyncRuns(sync.runs)
         self.files = AsyncFiles(sync.files)

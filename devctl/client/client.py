@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from devctl.client.streams.port_forwards import Forward
     from devctl.client.teams import Teams
     from devctl.client.top import Top
+    from devctl.client.usage import Usage
     from devctl.client.users import Users
     from devctl.kube.cluster import Cluster
 
@@ -105,6 +106,8 @@ class Client(AbstractContextManager["Client"]):
     """What servers can run on, and how much of it is free."""
     teams: Part[Teams] = Part("teams:Teams")
     """Create, change and delete teams that share a quota, as an administrator."""
+    usage: Part[Usage] = Part("usage:Usage")
+    """What ran in a month, and what it cost."""
     events: Part[Events] = Part("events:Events")
     """What has happened."""
     runs: Part[Runs] = Part("runs.runs:Runs")

@@ -232,7 +232,7 @@ class World:
                 await self._started()
             if len(self.ledgers) == 1 and self._random.random() < 0.01:
                 await self._started()
-            if self._random.random() < 0.3:
+            if self._random.random() < 0.15:
                 await self._settle()
         self.calm = True
         if not self.ledgers:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli.admin.team_change import RESOURCE, team_name
-from devctl.cli.describe import print_page
 from devctl.cli.listing import AGE, Listing, lists, sort_by
 from devctl.cli.options import command, connected, output
+from devctl.cli.page import print_page
 from devctl.cli.tables import Column, lines_of
 from devctl.cli.times import age
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devctl.cli.describe import print_page
 from devctl.cli.egpu.options import command, job_name, patience
 from devctl.cli.egpu.screen import see_it_end
 from devctl.cli.listing import AGE, Listing, all_namespaces, lists, selector, sort_by
 from devctl.cli.options import connected, output
+from devctl.cli.page import print_page
 from devctl.cli.queueing import queue_facts
 from devctl.cli.replica_output import ReplicaOutput
 from devctl.cli.screen import coloured

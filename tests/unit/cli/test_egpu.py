@@ -13,10 +13,10 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from devctl.cli.describe import page
 from devctl.cli.egpu import create, group, options
 from devctl.cli.egpu.group import egpu as commands
 from devctl.cli.egpu.show import facts
+from devctl.cli.page import page
 from devctl.client.events import Event
 from devctl.client.jobs.job import Job
 from devctl.kube.cluster import Cluster

@@ -45,7 +45,7 @@ def team(api: FakeApi) -> FakeApi:
 def test_describe_tells_all_about_a_server_that_waits(
     devctl: Devctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("devctl.cli.describe.columns", lambda _stream: 92)
+    monkeypatch.setattr("devctl.cli.page.columns", lambda _stream: 92)
     assert TOLD in devctl("describe", "lab").stdout
 
 

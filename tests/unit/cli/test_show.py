@@ -10,7 +10,8 @@ import yaml
 
 from devctl.cli import flavors
 from devctl.cli import list as listed
-from devctl.cli.describe import facts, page, tables
+from devctl.cli.describe import facts, tables
+from devctl.cli.page import page
 from devctl.client.events import Event
 from devctl.client.flavors import Flavor
 from devctl.client.servers import Server
@@ -150,7 +151,8 @@ def test_lists(
     assert (found.code, found.stderr) == (0, "")
     assert found.stdout == snapshot
     assert "\x1b" not in found.stdout
-    assert several.requests == ["GET devservers"]
+    spent = ["GET usages"] if (line, output) == ("list", "wide") else []
+    assert several.requests == [*spent, "GET devservers"]
 
 
 @pytest.mark.parametrize("line", ["list", "status"])

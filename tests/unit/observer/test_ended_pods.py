@@ -99,6 +99,29 @@ def test_a_new_server_of_the_same_name_has_not_run_the_hooks_of_the_old_one() ->
     assert cluster.told[:2] == ["HookFailed", "HookTimedOut"]
 
 
+def test_what_is_told_of_an_old_server_meanwhile_is_not_the_new_ones() -> None:
+    caches, cluster, controllers = filled()
+    one = controllers.of_servers
+    old = caches.servers.drop(KEY)
+    assert old
+    one.see_deleted(KEY, old)
+    young = {"uid": "u-2", "creationTimestamp": ago(minutes=1)}
+    caches.servers.put(KEY, 200, server(meta=young))
+    one.see_pod(KEY, ends(meta=GOING), gone=True)
+    write = cluster.tell
+
+    async def tell(*event: Any) -> None:
+        cluster.tell = write  # type: ignore[method-assign]
+        await write(*event)
+        other = GOING | {"uid": "p-1", "name": "my-dev-1"}
+        one.see_pod(KEY, ends(ordinal=1, meta=other), gone=True)
+
+    cluster.tell = tell  # type: ignore[method-assign]
+    asyncio.run(controllers.server(KEY))
+    assert hooks(cluster.written[-1]) == []
+    assert told(one) == ["Deleted"], "the next look tells it"
+
+
 def test_an_expired_server_says_so() -> None:
     caches, _, controllers = filled()
     one = controllers.of_servers

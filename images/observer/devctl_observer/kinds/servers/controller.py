@@ -110,8 +110,9 @@ class ServerController(RoleController[Server]):
         seen = await self._with_shared(self._caches.observe(key, item))
         seen = replace(seen, stopped=await stopped_since(self._api, seen, now))
         idle = self._idle.judge(key, seen, now)
-        told, known = self._ended.of(key), item.status.get("hooks") or []
-        hooks = merged(known, [end for meta, end in told if meta.uid == item.metadata.uid])
+        told = [each for each in self._ended.of(key) if each.server.uid == item.metadata.uid]
+        known = item.status.get("hooks") or []
+        hooks = merged(known, [each.ended for each in told])
         wanted = server_status(seen, now, idle_status(item, idle), hooks)
         # Without pods, the failure is the reason of Ready already.
         unapplied = addition(item) if seen.pods else ""

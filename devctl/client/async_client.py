@@ -218,6 +218,7 @@ class AsyncUsage(_Part):
     lines = _awaited(Usage.lines)
     spending = _awaited(Usage.spending)
     of_server = _awaited(Usage.of_server)
+    notices = _awaited(Usage.notices)
 
 
 class AsyncEvents(_Part):

@@ -153,6 +153,11 @@ class Explained(Reasoned):
 class Provisioned(Reasoned):
     """What administrators decide on, and a role sets up."""
 
+    budget = Field(mapping, "spec", "budget")
+    """What it may spend in a month; empty for any amount."""
+    spent = Field(mapping, "status", "budget")
+    """What it has spent of that: `month`, `spent`, `currency`, `percent`."""
+
     @property
     def ready(self) -> bool:
         """Whether it is set up for the present spec."""

@@ -38,6 +38,8 @@ class Spec(TypedDict, total=False):
     members: Members
     shared_storage: Mapping[str, str] | None
     """`size` and `storageClassName` of a volume that members can mount."""
+    budget: Mapping[str, str | int | bool] | None
+    """`perMonth`, `currency`, `warnAtPercent` and `refuse`."""
 
 
 def _quotas(value: Any) -> list[dict[str, Any]]:

@@ -126,6 +126,11 @@ class Usage(Collection):
         """The same, summed up by user, flavor or server; different currencies stay apart."""
         return summed(self.lines(month, namespace, owner=owner, team=team), by)
 
+    def notices(self) -> Sequence[str]:
+        """What the user of the namespace should know about budgets; nothing if all is well."""
+        found = self._cluster.find(USAGE, this_month())
+        return [str(line) for line in (found or {}).get("spec", {}).get("notices", [])]
+
     def of_server(self, name: str, uid: str) -> Sequence[Spending]:
         """What a server has cost this month, in each currency."""
         lines = [line for line in self.lines() if line.key.uid == uid and line.key.name == name]

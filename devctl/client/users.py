@@ -52,6 +52,8 @@ class Spec(TypedDict, total=False):
     """The highest priority of the user's servers in the team's queue, and their default."""
     shared_storage: Mapping[str, str] | None
     """`size` and `storageClassName`."""
+    budget: Mapping[str, str | int | bool] | None
+    """`perMonth`, `currency`, `warnAtPercent` and `refuse`."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from devctl.cli import names
+from devctl.cli.admin.budget import budget, budget_options
 from devctl.cli.admin.shared_storage import shared_options, shared_storage
 from devctl.cli.confirm import answers, confirm_names
 from devctl.cli.options import command, connected, dry_run_option, stacked
@@ -52,6 +53,7 @@ _decided = stacked(
         help="What members may do to each other's servers.",
     ),
     shared_options("all members"),
+    budget_options,
 )
 """What an administrator decides."""
 
@@ -66,7 +68,10 @@ def decided(*, flavors: Sequence[dict[str, str | int]] = (), **given: Any) -> Sp
         BadParameter: A class is named for no volume.
     """
     shared = shared_storage(given.pop("shared", None), given.pop("shared_class", None))
-    spec: Any = {name: value for name, value in given.items() if value}
+    found = budget(given)
+    spec: Any = {name: given[name] for name in ("cohort", "members") if given.get(name)}
+    if found or found is None:
+        spec["budget"] = found
     if flavors:
         spec["flavors"] = list(flavors)
     if shared:

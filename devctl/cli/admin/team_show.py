@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from devctl.cli.admin.budget import budget_fact
 from devctl.cli.admin.team_change import RESOURCE, team_name
 from devctl.cli.listing import AGE, Listing, lists, sort_by
 from devctl.cli.options import command, connected, output
@@ -98,4 +99,6 @@ def _facts(client: Client, team: Team) -> Iterator[tuple[str, str]]:
         count = len(team.namespaces)
         where = f"in {count} namespace{'' if count == 1 else 's'}"
         yield "", f"mounted with `--shared {team.claim}` {where}"
+    if spent := budget_fact(team):
+        yield "Budget", spent
     yield "Age", age(team.created_at)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from devctl.cli import names
+from devctl.cli.admin.budget import budget, budget_options
 from devctl.cli.admin.shared_storage import shared_options, shared_storage
 from devctl.cli.options import command, connected, dry_run_option, stacked
 from devctl.cli.results import Results, changes
@@ -44,6 +45,7 @@ _decided = stacked(
         help="Highest priority of servers in the team's queue.",
     ),
     shared_options("all servers"),
+    budget_options,
 )
 """What an administrator decides."""
 
@@ -72,6 +74,9 @@ def decided(*, group: tuple[str, ...] = (), **given: Any) -> Spec:
         spec["priority"] = priority
     if shared := shared_storage(given.get("shared"), given.get("shared_class")):
         spec["shared_storage"] = shared
+    found = budget(given)
+    if found or found is None:
+        spec["budget"] = found
     return spec
 
 

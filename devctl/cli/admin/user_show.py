@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from devctl.cli.admin.budget import budget_fact
 from devctl.cli.admin.user_change import RESOURCE, user_name
 from devctl.cli.listing import AGE, Listing, lists, sort_by
 from devctl.cli.options import command, connected, output
@@ -90,6 +91,8 @@ def _facts(user: User) -> Iterator[tuple[str, str]]:
     if user.team:
         yield "Team", f"{user.team}, priority {user.priority or 'normal'}"
     yield "Flavor", user.default_flavor or "(the default)"
+    if spent := budget_fact(user):
+        yield "Budget", spent
     if shared := user.spec.get("sharedStorage"):
         yield "Shared", f"{user.name}-shared-efs, {shared['size']}"
     yield "Age", age(user.created_at)

@@ -28,7 +28,7 @@ def families(process: Process) -> Sequence[Family[Any]]:
     activities = Activities(process)
     servers = Servers(flavors, users, activities, process)
     policies, jobs = Policies(flavors, process), Jobs(process)
-    usages = Usages(flavors, servers, jobs, process)
+    usages = Usages(flavors, servers, jobs, (users, teams), process)
     own: list[Family[Any]] = [
         *(flavors, users, teams, policies),
         *(activities, servers, jobs, usages),

@@ -118,6 +118,24 @@ def test_a_flavor_is_created_with_a_price(api: FakeApi, devctl: Devctl) -> None:
     assert "`1,20` is not an amount" in devctl(*create, "--price", "1,20").stderr
 
 
+def test_users_and_teams_have_budgets(api: FakeApi, devctl: Devctl) -> None:
+    devctl("admin", "team", "create", "vision", "--budget", "500EUR", "--refuse")
+    team = api.things["devserverteams", "", "vision"]
+    assert team["spec"]["budget"] == {"perMonth": "500", "currency": "EUR", "refuse": True}
+    team["status"] = {
+        "budget": {"month": "2026-11", "spent": "512.30", "currency": "EUR", "percent": 102}
+    }
+    said = "512.30 of 500.00 EUR in 2026-11, 102 %; nothing starts beyond it"
+    assert said in " ".join(devctl("admin", "team", "describe", "vision").stdout.split())
+    devctl("admin", "user", "create", "alice", "--budget", "20.5", "--warn-at", "50", "--no-wait")
+    user = api.things["devserverusers", "", "alice"]
+    budget = {"perMonth": "20.5", "currency": "USD", "warnAtPercent": 50}
+    assert user["spec"]["budget"] == budget
+    devctl("admin", "user", "update", "alice", "--no-budget")
+    assert "budget" not in api.things["devserverusers", "", "alice"]["spec"]
+    assert "is not an amount" in devctl("admin", "user", "update", "alice", "--budget", "x").stderr
+
+
 def test_a_flavor_is_cordoned_and_uncordoned(api: FakeApi, devctl: Devctl) -> None:
     api.add("devserverflavors", flavor("gpu", default=True))
     found = devctl("admin", "flavor", "cordon", "gpu")

@@ -6,7 +6,7 @@ controller, as servers and jobs have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
@@ -19,7 +19,13 @@ from devctl.api.conditions import find
 from devctl_observer.control.family import Family
 from devctl_observer.control.kind import Kind
 from devctl_observer.control.process import Process
-from devctl_observer.control.role_controller import Cause, Known, RoleController, usual_cause
+from devctl_observer.control.role_controller import (
+    Cause,
+    Known,
+    RoleController,
+    soonest,
+    usual_cause,
+)
 from devctl_observer.judging.model import Item, Transition
 from devctl_observer.watching.children import Owner
 from devctl_observer.watching.store import Key, Store
@@ -73,6 +79,10 @@ class Standard(Generic[T]):
     """Computes the whole status; `merge` sorts its conditions."""
     own: Sequence[str] = (READY,)
     """The condition types in that status; changes of `Ready` emit Events."""
+    events: Callable[[Mapping[str, Any], Mapping[str, Any]], Iterable[Transition]] = lambda *_: ()
+    """Further Events, from the status before and after a change."""
+    again: Callable[[T, datetime], float | None] = lambda *_: None
+    """Seconds until the status changes by itself; None for never."""
 
 
 class StandardController(RoleController[T]):
@@ -86,11 +96,14 @@ class StandardController(RoleController[T]):
 
     async def _look(self, key: Key, item: T) -> float | None:
         seen = self.observe(key, item)
-        wanted = self._standard.status(seen, self._clock.now())
-        written = await self._write(key, item, wanted, transitions(item.status, wanted))
-        return await self._wake_if(
+        now = self._clock.now()
+        wanted = self._standard.status(seen, now)
+        events = [*transitions(item.status, wanted), *self._standard.events(item.status, wanted)]
+        written = await self._write(key, item, wanted, events)
+        woken = await self._wake_if(
             key, written, seen.lost, lambda known: self._cause(written, known)
         )
+        return soonest(woken, self._standard.again(item, now))
 
     def _cause(self, item: T, known: Known) -> Cause:
         """Why to trigger the role of an object."""

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any
 
 from lightkube.resources.core_v1 import PersistentVolume, PersistentVolumeClaim
 
-from devctl.api.applied import APPLIED
+from devctl.api.applied import APPLIED, READY
+from devctl.api.budgets import OVER_BUDGET
 from devctl.api.conditions import find
 from devctl.api.queues import TEAM_LABEL
 from devctl_observer.control.process import Process
 from devctl_observer.control.role_controller import Cause, Known
 from devctl_observer.control.standard import Child, Standard, StandardController, StandardFamily
+from devctl_observer.judging.budgets import Spent, budget_transitions, until_next_month
 from devctl_observer.judging.model import meta_of
 from devctl_observer.kinds.flavors.family import Flavors
 from devctl_observer.kinds.teams.model import KIND, Team
@@ -69,9 +72,16 @@ class Teams(StandardFamily[Team]):
 
     def __init__(self, flavors: Flavors, users: Users, process: Process) -> None:
         """Start without any state."""
-        status = partial(team_status, flavors=_Names(flavors))
+        self.spent: Callable[[Team], Spent | None] = lambda _: None
+        """What a team has spent of its budget; None if nobody accounts."""
+        status = partial(team_status, flavors=_Names(flavors), spent=self._spent)
         makes = partial(_made, users=users.store, claims=process.children.claims)
-        standard = Standard(KIND, TEAM_LABEL, makes, [PersistentVolume], status)
+        standard = Standard(
+            *(KIND, TEAM_LABEL, makes, [PersistentVolume], status),
+            own=(READY, OVER_BUDGET),
+            events=budget_transitions,
+            again=self._again,
+        )
         controller = TeamController(standard, flavors, users, process)
         super().__init__(standard, process, controller)
         self._users = users
@@ -88,6 +98,14 @@ class Teams(StandardFamily[Team]):
         for user in self._users.store:
             if user.spec.team in names:
                 self._users.queue.add(Key("", user.metadata.name))
+
+    def _spent(self, team: Team) -> Spent | None:
+        return self.spent(team)
+
+    def _again(self, team: Team, now: datetime) -> float | None:
+        """When the month ends, a budget is free again."""
+        spent = self.spent(team) if team.spec.budget else None
+        return until_next_month(now, spent.month) if spent else None
 
     def _member(self, team: str) -> None:
         """Look at the team of a user who has changed."""

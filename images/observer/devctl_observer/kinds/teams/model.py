@@ -6,6 +6,7 @@ import msgspec
 
 from devctl.api.kinds import TEAM
 from devctl_observer.control.kind import kind_of
+from devctl_observer.judging.budgets import Budget
 from devctl_observer.judging.model import Base, Item
 
 
@@ -28,6 +29,7 @@ class TeamSpec(Base, frozen=True):
     flavors: list[Quota] = msgspec.field(default_factory=list)
     members: str = "none"
     shared_storage: SharedStorage | None = None
+    budget: Budget | None = None
 
 
 class Team(Item, frozen=True):

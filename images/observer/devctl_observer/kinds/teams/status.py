@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from devctl.api.applied import READY
 from devctl.api.messages import listed
 from devctl.api.teams import claim_name
 from devctl_observer.control.standard import Seen
+from devctl_observer.judging.budgets import Spent, judge_budget
 from devctl_observer.judging.conditions import FALSE, TRUE, condition, merge, role_said
 from devctl_observer.judging.model import meta_of
 from devctl_observer.kinds.teams.model import Team
@@ -21,13 +22,19 @@ _LISTED = 1000
 """Namespaces in a status; the CustomResourceDefinition takes no more."""
 
 
-def team_status(seen: Seen[Team], now: datetime, flavors: Container[str]) -> dict[str, Any]:
+def team_status(
+    seen: Seen[Team],
+    now: datetime,
+    flavors: Container[str],
+    spent: Callable[[Team], Spent | None] = lambda _: None,
+) -> dict[str, Any]:
     """The desired status.
 
     Args:
         seen: The team, with its claims.
         now: The time of a changed condition.
         flavors: The names of all flavors.
+        spent: What a team has spent of its budget.
     """
     team = seen.item
     pending = _pending(seen)
@@ -47,7 +54,12 @@ def team_status(seen: Seen[Team], now: datetime, flavors: Container[str]) -> dic
         count = len(team.spec.flavors)
         message = f"quota for pods of {count} flavor{'' if count == 1 else 's'}"
         ready = condition(READY, TRUE, "Ready", message)
-    status: dict[str, Any] = {"conditions": merge([ready], team, now)}
+    conditions = [ready]
+    status: dict[str, Any] = {}
+    if team.spec.budget and (found := spent(team)):
+        status["budget"], over = judge_budget(team.spec.budget, found)
+        conditions.append(over)
+    status["conditions"] = merge(conditions, team, now)
     if team.spec.shared_storage:
         bound = [claim for claim in members_claims(seen.children) if volume_of(claim)]
         spaces = [meta_of(claim.metadata).namespace for claim in bound]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 
 from lightkube import ApiError
@@ -45,6 +45,8 @@ class UsageController(Controller[Usage]):
         super().__init__(USAGE, Store(lambda item: item.metadata.namespace), process)
         self.running, self._pause = running, pause
         self.timeline = Timeline(process.clock.steady)
+        self.notices: Callable[[str], Sequence[str]] = lambda _: ()
+        """What the user of a namespace should know about budgets."""
         self._written: dict[str, float] = {}
 
     async def look(self, key: Key) -> float | None:
@@ -113,7 +115,7 @@ class UsageController(Controller[Usage]):
         Raises:
             StaleError: It has been written by another process since.
         """
-        spec = write_book(book)
+        spec = {**write_book(book), "notices": list(self.notices(namespace))}
         if stored is None:
             spec = {field: value for field, value in spec.items() if value is not None}
             meta = {"name": book.month, "namespace": namespace}
@@ -125,9 +127,10 @@ class UsageController(Controller[Usage]):
             answer = changed
         self._written[namespace] = self._clock.steady()
         item = self._put(self.kind.parse(answer))
-        self.told(stored, item)
         if stored is None:
-            self.store.drop(Key(namespace, month_before(month_before(book.month))))
+            old = self.store.drop(Key(namespace, month_before(month_before(book.month))))
+            if old:
+                self.told(old, None)
         return item
 
     async def _refresh(self, namespace: str) -> None:
@@ -135,14 +138,17 @@ class UsageController(Controller[Usage]):
         listed = await self._api.list_now(self.kind.resource, namespace)
         found = {item["metadata"]["name"]: self.kind.parse(item) for item in listed}
         for key in [Key(namespace, item.metadata.name) for item in self.store.find(namespace)]:
-            if key.name not in found:
-                self.store.drop(key)
+            if key.name not in found and (old := self.store.drop(key)):
+                self.told(old, None)
         for name in sorted(found)[-2:]:
             self._put(found[name])
 
     def _put(self, item: Usage) -> Usage:
         meta: Meta = item.metadata
-        self.store.put(Key(meta.namespace, meta.name), int(meta.resource_version or 0), item)
+        key = Key(meta.namespace, meta.name)
+        old = self.store.get(key)
+        if self.store.put(key, int(meta.resource_version or 0), item):
+            self.told(old, item)
         return item
 
 

@@ -10,15 +10,22 @@ from lightkube.models.core_v1 import Pod
 from devctl.api.usage import month_before, month_of
 from devctl_observer.control.family import Family
 from devctl_observer.control.process import Process
+from devctl_observer.judging.budgets import MOST_NOTICES, Budget, Spent, notice
 from devctl_observer.kinds.flavors.family import Flavors
 from devctl_observer.kinds.flavors.model import Flavor
 from devctl_observer.kinds.jobs.family import Jobs
 from devctl_observer.kinds.servers.family import Servers
 from devctl_observer.kinds.servers.model import Server
+from devctl_observer.kinds.teams.family import Teams
+from devctl_observer.kinds.teams.model import Team
 from devctl_observer.kinds.usage.book import Usage
 from devctl_observer.kinds.usage.controller import UsageController
+from devctl_observer.kinds.usage.figures import budgets_over
 from devctl_observer.kinds.usage.observed import Sources
 from devctl_observer.kinds.usage.running import Running
+from devctl_observer.kinds.usage.totals import Totals
+from devctl_observer.kinds.users.family import Users
+from devctl_observer.kinds.users.model import User
 from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key
 
@@ -28,12 +35,25 @@ class Usages(Family[Usage]):
 
     controller: UsageController
 
-    def __init__(self, flavors: Flavors, servers: Servers, jobs: Jobs, process: Process) -> None:
+    def __init__(
+        self,
+        flavors: Flavors,
+        servers: Servers,
+        jobs: Jobs,
+        payers: tuple[Users, Teams],
+        process: Process,
+    ) -> None:
         """Start without any state."""
         sources = Sources(servers.caches, jobs.store, flavors.store)
         self.running = Running(sources, process.clock)
         super().__init__(UsageController(self.running, process))
         self._clock = process.clock
+        self._totals = Totals()
+        self._users, self._teams = users, teams = payers
+        users.spent, teams.spent = self._of_user, self._of_team
+        self.controller.notices = self._notices
+        budgets_over(user=users.store, team=teams.store)
+        self.controller.listeners.append(self._book)
         servers.controller.listeners.append(self._server)
         flavors.controller.listeners.append(self._flavor)
 
@@ -53,6 +73,40 @@ class Usages(Family[Usage]):
 
     def look_again(self) -> None:
         """The ledger's clock cannot be set."""
+
+    def _book(self, old: Usage | None, new: Usage | None) -> None:
+        """Look at users and teams with a budget whose spending has changed."""
+        if (item := new or old) is None:
+            return
+        key = Key(item.metadata.namespace, item.metadata.name)
+        changed = self._totals.note(key, new.book if new else None)
+        for user in self._users.store:
+            if user.spec.budget and ("owner", user.spec.username) in changed:
+                self._users.queue.add(Key("", user.metadata.name))
+        for kind, name in changed:
+            if kind == "team" and self._teams.store.get(Key("", name)):
+                self._teams.queue.add(Key("", name))
+
+    def _notices(self, namespace: str) -> list[str]:
+        """What the user of a namespace should know, who cannot read users and teams."""
+        found = []
+        for user in self._users.store:
+            if user.namespace == namespace:
+                team = self._teams.store.get(Key("", user.spec.team))
+                found.append(notice(f"user `{user.metadata.name}`", user.status))
+                found.append(notice(f"team `{user.spec.team}`", team.status if team else {}))
+        return [line for line in found if line][:MOST_NOTICES]
+
+    def _of_user(self, user: User) -> Spent:
+        return self._spent("owner", user.spec.username, user.spec.budget)
+
+    def _of_team(self, team: Team) -> Spent:
+        return self._spent("team", team.metadata.name, team.spec.budget)
+
+    def _spent(self, kind: str, name: str, budget: Budget | None) -> Spent:
+        month = month_of(int(self._clock.now().timestamp()))
+        currency = budget.currency if budget else ""
+        return Spent(month, self._totals.spent(month, kind, name, currency))
 
     def _server(self, old: Server | None, new: Server | None) -> None:
         self._settle(self.running.server(old, new))

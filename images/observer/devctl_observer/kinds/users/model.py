@@ -5,6 +5,7 @@ from __future__ import annotations
 from devctl.api.devserver_user import namespace_of
 from devctl.api.kinds import USER
 from devctl_observer.control.kind import kind_of
+from devctl_observer.judging.budgets import Budget
 from devctl_observer.judging.model import Base, Item
 
 
@@ -15,6 +16,7 @@ class UserSpec(Base, frozen=True):
     namespace: str | None = None
     suspended: bool = False
     team: str = ""
+    budget: Budget | None = None
 
 
 class User(Item, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +12,7 @@ from devctl.api.applied import READY
 from devctl.api.devserver_user import QUOTA
 from devctl.api.messages import listed
 from devctl_observer.control.standard import Seen
+from devctl_observer.judging.budgets import Spent, judge_budget
 from devctl_observer.judging.conditions import FALSE, TRUE, condition, merge, role_said
 from devctl_observer.judging.model import meta_of
 from devctl_observer.kinds.users.model import User
@@ -28,8 +30,16 @@ def _uncounted(seen: Seen[User]) -> list[str]:
     return sorted(wanted.keys() - counted.keys())
 
 
-def user_status(seen: Seen[User], now: datetime) -> dict[str, Any]:
-    """The desired status."""
+def user_status(
+    seen: Seen[User], now: datetime, spent: Callable[[User], Spent | None] = lambda _: None
+) -> dict[str, Any]:
+    """The desired status.
+
+    Args:
+        seen: The user, with what the role has made.
+        now: The time of a changed condition.
+        spent: What a user has spent of their budget.
+    """
     user = seen.item
     # Ignore the role's report on an earlier spec.
     said = role_said(user)
@@ -52,4 +62,9 @@ def user_status(seen: Seen[User], now: datetime) -> dict[str, Any]:
         ready = condition(READY, FALSE, "Suspended", message)
     else:
         ready = condition(READY, TRUE, "Ready", f"`{user.spec.username}` can use {where}")
-    return {"namespace": user.namespace, "conditions": merge([ready], user, now)}
+    conditions = [ready]
+    status: dict[str, Any] = {"namespace": user.namespace}
+    if user.spec.budget and (found := spent(user)):
+        status["budget"], over = judge_budget(user.spec.budget, found)
+        conditions.append(over)
+    return {**status, "conditions": merge(conditions, user, now)}

@@ -116,7 +116,7 @@ def test_what_is_told_of_an_old_server_meanwhile_is_not_the_new_ones() -> None:
         other = GOING | {"uid": "p-1", "name": "my-dev-1"}
         one.see_pod(KEY, ends(ordinal=1, meta=other), gone=True)
 
-    cluster.tell = tell  # type: ignore[method-assign]
+    cluster.tell = tell  # type: ignore[method-assign,assignment]
     asyncio.run(controllers.server(KEY))
     assert hooks(cluster.written[-1]) == []
     assert told(one) == ["Deleted"], "the next look tells it"

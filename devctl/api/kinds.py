@@ -62,4 +62,5 @@ KINDS = (
             GROUP, VERSION, "LifecyclePolicy", "lifecyclepolicies", namespaced=False
         )
     ),
+    (GPU_WORKLOAD := Kind("gpu.warp.dev", "v1alpha1", "GPUWorkload", "gpuworkloads")),
 )

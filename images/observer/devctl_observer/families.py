@@ -10,6 +10,7 @@ from devctl_observer.control.process import Process
 from devctl_observer.control.standard import Standard, StandardFamily
 from devctl_observer.kinds.activity.family import Activities
 from devctl_observer.kinds.flavors.family import Flavors
+from devctl_observer.kinds.gpu_workload.family import GPUWorkloads
 from devctl_observer.kinds.jobs.family import Jobs
 from devctl_observer.kinds.policies.family import Policies
 from devctl_observer.kinds.servers.family import Servers
@@ -31,6 +32,6 @@ def families(process: Process) -> Sequence[Family[Any]]:
     usages = Usages(flavors, servers, jobs, (users, teams), process)
     own: list[Family[Any]] = [
         *(flavors, users, teams, policies),
-        *(activities, servers, jobs, usages),
+        *(activities, servers, jobs, GPUWorkloads(flavors, process), usages),
     ]
     return [*own, *(StandardFamily(kind, process) for kind in STANDARD)]

@@ -54,7 +54,7 @@ def test_what_is_kept_of_a_pod_is_shared_with_its_like() -> None:
         }
     )
     one, other = (asked(msgspec.json.decode(text, type=PlacedPod)) for _ in range(2))
-    assert tuple(one) == ("node-a", (("cpu", Decimal(1)), ("pods", Decimal(1))))
+    assert tuple(one) == ("node-a", (("cpu", Decimal(1)), ("pods", Decimal(1))), 0)
     assert one.amounts is other.amounts
     assert one.node is other.node
 

@@ -26,6 +26,8 @@ class Words(NamedTuple):
     """How its owner can request less."""
     other: str
     """What no node fits, and what its owner can do."""
+    absent: str = "it is about to be created"
+    """What becomes of a claim that does not exist."""
 
 
 SERVER_WORDS = Words(
@@ -58,7 +60,7 @@ def judge_scheduling(condition: PodCondition, words: Words) -> Verdict:
         message = f"no node has enough free {what}; {advice} ({detail})"
         return Verdict(Phase.PENDING, "Unschedulable", message)
     if absent := _ABSENT.search(detail):
-        message = f"claim `{absent[1]}` does not exist yet; it is about to be created"
+        message = f"claim `{absent[1]}` does not exist yet; {words.absent}"
         return Verdict(Phase.PENDING, "VolumePending", message)
     reason, meaning = _of_nodes(detail, words)
     if meaning:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from lightkube.models.core_v1 import Container, Node, PodTemplateSpec, ResourceRequirements
 from lightkube.resources.apps_v1 import StatefulSet
+from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import ConfigMap, Pod
 
 from devctl.api.placing import NodeFacts, Taint
@@ -44,6 +45,13 @@ def small_stateful_set(found: StatefulSet) -> StatefulSet:
     return without_history(found)
 
 
+def small_job(found: Job) -> Job:
+    """A Job without its template, which is not used."""
+    if found.spec:
+        found.spec.template = PodTemplateSpec()
+    return without_history(found)
+
+
 def without_data(found: Any) -> Any:
     """A ConfigMap without its data: only its existence counts."""
     found.data = found.binaryData = None
@@ -53,6 +61,7 @@ def without_data(found: Any) -> Any:
 SMALL: dict[Any, Callable[[Any], Any]] = {
     Pod: small_pod,
     StatefulSet: small_stateful_set,
+    Job: small_job,
     ConfigMap: without_data,
 }
 """What is stored of a child, by kind; for all others, `without_history` applies."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import msgspec
@@ -9,6 +10,8 @@ from lightkube.core.resource import ApiInfo, NamespacedResourceG, ResourceDef
 
 from devctl.api import workloads
 from devctl_observer.watching.store import Key
+
+_FOR_JOB = re.compile(r"\bJobUID: ([-0-9a-f]{36})")
 
 
 class _Owner(msgspec.Struct, frozen=True):
@@ -55,7 +58,7 @@ class Workload(NamespacedResourceG, msgspec.Struct):
 
 
 class Owner(NamedTuple):
-    """What a Workload queues: a StatefulSet, or a pod that has none."""
+    """What a Workload queues: a StatefulSet, a Job, or a pod that has neither."""
 
     kind: str
     key: Key
@@ -76,6 +79,8 @@ class Queued(NamedTuple):
     """Why its quota was given to something else; empty if it was not, or if it has quota again."""
     preempted_at: str = ""
     """When that was, as Kueue wrote it."""
+    preempted_by: str = ""
+    """The UID of the Job for which it was, if it was for one."""
 
 
 def queued(found: Workload) -> Queued:
@@ -83,7 +88,8 @@ def queued(found: Workload) -> Queued:
     meta = found.metadata
     # The pods of a StatefulSet may be owners, too.
     owners = {owner.kind: owner for owner in reversed(meta.owner_references)}
-    first = owners.get("StatefulSet") or owners.get("Pod") or _Owner("", "")
+    kinds = ("StatefulSet", "Job", "Pod")
+    first = next((owners[kind] for kind in kinds if kind in owners), _Owner("", ""))
     whose = Owner(first.kind, Key(meta.namespace, first.name)), first.uid
     said = {condition.type: condition for condition in found.status.conditions}
     reserved, evicted = said.get(workloads.QUOTA_RESERVED), said.get(workloads.EVICTED)
@@ -94,4 +100,6 @@ def queued(found: Workload) -> Queued:
         return Queued(*whose, found.spec.queue_name, waits)
     cause = said.get(workloads.PREEMPTED)
     reason = cause.reason if cause else workloads.IN_QUEUE
-    return Queued(*whose, found.spec.queue_name, waits, reason, evicted.last_transition_time)
+    by = _FOR_JOB.search(cause.message if cause else "")
+    given = (reason, evicted.last_transition_time, by[1] if by else "")
+    return Queued(*whose, found.spec.queue_name, waits, *given)

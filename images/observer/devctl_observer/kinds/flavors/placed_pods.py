@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any, NamedTuple
 
 import msgspec
@@ -39,6 +39,8 @@ class PodSpec(msgspec.Struct, rename="camel", frozen=True):
     init_containers: list[Container] = []
     resources: Resources = Resources()
     overhead: dict[str, str] = {}
+    priority: int | None = None
+    """None without a PriorityClass and a default one; it counts as 0."""
 
 
 class _Meta(msgspec.Struct):
@@ -59,16 +61,17 @@ class PlacedPod(NamespacedResourceG, msgspec.Struct):
 
 
 class Asked(NamedTuple):
-    """What is stored of a pod: its node and its requests, by resource name."""
+    """What is stored of a pod: its node, its requests by resource name, and its priority."""
 
     node: str
     amounts: Amounts
+    priority: int = 0
 
 
 def asked(pod: PlacedPod) -> Asked:
     """What is stored of a pod; equal requests are shared, to save memory with many pods."""
     amounts = tuple(sorted(requests(pod.spec).items()))
-    return Asked(sys.intern(pod.spec.node_name), _shared(amounts))
+    return Asked(sys.intern(pod.spec.node_name), _shared(amounts), pod.spec.priority or 0)
 
 
 def requests(spec: PodSpec) -> dict[str, Decimal]:
@@ -116,6 +119,7 @@ class NodeUse:
     def __init__(self) -> None:
         """Start with empty nodes."""
         self._sums: dict[str, dict[str, Decimal]] = {}
+        self._of_priority: dict[str, dict[int, dict[str, Decimal]]] = {}
 
     def change(self, old: Asked | None, new: Asked | None) -> None:
         """Count a pod that was added, removed or changed."""
@@ -128,10 +132,26 @@ class NodeUse:
         """The sum of requests on a node."""
         return self._sums.get(node, {})
 
+    def below(self, node: str, priority: int) -> Mapping[str, Decimal]:
+        """The sum of requests on a node by pods of a lower priority."""
+        found = self._of_priority.get(node, {})
+        lower = (sums for level, sums in found.items() if level < priority)
+        return reduce(_sum, lower, dict[str, Decimal]())
+
     def _add(self, asked: Asked, sign: int) -> None:
-        sums = self._sums.setdefault(asked.node, {})
-        for name, amount in asked.amounts:
-            sums[name] = sums.get(name, _NONE) + sign * amount
-        if not sums[PODS]:
-            # A deleted node would be remembered forever.
-            del self._sums[asked.node]
+        levels = self._of_priority.setdefault(asked.node, {})
+        # What is not used any more would be remembered forever.
+        if _counted(levels, asked.priority, asked.amounts, sign) and not levels:
+            del self._of_priority[asked.node]
+        _counted(self._sums, asked.node, asked.amounts, sign)
+
+
+def _counted(sums: dict[Any, dict[str, Decimal]], key: Any, amounts: Amounts, sign: int) -> bool:
+    """Add amounts to a sum; returns whether it counts no pods any more, and is removed."""
+    found = sums.setdefault(key, {})
+    for name, amount in amounts:
+        found[name] = found.get(name, _NONE) + sign * amount
+    if found[PODS]:
+        return False
+    del sums[key]
+    return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from lightkube.models.core_v1 import ContainerStateTerminated, Pod
 
@@ -11,17 +11,20 @@ from devctl.api.ephemeral_acceleration_job import Phase
 from devctl.api.queues import QUEUE_NAME
 from devctl.api.workloads import PREEMPTED, STOPPED, STOPPED_BY_PREEMPTION
 from devctl_observer.judging.clocks import Clocks
-from devctl_observer.judging.model import labels_of
-from devctl_observer.judging.pods import (
-    container_statuses,
-    ends_at,
-    node_of,
-    own_statuses,
-    pod_condition,
+from devctl_observer.judging.exits import (
+    NODE_ENDED,
+    NODE_GONE,
+    UNKNOWN_EXIT,
+    disruption,
+    exit_of,
+    program_did,
+    started_at,
+    was_deleted,
 )
+from devctl_observer.judging.model import labels_of
+from devctl_observer.judging.pods import ends_at, node_of, pod_condition
 from devctl_observer.judging.printable import LONGEST, shown
 from devctl_observer.judging.queueing import preempted_because
-from devctl_observer.kinds.jobs.last_words import own_words
 from devctl_observer.kinds.jobs.model import Outcome
 from devctl_observer.kinds.jobs.observed import Observed
 
@@ -31,17 +34,12 @@ DELETED = f"its pod was deleted while its program ran; to run it again, {_AGAIN}
 LOST = f"node `{{}}` was lost while the program ran; to run it again, {_AGAIN}"
 NEVER_HEARD = f"node `{{}}` was lost before it reported whether the program started; to run it, \
 {_AGAIN}"
-_NODE_GONE = {"DeletionByTaintManager", "DeletionByPodGC"}
-_START_FAILED = {"StartError", "ContainerCannotRun"}
-_UNKNOWN = "ContainerStatusUnknown"
-"""Reported by a kubelet for a container that it no longer finds; the exit code is made up."""
+_MEMORY = f"{_AGAIN} and more spec.resources.memory"
 _EVICTED = "Evicted"
 STOPS = frozenset({PREEMPTED, _EVICTED})
 """Reasons of jobs that Kueue stops; those of running jobs are those of their ends."""
 _NO_CODE = {"NodeLost", "PodDeleted", "PodRejected", PREEMPTED}
 """Reasons for which the exit code is meaningless, and not always known."""
-_NODE_ENDED = {"NodeLost", "NodeShutdown", "Shutdown", "Terminated"}
-"""Reasons of pods whose node was lost or shut down."""
 
 
 def judge_end(pod: Pod, seen: Observed) -> Outcome | None:
@@ -52,14 +50,14 @@ def judge_end(pod: Pod, seen: Observed) -> Outcome | None:
     status = pod.status
     if status is None or status.phase not in {"Succeeded", "Failed"}:
         return None
-    ended = _exit(pod)
+    ended = exit_of(pod)
     stopped = stop(pod, seen)
     if status.phase == "Succeeded" and not stopped:
         return _outcome(Phase.SUCCEEDED, "Completed", COMPLETED, ended)
     ran = seen.job.started or started_at(pod) is not None
     if not ran and not stopped and ends_at(pod):
         return None
-    reason, message = stopped or _cluster_did(pod, ended, ran=ran) or _program_did(ended)
+    reason, message = stopped or _cluster_did(pod, ended, ran=ran) or program_did(ended, _MEMORY)
     return _outcome(Phase.FAILED, reason, message, ended)
 
 
@@ -103,7 +101,7 @@ def stop(pod: Pod, seen: Observed) -> tuple[str, str] | None:
     found = pod_condition(pod, STOPPED)
     if found is None or found.status != "True":
         return _stop_without_mark(pod, seen)
-    ended, since = _exit(pod), found.lastTransitionTime
+    ended, since = exit_of(pod), found.lastTransitionTime
     if ended and ended.finishedAt and since and ended.finishedAt < since:
         return None
     if found.reason != STOPPED_BY_PREEMPTION:
@@ -147,25 +145,9 @@ def _stored_stop(seen: Observed) -> tuple[str, str] | None:
     return (reason, str(status.get("message", ""))) if reason in STOPS else None
 
 
-def started_at(pod: Pod) -> datetime | None:
-    """When the first of a pod's main containers started."""
-    states = [c.state for c in own_statuses(pod)]
-    told = [s.running or s.terminated for s in states if s]
-    times = [moment.startedAt for moment in told if moment and moment.startedAt]
-    return min(times, default=None)
-
-
 def _gone(node: str, started: datetime | None = None, *, ran: bool = True) -> Outcome:
     message = (LOST if ran else NEVER_HEARD).format(node)
     return Outcome(Phase.FAILED, "NodeLost", message, started, absence=True)
-
-
-def _exit(pod: Pod) -> ContainerStateTerminated | None:
-    """How the pod's program ended: the first failed container, else the main one."""
-    exits = [c.state.terminated for c in container_statuses(pod) if c.state and c.state.terminated]
-    main = own_statuses(pod)
-    last = main[0].state.terminated if main and main[0].state else None
-    return next((ended for ended in exits if ended.exitCode), last)
 
 
 def _outcome(
@@ -187,16 +169,16 @@ def _cluster_did(
     """Why the cluster ended a pod; None if it did not."""
     said = (pod.status.reason if pod.status else None) or ""
     detail = shown((pod.status.message if pod.status else None) or "", LONGEST // 2)
-    disrupted = _disruption(pod, ended)
-    unknown = ended is not None and ended.reason == _UNKNOWN
+    disrupted = disruption(pod, ended)
+    unknown = ended is not None and ended.reason == UNKNOWN_EXIT
     if said == "DeadlineExceeded":
         return said, "it took longer than spec.activeDeadlineSeconds allows and was stopped"
-    if disrupted in _NODE_GONE or said in _NODE_ENDED:
+    if disrupted in NODE_GONE or said in NODE_ENDED:
         return "NodeLost", LOST.format(node_of(pod))
     if said == "Evicted" or disrupted:
         why = detail or disrupted or said
         return _EVICTED, f"its pod was evicted ({why}); {_AGAIN} that requests enough resources"
-    if ran and _was_deleted(pod, ended) and not (ended and ended.reason == "OOMKilled"):
+    if ran and was_deleted(pod, ended) and not (ended and ended.reason == "OOMKilled"):
         return "PodDeleted", DELETED
     if ended is None or unknown:
         return _never_said(pod, detail or said or "no details given", ran=ran)
@@ -208,40 +190,3 @@ def _never_said(pod: Pod, why: str, *, ran: bool) -> tuple[str, str]:
     if ran:
         return "NodeLost", LOST.format(node_of(pod))
     return "PodRejected", f"its node rejected the pod ({why}); {_AGAIN}"
-
-
-def _program_did(ended: ContainerStateTerminated | None) -> tuple[str, str]:
-    """Why a program failed, in its own words if it left any."""
-    text = (ended.message if ended else None) or ""
-    if ended and ended.reason == "OOMKilled":
-        advice = f"{_AGAIN} and more spec.resources.memory"
-        return "OutOfMemory", f"it exceeded its memory limit and was killed; {advice}"
-    if ended and ended.reason in _START_FAILED:
-        advice = "check the image and spec.command"
-        detail = shown(text, LONGEST // 2)
-        return "StartFailed", f"its program cannot be started; {advice} ({detail})"
-    if words := own_words(text):
-        return words.reason, words.message
-    said = f"exit code {ended.exitCode if ended else 0}"
-    last = shown(text, LONGEST - len(said) - 2)
-    return "NonZeroExit", f"{said}: {last}" if last else said
-
-
-def _disruption(pod: Pod, ended: ContainerStateTerminated | None) -> str:
-    """Why the cluster disrupted a pod, unless its program had ended before."""
-    found = pod_condition(pod, "DisruptionTarget")
-    if found is None or found.status != "True":
-        return ""
-    since, finished = found.lastTransitionTime, ended.finishedAt if ended else None
-    before = bool(since and finished and finished < since)
-    return "" if before else found.reason or "Disrupted"
-
-
-def _was_deleted(pod: Pod, ended: ContainerStateTerminated | None) -> bool:
-    """Whether a program ended because its pod was deleted."""
-    until = ends_at(pod)
-    if until is None or pod.metadata is None:
-        return False
-    asked = until - timedelta(seconds=pod.metadata.deletionGracePeriodSeconds or 0)
-    finished = ended.finishedAt if ended else None
-    return finished is None or finished >= asked

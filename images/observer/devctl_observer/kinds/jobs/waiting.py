@@ -9,11 +9,12 @@ from lightkube.models.core_v1 import Pod
 from devctl.api.ephemeral_acceleration_job import Phase
 from devctl.api.workloads import QUEUED
 from devctl_observer.judging.conditions import failure
+from devctl_observer.judging.exits import started_at
 from devctl_observer.judging.pods import ends_at, judge_start, node_of
 from devctl_observer.judging.printable import shown
 from devctl_observer.judging.queueing import CHECK, judge_unavailable, judge_waiting
 from devctl_observer.judging.scheduling import JOB_WORDS
-from devctl_observer.kinds.jobs.endings import started_at, stop
+from devctl_observer.kinds.jobs.endings import stop
 from devctl_observer.kinds.jobs.model import Outcome
 from devctl_observer.kinds.jobs.observed import Observed
 

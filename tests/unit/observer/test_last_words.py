@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from devctl_observer.judging import printable
+from devctl_observer.judging.last_words import own_words
 from devctl_observer.judging.printable import LONGEST, shown
-from devctl_observer.kinds.jobs.last_words import own_words
 from hypothesis import given
 from hypothesis import strategies as st
 

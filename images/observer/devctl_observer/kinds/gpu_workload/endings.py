@@ -1,0 +1,133 @@
+"""How an attempt ended, from its Job and pod, and whether that counts as a retry."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from lightkube.models.batch_v1 import JobCondition
+from lightkube.models.core_v1 import Pod
+from lightkube.resources.batch_v1 import Job
+
+from devctl.api.workloads import PREEMPTED
+from devctl_observer.judging.exits import (
+    NODE_ENDED,
+    NODE_GONE,
+    UNKNOWN_EXIT,
+    disruption,
+    exit_of,
+    program_did,
+    was_deleted,
+)
+from devctl_observer.judging.pods import node_of
+from devctl_observer.judging.printable import LONGEST, shown
+from devctl_observer.kinds.gpu_workload.observed import Observed
+
+EVICTED = "Evicted"
+UNCOUNTED = frozenset({PREEMPTED, EVICTED})
+"""Reasons of attempts that were ended for others: no retry is counted."""
+
+_MEMORY = "raise spec.resources.memory"
+_BY_SCHEDULER, _BY_EVICTION = "PreemptionByScheduler", "EvictionByEvictionAPI"
+_POLICY = "PodFailurePolicy"
+"""Kubernetes' reason of a Job whose pod was disrupted."""
+
+
+class End(NamedTuple):
+    """How an attempt ended."""
+
+    reason: str
+    message: str
+    succeeded: bool = False
+    final: bool = False
+    """Whether there is no retry, whatever the policy says."""
+    exit_code: int | None = None
+    started: datetime | None = None
+    finished: datetime | None = None
+
+
+def judge_end(seen: Observed) -> End | None:
+    """How an attempt ended according to its Job; None if it has not."""
+    if seen.job is None:
+        return None
+    if job_condition(seen.job, "Complete"):
+        ended = exit_of(seen.pod) if seen.pod else None
+        completed = seen.job.status.completionTime if seen.job.status else None
+        times = (ended.startedAt, ended.finishedAt) if ended else (None, completed)
+        return End("Completed", "its program succeeded", True, False, 0, *times)  # noqa: FBT003
+    failed = job_condition(seen.job, "Failed")
+    return _failed(seen, failed) if failed else None
+
+
+def job_condition(job: Job, kind: str) -> JobCondition | None:
+    """A condition of a Job, if it is true."""
+    conditions = (job.status.conditions if job.status else None) or []
+    return next((c for c in conditions if c.type == kind and c.status == "True"), None)
+
+
+def node_lost(node: str) -> End:
+    """The end of an attempt whose node does not answer any more."""
+    return End("NodeLost", f"node `{node}` was lost while it ran there")
+
+
+def mark(pod: Pod, seen: Observed) -> tuple[str, str] | None:
+    """Why the cluster ends a pod: a reason and a message; None if it does not, or not for others.
+
+    The mark goes with the pod, so it is recorded in the status while the pod ends.
+    """
+    reason = disruption(pod, exit_of(pod))
+    if reason == _BY_SCHEDULER:
+        return PREEMPTED, preempted_by(seen)
+    if reason == _BY_EVICTION:
+        return EVICTED, f"its pod was evicted from node `{node_of(pod)}`, which may be drained"
+    return None
+
+
+def preempted_by(seen: Observed) -> str:
+    """For whom an attempt is preempted, as far as that is known."""
+    whom = f"GPUWorkload `{seen.preemptor}`" if seen.preemptor else "a pod"
+    return f"preempted by {whom} of a higher priority"
+
+
+def _failed(seen: Observed, failed: JobCondition) -> End:
+    pod, status = seen.pod or seen.last, seen.item.status
+    if failed.reason == "DeadlineExceeded":
+        return End(failed.reason, "it took longer than spec.timeout allows", final=True)
+    if seen.item.reason in UNCOUNTED:
+        return End(seen.item.reason, str(status.get("message", "")))
+    if pod is not None:
+        return _of_pod(pod, seen)
+    node = str(status.get("assignedNode", ""))
+    if failed.reason == _POLICY:
+        # Nobody has seen the pod: its mark says more than this.
+        return End(PREEMPTED, preempted_by(seen)) if node in seen.nodes else node_lost(node)
+    return _deleted()
+
+
+def _deleted() -> End:
+    return End("PodDeleted", "its pod was deleted before its program ended")
+
+
+def _of_pod(pod: Pod, seen: Observed) -> End:
+    """The end of an attempt whose pod has failed."""
+    ended = exit_of(pod)
+    said = (pod.status.reason if pod.status else None) or ""
+    detail = shown((pod.status.message if pod.status else None) or "", LONGEST // 2)
+    disrupted = disruption(pod, ended)
+    times = (ended.startedAt, ended.finishedAt) if ended else (None, None)
+    if told := mark(pod, seen):
+        return End(*told)
+    if disrupted in NODE_GONE or said in NODE_ENDED:
+        return node_lost(node_of(pod))
+    if disrupted or said == EVICTED:
+        # Not for others: it has used more than it requested, or its node shuts down.
+        return End("NodePressure", f"its node has ended the pod ({detail or disrupted or said})")
+    if was_deleted(pod, ended) and not (ended and ended.reason == "OOMKilled"):
+        return _deleted()
+    if ended is None or ended.reason == UNKNOWN_EXIT:
+        what = detail or said or "no details given"
+        return End(
+            "PodRejected", f"its node has rejected the pod, or cannot say how it ended ({what})"
+        )
+    reason, message = program_did(ended, _MEMORY)
+    return End(reason, message[:LONGEST], False, False, ended.exitCode, *times)  # noqa: FBT003

@@ -1,0 +1,178 @@
+"""What a GPUWorkload's status is derived from, and the caches with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from lightkube.resources.batch_v1 import Job
+from lightkube.resources.core_v1 import Pod
+
+from devctl.api.gpu_workload import LABEL
+from devctl_observer.judging.clocks import from_text
+from devctl_observer.judging.exits import DISRUPTED
+from devctl_observer.judging.model import is_owned, labels_of, meta_of
+from devctl_observer.judging.pods import Surroundings, is_refused, node_of, pod_condition
+from devctl_observer.kinds.flavors.placed_pods import Asked, NodeUse
+from devctl_observer.kinds.gpu_workload.model import GPUWorkload, placing
+from devctl_observer.kinds.gpu_workload.placement import Place
+from devctl_observer.watching.children import Children, Owner
+from devctl_observer.watching.store import Key, Store
+from devctl_observer.watching.workloads import Owner as QueueOwner
+from devctl_observer.watching.workloads import Queued
+
+JOB_OF = "batch.kubernetes.io/job-name"
+"""Kubernetes' label of a pod: its Job."""
+
+PROMISED = timedelta(minutes=1)
+"""For how long a chosen node is kept free for a pod that does not come."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A workload, and what was observed of its current attempt."""
+
+    item: GPUWorkload
+    job: Job | None = None
+    """The Job of its last attempt."""
+    pod: Pod | None = None
+    """The pod of that Job."""
+    last: Pod | None = None
+    """The last state of that pod, if it is gone: it may say why."""
+    queued: Queued | None = None
+    """What Kueue reports on the Job; None outside of queues, or if it has not answered yet."""
+    around: Surroundings = field(default_factory=Surroundings)
+    nodes: frozenset[str] = frozenset()
+    """Nodes that are ready."""
+    preemptor: str = ""
+    """The workload in its namespace for which it was preempted, if it is known."""
+
+
+@dataclass
+class WorkloadCaches:
+    """The stores that status and choices are derived from."""
+
+    children: Children
+    """The stores shared with other families."""
+    use: NodeUse
+    """What all pods request, by node."""
+    placed: Store[Asked]
+    """All pods on nodes."""
+    workloads: Store[GPUWorkload] = field(default_factory=lambda: Store(placing))
+    jobs: Store[Job] = field(default_factory=Store)
+    last: dict[Key, Pod] = field(default_factory=dict)
+    """The last pod of each workload that is gone, before the attempt's end was recorded."""
+    chosen: dict[Key, GPUWorkload] = field(default_factory=dict)
+    """Workloads with a node that is not stored yet: the request is under way."""
+
+    def own_jobs(self, item: GPUWorkload) -> list[Job]:
+        """The Jobs of a workload, of all attempts."""
+        owner = Owner(LABEL, Key(item.metadata.namespace, item.metadata.name))
+        return [job for job in self.jobs.find(owner) if is_owned(job.metadata, item.metadata.uid)]
+
+    def observe(self, key: Key, item: GPUWorkload) -> Observed:
+        """Collect everything that the status is derived from, but for a choice."""
+        children, name = self.children, item.job_name
+        job = next((j for j in self.own_jobs(item) if meta_of(j.metadata).name == name), None)
+        pod, last = self._pod(key, name), self.last.get(key)
+        reports = children.workloads.find(QueueOwner("Job", Key(key.namespace, name)))
+        uid = meta_of(job.metadata).uid if job else ""
+        queued = next((report for report in reports if report.uid == uid), None)
+        seen = Observed(
+            item,
+            job=job,
+            pod=pod,
+            last=last if last and labels_of(last).get(JOB_OF) == name else None,
+            queued=queued,
+            around=Surroundings(warnings=children.warnings_about([job, pod])),
+            nodes=frozenset(node.name for node in children.nodes if node.ready),
+        )
+        return replace(seen, preemptor=self._preemptor(seen))
+
+    def places(self, key: Key, item: GPUWorkload, now: datetime) -> list[Place]:
+        """All nodes, as a pod of this workload finds them."""
+        promised = self._promised(key, now)
+        return [
+            Place(
+                node,
+                self.use.of(node.name),
+                self.use.below(node.name, item.level),
+                promised.get(node.name, {}),
+            )
+            for node in self.children.nodes
+        ]
+
+    def _promised(self, key: Key, now: datetime) -> Mapping[str, Mapping[str, Decimal]]:
+        """What the other workloads will request that have a node but no pod on it yet, by node."""
+        found: dict[str, dict[str, Decimal]] = {}
+        stored = {_key(item): item for item in self.workloads.find(index=True)}
+        for other, item in {**stored, **self.chosen}.items():
+            if other == key or not (node := self._promise(other, item, now)):
+                continue
+            sums = found.setdefault(node, {})
+            for name, amount in item.needs.requests.items():
+                sums[name] = sums.get(name, Decimal(0)) + amount
+        return found
+
+    def _promise(self, key: Key, item: GPUWorkload, now: datetime) -> str:
+        """The node that is promised to a workload; empty if none is, or if its pod is there."""
+        pod = self._pod(key, item.job_name)
+        if pod is not None:
+            meta = meta_of(pod.metadata)
+            if node_of(pod):
+                # The watch of all pods may not know it yet, or may know that it has ended.
+                unknown = self.placed.get(Key(meta.namespace, meta.name)) is None
+                return node_of(pod) if unknown and not _ended(pod) else ""
+            if nominated := pod.status and pod.status.nominatedNodeName:
+                return nominated
+            if is_refused(pod):
+                return ""
+        since = from_text(item.status.get("lastScheduleTime"))
+        recent = since is not None and now - since < PROMISED
+        return str(item.status.get("assignedNode", "")) if recent else ""
+
+    def _pod(self, key: Key, job: str) -> Pod | None:
+        """The newest pod of a Job."""
+        pods: Sequence[Pod] = self.children.pods.find(Owner(LABEL, key))
+        found = [pod for pod in pods if labels_of(pod).get(JOB_OF) == job]
+        return max(
+            found, key=lambda pod: str(meta_of(pod.metadata).creation_timestamp), default=None
+        )
+
+    def _preemptor(self, seen: Observed) -> str:
+        """For whom a workload was preempted, if that is in its namespace."""
+        item = seen.item
+        if seen.queued and seen.queued.preempted_by:
+            jobs = (
+                job for job in self.jobs if meta_of(job.metadata).uid == seen.queued.preempted_by
+            )
+            return next((_workload(job, item) for job in jobs), "")
+        pod = seen.pod or seen.last
+        if pod is None or not pod_condition(pod, DISRUPTED):
+            return ""
+        node = node_of(pod)
+        others = (other for other in self.children.pods if _takes(other, node, item.level))
+        return next(filter(None, (_workload(other, item) for other in others)), "")
+
+
+def _takes(pod: Pod, node: str, level: int) -> bool:
+    """Whether a pod of a higher priority has a node, or is about to."""
+    nominated = pod.status.nominatedNodeName if pod.status else None
+    return node in {node_of(pod), nominated} and ((pod.spec and pod.spec.priority) or 0) > level
+
+
+def _workload(child: Job | Pod, item: GPUWorkload) -> str:
+    """The workload of a Job or pod, if it is in the namespace of another one."""
+    meta = meta_of(child.metadata)
+    here = meta.namespace == item.metadata.namespace
+    return labels_of(child).get(LABEL, "") if here else ""
+
+
+def _ended(pod: Pod) -> bool:
+    return (pod.status.phase if pod.status else None) in {"Succeeded", "Failed"}
+
+
+def _key(item: GPUWorkload) -> Key:
+    return Key(item.metadata.namespace, item.metadata.name)

@@ -1,0 +1,106 @@
+"""The contents of the Job of one attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from apply.manifests import CREATE_ONLY
+from apply.values import entries
+
+from devctl.api.durations import parse_duration
+from devctl.api.gpu_workload import (
+    ATTEMPT,
+    DEFAULT_IMAGE,
+    PRIORITIES,
+    TOLERATIONS,
+    app_label,
+    job_name,
+    resources,
+)
+from devctl.api.queues import QUEUE_NAME
+
+_NODE_SECONDS = 60
+"""If a node does not respond for this long, the pod is evicted and the attempt fails."""
+
+_DEFAULT_COMMAND = ["python3", "-P", "-m", "devctl_inference.model"]
+"""What the default image does: it loads the model's files."""
+
+
+def job_values(workload: Mapping[str, Any], identity: Mapping[str, str]) -> dict[str, Any]:
+    """The values for the Job's template.
+
+    Args:
+        workload: The GPUWorkload; its status says which attempt it is, and on which node.
+        identity: The labels that mark an object as the workload's.
+    """
+    spec, status = workload["spec"], workload["status"]
+    attempt, app = int(status["attempt"]), {"app": app_label(str(spec["modelName"]))}
+    queue = {QUEUE_NAME: spec["queueName"]} if spec.get("queueName") else {}
+    limit = parse_duration(spec["timeout"]) if "timeout" in spec else None
+    return {
+        "name": job_name(workload["metadata"]["name"], attempt),
+        "labels": app | queue | {ATTEMPT: str(attempt)},
+        # A Job's template never changes; what changes in the spec is for the next attempt.
+        "annotations": {CREATE_ONLY: "true"},
+        "pod_labels": app | dict(identity),
+        "deadline": int(limit / timedelta(seconds=1)) if limit else None,
+        "priority_class": PRIORITIES[spec["priority"]][0],
+        "node": status.get("assignedNode"),
+        "tolerations": _tolerations(),
+        "image": spec["image"],
+        "command": _command(spec),
+        "args": spec.get("args"),
+        "environment": environment(spec),
+        "resources": resources(spec),
+        "mounts": _mounts(spec),
+        "volumes": _volumes(spec),
+    }
+
+
+def environment(spec: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The entries of the container's `env`: the schema lets nobody set ours."""
+    ours = {"MODEL_NAME": spec["modelName"], "GPU_COUNT": spec["gpuCount"]}
+    return entries(ours | {entry["name"]: entry["value"] for entry in spec.get("env", [])})
+
+
+def _command(spec: Mapping[str, Any]) -> list[str] | None:
+    if spec.get("command"):
+        return list(spec["command"])
+    own = spec["image"] != DEFAULT_IMAGE or spec.get("args")
+    return None if own else list(_DEFAULT_COMMAND)
+
+
+def _tolerations() -> list[dict[str, Any]]:
+    lost = [
+        {
+            "key": f"node.kubernetes.io/{trouble}",
+            "operator": "Exists",
+            "effect": "NoExecute",
+            "tolerationSeconds": _NODE_SECONDS,
+        }
+        for trouble in ("not-ready", "unreachable")
+    ]
+    gpus = [{"key": t.key, "operator": t.operator, "effect": t.effect} for t in TOLERATIONS]
+    return lost + gpus
+
+
+def _mounts(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
+    given = spec.get("volumes", [])
+    mounts = [
+        {"name": f"volume-{i}", "mountPath": v["mountPath"], "readOnly": v["readOnly"]}
+        for i, v in enumerate(given)
+    ]
+    return [{"name": "tmp", "mountPath": "/tmp"}, *mounts]  # noqa: S108 - in the container
+
+
+def _volumes(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
+    claims = [
+        {
+            "name": f"volume-{i}",
+            "persistentVolumeClaim": {"claimName": v["claimName"], "readOnly": v["readOnly"]},
+        }
+        for i, v in enumerate(spec.get("volumes", []))
+    ]
+    return [{"name": "tmp", "emptyDir": {"sizeLimit": "1Gi"}}, *claims]

@@ -1,0 +1,65 @@
+"""The labels of a GPUWorkload's Jobs, which one is created, and which are removed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from apply.values import Values
+
+from devctl.api.conditions import find
+from devctl.api.gpu_workload import ATTEMPT, LABEL, Condition, is_made, is_over
+from devctl.api.labels import MANAGED_BY, MANAGER
+from gpu_workload.job import job_values
+
+KEPT = 10
+"""Earlier Jobs that are kept for their logs: attempts that were preempted are not limited."""
+_ENDS = {"Complete", "Failed"}
+
+
+def identity(owner: Mapping[str, Any]) -> dict[str, str]:
+    """The labels that identify Jobs and pods of a GPUWorkload.
+
+    >>> identity({"metadata": {"name": "one"}})["gpu.warp.dev/gpuworkload"]
+    'one'
+    """
+    return {MANAGED_BY: MANAGER, LABEL: str(owner["metadata"]["name"])}
+
+
+def values(owner: Mapping[str, Any], *, jobs: list[dict[str, Any]]) -> Values:
+    """The values for the templates, and what to remove.
+
+    Args:
+        owner: The GPUWorkload.
+        jobs: The Jobs with its labels.
+    """
+    made = is_made(owner["spec"], owner.get("status", {}))
+    return Values(
+        {"job": job_values(owner, identity(owner)) if made else None},
+        remove=[job for job in jobs if _is_own(owner, job) and is_removed(owner, job)],
+    )
+
+
+def is_removed(owner: Mapping[str, Any], job: Mapping[str, Any]) -> bool:
+    """Whether a Job is stopped, or no longer kept."""
+    status = owner.get("status", {})
+    attempt = int(job["metadata"]["labels"].get(ATTEMPT, 0))
+    if job["metadata"].get("deletionTimestamp"):
+        return False
+    if find(status, Condition.JOBS_EXPIRED).get("status") == "True":
+        return True
+    if is_finished(job):
+        return attempt < int(status.get("attempt") or 0) - KEPT
+    return is_over(attempt, owner["spec"], status)
+
+
+def is_finished(job: Mapping[str, Any]) -> bool:
+    """Whether a Job has ended."""
+    said = job.get("status", {}).get("conditions") or []
+    return any(entry["type"] in _ENDS and entry["status"] == "True" for entry in said)
+
+
+def _is_own(owner: Mapping[str, Any], job: Mapping[str, Any]) -> bool:
+    """Whether a Job is this very workload's, and not an earlier one's of its name."""
+    owners = job["metadata"].get("ownerReferences") or []
+    return any(reference["uid"] == owner["metadata"]["uid"] for reference in owners)

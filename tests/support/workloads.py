@@ -1,0 +1,129 @@
+"""GPUWorkloads on a plane: nodes with GPUs for them alone, and what becomes of them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from support.plane import scenarios
+from support.plane.content import GPUS, node
+from support.servers import condition_of, wait_until
+
+from devctl.api.gpu_workload import ATTEMPT, LABEL
+from devctl.api.kinds import GPU_WORKLOAD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from support.api import Api
+    from support.commands import Kubectl
+
+Thing = dict[str, Any]
+PLURAL = f"{GPU_WORKLOAD.plural}.{GPU_WORKLOAD.group}"
+SMALL = {"cpu": "10m", "memory": "16Mi"}
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A workload as its user sees it.
+
+    Attributes:
+        api: The API server, as its user.
+        namespace: Where it is.
+        name: Its name.
+    """
+
+    api: Api
+    namespace: str
+    name: str = "one"
+
+    def apply(self, **spec: Any) -> None:
+        """Apply it with a spec; without an image and a script it runs until it is ended."""
+        given = {"modelName": "llama2", "gpuCount": 1, "image": "localhost/any:1"}
+        wanted = given | {"resources": SMALL} | spec
+        metadata = {"name": self.name, "namespace": self.namespace}
+        kind = {"apiVersion": GPU_WORKLOAD.api_version, "kind": GPU_WORKLOAD.name}
+        self.api.apply(kind | {"metadata": metadata, "spec": wanted})
+
+    @property
+    def status(self) -> Thing:
+        """Its status."""
+        found = self.api.get(PLURAL, self.name, self.namespace)
+        return dict(found.get("status", {})) if found else {}
+
+    def jobs(self) -> list[Thing]:
+        """Its Jobs, by attempt."""
+        found = self.api.list("job", self.namespace, labels=f"{LABEL}={self.name}")
+        return sorted(found, key=lambda job: int(job["metadata"]["labels"][ATTEMPT]))
+
+    def pods(self) -> list[Thing]:
+        """Its pods, the newest last."""
+        found = self.api.list("pod", self.namespace, labels=f"{LABEL}={self.name}")
+        return sorted(found, key=lambda pod: str(pod["metadata"]["creationTimestamp"]))
+
+    def wait(self, phase: str, reason: str = "", seconds: float = 90) -> Thing:
+        """Wait until it is in a phase, for a reason; the status then."""
+        return self.follow(
+            lambda s: s.get("phase") == phase and reason in {"", s.get("reason")},
+            f"{phase} {reason}",
+            seconds,
+        )
+
+    def follow(self, true: Callable[[Thing], bool], what: str, seconds: float = 90) -> Thing:
+        """Wait until something holds for its status; the status then."""
+        found: Thing = {}
+
+        def so(thing: Thing) -> bool:
+            nonlocal found
+            found = thing.get("status", {})
+            return true(found)
+
+        assert self.api.follow(PLURAL, self.name, self.namespace, so, seconds), (what, found)
+        return found
+
+    def end(self, scenario: str = "succeed") -> None:
+        """End its pod: `succeed`, `fail` or `job-out-of-memory`."""
+        wait_until(lambda: bool(self.pods()), lambda: f"it has a pod: {self.status}")
+        note = {"metadata": {"annotations": {scenarios.END: scenario}}}
+        self.api.patch("pod", self.pods()[-1]["metadata"]["name"], note, self.namespace)
+
+    def condition(self, kind: str) -> Thing:
+        """One of its conditions."""
+        return condition_of(self.status, kind)
+
+    def delete(self) -> None:
+        """Delete it, and wait until nothing is left of it."""
+        self.api.delete(PLURAL, self.name, self.namespace)
+        wait_until(lambda: not self.jobs() and not self.pods(), "its Jobs and pods go with it")
+
+
+@contextmanager
+def gpu_nodes(kubectl: Kubectl, name: str, count: int, gpus: int = 8) -> Iterator[list[str]]:
+    """Nodes with more room than those of the plane, which are closed as long as they exist."""
+    names = [f"{name}-{number}" for number in range(count)]
+    room = {"cpu": "64", "memory": "512Gi", "pods": "250", "ephemeral-storage": "100Gi"}
+    others = [found["metadata"]["name"] for found in kubectl.api.list("node")]
+    for number, each in enumerate(names):
+        made = node(each, 100 + number)
+        made["status"]["capacity"] = made["status"]["allocatable"] = room | {GPUS: str(gpus)}
+        kubectl.api.create(made)
+        status = {"status": {key: made["status"][key] for key in ("capacity", "allocatable")}}
+        kubectl.api.patch("node", each, status, sub="status")
+    for other in others:
+        kubectl.api.patch("node", other, {"spec": {"unschedulable": True}})
+    wait_until(lambda: all(_is_ready(kubectl, each) for each in names), "they are ready")
+    try:
+        yield names
+    finally:
+        for other in others:
+            kubectl.api.patch("node", other, {"spec": {"unschedulable": None}})
+        for each in names:
+            kubectl.api.delete("node", each)
+
+
+def _is_ready(kubectl: Kubectl, name: str) -> bool:
+    found = kubectl.api.get("node", name)
+    assert found
+    ready = condition_of(found.get("status", {}), "Ready").get("status") == "True"
+    return ready and not found["spec"].get("taints")

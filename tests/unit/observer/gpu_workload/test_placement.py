@@ -31,7 +31,7 @@ def needs(gpus: int = 2, **more: str) -> Needs:
 
 def node(name: str, gpus: str | None = "8", **changes: Any) -> NodeFacts:
     room = {"cpu": "8", "pods": "110"} | ({GPU: gpus} if gpus else {})
-    facts = {"ready": True, "cordoned": False, "labels": (), "taints": ()} | changes
+    facts: dict[str, Any] = {"ready": True, "cordoned": False, "labels": (), "taints": ()} | changes
     return NodeFacts(name=name, allocatable=tuple(sorted(room.items())), **facts)
 
 

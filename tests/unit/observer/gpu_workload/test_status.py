@@ -321,7 +321,7 @@ def test_jobs_expire_only_by_both_clocks() -> None:
     item = workload(ended, ttlSecondsAfterFinished=100)
 
     def expired(status: dict[str, Any]) -> str:
-        return {c["type"]: c["status"] for c in status["conditions"]}["JobsExpired"]
+        return str({c["type"]: c["status"] for c in status["conditions"]}["JobsExpired"])
 
     assert expired(status_of(seen(item), 50, never, theirs=50)) == "False"
     assert expired(status_of(seen(item), 200, never)) == "False"

@@ -1,7 +1,7 @@
 # Deliberately thin: every target is one command that can also be typed.
 .DEFAULT_GOAL := help
-.PHONY: help up down demo build load deploy install cli example logs status artifacts clean
-.PHONY: new-kind wheel docs pictures metrics boards rules
+.PHONY: help up down demo build load docker-build run deploy install cli example logs status artifacts clean
+.PHONY: new-kind wheel docs pictures manifests metrics boards rules
 .PHONY: test test-changed test-one test-unit test-release test-plane test-pods test-host test-molecule test-faults test-newest-ansible molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent bench-savings lock
 
 VENV := .venv
@@ -32,6 +32,12 @@ demo: $(VENV)/installed ## From scratch, with queues, to a training on two nodes
 build load: $(VENV)/installed ## Load the images of servers and jobs into the local cluster, building them if necessary
 	$(DEVCTL) local load devserver
 	$(DEVCTL) local load inference
+
+docker-build: $(VENV)/installed ## Build the images of operator, observer and node agent, and print the archives to `docker load`
+	$(VENV)/bin/python -m devctl.local.archives
+
+run: $(VENV)/installed ## Run the observer on KUBECONFIG's cluster: scale the one in the cluster to 0 first
+	PYTHONPATH=images/observer $(VENV)/bin/python -m devctl_observer
 
 deploy: $(VENV)/installed ## Deploy the operator: to KUBECONFIG's cluster, or to the local one
 	$(VENV)/bin/python -m devctl.local.deploy
@@ -74,7 +80,7 @@ docs: $(VENV)/installed ## The documentation's site, in docs/_build; checks all 
 pictures: $(VENV)/installed ## Terminal pictures for docs, from commands run on KUBECONFIG's or the local cluster
 	KUBECONFIG=$(or $(KUBECONFIG),$(LOCAL_KUBECONFIG)) $(VENV)/bin/python scripts/pictures.py
 
-new-kind: $(VENV)/installed ## The skeleton of a kind: make new-kind KIND=GpuWorkload GROUP=gpu.example.com [SCOPE=Cluster]
+new-kind: $(VENV)/installed ## The skeleton of a kind: make new-kind KIND=Notebook GROUP=ml.example.com [SCOPE=Cluster]
 	$(VENV)/bin/python scripts/new_kind.py --kind=$(KIND) --group=$(GROUP) --version=$(or $(VERSION),v1alpha1) --scope=$(or $(SCOPE),Namespaced) --plural=$(PLURAL)
 
 lint: $(VENV)/installed ## Style, types, layers, YAML and Ansible
@@ -108,6 +114,8 @@ bench-node-agent: $(VENV)/installed ## CPU and memory of the node agent with 50 
 
 bench-savings: $(VENV)/installed ## What stopping idle servers saves in a simulated week of 100 servers
 	PYTHONPATH=images/observer $(VENV)/bin/python tests/bench/savings.py
+
+manifests: metrics boards rules ## Update everything in the repository that is generated from code
 
 metrics: $(VENV)/installed ## Update the tables of docs/metrics.md from what observer and warm runner export
 	PYTHONPATH=images/observer:images/operator $(VENV)/bin/python scripts/metrics_tables.py

@@ -55,7 +55,7 @@ class Names:
 
     @property
     def snake(self) -> str:
-        """The name of modules and roles: gpu_workload."""
+        """The name of modules and roles: gpu_workload for GPUWorkload."""
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", self.kind).lower()
 
     def values(self) -> dict[str, object]:

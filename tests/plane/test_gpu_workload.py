@@ -13,6 +13,7 @@ from devctl.api.gpu_workload import job_name
 
 if TYPE_CHECKING:
     from support.commands import Kubectl
+    from support.plane.plane import Plane
 
 pytestmark = pytest.mark.usefixtures("deployed")
 NOW = {"maxRetries": 2, "backoffSeconds": 1}
@@ -116,3 +117,26 @@ def test_what_is_somebody_elses_stays_and_status_says_so(one: Workload) -> None:
     one.wait("Scheduling", "Conflict")
     one.api.delete("job", "one-1", one.namespace)
     one.wait("Running")
+
+
+def test_figures_after_a_known_load(one: Workload, deployed: Plane) -> None:
+    def figure(name: str) -> float:
+        return deployed.observer.figures().get(f"warp_gpuworkload_{name}", 0)
+
+    names = (
+        'scheduled_total{strategy="packed"}',
+        'failed_total{reason="no_suitable_node"}',
+        "retries_total",
+        'reconcile_duration_seconds_count{result="error"}',
+    )
+    looks = 'reconcile_duration_seconds_count{result="success"}'
+    before, looked = {name: figure(name) for name in names}, figure(looks)
+    one.apply(schedulingStrategy="packed")
+    one.wait("Running")
+    large = Workload(one.api, one.namespace, "large")
+    large.apply(gpuCount=8, retryPolicy=NOW)
+    large.wait("Failed", "NoSuitableNode")
+    more = {name: figure(name) - count for name, count in before.items()}
+    assert list(more.values()) == [1, 3, 2, 0]
+    assert figure(looks) > looked + 3
+    assert deployed.observer.figures()['gpuworkloads{phase="Running"}'] >= 1

@@ -30,7 +30,9 @@ OBSERVER_NAMES = {
     *("process_cpu_seconds_total", "process_max_fds", "process_open_fds"),
     *("process_resident_memory_bytes", "process_virtual_memory_bytes"),
     *("idle_verdicts", "idle_verdict_age_seconds"),
-    *("node_agent_report_age_seconds", "node_agents_missing"),
+    *("node_agent_report_age_seconds", "node_agents_missing", "gpuworkloads"),
+    *(f"warp_gpuworkload_{of}_total" for of in ("scheduled", "failed", "retries")),
+    *(f"warp_gpuworkload_reconcile_duration_seconds_{kind}" for kind in ("bucket", "count", "sum")),
 }
 OF_SERVERS = {
     *("devservers", "devserver_waiting_seconds", "devserver_restarts_total"),

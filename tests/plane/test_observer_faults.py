@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
-from threading import Event, Thread
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.fault_proxy import Fault, FaultProxy, fault_proxy
 from support.plane.parts import ObserverProcess
-from support.plane.process import Process
+from support.plane.process import supervised
 from support.servers import DevServer, small_server
 
 if TYPE_CHECKING:
@@ -72,25 +71,6 @@ def live(server: DevServer) -> list[Any]:
     running = told(server)
     server.stop()
     return [running, told(server)]
-
-
-@contextmanager
-def supervised(observer: ObserverProcess) -> Iterator[None]:
-    """Start the observer again whenever it has ended, as the kubelet does."""
-    over = Event()
-
-    def watch() -> None:
-        while not over.wait(0.05):
-            if not observer.is_running:
-                Process.start(observer)
-
-    thread = Thread(target=watch)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
 
 
 def test_one_that_is_killed_after_any_write_is_made_up_for(

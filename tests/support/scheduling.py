@@ -23,6 +23,8 @@ LONG = {
     "test_account_rights",
     "test_convergence",
     "test_egpu",
+    "test_gpu_crowd",
+    "test_gpu_faults",
     "test_job_life",
     "test_job_takeover",
     "test_made_kinds",

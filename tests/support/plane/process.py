@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 
@@ -116,3 +117,22 @@ class Process:
     def tail(self, length: int = 4000) -> str:
         """The end of its log."""
         return self.log.read_text(errors="replace")[-length:] if self.log.exists() else ""
+
+
+@contextmanager
+def supervised(process: Process) -> Iterator[None]:
+    """Start a process again whenever it has ended, as the kubelet does."""
+    over = Event()
+
+    def watch() -> None:
+        while not over.wait(0.05):
+            if not process.is_running:
+                Process.start(process)
+
+    thread = Thread(target=watch)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

@@ -1,0 +1,76 @@
+"""GPUWorkloads in a queue: Kueue's own program decides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.workloads import Workload
+
+from devctl.api.queues import ENABLED, KUEUE, QUEUES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from support.commands import Kubectl
+    from support.plane.kueue import KueueProcess
+
+pytestmark = pytest.mark.usefixtures("deployed")
+QUEUE = "gpus"
+
+
+def kueues(kind: str, name: str, spec: dict[str, Any], namespace: str = "") -> dict[str, Any]:
+    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
+    return {"apiVersion": KUEUE, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+@pytest.fixture
+def queue(kubectl: Kubectl, namespace: str, kueue_process: KueueProcess) -> Iterator[str]:  # noqa: ARG001
+    """A namespace with a queue that has two GPUs, which higher priorities take from lower ones."""
+    kubectl("label", "namespace", namespace, f"{QUEUES}={ENABLED}")
+    quotas = {"cpu": "10", "memory": "10Gi", "nvidia.com/gpu": "2"}
+    resources = [{"name": name, "nominalQuota": amount} for name, amount in quotas.items()]
+    group = {
+        "coveredResources": list(quotas),
+        "flavors": [{"name": namespace, "resources": resources}],
+    }
+    cluster_queue = {
+        "namespaceSelector": {},
+        "preemption": {"withinClusterQueue": "LowerPriority"},
+        "resourceGroups": [group],
+    }
+    api = kubectl.api
+    api.create(kueues("ResourceFlavor", namespace, {}))
+    api.create(kueues("ClusterQueue", namespace, cluster_queue))
+    api.create(kueues("LocalQueue", QUEUE, {"clusterQueue": namespace}, namespace))
+    yield namespace
+    for name in ("low", "high", "next"):
+        Workload(api, namespace, name).delete()
+    for kind in ("clusterqueue", "resourceflavor"):
+        api.delete(f"{kind}s.kueue.x-k8s.io", namespace)
+
+
+def test_one_waits_for_quota_and_one_of_high_priority_takes_it(
+    kubectl: Kubectl, queue: str
+) -> None:
+    low, high, following = (Workload(kubectl.api, queue, n) for n in ("low", "high", "next"))
+    low.apply(queueName=QUEUE, gpuCount=2, priority="low")
+    low.wait("Running")
+    following.apply(queueName=QUEUE, gpuCount=2, priority="low")
+    waits = following.wait("Pending", "Queued")
+    assert f"waiting in queue `{QUEUE}`" in waits["message"]
+    assert waits["attempt"] == 1
+    high.apply(queueName=QUEUE, gpuCount=1, priority="high")
+    high.wait("Running")
+    preempted = low.wait("Pending", "Preempted")
+    assert "preempted by GPUWorkload `high` of a higher priority" in preempted["message"]
+    assert f"it is in queue `{QUEUE}` again" in preempted["message"]
+    high.end()
+    high.wait("Succeeded")
+    running = low.wait("Running")
+    # Its Job is the same one, and no retry is lost.
+    assert (running["attempt"], running["retryCount"]) == (1, 0)
+    assert len(low.jobs()) == 1
+    low.end()
+    low.wait("Succeeded")
+    following.wait("Running")

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 from support.plane.scenarios import FAILS, NO_IMAGE
 from support.servers import wait_until
-from support.workloads import Workload
+from support.workloads import PLURAL, Workload
 
 from devctl.api.gpu_workload import job_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from support.commands import Kubectl
     from support.plane.plane import Plane
 
@@ -20,8 +22,10 @@ NOW = {"maxRetries": 2, "backoffSeconds": 1}
 
 
 @pytest.fixture
-def one(kubectl: Kubectl, namespace: str) -> Workload:
-    return Workload(kubectl.api, namespace)
+def one(kubectl: Kubectl, namespace: str) -> Iterator[Workload]:
+    made = Workload(kubectl.api, namespace)
+    yield made
+    made.delete()
 
 
 def test_it_runs_and_succeeds(one: Workload) -> None:
@@ -40,7 +44,6 @@ def test_it_runs_and_succeeds(one: Workload) -> None:
     assert ended["startedAt"] <= ended["finishedAt"]
     assert one.condition("Succeeded")["status"] == "True"
     assert len(one.jobs()) == 1
-    one.delete()
 
 
 def test_each_failure_is_retried_and_counted_once(one: Workload) -> None:
@@ -130,6 +133,7 @@ def test_figures_after_a_known_load(one: Workload, deployed: Plane) -> None:
         'reconcile_duration_seconds_count{result="error"}',
     )
     looks = 'reconcile_duration_seconds_count{result="success"}'
+    wait_until(lambda: not one.api.list(PLURAL), "nothing else is counted")
     before, looked = {name: figure(name) for name in names}, figure(looks)
     one.apply(schedulingStrategy="packed")
     one.wait("Running")

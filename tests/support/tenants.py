@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from devctl.api import ephemeral_acceleration_job
+from devctl.api.kinds import GPU_WORKLOAD
 from devctl.api.labels import GROUP, MANAGED_BY, MANAGER, VERSION
 
 if TYPE_CHECKING:
@@ -30,10 +31,12 @@ RESOURCES = (
     "statefulsets.apps,statefulsets.apps/scale,deployments.apps,controllerrevisions.apps,"
     "jobs.batch,cronjobs.batch,"
     f"devservers.{GROUP},"
-    f"{ephemeral_acceleration_job.PLURAL}.{ephemeral_acceleration_job.GROUP}"
+    f"{ephemeral_acceleration_job.PLURAL}.{ephemeral_acceleration_job.GROUP},"
+    f"{GPU_WORKLOAD.plural}.{GPU_WORKLOAD.group}"
 )
 VERBS = "get,list,watch,create,update,patch,delete,deletecollection"
 CONTAINER = {"name": "main", "image": "none:1"}
+TEMPLATE = {"containers": [CONTAINER], "restartPolicy": "Never"}
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}
 
 
@@ -127,6 +130,7 @@ def child(kind: str, name: str = "child", **metadata: Any) -> Manifest:
         "ConfigMap": ("v1", {}),
         "Secret": ("v1", {}),
         "StatefulSet": ("apps/v1", {"spec": workload({})}),
+        "Job": ("batch/v1", {"spec": {"template": {"spec": TEMPLATE}}}),
     }
     version, rest = specs[kind]
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name, **metadata}, **rest}
@@ -139,7 +143,10 @@ def managed(manifest: Manifest) -> Manifest:
     return manifest | {"metadata": metadata | {"labels": labels}}
 
 
-CHILDREN = ("Pod", "PersistentVolumeClaim", "Service", "ConfigMap", "Secret", "StatefulSet")
+CHILDREN = (
+    *("Pod", "PersistentVolumeClaim", "Service", "ConfigMap", "Secret"),
+    *("StatefulSet", "Job"),
+)
 
 
 def workload(template: Manifest, claim: Manifest | None = None) -> Manifest:

@@ -95,7 +95,8 @@ def _ended(seen: Observed, end: End, now: datetime) -> Step:
         again = f"{end.message}; it starts again once a node is suitable"
         return _told(item, Phase.PENDING, end.reason, again) | code
     if end.final or item.retries >= policy.max_retries:
-        after = f" (after {item.retries} retries)" if item.retries else ""
+        retries = "1 retry" if item.retries == 1 else f"{item.retries} retries"
+        after = f" (after {retries})" if item.retries else ""
         return _finished(seen, end, now, Phase.FAILED, f"{end.message}{after}") | code
     at = now + pause(policy.backoff_seconds, item.retries, item.metadata.uid)
     number = item.retries + 1

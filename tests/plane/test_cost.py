@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import time
 from collections import Counter
@@ -190,6 +191,12 @@ def over(kubectl: Kubectl, name: str) -> tuple[str, str]:
     return said.get("status", ""), said.get("message", "")
 
 
+def events(kubectl: Kubectl, name: str) -> set[str]:
+    """The reasons of the Events about a user, wherever they are."""
+    found = json.loads(kubectl("get", "events", "-A", "-o", "json"))["items"]
+    return {event["reason"] for event in found if event["involvedObject"]["name"] == name}
+
+
 @pytest.mark.usefixtures("deployed")
 def test_who_has_spent_a_budget_starts_nothing(
     server: DevServer, kubectl: Kubectl, person: str
@@ -215,7 +222,6 @@ def test_who_has_spent_a_budget_starts_nothing(
     assert f"user `{person}` has spent" in refused(stopped=False)
     # It can be changed and deleted, and another one is created stopped.
     assert refused(stopped=True, image="other") == ""
-    events = kubectl.api.list("event", "default", fields="involvedObject.kind=DevServerUser")
-    assert ("OverBudget", person) in {(e["reason"], e["involvedObject"]["name"]) for e in events}
+    wait_until(lambda: "OverBudget" in events(kubectl, person), "an Event tells of it")
     user_with(kubectl, person, perMonth=1000, currency="EUR", refuse=True)
     wait_until(lambda: refused(stopped=False) == "", "it starts again")

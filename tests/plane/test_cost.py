@@ -82,6 +82,7 @@ def test_ten_thousand_events_are_counted_once(plane: Plane, namespaces: list[str
         for world in worlds:
             wanted = {line: sums for line, sums in world.oracle.sums.items() if any(sums)}
             assert await world.sums() == wanted, f"DEVCTL_SEED={seed}"
+            assert world.uncounted() == []
         return worlds
 
     worlds = asyncio.run(live())

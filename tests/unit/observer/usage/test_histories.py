@@ -58,3 +58,4 @@ def test_a_history_adds_up(seed: int) -> None:
     asyncio.run(world.live(150))
     wanted = {line: sums for line, sums in world.oracle.sums.items() if any(sums)}
     assert asyncio.run(world.sums()) == wanted
+    assert world.uncounted() == []

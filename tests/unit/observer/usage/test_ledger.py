@@ -150,6 +150,8 @@ def test_a_stop_saves_as_if_all_pods_ran_and_sixteen_hours_at_most() -> None:
     later = settle(book, stop, T0 + 400 * HOUR)
     assert not has_news(book, later)
     assert not any(entry.goes_on for entry in later.open.values())
+    december = turned(settle(later, stop, END))
+    assert not has_news(december, settle(december, stop, END + 50))
 
 
 def test_a_month_ends_for_what_runs() -> None:

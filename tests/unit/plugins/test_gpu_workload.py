@@ -148,7 +148,7 @@ def test_texts_stay_texts(text: str) -> None:
 
 def test_what_is_over_is_stopped() -> None:
     running = workload({"phase": "Running", "attempt": 2, "jobName": "one-2"})
-    assert removed(running, job(1, ended="Failed"), job(1), job(2), job(2, uid="other")) == [1]
+    assert removed(running, job(1, ended="Failed"), job(1), job(2), job(1, uid="other")) == [1]
     stopped = workload({"phase": "Running", "attempt": 2, "jobName": "one-2"}, stopped=True)
     assert removed(stopped, job(1, ended="Failed"), job(2)) == [2]
     backing_off = workload({"phase": "Pending", "attempt": 2, "nextRetryAt": "t"})

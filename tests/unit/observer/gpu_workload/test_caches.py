@@ -38,7 +38,7 @@ from unit.observer.gpu_workload.things import (
     pod,
     workload,
 )
-from unit.observer.objects import NOW, node
+from unit.observer.objects import NOW, flavor, node
 
 if TYPE_CHECKING:
     from devctl_observer.control.cluster_api import ClusterApi
@@ -82,6 +82,14 @@ def test_a_gpu_is_promised_until_its_pod_is_counted() -> None:
     assert promised(known) == 3
     known.placed.put(Key(NAMESPACE, "one-1-abcde"), 1, Asked("n1", ()))
     assert promised(known) == 0
+
+
+def test_a_place_has_the_price_of_its_flavor() -> None:
+    known = caches()
+    resources = {"limits": {GPU: 1}}
+    known.flavors.put(KEY, 1, flavor(resources=resources, price={"perGPUHour": 2}))
+    (place,) = known.places(KEY, workload(), NOW)
+    assert place.price == 2
 
 
 def test_a_promise_is_not_for_ever() -> None:

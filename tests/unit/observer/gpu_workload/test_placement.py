@@ -10,6 +10,7 @@ import pytest
 from devctl_observer.kinds.gpu_workload import backoff, registry, strategies
 from devctl_observer.kinds.gpu_workload.backoff import pause
 from devctl_observer.kinds.gpu_workload.placement import Place, choose
+from devctl_observer.kinds.gpu_workload.prices import gpu_prices
 from devctl_observer.kinds.gpu_workload.strategies import BUILT_IN, CHEAP, Candidate, Demand
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,9 +18,12 @@ from hypothesis import strategies as st
 from devctl.api.gpu_workload import TOLERATIONS
 from devctl.api.placing import Needs, NodeFacts, Taint
 from devctl.api.quantities import GPU
+from unit.observer.objects import flavor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from devctl_observer.kinds.flavors.model import Flavor
 
 DEMAND = Demand(2, "llama2", "u\n0\n0")
 
@@ -75,6 +79,26 @@ def test_cost_optimized_prefers_a_lower_price() -> None:
     nodes = [Candidate("a", 8, 8, {}, 3.0), Candidate("b", 1, 8, {}, 2.5), Candidate("c", 8, 8, {})]
     scores = {each.node: each.score for each in BUILT_IN["costOptimized"](nodes, DEMAND)}
     assert scores["b"] > scores["a"] > scores["c"]
+
+
+def gpu_flavor(name: str, price: dict[str, Any] | None, pool: str = "", gpus: int = 2) -> Flavor:
+    resources = {"requests": {"cpu": 1}, "limits": {GPU: gpus} if gpus else {}}
+    spec: dict[str, Any] = {"resources": resources}
+    spec |= {"nodeSelector": {"pool": pool}} if pool else {}
+    spec |= {"price": price} if price else {}
+    return flavor(name, **spec)
+
+
+def test_a_price_is_the_lowest_of_the_flavors_that_select_the_node() -> None:
+    nodes = [node("a", labels=(("pool", "a"),)), node("b", labels=(("pool", "b"),)), node("c")]
+    cheap = gpu_flavor("cheap", {"perHour": 1, "perGPUHour": "0.25"}, "a")
+    dear = gpu_flavor("dear", {"perGPUHour": 3})
+    without = gpu_flavor("cpu", {"perHour": "0.01"}, gpus=0)
+    flavors = [cheap, dear, without, gpu_flavor("free", None)]
+    assert gpu_prices(nodes, flavors) == {"a": 0.75, "b": 3, "c": 3}
+    assert gpu_prices(nodes, []) == {}
+    other = gpu_flavor("other", {"perGPUHour": 1, "currency": "EUR"})
+    assert gpu_prices(nodes, [*flavors, other]) == {}
 
 
 def test_random_is_the_same_for_an_attempt_and_differs_between_them() -> None:

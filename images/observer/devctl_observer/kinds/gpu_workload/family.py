@@ -34,7 +34,7 @@ class GPUWorkloads(Family[GPUWorkload]):
     def __init__(self, flavors: Flavors, process: Process) -> None:
         """Start without any state."""
         children = process.children
-        self.caches = WorkloadCaches(children, flavors.use, flavors.placed)
+        self.caches = WorkloadCaches(children, flavors.use, flavors.placed, flavors.store)
         self.caches.jobs = children.follow(Job)
         super().__init__(WorkloadController(self.caches, process, installed()))
         for phase in Phase:

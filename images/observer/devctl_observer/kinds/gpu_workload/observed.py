@@ -15,9 +15,11 @@ from devctl_observer.judging.clocks import from_text
 from devctl_observer.judging.exits import DISRUPTED
 from devctl_observer.judging.model import is_owned, labels_of, meta_of
 from devctl_observer.judging.pods import Surroundings, is_refused, node_of, pod_condition
+from devctl_observer.kinds.flavors.model import Flavor
 from devctl_observer.kinds.flavors.placed_pods import Asked, NodeUse
 from devctl_observer.kinds.gpu_workload.model import GPUWorkload, placing
 from devctl_observer.kinds.gpu_workload.placement import Place
+from devctl_observer.kinds.gpu_workload.prices import gpu_prices
 from devctl_observer.watching.children import Children, Owner
 from devctl_observer.watching.store import Key, Store
 from devctl_observer.watching.workloads import Owner as QueueOwner
@@ -60,6 +62,8 @@ class WorkloadCaches:
     """What all pods request, by node."""
     placed: Store[Asked]
     """All pods on nodes."""
+    flavors: Store[Flavor] = field(default_factory=Store)
+    """All flavors, for their prices."""
     workloads: Store[GPUWorkload] = field(default_factory=lambda: Store(placing))
     jobs: Store[Job] = field(default_factory=Store)
     last: dict[Key, Pod] = field(default_factory=dict)
@@ -94,12 +98,14 @@ class WorkloadCaches:
     def places(self, key: Key, item: GPUWorkload, now: datetime) -> list[Place]:
         """All nodes, as a pod of this workload finds them."""
         promised = self._promised(key, now)
+        prices = gpu_prices(self.children.nodes, self.flavors)
         return [
             Place(
                 node,
                 self.use.of(node.name),
                 self.use.below(node.name, item.level),
                 promised.get(node.name, {}),
+                prices.get(node.name),
             )
             for node in self.children.nodes
         ]

@@ -29,6 +29,8 @@ class Place:
     """Of these, the requests of pods that would be replaced."""
     promised: Amounts = field(default_factory=dict)
     """Requests of workloads for which the node was chosen, and whose pods are on no node yet."""
+    price: float | None = None
+    """Price of a GPU per hour; None if unknown."""
 
 
 class Choice(NamedTuple):
@@ -124,7 +126,7 @@ def _candidate(place: Place) -> Candidate:
     total = int(parse_quantity(dict(place.node.allocatable).get(GPU, "0")))
     taken = _sum(place.used, place.promised).get(GPU, Decimal(0))
     free = max(0, total - int(taken))
-    return Candidate(place.node.name, free, total, dict(place.node.labels))
+    return Candidate(place.node.name, free, total, dict(place.node.labels), place.price)
 
 
 def _shown(scored: Scored) -> dict[str, Any]:

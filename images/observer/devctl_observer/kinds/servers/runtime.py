@@ -32,7 +32,7 @@ def run_start(server: Server, pods: Iterable[Pod], now: datetime) -> datetime | 
     """When the run began: when a node first accepted one of its pods; None if none has yet.
 
     A run lasts until the server is stopped, whichever pods are replaced meanwhile. So its beginning
-    is kept in the status, where it only becomes earlier unless it was in the future.
+    is kept in the status, where it only becomes earlier: also if a clock was ahead at first.
     """
     if server.ends:
         return None
@@ -40,7 +40,7 @@ def run_start(server: Server, pods: Iterable[Pod], now: datetime) -> datetime | 
     first, known = min(filter(None, accepted), default=None), _known(server)
     if known is None or first is None:
         return known or first
-    return first if known > now + SKEW >= first else min(known, first)
+    return min(known, first)
 
 
 def _known(server: Server) -> datetime | None:

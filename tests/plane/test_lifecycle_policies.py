@@ -155,7 +155,7 @@ def test_a_hold_ends_within_the_limit(tenants: Tenants, policies: Policies) -> N
         "apiVersion": LIFECYCLE_POLICY.api_version,
         "time": in_hours(100),
         "fieldsType": "FieldsV1",
-        "fieldsV1": {"f:spec": {}},
+        "fieldsV1": {"f:spec": {"f:lifecycle": {"f:holdUntil": {}}}},
     }
     claims: list[list[Manifest]] = [[later], [{}]]
     for claimed in claims:

@@ -131,7 +131,7 @@ def test_a_woken_server_can_be_replaced_by_its_owners_manifest(tenants: Tenants)
         said = tenants.refusal(ALICE, "annotate", "--overwrite", "devserver/box", change)
         assert "is written by devctl only" in said
     replaced = server(enableSSH=False)
-    tenants.run(ALICE, "replace", "-f", "-", manifest=replaced)
+    tenants.replace(ALICE, replaced)
     assert tenants.refusal(ALICE, "annotate", "devserver/box", f"{WAKE}=why")
 
 
@@ -141,7 +141,7 @@ def test_only_devctl_says_why_it_stopped_a_server(tenants: Tenants, key: str) ->
     tenants.create(ADMINISTRATOR, server(annotations={key: "x"}), keep=True)
     said = tenants.refusal(ALICE, "annotate", "--overwrite", "devserver/box", f"{key}=y")
     assert "is written by devctl only" in said
-    tenants.run(ALICE, "replace", "-f", "-", manifest=server(enableSSH=False))
+    tenants.replace(ALICE, server(enableSSH=False))
 
 
 # What marks an object as part of a DevServer.

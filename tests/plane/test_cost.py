@@ -207,6 +207,8 @@ def test_who_has_spent_a_budget_starts_nothing(
     server.apply()
     server.wait("Ready")
     wait_until(lambda: is_open(server), "it is counted")
+    # Only whole seconds cost something.
+    time.sleep(2)
     server.apply(stopped=True)
     wait_until(lambda: over(kubectl, person)[0] == "True", lambda: str(over(kubectl, person)))
     told = over(kubectl, person)[1]

@@ -81,7 +81,7 @@ def test_a_job_belongs_to_whoever_creates_it(tenants: Tenants) -> None:
     assert tenants.read("eaj/box")["spec"]["owner"] == ALICE
     # An administrator's manifest that names no owner, as hers does not, is no change of it.
     for user in (ADMINISTRATOR, ALICE):
-        tenants.run(user, "replace", "-f", "-", manifest=job(pvcSize="2Gi"))
+        tenants.replace(user, job(pvcSize="2Gi"))
         tenants.run(user, "apply", "--server-side", "--force-conflicts", "-f", "-", manifest=job())
         assert tenants.read("eaj/box")["spec"]["owner"] == ALICE
     patch = ("patch", "eaj/box", "--type=merge", "-p", json.dumps({"spec": {"owner": BOB}}))

@@ -31,6 +31,7 @@ OBSERVER_NAMES = {
     *("process_resident_memory_bytes", "process_virtual_memory_bytes"),
     *("idle_verdicts", "idle_verdict_age_seconds"),
     *("node_agent_report_age_seconds", "node_agents_missing", "gpuworkloads"),
+    "devctl_budgets_over",
     *(f"warp_gpuworkload_{of}_total" for of in ("scheduled", "failed", "retries")),
     *(f"warp_gpuworkload_reconcile_duration_seconds_{kind}" for kind in ("bucket", "count", "sum")),
 }

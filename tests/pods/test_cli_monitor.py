@@ -63,7 +63,7 @@ def test_all_servers_at_a_glance(lab: DevServer, command_line: CommandLine) -> N
     assert (mine["phase"], mine["problems"]) == ("Running", [])
     screen = command_line.terminal("top", "--watch", "--interval", "1s", columns=140)
     # A graph of the memory that is used, after some looks.
-    screen.expect(r"lab +server +.*Gi \(\d+%\) +[▁▂▃▄▅▆▇█_.~+=*#-]{3}")
+    screen.expect(r"lab +server +.*Gi \(\d+%\) +[▁▂▃▄▅▆▇█_.~+=*#-]{3}".encode())
     screen.sendintr()
     screen.expect(pexpect.EOF)
     screen.close()

@@ -69,6 +69,17 @@ class Tenants:
         options = () if keep else ("--dry-run=server",)
         return self.run(user, "create", "-f", "-", *options, manifest=manifest)
 
+    def replace(self, user: str, manifest: Manifest) -> None:
+        """Replace an object, whose status may be written at the same time."""
+        while True:
+            try:
+                self.run(user, "replace", "-f", "-", manifest=manifest)
+            except pytest.fail.Exception as error:
+                if "(Conflict)" not in str(error):
+                    raise
+            else:
+                return
+
     def refusal(self, user: str, *args: str, manifest: Manifest | None = None) -> str:
         """What the API server says against a request."""
         with pytest.raises(pytest.fail.Exception) as failure:

@@ -286,7 +286,12 @@ PLATFORM = (
     Escape(
         "create a lifecycle policy",
         attempt(
-            f"POST {SERVERS}/lifecyclepolicies", named(spec={"idleTimeout": {"default": "1m"}})
+            f"POST {SERVERS}/lifecyclepolicies",
+            {
+                "apiVersion": f"{DEVOPS}/v1",
+                "kind": "LifecyclePolicy",
+                **named(spec={"idleTimeout": {"default": "1m"}}),
+            },
         ),
         'cannot create resource "lifecyclepolicies"',
     ),

@@ -14,6 +14,12 @@ from devctl_observer.watching.store import Key
 _FOR_JOB = re.compile(r"\bJobUID: ([-0-9a-f]{36})")
 
 
+def _preemptor(said: str) -> str:
+    """The UID of the Job for which another one made room; Kueue says it nowhere else."""
+    found = _FOR_JOB.search(said)
+    return found[1] if found else ""
+
+
 class _Owner(msgspec.Struct, frozen=True):
     kind: str
     name: str
@@ -100,6 +106,5 @@ def queued(found: Workload) -> Queued:
         return Queued(*whose, found.spec.queue_name, waits)
     cause = said.get(workloads.PREEMPTED)
     reason = cause.reason if cause else workloads.IN_QUEUE
-    by = _FOR_JOB.search(cause.message if cause else "")
-    given = (reason, evicted.last_transition_time, by[1] if by else "")
+    given = (reason, evicted.last_transition_time, _preemptor(cause.message if cause else ""))
     return Queued(*whose, found.spec.queue_name, waits, *given)

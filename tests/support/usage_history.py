@@ -107,8 +107,9 @@ class LossyApi:
     async def create(self, kind: Any, obj: Mapping[str, Any]) -> Mapping[str, Any]:
         """Create a book."""
         fault = self._strike()
-        made = await self._books.create(kind, obj)
-        self._arrived(obj["metadata"]["name"], fault)
+        async with self._world.turn:
+            made = await self._books.create(kind, obj)
+            self._arrived(obj["metadata"]["name"], fault)
         return made
 
     async def record(
@@ -116,11 +117,12 @@ class LossyApi:
     ) -> Mapping[str, Any] | None:
         """Write a book."""
         fault = self._strike()
-        if fault == _OVERTAKEN:
-            await self._books.touch(meta.namespace, meta.name)
-        found = await self._books.record(kind, meta, spec)
-        if found is not None:
-            self._arrived(meta.name, fault)
+        async with self._world.turn:
+            if fault == _OVERTAKEN:
+                await self._books.touch(meta.namespace, meta.name)
+            found = await self._books.record(kind, meta, spec)
+            if found is not None:
+                self._arrived(meta.name, fault)
         return found
 
     def _strike(self) -> str:
@@ -172,6 +174,8 @@ class World:
     """By how much the API server's clock is ahead."""
     writes: int = 0
     calm: bool = False
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Answers of two ledgers may come in another order than that of their writes."""
     oracle: Oracle = field(default_factory=Oracle)
     faults: Counter[str] = field(default_factory=Counter)
     did: Counter[str] = field(default_factory=Counter)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import time
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     Begin = Callable[["Day", str], object]
 
 LIMIT = 60
+TOMORROW = (datetime.now(UTC) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
 ON_ITS_WAY = 5
 """Seconds, on a busy machine."""
 FOUR_RANKS = {"mode": "distributed", "distributed": {"worldSize": 4, "backend": "gloo"}}
@@ -201,28 +202,35 @@ def day(
     memory = {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "1Gi"}}
     apply_flavor(kubectl, namespace, resources=memory)
     gpu = {side: one | {"nvidia.com/gpu": "1"} for side, one in memory.items()}
-    own: dict[str, Any] = {
-        "loader": {"flavor": apply_flavor(kubectl, f"{namespace}-gpu", resources=gpu)}
+    own = {"loader": {"flavor": apply_flavor(kubectl, f"{namespace}-gpu", resources=gpu)}}
+    lives: dict[str, dict[str, Any]] = {
+        name: {"activityProbe": {"exec": {"command": it}, "periodSeconds": 15, "timeoutSeconds": 2}}
+        for name, it in PROBES.items()
     }
-    for name, command in PROBES.items():
-        probe = {"exec": {"command": command}, "periodSeconds": 15, "timeoutSeconds": 2}
-        own[name] = {"lifecycle": LIFE | {"activityProbe": probe}}
     shell = CommandLine(paths.kubeconfig, namespace, tmp_path_factory.mktemp("home"))
     made = Day(kubectl, namespace, torch_image, shell)
-    for name in (*KEEPS, *STOPS, TOLD, UNKNOWN):
-        made.server(name, **own.get(name, {})).apply()
-    made.server("ranks", **FOUR_RANKS).apply()
-    with serving(kubectl, namespace, torch_image), made.stack:
-        for name, begin in (KEEPS | STOPS | {TOLD: run("tmux new-session -d")}).items():
-            made.server(name).wait("Ready")
-            begin(made, name)
-        ranks = made.server("ranks")
-        ranks.wait("Ready")
-        ranks.run("nohup sleep 3600 >/dev/null 2>&1 &", 2)
-        yield made
-    kubectl("-n", namespace, "delete", "devserver", "--all", "--timeout=90s")
-    kubectl("delete", "namespace", namespace, "--wait=false")
-    kubectl("delete", "devserverflavor", namespace, f"{namespace}-gpu")
+    begins = STOPS | KEEPS | {TOLD: run("tmux new-session -d")}
+    servers = {name: made.server(name, **own.get(name, {})) for name in (*begins, UNKNOWN)}
+    servers["ranks"] = made.server("ranks", **FOUR_RANKS)
+    try:
+        for name, server in servers.items():
+            # On a busy machine, it takes some time until the last one has begun.
+            held = {} if name == "untouched" else {"holdUntil": TOMORROW}
+            server.apply(lifecycle=LIFE | lives.get(name, {}) | held)
+        with serving(kubectl, namespace, torch_image), made.stack:
+            for name, begin in begins.items():
+                servers[name].wait("Ready")
+                begin(made, name)
+                servers[name].apply(lifecycle=LIFE | lives.get(name, {}))
+            servers["ranks"].wait("Ready")
+            servers["ranks"].run("nohup sleep 3600 >/dev/null 2>&1 &", 2)
+            for name in ("ranks", UNKNOWN):
+                servers[name].apply(lifecycle=LIFE | lives.get(name, {}))
+            yield made
+    finally:
+        kubectl("-n", namespace, "delete", "devserver", "--all", "--timeout=90s")
+        kubectl("delete", "namespace", namespace, "--wait=false")
+        kubectl("delete", "devserverflavor", namespace, f"{namespace}-gpu")
 
 
 @contextmanager

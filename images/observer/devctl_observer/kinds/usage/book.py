@@ -80,6 +80,8 @@ class Book:
     """
     closed_before: int = 0
     """Unknown pods that were created by then are not counted: they may have been forgotten."""
+    complete: bool = False
+    """Whether everything is counted to the end of the month. Nobody writes it again then."""
 
     @property
     def start(self) -> int:
@@ -117,6 +119,7 @@ def write_book(book: Book) -> dict[str, Any]:
     }
     # A merge patch removes what is None.
     spec["closedBefore"] = _text(book.closed_before) if book.closed_before else None
+    spec["complete"] = book.complete or None
     return spec
 
 
@@ -155,6 +158,7 @@ def read_book(month: str, spec: Mapping[str, Any]) -> Book:
         {entry["uid"]: _read_open(entry, lines) for entry in spec.get("open", [])},
         {entry["uid"]: _seconds(entry["knownAt"]) for entry in spec.get("closed", [])},
         _seconds(spec["closedBefore"]) if spec.get("closedBefore") else 0,
+        bool(spec.get("complete")),
     )
 
 

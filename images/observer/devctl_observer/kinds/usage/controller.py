@@ -90,15 +90,18 @@ class UsageController(Controller[Usage]):
             stored = self.last(namespace)
         book = stored.book if stored else _first(seen.values(), now)
         while True:
+            if book.complete:
+                # By another process, which may be about to create the next one.
+                book, stored = turned(book), None
             counted = settle(book, seen, now)
             if has_news(book, counted):
                 written = bounded(counted)
                 stored = await self._store(namespace, stored, written)
                 figures.count(book, counted)
                 counted = written
-            if now < counted.end:
+            if not counted.complete:
                 break
-            book, stored = turned(counted), None
+            book = counted
         self.running.settled(namespace, counted, steady)
         if not any(entry.goes_on for entry in counted.open.values()):
             return None

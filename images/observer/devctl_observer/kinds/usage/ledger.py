@@ -41,6 +41,8 @@ class Seen:
     created: int = 0
     stopped: bool = False
     """Whether it is a server that was stopped for idleness."""
+    done: bool = False
+    """Whether this process has read that it is counted to its end."""
 
     def line_at(self, moment: int, before: LineKey) -> LineKey:
         """Its line at a moment; `before` is the one that it had before any change."""
@@ -77,14 +79,15 @@ def settle(book: Book, seen: Mapping[str, Seen], now: int) -> Book:
         else:
             line = one.line_at(until, entry.line)
             still[uid] = replace(entry, line=line, counted_until=max(until, entry.counted_until))
-    found = replace(book, lines=lines, open=still, closed=closed)
+    complete = now >= book.end
+    found = replace(book, lines=lines, open=still, closed=closed, complete=complete)
     return _forgotten(found, seen, now)
 
 
 def turned(book: Book) -> Book:
     """The book of the next month: what is open goes on there, from its first second."""
     month = next_month(book.month)
-    new = replace(book, month=month, lines={}, open={})
+    new = replace(book, month=month, lines={}, open={}, complete=False)
     begun = {
         uid: replace(entry, counted_until=max(entry.counted_until, new.start))
         for uid, entry in book.open.items()
@@ -95,13 +98,14 @@ def turned(book: Book) -> Book:
 def has_news(old: Book, new: Book) -> bool:
     """Whether a book must be written."""
     ended = new.closed.keys() - old.closed.keys()
-    return bool(ended) or old.lines != new.lines or old.open != new.open
+    turns = new.complete and not old.complete
+    return bool(ended) or turns or old.lines != new.lines or old.open != new.open
 
 
 def _begins(one: Seen, book: Book, now: int) -> bool:
     """Whether something that no book knows is to be counted in this one."""
     forgotten = 0 < one.created <= book.closed_before
-    return one.start < book.end and one.start <= now and not forgotten
+    return one.start < book.end and one.start <= now and not forgotten and not one.done
 
 
 def _opened(one: Seen, book: Book) -> Open:

@@ -120,7 +120,8 @@ class Running:
         moment -= REMEMBERED
         tracks = self._tracks.get(namespace, {})
         for uid, track in list(tracks.items()):
-            if uid in book.closed and not track.there:
+            track.done = track.done or uid in book.closed
+            if track.done and not track.there:
                 del tracks[uid]
             elif len(track.changes) > 1:
                 done = [change for change in track.changes if change[0] <= moment]

@@ -35,6 +35,8 @@ class Track:
     """Whether it had ended when it was first seen."""
     there: bool = True
     stopped: bool = False
+    done: bool = False
+    """Whether it is known to be counted to its end: books remember that for a time only."""
 
     def turn(self, line: LineKey, now: float) -> bool:
         """Note its line from now on; returns whether that is another one."""
@@ -69,4 +71,5 @@ class Track:
             idle=[(timeline.at(a), None if b is None else timeline.at(b)) for a, b in idle],
             created=self.created,
             stopped=self.stopped,
+            done=self.done,
         )

@@ -19,6 +19,8 @@ from devctl.client.runs.record import Run
 from devctl.client.servers import Replica, Server
 from devctl.client.usage import Spending
 from devctl.client.users import Use, User
+from devctl.client.workloads.workload import Workload
+from devctl.client.workloads.workloads import Output
 from devctl.errors import (
     AlreadyExistsError,
     BusyError,
@@ -56,6 +58,7 @@ __all__ = [
     "Lost",
     "NotFoundError",
     "Noticed",
+    "Output",
     "Printed",
     "Replica",
     "Run",
@@ -68,6 +71,7 @@ __all__ = [
     "User",
     "WaitTimeoutError",
     "Waiting",
+    "Workload",
     "local_command",
     "local_script",
     "remote_command",

@@ -37,10 +37,14 @@ and the WorkloadPriorityClasses of teams have the same values."""
 TOLERATIONS = (Toleration(GPU, "Exists", "", "NoSchedule"),)
 """Taints of nodes that only take pods with GPUs."""
 
+UNKNOWN_STRATEGY = "UnknownStrategy"
+"""The reason of a workload whose strategy is not installed: it continues once it names another."""
+
 LONGEST_NAME = 52
 """Of a GPUWorkload's name: the name of its Job is a label value, and a pod's is a host name."""
 
 _APP = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", re.ASCII)
+_JOB = re.compile(r"(.+)-[1-9][0-9]*", re.ASCII)
 _HASHED = re.compile(r"-[0-9a-f]{8}\Z")
 _NOT_ALLOWED = re.compile(r"[^-A-Za-z0-9_.]+", re.ASCII)
 _SLUG = 54
@@ -73,6 +77,16 @@ def job_name(name: str, attempt: int) -> str:
     'my-model-2'
     """
     return f"{name}-{attempt}"
+
+
+def workload_of_job(name: str) -> str:
+    """The workload of a Job, by the name of that; empty if it is none of ours.
+
+    >>> workload_of_job("my-model-2"), workload_of_job("other")
+    ('my-model', '')
+    """
+    found = _JOB.fullmatch(name)
+    return found[1] if found else ""
 
 
 def app_label(model: str) -> str:

@@ -14,6 +14,9 @@ QUOTA_RESERVED, EVICTED, PREEMPTED = "QuotaReserved", "Evicted", "Preempted"
 """Types of a Workload's conditions. `Preempted` is also the reason of an eviction, and in the
 status of a server or job that was stopped for it."""
 
+FINISHED = "Finished"
+"""The type of the condition of a Workload whose Job has ended: it holds no quota."""
+
 QUEUED = "Queued"
 """The reason in the status of a server or job while it waits in a queue."""
 

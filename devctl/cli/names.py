@@ -74,8 +74,15 @@ def _of_kind(kind: str) -> Completion:
     return _completion(names)
 
 
+def _every_job(client: Client) -> Iterable[str]:
+    from devctl.cli.jobs.either import every  # noqa: PLC0415 - heavy
+
+    return dict.fromkeys(job.name for job in every(client))
+
+
 servers = _of_kind("DevServer")
 jobs = _of_kind("EphemeralAccelerationJob")
+every_job = _completion(_every_job)
 flavors = _completion(lambda client: [f.name for f in client.flavors.list() if not f.cordoned])
 cordoned_flavors = _completion(lambda client: [f.name for f in client.flavors.list() if f.cordoned])
 namespaces = _of_kind("Namespace")

@@ -30,6 +30,7 @@ from devctl.client.teams import Teams
 from devctl.client.top import Top
 from devctl.client.usage import Usage
 from devctl.client.users import Users
+from devctl.client.workloads.workloads import Workloads
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -319,6 +320,21 @@ class AsyncJobs(_Part):
         self.cleanup = AsyncCleanup(sync.cleanup)
 
 
+class AsyncWorkloads(_Part):
+    """GPU workloads; see Workloads."""
+
+    list = _iterated(Workloads.list)
+    get = _awaited(Workloads.get)
+    find = _awaited(Workloads.find)
+    watch = _iterated(Workloads.watch)
+    cancel = _awaited(Workloads.cancel)
+    follow = _iterated(Workloads.follow)
+    logs = _iterated(Workloads.logs)
+    events = _awaited(Workloads.events)
+    waiting_for = _awaited(Workloads.waiting_for)
+    delete = _awaited(Workloads.delete)
+
+
 class AsyncClient(_Part, AbstractAsyncContextManager["AsyncClient"]):
     """`Client` for asyncio: what returns a value is awaited, iterators are asynchronous.
 
@@ -367,6 +383,7 @@ class AsyncClient(_Part, AbstractAsyncContextManager["AsyncClient"]):
         self.top = AsyncTop(sync.top)
         self.ssh = AsyncSsh(sync.ssh)
         self.jobs = AsyncJobs(sync.jobs)
+        self.workloads = AsyncWorkloads(sync.workloads)
         self.execute = _awaited(Execute.__call__).__get__(_Part(sync.execute))
         self.forward = _entered(Forward.__call__).__get__(_Part(sync.forward))
         self.jupyter = _entered(StartJupyter.__call__).__get__(_Part(sync.jupyter))

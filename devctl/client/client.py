@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from devctl.client.top import Top
     from devctl.client.usage import Usage
     from devctl.client.users import Users
+    from devctl.client.workloads.workloads import Workloads
     from devctl.kube.cluster import Cluster
 
 
@@ -126,6 +127,8 @@ class Client(AbstractContextManager["Client"]):
     """What all servers and jobs use, at a glance."""
     jobs: Part[Jobs] = Part("jobs.jobs:Jobs")
     """Create, follow and delete ephemeral jobs, and move their files."""
+    workloads: Part[Workloads] = Part("workloads.workloads:Workloads")
+    """Follow, cancel and delete GPU workloads, and read their output."""
 
     @cached_property
     def users(self) -> Users:

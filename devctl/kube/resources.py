@@ -5,11 +5,11 @@ Typed models would have to be imported and filled for every object of a list, fo
 
 from __future__ import annotations
 
-from devctl.api.kinds import DEVSERVER, FLAVOR, JOB, TEAM, USER, Kind
+from devctl.api.kinds import DEVSERVER, FLAVOR, GPU_WORKLOAD, JOB, TEAM, USER, Kind
 from devctl.api.queues import KUEUE
 
 DevServer, DevServerFlavor, EphemeralAccelerationJob = DEVSERVER, FLAVOR, JOB
-DevServerUser, DevServerTeam = USER, TEAM
+DevServerUser, DevServerTeam, GPUWorkload = USER, TEAM, GPU_WORKLOAD
 
 Pod = Kind("", "v1", "Pod", "pods")
 PersistentVolumeClaim = Kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")

@@ -1,4 +1,4 @@
-"""Why a server or job waits in its team's queue: its place, what is short, who holds it."""
+"""Why a server, job or GPU workload waits in its queue: its place, what is short, who holds it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from devctl.api import workloads
 from devctl.api.conditions import find
 from devctl.api.ephemeral_acceleration_job import job_of_pod
+from devctl.api.gpu_workload import workload_of_job
 from devctl.api.messages import listed
 from devctl.api.quantities import parse_quantity
 from devctl.api.queues import local_queue
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from devctl.client.jobs.job import Job
     from devctl.client.queues.team_quota import Amounts, TeamQuota
     from devctl.client.servers import Server
+    from devctl.client.workloads.workload import Workload
     from devctl.kube.cluster import Cluster, Object
 
 _VISIBILITY = "apis/visibility.kueue.x-k8s.io/v1beta2"
@@ -85,7 +87,9 @@ class _Owner(NamedTuple):
 
     name: str
     job: bool = False
-    """Whether it is a job; otherwise, it is a server."""
+    """Whether it is a job or a GPU workload; otherwise, it is a server."""
+    gpu_workload: bool = False
+    """Whether it is a GPU workload, which may have the name of a job."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,8 @@ class _Seeker:
     """How many pods it has."""
     requests: Amounts | None = None
     """What its pod requests; None for as much as its flavor does."""
+    queue: str = ""
+    """The queue that it names; empty for that of its flavor."""
 
     def size(self, flavor: Flavor | None) -> int:
         """How many pods of a flavor it counts as."""
@@ -136,10 +142,23 @@ def job_waits(cluster: Cluster, job: Job) -> Waiting | None:
     return _waiting_for(cluster, _Seeker(_Owner(job.name, job=True), *where, requests=job.requests))
 
 
+def workload_waits(cluster: Cluster, workload: Workload) -> Waiting | None:
+    """Why a GPU workload waits in its queue; None if it does not."""
+    if workload.reason != workloads.QUEUED or not workload.queue or workload.stopped:
+        return None
+    owner = _Owner(workload.name, job=True, gpu_workload=True)
+    # Which flavor and team a queue belongs to is known only if it is one of ours.
+    where = workload.namespace, "", workload.queue.removeprefix(local_queue("")), workload.message
+    return _waiting_for(
+        cluster, _Seeker(owner, *where, requests=workload.requests, queue=workload.queue)
+    )
+
+
 def _waiting_for(cluster: Cluster, seeker: _Seeker) -> Waiting:
     own = _workloads(cluster, seeker.namespace)
     mine = next((each for each in own if _owner(each) == seeker.owner), None)
-    queue = str(((mine or {}).get("spec") or {}).get("queueName") or local_queue(seeker.flavor))
+    queue = str(((mine or {}).get("spec") or {}).get("queueName") or seeker.queue)
+    queue = queue or local_queue(seeker.flavor)
     flavors = {flavor.name: flavor for flavor in known_flavors(cluster)}
     quotas = team_quotas(cluster, flavors.values(), seeker.namespace) or []
     quota = next((each for each in quotas if each.queue == queue), None)
@@ -175,9 +194,12 @@ def _waiting_for(cluster: Cluster, seeker: _Seeker) -> Waiting:
 
 def _workloads(cluster: Cluster, namespace: str) -> list[Object]:
     try:
-        return list(cluster.list(resources.Workload, namespace))
+        found = list(cluster.list(resources.Workload, namespace))
     except (DeniedError, NotFoundError):
         return []
+    # That of a finished Job stays as long as the Job, and keeps its admission.
+    over = (find(each.get("status") or {}, workloads.FINISHED) for each in found)
+    return [each for each, said in zip(found, over, strict=True) if said.get("status") != "True"]
 
 
 def _owner(workload: Object) -> _Owner:
@@ -186,6 +208,8 @@ def _owner(workload: Object) -> _Owner:
     names = {str(each["kind"]): str(each["name"]) for each in reversed(owners)}
     if server := names.get("StatefulSet"):
         return _Owner(server)
+    if workload_name := workload_of_job(names.get("Job", "")):
+        return _Owner(workload_name, job=True, gpu_workload=True)
     job = job_of_pod(names.get("Pod", ""))
     return _Owner(job, job=bool(job))
 
@@ -222,7 +246,7 @@ def _holders(
     expiries = _expiries(cluster, seeker.namespace)
     for workload in everyone:
         admission = (workload.get("status") or {}).get("admission") or {}
-        (name, job), space = _owner(workload), str(workload["metadata"]["namespace"])
+        (name, job, _), space = _owner(workload), str(workload["metadata"]["namespace"])
         if admission.get("clusterQueue") != quota.name or not name:
             continue
         pods = _size(workload, flavor if job else None)

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from devctl.cli.config import config
 from devctl.cli.homes import homes
+from devctl.cli.jobs.group import jobs
 from devctl.cli.local.group import local
 from devctl.cli.main import cli
 
@@ -25,6 +26,7 @@ COMMANDS = [
     "ssh-proxy",
     *(f"config {name}" for name in config.list_commands(CONTEXT)),
     *(f"homes {name}" for name in homes.list_commands(CONTEXT)),
+    *(f"jobs {name}" for name in jobs.list_commands(CONTEXT)),
     *(f"local {name}" for name in local.list_commands(CONTEXT)),
 ]
 
@@ -40,7 +42,7 @@ def test_help(name: str, snapshot: SnapshotAssertion) -> None:
 
 SCREEN = 24
 # All commands are one list, and these have that many options.
-LONGER = {"": 65, "create": 32, "update": 28, "run": 30, "sync": 26}
+LONGER = {"": 66, "create": 32, "update": 28, "run": 30, "sync": 26}
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "ssh-proxy"])

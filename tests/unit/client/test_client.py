@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         "ssh",
         "monitor",
         "jobs",
+        "workloads",
     ],
 )
 def test_each_part_is_there_once(client: Client, part: str) -> None:

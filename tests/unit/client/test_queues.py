@@ -16,6 +16,7 @@ from devctl.errors import DevctlError
 from unit.client.fake_cluster import FakeApi
 from unit.client.job_things import JOBS, job
 from unit.client.objects import FLAVORS, NAMESPACE, NOW, SERVERS, ago, server
+from unit.client.workload_things import WORKLOADS, gpu_workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -371,3 +372,53 @@ def test_a_preempted_server_says_so_to_who_waits_for_it(api: FakeApi) -> None:
     api.add(SERVERS, server("lab", "Stopped", reason="Preempted", message=message))
     with pytest.raises(DevctlError, match="`lab` is stopped: preempted because"):
         client(api).servers.wait_ready("lab", 1)
+
+
+def gpu_job(of: str, attempt: int = 1, *, gpus: int = 0, over: bool = False) -> dict[str, Any]:
+    """Kueue's object of an attempt of a GPU workload; one with GPUs has quota."""
+    found = workload(of, admitted=bool(gpus))
+    owner = {"kind": "Job", "name": f"{of}-{attempt}"}
+    found["metadata"] |= {"name": f"job-{of}-{attempt}", "ownerReferences": [owner]}
+    if gpus:
+        used = {"name": "main", "resourceUsage": {"cpu": "1", "memory": "1Gi"}}
+        found["status"]["admission"]["podSetAssignments"] = [used]
+    if over:
+        found["status"]["conditions"] = [{"type": "Finished", "status": "True"}]
+    return found
+
+
+def queued_workload(**spec: Any) -> dict[str, Any]:
+    wanted = {"queueName": "devctl-gpu"} | spec
+    return gpu_workload("llama", "Pending", spec=wanted, reason="Queued", message="waiting")
+
+
+def test_all_about_a_gpu_workload_that_waits(api: FakeApi) -> None:
+    api.add(WORKLOADS, queued_workload())
+    # A job may have its name; and of an earlier attempt, only the record is left.
+    api.add("workloads", pod_workload("llama", "1"), gpu_job("llama", 1, gpus=1, over=True))
+    api.add("workloads", gpu_job("llama", 2), gpu_job("other", 1, gpus=1))
+    api.answers[f"{PENDING % 'devctl-gpu'}/pendingworkloads"] = httpx2.Response(
+        200, json={"items": [{"metadata": {"name": "job-llama-2"}, "positionInClusterQueue": 1}]}
+    )
+    found = client(api).workloads.waiting_for("llama")
+    assert found
+    assert (found.name, found.team, found.flavor, found.place) == ("llama", "vision", "gpu", 2)
+    assert found.why == "not enough quota is free: it needs 1 more cpu"
+    told = [(str(holder), holder.pods) for holder in found.holders]
+    assert told == [("`first`", 3), ("job `llama`", 1), ("job `other`", 1)]
+
+
+def test_a_gpu_workload_in_a_queue_of_somebody_elses_making(api: FakeApi) -> None:
+    api.add(WORKLOADS, queued_workload(queueName="gpus"))
+    found = client(api).workloads.waiting_for("llama")
+    assert found
+    assert (found.queue, found.flavor, found.team, found.quota) == ("gpus", "gpus", "", None)
+
+
+@pytest.mark.parametrize("spec", [{"queueName": ""}, {"stopped": True}])
+def test_a_gpu_workload_that_does_not_wait_costs_nothing(
+    spec: dict[str, Any], api: FakeApi
+) -> None:
+    api.add(WORKLOADS, queued_workload(**spec))
+    assert client(api).workloads.waiting_for("llama") is None
+    assert api.requests == [f"GET {WORKLOADS}/llama"]

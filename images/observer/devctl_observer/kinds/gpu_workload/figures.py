@@ -5,8 +5,9 @@ from __future__ import annotations
 from prometheus_client import Counter, Histogram
 
 from devctl.api.applied import Reason
+from devctl.api.gpu_workload import UNKNOWN_STRATEGY
 from devctl_observer.control.figures import REGISTRY
-from devctl_observer.kinds.gpu_workload.model import UNKNOWN_STRATEGY, GPUWorkload
+from devctl_observer.kinds.gpu_workload.model import GPUWorkload
 from devctl_observer.kinds.gpu_workload.status import NO_NODE
 from devctl_observer.kinds.gpu_workload.strategies import BUILT_IN
 

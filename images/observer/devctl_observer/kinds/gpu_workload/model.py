@@ -7,15 +7,19 @@ from typing import Any
 
 import msgspec
 
-from devctl.api.gpu_workload import PRIORITIES, TOLERATIONS, Phase, job_name, resources
+from devctl.api.gpu_workload import (
+    PRIORITIES,
+    TOLERATIONS,
+    UNKNOWN_STRATEGY,
+    Phase,
+    job_name,
+    resources,
+)
 from devctl.api.kinds import GPU_WORKLOAD
 from devctl.api.placing import Needs, effective_requests
 from devctl.api.queues import Priority
 from devctl_observer.control.kind import kind_of
 from devctl_observer.judging.model import Base, Item
-
-UNKNOWN_STRATEGY = "UnknownStrategy"
-"""The reason of a workload whose strategy is not installed: it continues once it names another."""
 
 
 class RetryPolicy(Base, frozen=True):

@@ -11,13 +11,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from devctl.api.conditions import find
-from devctl.api.gpu_workload import Condition, Phase
+from devctl.api.gpu_workload import UNKNOWN_STRATEGY, Condition, Phase
 from devctl_observer.judging.clocks import Clocks, from_text, to_text
 from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition, merge
 from devctl_observer.kinds.gpu_workload.attempts import Ongoing, judge_attempt
 from devctl_observer.kinds.gpu_workload.backoff import pause
 from devctl_observer.kinds.gpu_workload.endings import UNCOUNTED, End, judge_end
-from devctl_observer.kinds.gpu_workload.model import UNKNOWN_STRATEGY, GPUWorkload
+from devctl_observer.kinds.gpu_workload.model import GPUWorkload
 from devctl_observer.kinds.gpu_workload.observed import Observed
 from devctl_observer.kinds.gpu_workload.placement import Choice
 

@@ -1,0 +1,1 @@
+"""GPU workloads: programs that run once, on GPUs that a strategy chooses."""

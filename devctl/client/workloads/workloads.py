@@ -1,0 +1,181 @@
+"""GPU workloads: look at, follow, cancel and delete them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from devctl.api.gpu_workload import LABEL, job_name
+from devctl.client.events import Event
+from devctl.client.objects import NamedCollection
+from devctl.client.waiting import follow
+from devctl.client.workloads.workload import Workload, check_name
+from devctl.errors import DevctlError, NotFoundError, WaitTimeoutError
+from devctl.kube import resources
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from devctl.client.queues.waiting import Waiting
+    from devctl.kube.cluster import Object
+
+_KIND = resources.GPUWorkload
+_JOB = "batch.kubernetes.io/job-name"
+"""Kubernetes' label of a pod: its Job."""
+_GONE = "list yours with `devctl jobs list`"
+
+
+class Output(NamedTuple):
+    """Some of what an attempt has printed."""
+
+    attempt: int
+    data: bytes
+
+
+class Workloads(NamedCollection[Workload]):
+    """The GPU workloads that a user may see.
+
+    for seen in client.workloads.follow("llama"):
+        print(seen.phase, seen.message)
+    for attempt, data in client.workloads.logs("llama"):
+        print(attempt, data)
+    """
+
+    _kind, _item = _KIND, Workload
+    _noun = "GPU workload"
+    _see = "list yours with `devctl jobs list`, those of all namespaces with -A"
+    _check_name = staticmethod(check_name)
+
+    def cancel(self, which: str | Workload) -> Workload:
+        """Stop an attempt: its pod is removed, and its output with it; the workload stays."""
+        return self._change(which, {"stopped": True})
+
+    def follow(self, name: str, seconds: float | None = None) -> Iterator[Workload]:
+        """A workload now and after each change, until it ends or the seconds have passed.
+
+        One that was stopped has not ended: it starts again once somebody asks for that.
+
+        Raises:
+            WaitTimeoutError: It has not ended by then.
+            NotFoundError: It does not exist, at once, or was deleted meanwhile.
+        """
+        self.get(name)
+        return self._changes(name, seconds)
+
+    def _changes(self, name: str, seconds: float | None) -> Iterator[Workload]:
+        last: Workload | None = None
+        for found in map(Workload, follow(self._cluster, _KIND, name, seconds, _GONE)):
+            if last and found.uid != last.uid:
+                raise NotFoundError(f"`{name}` was recreated while it was waited for", _GONE)
+            last = found
+            yield found
+            if found.finished:
+                return
+        why = f" ({last.phase}): {last.message}" if last and last.message else ""
+        raise WaitTimeoutError(
+            f"`{name}` has not ended after {seconds:.0f} s{why}",
+            f"it continues: look with `devctl jobs describe {name}`;"
+            f" `devctl jobs cancel {name}` stops it",
+        )
+
+    def logs(
+        self,
+        name: str,
+        *,
+        follow: bool = False,
+        attempt: int | None = None,
+        tail: int | None = None,
+    ) -> Iterator[Output]:
+        """What the last attempt, or a given one, has printed; `tail` limits it to the last lines.
+
+        With `follow`, the output of the last attempt and of those that come, until the workload
+        ends.
+
+        Raises:
+            NotFoundError: The attempt's pod does not exist any more, and its output with it.
+            DevctlError: The attempt has printed nothing yet.
+        """
+        workload = self.get(name)
+        if follow and attempt is None:
+            yield from self._follow_logs(workload, tail)
+            return
+        wanted = workload.printed if attempt is None else attempt
+        if not 0 < wanted <= workload.printed:
+            raise _nothing_printed(workload, attempt)
+        pod = self._pod(name, wanted)
+        if pod is None:
+            raise NotFoundError(
+                f"the pod of attempt {wanted} of `{name}` is gone with its output",
+                f"`devctl jobs describe {name}` has the last lines of the last attempt;"
+                " spec.ttlSecondsAfterFinished is how long pods are kept",
+            )
+        yield from self._output(pod, wanted, follow=follow, tail=tail)
+
+    def _follow_logs(self, workload: Workload, tail: int | None) -> Iterator[Output]:
+        """The output of the last attempt that has begun, then of each later one.
+
+        While an attempt is read, others may come and go: those are read afterwards.
+        """
+        done = max(0, workload.printed - 1)
+        for seen in self.follow(workload.name):
+            for attempt in range(done + 1, seen.printed + 1):
+                # One that never started, or was removed meanwhile, has nothing to show.
+                if pod := self._pod(workload.name, attempt):
+                    yield from self._output(pod, attempt, follow=True, tail=tail)
+                tail = None
+                done = attempt
+
+    def _output(
+        self, pod: Object, attempt: int, *, follow: bool, tail: int | None
+    ) -> Iterator[Output]:
+        for data in self._cluster.log(pod["metadata"]["name"], follow=follow, tail=tail):
+            yield Output(attempt, data)
+
+    def _pod(self, name: str, attempt: int) -> Object | None:
+        """The pod of an attempt, if its program has started."""
+        labels = {LABEL: name, _JOB: job_name(name, attempt)}
+        found = [pod for pod in self._cluster.list(resources.Pod, labels=labels) if _started(pod)]
+        return max(found, key=lambda pod: str(pod["metadata"]["creationTimestamp"]), default=None)
+
+    def events(self, name: str) -> Sequence[Event]:
+        """The events about a workload, its Jobs and their pods, oldest first."""
+        attempts = range(1, self.get(name).attempt + 1)
+        jobs = {job_name(name, attempt) for attempt in attempts}
+        found = map(Event, self._cluster.list(resources.Event))
+        return sorted(
+            (event for event in found if _is_about(event, name, jobs)), key=lambda event: event.at
+        )
+
+    def waiting_for(self, which: str | Workload) -> Waiting | None:
+        """Why a workload waits in its queue; None if it does not.
+
+        What the user may not see is left out.
+        """
+        from devctl.client.queues.waiting import workload_waits  # noqa: PLC0415 - rarely used
+
+        return workload_waits(self._cluster, self._known(which))
+
+
+def _is_about(event: Event, name: str, jobs: set[str]) -> bool:
+    kind, about = str(event.object.get("kind")), str(event.object.get("name"))
+    if kind == _KIND.name:
+        return about == name
+    return about in jobs if kind == "Job" else kind == "Pod" and about.rpartition("-")[0] in jobs
+
+
+def _started(pod: Object) -> bool:
+    """Whether a pod's program has started, so that it has output."""
+    containers = (pod.get("status") or {}).get("containerStatuses") or []
+    return any({"running", "terminated"} & (each.get("state") or {}).keys() for each in containers)
+
+
+def _nothing_printed(workload: Workload, attempt: int | None) -> DevctlError:
+    name = workload.name
+    if attempt is not None and attempt != workload.attempt:
+        return NotFoundError(
+            f"`{name}` has had no attempt {attempt}: the last one is {workload.attempt}",
+            "leave out --attempt for the last one",
+        )
+    return DevctlError(
+        f"`{name}` has printed nothing yet: {workload.phase}, {workload.reason or 'not observed'}",
+        workload.message or f"wait for it with `devctl jobs logs {name} --follow`",
+    )

@@ -328,6 +328,7 @@ class AsyncWorkloads(_Part):
     find = _awaited(Workloads.find)
     watch = _iterated(Workloads.watch)
     cancel = _awaited(Workloads.cancel)
+    retry = _awaited(Workloads.retry)
     follow = _iterated(Workloads.follow)
     logs = _iterated(Workloads.logs)
     events = _awaited(Workloads.events)

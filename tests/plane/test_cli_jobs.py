@@ -77,6 +77,28 @@ def test_a_cancelled_workload_stays_without_its_pod(one: Workload, place: UserPl
     assert "is gone" in place.user.fails(3, "jobs", "logs", one.name)
 
 
+def test_a_cancelled_workload_starts_again(one: Workload, place: UserPlace) -> None:
+    place.user.must("jobs", "cancel", one.name)
+    one.wait("Pending", "Stopped")
+    said = place.user.must("jobs", "retry", one.name)
+    assert said == f"gpuworkload/{one.name} started again\n"
+    again = one.wait("Running")
+    assert (again["attempt"], again["retryCount"]) == (2, 0)
+
+
+def test_of_one_that_has_ended_a_copy_runs(one: Workload, place: UserPlace) -> None:
+    one.apply(retryPolicy={"maxRetries": 0})
+    assert "has not ended" in place.user.fails(1, "jobs", "retry", one.name)
+    one.end("fail")
+    one.wait("Failed")
+    assert place.user.must("jobs", "retry", one.name) == f"gpuworkload/{one.name}-2 created\n"
+    copy = Workload(one.api, one.namespace, f"{one.name}-2")
+    copy.wait("Running")
+    assert one.status["phase"] == "Failed"
+    place.user.must("jobs", "delete", copy.name)
+    wait_until(lambda: not copy.jobs() and not copy.pods(), "its Job and pod go with it")
+
+
 def test_a_cancelled_ephemeral_job_is_deleted_and_its_volume_kept(
     scan: str, place: UserPlace
 ) -> None:

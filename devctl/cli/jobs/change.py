@@ -1,4 +1,4 @@
-"""`devctl jobs cancel`."""
+"""`devctl jobs cancel`, `devctl jobs retry` and `devctl jobs delete`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import click
 from devctl.cli import names
 from devctl.cli.options import command, connected, unique
 from devctl.cli.results import Results, changes
+from devctl.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from devctl.client.client import Client
+    from devctl.client.jobs.job import Job
 
 job_names = click.argument(
     "jobs",
@@ -50,6 +52,76 @@ def cancel(client: Client, jobs: Sequence[str], results: Results) -> None:
             results.add(client.workloads.cancel(job), "cancelled", resource(job))
         else:
             results.add(client.jobs.delete(job), "cancelled and deleted", resource(job))
-            if not results.quiet:
-                look = command(f"artifacts {job.name} --to results", "egpu")
-                click.echo(f"its volume {job.claim} is kept: {look} downloads its files", err=True)
+            _say_kept(job, results)
+
+
+@click.command()
+@job_names
+@changes("job")
+@connected
+def retry(client: Client, jobs: Sequence[str], results: Results) -> None:
+    """Start GPU workloads again: those that were cancelled, and copies of those that have ended.
+
+    The end of a workload is final: its copy has the same spec and the next free name, such as
+    llama-2.
+
+    \b
+    Examples:
+      devctl jobs retry llama
+    """
+    from devctl.cli.jobs.either import named, resource  # noqa: PLC0415 - heavy
+    from devctl.client.workloads.workload import Workload  # noqa: PLC0415
+
+    found = [named(client, name) for name in jobs]
+    for job in found:
+        if not isinstance(job, Workload):
+            delete, create = (
+                command(f"{verb} {job.name}", "egpu") for verb in ("delete", "create")
+            )
+            raise UsageError(
+                f"`{job.name}` is an ephemeral job, which runs once",
+                f"{delete} keeps its volume, and {create} with its options runs on that again",
+            )
+    for job in found:
+        started = client.workloads.retry(job.name)
+        again = started.name == job.name
+        results.add(started, "started again" if again else "created", resource(job))
+        if not results.quiet:
+            click.echo(f"next: {command(f'jobs logs -f {started.name}')} follows it", err=True)
+
+
+@click.command()
+@job_names
+@changes("job")
+@connected
+def delete(client: Client, jobs: Sequence[str], results: Results) -> None:
+    """Delete jobs, whether or not they have ended, with their pods and output.
+
+    Volumes are kept: that of an ephemeral job until it expires.
+
+    \b
+    Examples:
+      devctl jobs delete llama
+      devctl jobs delete gpuworkload/llama eaj/my-job
+    """
+    from devctl.cli.jobs.either import named, resource  # noqa: PLC0415 - heavy
+    from devctl.client.workloads.workload import Workload  # noqa: PLC0415
+
+    for job in [named(client, name) for name in jobs]:
+        if isinstance(job, Workload):
+            results.add(client.workloads.delete(job), "deleted", resource(job))
+        else:
+            results.add(client.jobs.delete(job), "deleted", resource(job))
+            _say_kept(job, results)
+
+
+def _say_kept(job: Job, results: Results) -> None:
+    """Say that the volume of an ephemeral job is kept."""
+    if results.quiet:
+        return
+    fetch = command(f"artifacts {job.name} --to results", "egpu")
+    remove = command(f"delete {job.name} --delete-pvc", "egpu")
+    click.echo(
+        f"its volume {job.claim} is kept: {fetch} downloads its files, {remove} removes it",
+        err=True,
+    )

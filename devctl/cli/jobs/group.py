@@ -15,6 +15,8 @@ from devctl.cli.lazy import Entry, SectionedGroup
             "describe": Entry("devctl.cli.jobs.show:describe", "Show details of a job, and why"),
             "logs": Entry("devctl.cli.jobs.logs:logs", "Print its output"),
             "cancel": Entry("devctl.cli.jobs.change:cancel", "Stop it"),
+            "retry": Entry("devctl.cli.jobs.change:retry", "Start it again"),
+            "delete": Entry("devctl.cli.jobs.change:delete", "Delete it, keep its volume"),
         },
     },
 )

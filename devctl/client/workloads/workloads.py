@@ -1,15 +1,22 @@
-"""GPU workloads: look at, follow, cancel and delete them."""
+"""GPU workloads: look at, follow, cancel, retry and delete them."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from devctl.api.gpu_workload import LABEL, job_name
+from devctl.api.gpu_workload import LABEL, LONGEST_NAME, job_name
 from devctl.client.events import Event
 from devctl.client.objects import NamedCollection
 from devctl.client.waiting import follow
 from devctl.client.workloads.workload import Workload, check_name
-from devctl.errors import DevctlError, NotFoundError, WaitTimeoutError
+from devctl.errors import (
+    AlreadyExistsError,
+    BusyError,
+    DevctlError,
+    NotFoundError,
+    WaitTimeoutError,
+)
 from devctl.kube import resources
 
 if TYPE_CHECKING:
@@ -21,7 +28,20 @@ if TYPE_CHECKING:
 _KIND = resources.GPUWorkload
 _JOB = "batch.kubernetes.io/job-name"
 """Kubernetes' label of a pod: its Job."""
+_COPIES = 98
+"""Of a workload, at most."""
 _GONE = "list yours with `devctl jobs list`"
+
+
+def copy_names(name: str) -> Iterator[str]:
+    """Names for copies of a workload, until one is free.
+
+    >>> list(copy_names("llama"))[:2], len(next(copy_names("a" * 52)))
+    (['llama-2', 'llama-3'], 52)
+    """
+    for number in range(2, _COPIES + 2):
+        end = f"-{number}"
+        yield name[: LONGEST_NAME - len(end)].rstrip("-") + end
 
 
 class Output(NamedTuple):
@@ -48,6 +68,41 @@ class Workloads(NamedCollection[Workload]):
     def cancel(self, which: str | Workload) -> Workload:
         """Stop an attempt: its pod is removed, and its output with it; the workload stays."""
         return self._change(which, {"stopped": True})
+
+    def retry(self, which: str | Workload) -> Workload:
+        """Start a stopped workload again, or a copy of one that has ended.
+
+        The end of a workload is final, so its copy has the same spec, a name of its own, such as
+        `llama-2`, and belongs to its creator.
+
+        Raises:
+            BusyError: It has neither been stopped nor ended.
+            DeniedError: Missing permissions or a quota forbid it.
+        """
+        found = self._known(which)
+        if found.finished:
+            return self._copy(found)
+        if not found.stopped:
+            raise BusyError(
+                f"`{found.name}` has not ended ({found.phase})",
+                f"it repeats failed attempts by itself; `devctl jobs cancel {found.name}` stops it",
+            )
+        return self._change(found, {"stopped": False})
+
+    def _copy(self, found: Workload) -> Workload:
+        spec = {name: value for name, value in found.spec.items() if name != "owner"}
+        for name in copy_names(found.name):
+            manifest = {
+                "apiVersion": _KIND.api_version,
+                "kind": _KIND.name,
+                "metadata": {"name": name, "namespace": found.namespace},
+                "spec": spec | {"stopped": False},
+            }
+            with suppress(AlreadyExistsError):
+                return Workload(self._cluster.create(_KIND, manifest))
+        raise AlreadyExistsError(
+            f"`{found.name}` has too many copies already", "delete some with `devctl jobs delete`"
+        )
 
     def follow(self, name: str, seconds: float | None = None) -> Iterator[Workload]:
         """A workload now and after each change, until it ends or the seconds have passed.

@@ -10,7 +10,7 @@ import pytest
 
 from devctl.cli import names
 from unit.client.fake_cluster import FakeApi, Thing, event
-from unit.client.job_things import JOBS, job
+from unit.client.job_things import CLAIMS, JOBS, claim, job
 from unit.client.objects import EVENTS, PODS
 from unit.client.workload_things import KEY, WORKLOADS, attempt_pod, gpu_workload
 
@@ -156,7 +156,7 @@ def test_a_job_that_is_not_there(
     name: str, code: int, said: str, api: FakeApi, devctl: Devctl
 ) -> None:
     assert api
-    for command in ("describe", "logs", "cancel"):
+    for command in ("describe", "logs", "cancel", "retry", "delete"):
         result = devctl("jobs", command, name)
         assert (result.code, said in result.stderr) == (code, True)
 
@@ -183,6 +183,41 @@ def test_cancel_leaves_alone_what_has_ended(both: FakeApi, devctl: Devctl) -> No
 def test_nothing_is_cancelled_if_one_is_not_there(both: FakeApi, devctl: Devctl) -> None:
     assert devctl("jobs", "cancel", "llama", "none").code == 3
     assert both.things[KEY]["spec"]["stopped"] is False
+
+
+def test_retry_says_what_starts(both: FakeApi, devctl: Devctl) -> None:
+    stopped = {"stopped": True}
+    both.add(WORKLOADS, gpu_workload("ended", "Failed"))
+    both.add(WORKLOADS, gpu_workload("llama", "Pending", spec=stopped, reason="Stopped"))
+    result = devctl("jobs", "retry", "ended", "llama")
+    assert result.stdout.splitlines() == [
+        "gpuworkload/ended-2 created",
+        "gpuworkload/llama started again",
+    ]
+    assert result.stderr.splitlines() == [
+        "next: `devctl jobs logs -f ended-2` follows it",
+        "next: `devctl jobs logs -f llama` follows it",
+    ]
+
+
+def test_an_ephemeral_job_is_not_retried(both: FakeApi, devctl: Devctl) -> None:
+    both.add(WORKLOADS, gpu_workload("ended", "Failed"))
+    result = devctl("jobs", "retry", "ended", "scan")
+    assert result.code == 2
+    assert "`egpu delete scan` keeps its volume" in result.stderr
+    assert "ended-2" not in both.names(WORKLOADS)
+
+
+def test_delete_keeps_volumes(both: FakeApi, devctl: Devctl) -> None:
+    both.add(CLAIMS, claim("scan"))
+    result = devctl("jobs", "delete", "llama", "scan")
+    assert result.stdout.splitlines() == [
+        "gpuworkload/llama deleted",
+        "ephemeralaccelerationjob/scan deleted",
+    ]
+    assert "`egpu delete scan --delete-pvc` removes it" in result.stderr
+    assert both.names(WORKLOADS) + both.names(JOBS) == []
+    assert both.names(CLAIMS) == ["artifacts-scan"]
 
 
 def logs_of(api: FakeApi) -> None:

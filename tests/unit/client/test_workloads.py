@@ -6,12 +6,22 @@ import doctest
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from devctl.api import gpu_workload as words
 from devctl.client import waiting
-from devctl.client.workloads.workload import Workload
+from devctl.client.workloads import workloads as workloads_module
+from devctl.client.workloads.workload import Workload, check_name
 from devctl.client.workloads.workloads import Workloads
-from devctl.errors import DevctlError, NotFoundError, UsageError, WaitTimeoutError
+from devctl.errors import (
+    AlreadyExistsError,
+    BusyError,
+    DevctlError,
+    NotFoundError,
+    UsageError,
+    WaitTimeoutError,
+)
 from unit.client.fake_cluster import FakeApi, Thing, event
 from unit.client.objects import EVENTS, PODS
 from unit.client.workload_things import KEY, WORKLOADS, attempt_pod, gpu_workload
@@ -48,7 +58,8 @@ def texts(pieces: Iterable[Output]) -> dict[int, bytes]:
 
 
 def test_examples() -> None:
-    assert doctest.testmod(words).failed == 0
+    for module in (words, workloads_module):
+        assert doctest.testmod(module).failed == 0
 
 
 @pytest.mark.parametrize("name", ["", "A", "a_b", "-a", "a-", "a" * 53, "a/b", "../x", "a\n", "ä"])
@@ -130,6 +141,55 @@ def test_a_new_one_of_the_name_is_not_cancelled(api: FakeApi, workloads: Workloa
     with pytest.raises(DevctlError):
         workloads.cancel(seen)
     assert not workloads.get("llama").stopped
+
+
+def test_a_stopped_one_starts_again(api: FakeApi, workloads: Workloads) -> None:
+    api.add(WORKLOADS, gpu_workload("llama", "Pending", spec={"stopped": True}, reason="Stopped"))
+    found = workloads.retry("llama")
+    assert (found.name, found.stopped) == ("llama", False)
+    assert api.names(WORKLOADS) == ["llama"]
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_of_one_that_has_ended_a_copy_starts(
+    phase: str, api: FakeApi, workloads: Workloads
+) -> None:
+    spec = {"stopped": True, "owner": "bob@company.com", "gpuCount": 4}
+    api.add(WORKLOADS, gpu_workload("llama", phase, spec=spec), gpu_workload("llama-2"))
+    made = workloads.retry("llama")
+    assert (made.name, made.gpus, made.stopped, made.status) == ("llama-3", 4, False, {})
+    # It is its creator's.
+    assert "owner" not in made.spec
+    assert api.things[KEY]["status"]["phase"] == phase
+
+
+def test_a_copy_stays_in_its_namespace(api: FakeApi) -> None:
+    thing = gpu_workload("llama", "Failed")
+    thing["metadata"]["namespace"] = "dev-bob"
+    api.add(WORKLOADS, thing)
+    assert Workloads(api.cluster()).retry(Workload(thing)).namespace == "dev-bob"
+
+
+def test_one_that_runs_is_not_doubled(api: FakeApi, workloads: Workloads) -> None:
+    api.add(WORKLOADS, gpu_workload("llama", "Running"))
+    with pytest.raises(BusyError, match="has not ended"):
+        workloads.retry("llama")
+    assert api.names(WORKLOADS) == ["llama"]
+
+
+def test_the_number_of_copies_has_an_end(api: FakeApi, workloads: Workloads) -> None:
+    names = ["llama", *workloads_module.copy_names("llama")]
+    api.add(WORKLOADS, *(gpu_workload(name, "Failed") for name in names))
+    with pytest.raises(AlreadyExistsError, match="too many copies"):
+        workloads.retry("llama")
+
+
+@given(st.from_regex(r"[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?", fullmatch=True))
+def test_every_copy_has_a_name_that_it_can_have(name: str) -> None:
+    names = list(workloads_module.copy_names(name))
+    assert len(set(names)) == len(names)
+    for each in (*names[:1], *names[-1:]):
+        check_name(each)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.workloads import Workload
 
+from devctl import Client
 from devctl.api.queues import ENABLED, KUEUE, QUEUES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from support.commands import Kubectl
     from support.plane.kueue import KueueProcess
@@ -51,7 +53,7 @@ def queue(kubectl: Kubectl, namespace: str, kueue_process: KueueProcess) -> Iter
 
 
 def test_one_waits_for_quota_and_one_of_high_priority_takes_it(
-    kubectl: Kubectl, queue: str
+    kubectl: Kubectl, kubeconfig: Path, queue: str
 ) -> None:
     low, high, following = (Workload(kubectl.api, queue, n) for n in ("low", "high", "next"))
     low.apply(queueName=QUEUE, gpuCount=2, priority="low")
@@ -60,6 +62,11 @@ def test_one_waits_for_quota_and_one_of_high_priority_takes_it(
     waits = following.wait("Pending", "Queued")
     assert f"waiting in queue `{QUEUE}`" in waits["message"]
     assert waits["attempt"] == 1
+    with Client(kubeconfig=str(kubeconfig), namespace=queue) as client:
+        told = client.workloads.waiting_for("next")
+    assert told
+    assert told.queue == QUEUE
+    assert told.why == "not enough quota is free: it needs 2 more nvidia.com/gpu"
     high.apply(queueName=QUEUE, gpuCount=1, priority="high")
     high.wait("Running")
     preempted = low.wait("Pending", "Preempted")

@@ -144,7 +144,9 @@ def job_waits(cluster: Cluster, job: Job) -> Waiting | None:
 
 def workload_waits(cluster: Cluster, workload: Workload) -> Waiting | None:
     """Why a GPU workload waits in its queue; None if it does not."""
-    if workload.reason != workloads.QUEUED or not workload.queue or workload.stopped:
+    # One that was preempted is in the queue again.
+    waits = workload.reason in {workloads.QUEUED, workloads.PREEMPTED} and not workload.stopped
+    if not waits or not workload.queue:
         return None
     owner = _Owner(workload.name, job=True, gpu_workload=True)
     # Which flavor and team a queue belongs to is known only if it is one of ours.

@@ -415,6 +415,13 @@ def test_a_gpu_workload_in_a_queue_of_somebody_elses_making(api: FakeApi) -> Non
     assert (found.queue, found.flavor, found.team, found.quota) == ("gpus", "gpus", "", None)
 
 
+def test_a_preempted_gpu_workload_waits_again(api: FakeApi) -> None:
+    thing = queued_workload()
+    thing["status"]["reason"] = "Preempted"
+    api.add(WORKLOADS, thing)
+    assert client(api).workloads.waiting_for("llama")
+
+
 @pytest.mark.parametrize("spec", [{"queueName": ""}, {"stopped": True}])
 def test_a_gpu_workload_that_does_not_wait_costs_nothing(
     spec: dict[str, Any], api: FakeApi

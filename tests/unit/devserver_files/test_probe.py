@@ -150,7 +150,8 @@ def tools(container: Container, *names: str) -> str:
     folder = container.root / "tools"
     folder.mkdir()
     for name in ("sleep", "rm", "mv", "chmod", "setsid", "sh", *names):
-        if found := shutil.which(name):
+        # What is first in PATH may be a script of a version manager, which needs more than this.
+        if found := sys.executable if name == "python3" else shutil.which(name):
             (folder / name).symlink_to(found)
     return str(folder)
 

@@ -246,7 +246,10 @@ def templated() -> list[tuple[str, Manifest]]:
 @pytest.mark.parametrize(("kind", "manifest"), templated())
 def test_templates_are_no_way_round(tenants: Tenants, kind: str, manifest: Manifest) -> None:
     said = tenants.refused(ALICE, manifest)
-    assert f"in a template is written by devctl only: `{ALICE}` cannot put it there" in said, kind
+    assert f"in a template is written by devctl only: `{ALICE}` cannot put it there" in said, (
+        kind,
+        said,
+    )
     tenants.create(ADMINISTRATOR, manifest)
     tenants.create(OPERATOR, managed(manifest))
 

@@ -255,4 +255,4 @@ def test_a_flavor_may_require_or_refuse_an_activity_probe(
     change(flavor=two, lifecycle=IDLE)
     # The flavor that pods were made from is the same as before.
     apply_flavor(kubectl, two, resources=SMALL)
-    change(lifecycle=PROBE)
+    wait_until(lambda: succeeds(lambda: change(lifecycle=PROBE)), "the flavor has no rule")

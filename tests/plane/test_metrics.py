@@ -32,19 +32,20 @@ OBSERVER_NAMES = {
     *("idle_verdicts", "idle_verdict_age_seconds"),
     *("node_agent_report_age_seconds", "node_agents_missing", "gpuworkloads"),
     "devctl_budgets_over",
-    *(f"warp_gpuworkload_{of}_total" for of in ("scheduled", "failed", "retries")),
-    *(f"warp_gpuworkload_reconcile_duration_seconds_{kind}" for kind in ("bucket", "count", "sum")),
 }
-OF_SERVERS = {
+WITH_THE_FIRST = {
     *("devservers", "devserver_waiting_seconds", "devserver_restarts_total"),
     *("devserver_gpus", "idle_servers", "idle_gpus"),
+    *(f"devctl_usage_{of}_seconds_total" for of in ("pod", "gpu", "idle")),
+    *(f"warp_gpuworkload_{of}_total" for of in ("scheduled", "failed", "retries")),
+    *(f"warp_gpuworkload_reconcile_duration_seconds_{kind}" for kind in ("bucket", "count", "sum")),
     *(
         f"devserver_{of}_duration_seconds_{kind}"
         for of in ("start", "queue")
         for kind in ("bucket", "count", "sum")
     ),
 }
-"""Names that appear with the first server that they are about."""
+"""Names that appear with the first object that they are about."""
 TOTALS = [
     'writes_total{result="ok"}',
     *(
@@ -156,7 +157,7 @@ def test_the_observer_counts_what_there_is_and_what_it_did(
         space = server.namespace
         return f'devservers{{flavor="{space}",namespace="{space}",phase="{phase}"}}'
 
-    assert names(plane.observer.figures()) - OF_SERVERS == OBSERVER_NAMES
+    assert names(plane.observer.figures()) - WITH_THE_FIRST == OBSERVER_NAMES
     job = Job(server.kubectl, server.namespace, images["base"].reference)
     counts = (
         own("Running"),

@@ -21,6 +21,18 @@ LABEL = f"{GPU_WORKLOAD.group}/gpuworkload"
 ATTEMPT = f"{GPU_WORKLOAD.group}/attempt"
 """Label of a Job: the attempt that it is."""
 
+OWNER = f"{GPU_WORKLOAD.group}/owner"
+"""Label of a claim: a digest of spec.owner, so that nobody inherits another's files."""
+
+OWNER_NAME = f"{GPU_WORKLOAD.group}/owner-name"
+"""Annotation of a claim: spec.owner itself, who alone may delete it. Admission compares names."""
+
+ARCHIVE = "archive.tar.gz"
+"""The key of a ConfigMap that spec.workspace.configMapName names."""
+
+WORKSPACE = "/workspace"
+"""Where a workspace is mounted by default."""
+
 MODELS = "/models"
 """Where the default image looks for the files of models, a folder for each."""
 
@@ -77,6 +89,11 @@ def job_name(name: str, attempt: int) -> str:
     'my-model-2'
     """
     return f"{name}-{attempt}"
+
+
+def claim_name(name: str) -> str:
+    """The claim of a workload's workspace."""
+    return f"workspace-{name}"
 
 
 def workload_of_job(name: str) -> str:

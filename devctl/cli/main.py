@@ -54,6 +54,7 @@ LOCAL = {"local": Entry("devctl.cli.local.group:local", "A Kubernetes on this ma
             "logs": Entry("devctl.cli.runs:logs", "Show the output of a run"),
             "attach": Entry("devctl.cli.runs:attach", "Follow a run again"),
             "stop-run": Entry("devctl.cli.runs:stop_run", "End a run"),
+            "submit": Entry("devctl.cli.jobs.submit:submit", "Run a project as a GPU job"),
             "jobs": Entry("devctl.cli.jobs.group:jobs", "List, read and cancel GPU jobs"),
             "sync": Entry("devctl.cli.sync:sync", "Send or fetch changes in a folder"),
             "cp": Entry("devctl.cli.sync:cp", "Copy files to or from a server"),

@@ -27,13 +27,23 @@ _ANY = "devctl.cli.run_line.any"
 class RunCommand(click.Command):
     """A command that leaves the options of what it runs alone."""
 
+    words = 2
+    """The number of words up to what it runs: a server and a script."""
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse what comes before the script's, the module's or the command's own arguments."""
         options = [param for param in self.params if isinstance(param, click.Option)]
         valued = [option for option in options if not option.is_flag and not option.count]
-        line = marked(args, {name for option in valued for name in option.opts})
+        names = {name for option in valued for name in option.opts}
+        line = marked(args, names, self.words)
         ctx.meta[_ANY] = line.any
         return super().parse_args(ctx, line.args)
+
+
+class SubmitCommand(RunCommand):
+    """One that names no server."""
+
+    words = 1
 
 
 class Line(NamedTuple):
@@ -44,17 +54,19 @@ class Line(NamedTuple):
     """Whether that is a command of any kind."""
 
 
-def marked(args: Sequence[str], with_values: Container[str]) -> Line:
+def marked(args: Sequence[str], with_values: Container[str], words: int = 2) -> Line:
     """Put `--` behind the server and the script or module: the rest is theirs.
 
-    `with_values` are our options whose value is the next argument.
+    `with_values` are our options whose value is the next argument; `words` is 1 without a server.
 
     >>> marked(["-n", "team", "lab", "-d", "train.py", "-d", "x"], {"-n"}).args
     ['-n', 'team', 'lab', '-d', 'train.py', '--', '-d', 'x']
     >>> marked(["lab", "--", "make", "train"], set())
     Line(args=['lab', '--', 'make', 'train'], any=True)
+    >>> marked(["--gpus", "2", "train.py", "--gpus", "x"], {"--gpus"}, 1).args
+    ['--gpus', '2', 'train.py', '--', '--gpus', 'x']
     """
-    words, module = 2, False
+    module = False
     at = 0
     while at < len(args):
         word = args[at]

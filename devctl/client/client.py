@@ -128,7 +128,7 @@ class Client(AbstractContextManager["Client"]):
     jobs: Part[Jobs] = Part("jobs.jobs:Jobs")
     """Create, follow and delete ephemeral jobs, and move their files."""
     workloads: Part[Workloads] = Part("workloads.workloads:Workloads")
-    """Follow, cancel, retry and delete GPU workloads, and read their output."""
+    """Submit, follow, cancel, retry and delete GPU workloads, and read their output."""
 
     @cached_property
     def users(self) -> Users:

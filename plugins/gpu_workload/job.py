@@ -19,7 +19,9 @@ from devctl.api.gpu_workload import (
     job_name,
     resources,
 )
+from devctl.api.quantities import GPU
 from devctl.api.queues import QUEUE_NAME
+from gpu_workload import workspace
 
 _NODE_SECONDS = 60
 """If a node does not respond for this long, the pod is evicted and the attempt fails."""
@@ -35,12 +37,12 @@ def job_values(workload: Mapping[str, Any], identity: Mapping[str, str]) -> dict
         workload: The GPUWorkload; its status says which attempt it is, and on which node.
         identity: The labels that mark an object as the workload's.
     """
-    spec, status = workload["spec"], workload["status"]
+    spec, status, name = workload["spec"], workload["status"], str(workload["metadata"]["name"])
     attempt, app = int(status["attempt"]), {"app": app_label(str(spec["modelName"]))}
     queue = {QUEUE_NAME: spec["queueName"]} if spec.get("queueName") else {}
     limit = parse_duration(spec["timeout"]) if "timeout" in spec else None
     return {
-        "name": job_name(workload["metadata"]["name"], attempt),
+        "name": job_name(name, attempt),
         "labels": app | queue | {ATTEMPT: str(attempt)},
         # A Job's template never changes; what changes in the spec is for the next attempt.
         "annotations": {CREATE_ONLY: "true"},
@@ -52,10 +54,12 @@ def job_values(workload: Mapping[str, Any], identity: Mapping[str, str]) -> dict
         "image": spec["image"],
         "command": _command(spec),
         "args": spec.get("args"),
+        "folder": (spec.get("workspace") or {}).get("mountPath"),
         "environment": environment(spec),
         "resources": resources(spec),
+        "unpacking": _unpacking(spec),
         "mounts": _mounts(spec),
-        "volumes": _volumes(spec),
+        "volumes": _volumes(name, spec),
     }
 
 
@@ -92,10 +96,21 @@ def _mounts(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
         {"name": f"volume-{i}", "mountPath": v["mountPath"], "readOnly": v["readOnly"]}
         for i, v in enumerate(given)
     ]
-    return [{"name": "tmp", "mountPath": "/tmp"}, *mounts]  # noqa: S108 - in the container
+    tmp = {"name": "tmp", "mountPath": "/tmp"}  # noqa: S108 - in the container
+    return [tmp, *workspace.mounts(spec), *mounts]
 
 
-def _volumes(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _unpacking(spec: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The values for the container that unpacks an archive, which needs no GPU."""
+    found = workspace.unpacking(spec)
+    own = {
+        side: {name: value for name, value in amounts.items() if name != GPU}
+        for side, amounts in resources(spec).items()
+    }
+    return found and {**found, "resources": own}
+
+
+def _volumes(name: str, spec: Mapping[str, Any]) -> list[dict[str, Any]]:
     claims = [
         {
             "name": f"volume-{i}",
@@ -103,4 +118,5 @@ def _volumes(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
         }
         for i, v in enumerate(spec.get("volumes", []))
     ]
-    return [{"name": "tmp", "emptyDir": {"sizeLimit": "1Gi"}}, *claims]
+    tmp = {"name": "tmp", "emptyDir": {"sizeLimit": "1Gi"}}
+    return [tmp, *workspace.volumes(name, spec), *claims]

@@ -8,9 +8,10 @@ from typing import Any
 from apply.values import Values
 
 from devctl.api.conditions import find
-from devctl.api.gpu_workload import ATTEMPT, LABEL, Condition, is_made, is_over
+from devctl.api.gpu_workload import ATTEMPT, LABEL, Condition, claim_name, is_made, is_over
 from devctl.api.labels import MANAGED_BY, MANAGER
 from gpu_workload.job import job_values
+from gpu_workload.workspace import claim_values
 
 KEPT = 10
 """Earlier Jobs that are kept for their logs: attempts that were preempted are not limited."""
@@ -26,16 +27,27 @@ def identity(owner: Mapping[str, Any]) -> dict[str, str]:
     return {MANAGED_BY: MANAGER, LABEL: str(owner["metadata"]["name"])}
 
 
-def values(owner: Mapping[str, Any], *, jobs: list[dict[str, Any]]) -> Values:
+def values(
+    owner: Mapping[str, Any], *, jobs: list[dict[str, Any]], claims: list[dict[str, Any]]
+) -> Values:
     """The values for the templates, and what to remove.
 
     Args:
         owner: The GPUWorkload.
         jobs: The Jobs with its labels.
+        claims: The claims with its labels, if it has a workspace.
+
+    Raises:
+        ApplyError: The claim of its workspace belongs to another user.
     """
     made = is_made(owner["spec"], owner.get("status", {}))
+    name = claim_name(str(owner["metadata"]["name"]))
+    claim = next((claim for claim in claims if claim["metadata"]["name"] == name), None)
     return Values(
-        {"job": job_values(owner, identity(owner)) if made else None},
+        {
+            "claim": claim_values(owner, claim),
+            "job": job_values(owner, identity(owner)) if made else None,
+        },
         remove=[job for job in jobs if _is_own(owner, job) and is_removed(owner, job)],
     )
 

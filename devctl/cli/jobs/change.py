@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from devctl.cli import names
+from devctl.cli.confirm import answers, confirm_names
 from devctl.cli.options import command, connected, unique
 from devctl.cli.results import Results, changes
 from devctl.errors import UsageError
@@ -92,9 +93,19 @@ def retry(client: Client, jobs: Sequence[str], results: Results) -> None:
 
 @click.command()
 @job_names
+@click.option("--delete-files", is_flag=True, help="And the volumes with what they wrote.")
+@answers
 @changes("job")
 @connected
-def delete(client: Client, jobs: Sequence[str], results: Results) -> None:
+def delete(
+    client: Client,
+    jobs: Sequence[str],
+    results: Results,
+    confirm: Sequence[str],
+    *,
+    delete_files: bool,
+    yes: bool,
+) -> None:
     """Delete jobs, whether or not they have ended, with their pods and output.
 
     Volumes are kept: that of an ephemeral job until it expires.
@@ -102,14 +113,28 @@ def delete(client: Client, jobs: Sequence[str], results: Results) -> None:
     \b
     Examples:
       devctl jobs delete llama
+      devctl jobs delete train-3f2a --delete-files
       devctl jobs delete gpuworkload/llama eaj/my-job
     """
     from devctl.cli.jobs.either import named, resource  # noqa: PLC0415 - heavy
     from devctl.client.workloads.workload import Workload  # noqa: PLC0415
 
-    for job in [named(client, name) for name in jobs]:
+    found = [named(client, name) for name in jobs]
+    if delete_files:
+        if others := [job.name for job in found if not isinstance(job, Workload)]:
+            raise UsageError(
+                f"the volume of `{others[0]}` expires by itself",
+                f"{command(f'delete {others[0]} --delete-pvc', 'egpu')} removes it now",
+            )
+        confirm_names(
+            [job.name for job in found], confirm, "this deletes the files that they wrote", yes=yes
+        )
+    for job in found:
         if isinstance(job, Workload):
             results.add(client.workloads.delete(job), "deleted", resource(job))
+            if delete_files:
+                volume = client.workloads.workspaces.delete(job.name)
+                results.add(volume, "deleted", "persistentvolumeclaim")
         else:
             results.add(client.jobs.delete(job), "deleted", resource(job))
             _say_kept(job, results)

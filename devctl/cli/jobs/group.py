@@ -14,6 +14,7 @@ from devctl.cli.lazy import Entry, SectionedGroup
             "list": Entry("devctl.cli.jobs.show:list_", "List jobs of all kinds"),
             "describe": Entry("devctl.cli.jobs.show:describe", "Show details of a job, and why"),
             "logs": Entry("devctl.cli.jobs.logs:logs", "Print its output"),
+            "pull": Entry("devctl.cli.jobs.pull:pull", "Fetch the files that it wrote"),
             "cancel": Entry("devctl.cli.jobs.change:cancel", "Stop it"),
             "retry": Entry("devctl.cli.jobs.change:retry", "Start it again"),
             "delete": Entry("devctl.cli.jobs.change:delete", "Delete it, keep its volume"),

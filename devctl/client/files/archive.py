@@ -81,7 +81,7 @@ def pack(  # noqa: PLR0913 - each is a choice of the caller
         for name, names in lists.items():
             _add_list(tar, name, names)
         for found in entries:
-            sent = _add(tar, root, found, f"files/{rename(found.path)}", digests)
+            sent = add(tar, root, found, f"files/{rename(found.path)}", digests)
             if not sent:
                 changed.append(found.path)
             if sent is False:
@@ -113,10 +113,13 @@ class _Exactly:
         return data.ljust(wanted, b"\0")
 
 
-def _add(
+def add(
     tar: tarfile.TarFile, root: Path, found: Entry, name: str, digests: dict[str, str] | None
 ) -> bool | None:
-    """Add a file; None if it was left out, False if what was added differs from it."""
+    """Add a file to an archive by a name; None if it was left out, False if it changed meanwhile.
+
+    `digests`, if given, gets the SHA-256 of what was added.
+    """
     info = tarfile.TarInfo(name)
     info.mode = stat.S_IMODE(found.mode) & _PERMISSIONS
     info.mtime = found.mtime

@@ -145,7 +145,7 @@ class StoredFile:
     link: bool = False
 
 
-def _stored_names(place: Place) -> list[str]:
+def stored_names(place: Place) -> list[str]:
     """The names of files and links below a folder, as the pod reports them."""
     found = sorted(_names(files_remote.answer(place, LIST)))
     if len(found) > MEMBERS:
@@ -203,7 +203,7 @@ class JobFiles(Collection):
     def list(self, job: str, **pod: Unpack[PodOptions]) -> Sequence[StoredFile]:
         """The files and links on a job's volume."""
         with helper(self._cluster, job, LOADER, **pod) as place:
-            found = files_remote.look(place, _stored_names(place))
+            found = files_remote.look(place, stored_names(place))
         return [
             StoredFile(
                 name, each.size, datetime.fromtimestamp(each.mtime, UTC), stat.S_ISLNK(each.mode)
@@ -222,7 +222,7 @@ class JobFiles(Collection):
         if into.exists() and not into.is_dir():
             raise UsageError(f"`{into}` is not a folder", "name a folder, existing or new")
         with helper(self._cluster, job, LOADER, **pod) as place:
-            return fetch_folder(place, _stored_names(place), into, moved)
+            return fetch_folder(place, stored_names(place), into, moved)
 
     def copy_url(
         self,

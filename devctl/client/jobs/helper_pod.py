@@ -25,9 +25,10 @@ from devctl.kube import resources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
     from typing import Unpack
 
-    from devctl.client.jobs.claim import Claim
+    from devctl.client.homes import Volume
     from devctl.client.jobs.pod_startup import Trouble
     from devctl.kube.cluster import Cluster, Object
 
@@ -49,6 +50,19 @@ class Role(NamedTuple):
 
 LOADER = Role("loader", MOUNT_PATH, 3600)
 DEBUG = Role("debug", "/mnt", 8 * 3600)
+
+
+class Target(NamedTuple):
+    """A job's volume, and what a pod needs that mounts it first."""
+
+    job: str
+    claim: Volume
+    advice: Advice
+    """What people can do if files cannot be moved."""
+    requests: Mapping[str, str] | None = None
+    """What it requests; None for the minimum."""
+    selector: Mapping[str, str] | None = None
+    """The labels of the nodes that it can run on."""
 
 
 class PodOptions(TypedDict, total=False):
@@ -73,18 +87,39 @@ _ADVICE = Advice(
 )
 
 
-@contextmanager
+def target_of(cluster: Cluster, job: str) -> Target:
+    """The volume of an ephemeral job; raises NotFoundError if it has none."""
+    claim = find_claim(cluster, job)
+    requests = selector = None
+    if not claim.bound:
+        with suppress(NotFoundError):
+            found = Job(cluster.get(resources.EphemeralAccelerationJob, job))
+            requests = needs(found.spec.get("resources") or {})
+            selector = _nodes(cluster, found)
+    return Target(job, claim, _ADVICE, requests, selector)
+
+
 def helper(
     cluster: Cluster, job: str, role: Role, **options: Unpack[PodOptions]
+) -> AbstractContextManager[Place]:
+    """A running pod with the volume of an ephemeral job, as `mounting` does.
+
+    Raises:
+        NotFoundError: The job has no claim.
+    """
+    return mounting(cluster, target_of(cluster, job), role, **options)
+
+
+@contextmanager
+def mounting(
+    cluster: Cluster, target: Target, role: Role, **options: Unpack[PodOptions]
 ) -> Iterator[Place]:
     """A running pod with a job's volume, deleted at the end of the `with` block.
 
     Raises:
-        NotFoundError: The job has no claim.
         WaitTimeoutError: The pod does not start in time.
         DevctlError: It cannot start.
     """
-    claim = find_claim(cluster, job)
     image = options.get("image") or loader_image(cluster)
     if not image:
         raise UsageError(
@@ -92,7 +127,7 @@ def helper(
             "name one with --loader-image or EGPU_LOADER_IMAGE, or have an administrator set "
             "`loaderImage` in the ConfigMap `devctl-settings`",
         )
-    manifest = _manifest(cluster, claim, job, role, image)
+    manifest = _manifest(cluster, target, role, image)
     pod: Object | None = None
     failed = True
     try:
@@ -107,8 +142,8 @@ def helper(
                 name,
                 role.mount,
                 container=role.name,
-                owner=claim.name,
-                advice=_ADVICE,
+                owner=target.claim.name,
+                advice=target.advice,
             )
         except ConnectionLostError as error:
             raise ConnectionLostError(
@@ -167,13 +202,8 @@ def needs(wanted: Mapping[str, Any]) -> dict[str, str]:
     return {**found, GPU: str(gpus)} if gpus else found
 
 
-def _manifest(cluster: Cluster, claim: Claim, job: str, role: Role, image: str) -> Object:
-    requests, selector = None, None
-    if not claim.bound:
-        with suppress(NotFoundError):
-            found = Job(cluster.get(resources.EphemeralAccelerationJob, job))
-            requests = needs(found.spec.get("resources") or {})
-            selector = _nodes(cluster, found)
+def _manifest(cluster: Cluster, target: Target, role: Role, image: str) -> Object:
+    job, claim, _, requests, selector = target
     nodes = (
         str(pod["spec"].get("nodeName", ""))
         for pod in cluster.list(resources.Pod)

@@ -1,4 +1,4 @@
-"""GPU workloads: look at, follow, cancel, retry and delete them."""
+"""GPU workloads: submit, look at, follow, cancel, retry and delete them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from devctl.client.queues.waiting import Waiting
+    from devctl.client.workloads.code import Code
+    from devctl.client.workloads.submission import Submission
+    from devctl.client.workloads.workspace import Workspaces
     from devctl.kube.cluster import Object
 
 _KIND = resources.GPUWorkload
@@ -64,6 +67,34 @@ class Workloads(NamedCollection[Workload]):
     _noun = "GPU workload"
     _see = "list yours with `devctl jobs list`, those of all namespaces with -A"
     _check_name = staticmethod(check_name)
+
+    def submit(self, name: str, submission: Submission, *, dry_run: bool = False) -> Workload:
+        """Create a workload that runs a command of a project.
+
+        Raises:
+            AlreadyExistsError: There is one of that name.
+            UsageError: The submission is not possible.
+            DeniedError: Missing permissions or a quota forbid it.
+        """
+        manifest = submission.manifest(name)
+        return Workload(self._cluster.create(_KIND, manifest, dry_run=dry_run))
+
+    def send(self, code: Code) -> str:
+        """Store code for a submission; returns what `Submission.code` is to be.
+
+        Code that no workload names any more is deleted.
+        """
+        from devctl.client.workloads.code import prune, send  # noqa: PLC0415 - submit only
+
+        prune(self._cluster)
+        return send(self._cluster, code)
+
+    @property
+    def workspaces(self) -> Workspaces:
+        """The volumes of workspaces."""
+        from devctl.client.workloads.workspace import Workspaces  # noqa: PLC0415 - heavy
+
+        return Workspaces(self._cluster)
 
     def cancel(self, which: str | Workload) -> Workload:
         """Stop an attempt: its pod is removed, and its output with it; the workload stays."""
@@ -151,7 +182,8 @@ class Workloads(NamedCollection[Workload]):
         """
         workload = self.get(name)
         if follow and attempt is None:
-            yield from self._follow_logs(workload, tail)
+            seen = self._attend(workload, tail)
+            yield from (each for each in seen if isinstance(each, Output))
             return
         wanted = workload.printed if attempt is None else attempt
         if not 0 < wanted <= workload.printed:
@@ -165,13 +197,18 @@ class Workloads(NamedCollection[Workload]):
             )
         yield from self._output(pod, wanted, follow=follow, tail=tail)
 
-    def _follow_logs(self, workload: Workload, tail: int | None) -> Iterator[Output]:
-        """The output of the last attempt that has begun, then of each later one.
+    def attend(self, name: str) -> Iterator[Workload | Output]:
+        """A workload after each change, and what its attempts print, until it ends."""
+        return self._attend(self.get(name), None)
+
+    def _attend(self, workload: Workload, tail: int | None) -> Iterator[Workload | Output]:
+        """Its states; the output of the last attempt that has begun, then of each later one.
 
         While an attempt is read, others may come and go: those are read afterwards.
         """
         done = max(0, workload.printed - 1)
         for seen in self.follow(workload.name):
+            yield seen
             for attempt in range(done + 1, seen.printed + 1):
                 # One that never started, or was removed meanwhile, has nothing to show.
                 if pod := self._pod(workload.name, attempt):

@@ -44,7 +44,8 @@ def job(attempt: int, uid: str = "u1", ended: str = "", **metadata: Any) -> Thin
 
 def made(of: Thing) -> Thing:
     """The Job that is created."""
-    (found,) = rendered("gpu_workload", values(of, jobs=[]).names)
+    names = values(of, jobs=[], claims=[]).names
+    (found,) = rendered("gpu_workload", {**names, "claim": None})
     return found
 
 
@@ -54,7 +55,7 @@ def container(of: Thing) -> Thing:
 
 
 def removed(of: Thing, *jobs: Thing) -> list[int]:
-    found = values(of, jobs=list(jobs)).remove
+    found = values(of, jobs=list(jobs), claims=[]).remove
     return [int(each["metadata"]["labels"][words.ATTEMPT]) for each in found]
 
 
@@ -108,7 +109,7 @@ def test_the_node_is_preferred_and_never_required() -> None:
     ],
 )
 def test_an_attempt_has_one_job(status: Thing, spec: Thing) -> None:
-    assert values(workload(status, **spec), jobs=[]).names["job"] is None
+    assert values(workload(status, **spec), jobs=[], claims=[]).names["job"] is None
 
 
 def test_only_the_default_image_gets_a_command() -> None:

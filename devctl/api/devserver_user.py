@@ -35,6 +35,9 @@ ACCESS = ("devctl-user", "devctl-job-user")
 ACTS_FOR = "devctl-acts-for-user"
 """Role and RoleBinding: AUTOMATION creates servers and jobs in the user's name."""
 
+OBJECTS = "devctl-objects"
+"""ResourceQuota: how many objects users may create themselves that take room in etcd."""
+
 COUNTED = {
     "gpus": f"requests.{GPU}",
     "cpu": "requests.cpu",

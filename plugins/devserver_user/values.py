@@ -84,6 +84,7 @@ def values(  # noqa: PLR0913 - everything that its task reads
         "quota": user.QUOTA,
         "hard": hard(spec.get("quota") or {}),
         "no_system_priority": user.NO_SYSTEM_PRIORITY,
+        "objects": user.OBJECTS,
         "limits": user.LIMITS,
         "network": user.NETWORK,
         "egress": egress(data),

@@ -18,8 +18,9 @@ from support.tenants import (
     managed,
 )
 
-from devctl.api.gpu_workload import LABEL
+from devctl.api.gpu_workload import LABEL, OWNER_NAME
 from devctl.api.kinds import GPU_WORKLOAD
+from devctl.api.labels import DEVSERVER
 
 pytestmark = pytest.mark.usefixtures("enforced")
 REFUSED = "is written by devctl only"
@@ -90,6 +91,14 @@ def test_the_status_is_not_users_to_write(tenants: Tenants) -> None:
         ({"volumes": [{"claimName": "a", "mountPath": "/tmp"}]}, "and not /tmp"),  # noqa: S108
         ({"volumes": [{"claimName": "a", "mountPath": "/a"}] * 2}, "Duplicate value"),
         ({"ttlSecondsAfterFinished": -1}, "spec.ttlSecondsAfterFinished"),
+        ({"workspace": {"size": "1"}}, "it is from 8Mi to 64Ti"),
+        ({"workspace": {"storageClassName": "fast"}}, "a storageClassName needs a size"),
+        ({"workspace": {"mountPath": "/tmp"}}, "and not /tmp"),  # noqa: S108
+        ({"workspace": {"configMapName": "A"}}, "spec.workspace.configMapName"),
+        (
+            {"workspace": {}, "volumes": [{"claimName": "a", "mountPath": "/workspace"}]},
+            "a volume is mounted at the workspace's mountPath",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(tenants: Tenants, spec: dict[str, Any], said: str) -> None:
@@ -107,3 +116,30 @@ def test_defaults_are_those_of_the_documentation(tenants: Tenants) -> None:
     assert spec["retryPolicy"] == {"maxRetries": 3, "backoffSeconds": 30}
     assert (spec["priority"], spec["schedulingStrategy"]) == ("normal", "leastLoaded")
     assert spec["resources"] == {"cpu": "500m", "memory": "1Gi"}
+
+
+def test_a_workspace_stays_as_it_is(tenants: Tenants) -> None:
+    tenants.create(ALICE, workload(workspace={"size": "1Gi"}), keep=True)
+    assert tenants.read("gpuworkload/box")["spec"]["workspace"]["mountPath"] == "/workspace"
+    for change in ({"size": "2Gi"}, None, {"configMapName": "a"}):
+        spec = json.dumps({"spec": {"workspace": change}})
+        patch = ("patch", "gpuworkload/box", "--type=merge", "-p", spec)
+        assert "the workspace of a workload cannot change" in tenants.refusal(ALICE, *patch)
+
+
+def test_a_workspace_belongs_to_its_owner(tenants: Tenants) -> None:
+    marks: Any = {"labels": {LABEL: "box"}, "annotations": {OWNER_NAME: ALICE}}
+    tenants.create(OPERATOR, managed(child("PersistentVolumeClaim", **marks)), keep=True)
+    name = "persistentvolumeclaim/child"
+    said = tenants.refusal(BOB, "delete", name)
+    assert f"belongs to `{ALICE}`: only they or an administrator can delete it" in said
+    tenants.run(ALICE, "delete", name, "--wait=false")
+
+
+def test_users_delete_their_own_configmaps_and_none_of_devctls(tenants: Tenants) -> None:
+    tenants.create(ALICE, child("ConfigMap"), keep=True)
+    tenants.run(ALICE, "delete", "configmap/child")
+    marked = child("ConfigMap", labels={DEVSERVER: "box"})
+    tenants.create(OPERATOR, managed(marked), keep=True)
+    assert "is deleted by devctl only" in tenants.refusal(ALICE, "delete", "configmap/child")
+    tenants.run(ADMINISTRATOR, "delete", "configmap/child")

@@ -144,3 +144,17 @@ def test_figures_after_a_known_load(one: Workload, deployed: Plane) -> None:
     assert list(more.values()) == [1, 3, 2, 0]
     assert figure(looks) > looked + 3
     assert deployed.observer.figures()['gpuworkloads{phase="Running"}'] >= 1
+
+
+def test_a_workspace_outlives_its_workload(one: Workload) -> None:
+    one.apply(workspace={"size": "1Gi", "configMapName": "code"}, retryPolicy=NOW)
+    one.wait("Running")
+    (pod,) = one.pods()
+    assert [each["name"] for each in pod["spec"]["initContainers"]] == ["unpack"]
+    one.end("fail")
+    one.follow(lambda status: status.get("attempt") == 2, "another attempt")
+    one.delete()
+    claim = one.api.get("persistentvolumeclaim", "workspace-one", one.namespace)
+    assert claim
+    assert "ownerReferences" not in claim["metadata"]
+    one.api.delete("persistentvolumeclaim", "workspace-one", one.namespace)

@@ -18,7 +18,7 @@ ALICE, BOB = "alice@company.com", "bob@company.com"
 
 def claims(of: Thing, *there: Thing) -> list[Thing]:
     found = values(of, jobs=[], claims=list(there)).names
-    return list(rendered("gpu_workload", found | {"job": None}))
+    return list(rendered("gpu_workload", {**found, "job": None}))
 
 
 def claim(owner: str) -> Thing:

@@ -26,6 +26,7 @@ from devctl_observer.watching.store import Key, Store
 _MADE: tuple[tuple[Any, str], ...] = (
     (ResourceQuota, names.QUOTA),
     (ResourceQuota, names.NO_SYSTEM_PRIORITY),
+    (ResourceQuota, names.OBJECTS),
     (LimitRange, names.LIMITS),
     (NetworkPolicy, names.NETWORK),
     (ServiceAccount, names.AUTOMATION),

@@ -47,6 +47,9 @@ class NodeFacts:
     taints: tuple[Taint, ...]
     allocatable: tuple[tuple[str, str], ...]
     uid: str = ""
+    images: frozenset[str] = field(default=frozenset(), compare=False)
+    """Whole names of images that it has, as far as it lists them. A strategy may prefer a node for
+    them, and nothing else depends on them: a change alone is no news."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.plane.scenarios import FAILS, NO_IMAGE
@@ -73,9 +73,25 @@ def test_without_a_suitable_node_a_retry_is_counted_and_it_says_what_is_missing(
 def test_an_unknown_strategy_is_reported_with_those_there_are(one: Workload) -> None:
     one.apply(schedulingStrategy="best")
     failed = one.wait("Failed", "UnknownStrategy")
-    assert "`costOptimized`, `leastLoaded`, `packed`, `random`" in failed["message"]
+    assert "`cacheAware`, `costOptimized`, `leastLoaded`, `packed`, `random`" in failed["message"]
     one.apply(schedulingStrategy="packed")
     one.wait("Running")
+
+
+def test_a_node_that_has_the_image_is_preferred(one: Workload) -> None:
+    wanted: dict[str, Any] = {"schedulingStrategy": "cacheAware", "image": "nobody.example/train:1"}
+    images = [{"names": [wanted["image"]], "sizeBytes": 1}]
+    one.api.patch("node", "plane-2", {"status": {"images": images}}, sub="status")
+
+    def is_there() -> bool:
+        # The observer may read of the workload before it reads of the images.
+        one.apply(**wanted, stopped=True)
+        one.wait("Pending", "Stopped")
+        one.apply(**wanted)
+        best = one.wait("Running")["considered"][0]
+        return bool(best["node"] == "plane-2" and best["reason"].startswith("its image is there"))
+
+    wait_until(is_there, "the node is preferred for its image")
 
 
 def test_a_stopped_workload_starts_again_without_a_retry(one: Workload) -> None:

@@ -181,6 +181,7 @@ def node(name: str = "node-a", **changes: Any) -> Node:
             "status": {
                 "conditions": [{"type": "Ready", "status": changes.get("ready", "True")}],
                 "allocatable": changes.get("allocatable", {"cpu": "4", "memory": "8Gi"}),
+                "images": [{"names": names} for names in changes.get("images", [])],
             },
         },
         Node,

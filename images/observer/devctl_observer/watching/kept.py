@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -10,6 +11,7 @@ from lightkube.resources.apps_v1 import StatefulSet
 from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import ConfigMap, Pod
 
+from devctl.api.image_names import full_name
 from devctl.api.placing import NodeFacts, Taint
 from devctl.api.quantities import GPU
 from devctl_observer.judging.model import labels_of, meta_of
@@ -72,6 +74,7 @@ def node_facts(node: Node) -> NodeFacts:
     spec, status = node.spec, node.status
     conditions = {c.type: c.status for c in (status.conditions if status else None) or []}
     taints = (spec.taints if spec else None) or []
+    images = (status.images if status else None) or []
     return NodeFacts(
         name=meta_of(node.metadata).name,
         ready=conditions.get("Ready") == "True",
@@ -80,4 +83,5 @@ def node_facts(node: Node) -> NodeFacts:
         taints=tuple(Taint(t.key, t.value or "", t.effect) for t in taints),
         allocatable=tuple(sorted(((status.allocatable if status else None) or {}).items())),
         uid=meta_of(node.metadata).uid,
+        images=frozenset(sys.intern(full_name(name)) for one in images for name in one.names or []),
     )

@@ -92,6 +92,21 @@ def test_a_place_has_the_price_of_its_flavor() -> None:
     assert place.price == 2
 
 
+def test_the_image_of_a_workload_is_found_among_those_of_a_node() -> None:
+    known = caches(nodes=2)
+    listed = [["docker.io/me/train@sha256:0f", "docker.io/me/train:1"]]
+    room = {"cpu": "64", "memory": "512Gi", "pods": "110", GPU: "1"}
+    facts = node_facts(node("n2", allocatable=room, images=listed))
+    assert facts == node_facts(node("n2", allocatable=room)), "a change of images alone is no news"
+    known.children.nodes.put(Key("", "n2"), 1, facts)
+    known.workloads.put(KEY, 1, workload(schedulingStrategy="cacheAware", image="me/train:1"))
+    looked, _ = controller(known)
+    asyncio.run(looked.look(KEY))
+    item = known.workloads.get(KEY)
+    assert item is not None
+    assert item.status["assignedNode"] == "n2"
+
+
 def test_a_promise_is_not_for_ever() -> None:
     known = caches()
     known.workloads.put(KEY, 1, workload(PROMISED))

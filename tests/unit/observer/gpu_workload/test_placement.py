@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from devctl_observer.kinds.gpu_workload import backoff, registry, strategies
 from devctl_observer.kinds.gpu_workload.backoff import pause
-from devctl_observer.kinds.gpu_workload.placement import Place, choose
+from devctl_observer.kinds.gpu_workload.placement import Choice, Place, choose
 from devctl_observer.kinds.gpu_workload.prices import gpu_prices
 from devctl_observer.kinds.gpu_workload.strategies import BUILT_IN, CHEAP, Candidate, Demand
 from hypothesis import given
@@ -99,6 +99,24 @@ def test_a_price_is_the_lowest_of_the_flavors_that_select_the_node() -> None:
     assert gpu_prices(nodes, []) == {}
     other = gpu_flavor("other", {"perGPUHour": 1, "currency": "EUR"})
     assert gpu_prices(nodes, [*flavors, other]) == {}
+
+
+def test_cache_aware_prefers_nodes_with_the_image_then_free_gpus() -> None:
+    image = "docker.io/library/train:1"
+    demand = Demand(2, "m", "", image)
+    there: Mapping[str, Any] = {"images": frozenset({image, "docker.io/library/other:1"})}
+
+    def choice(*places: Place) -> Choice:
+        return choose(BUILT_IN["cacheAware"], demand, needs(), places)
+
+    found = choice(place("a"), place("b", used=6, **there))
+    assert found.node == "b"
+    assert [entry["reason"] for entry in found.considered] == [
+        "its image is there, 2 of 8 GPUs are free",
+        "its image is not listed, 8 of 8 GPUs are free",
+    ]
+    assert choice(place("a", used=1, **there), place("b", **there)).node == "b"
+    assert choice(place("a", used=1), place("b", used=7, **there)).node == "a"
 
 
 def test_random_is_the_same_for_an_attempt_and_differs_between_them() -> None:

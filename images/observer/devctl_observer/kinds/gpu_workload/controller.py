@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from devctl.api.image_names import full_name
 from devctl.api.messages import listed
 from devctl_observer.control.process import Process
 from devctl_observer.control.role_controller import RoleController, soonest
@@ -98,7 +99,8 @@ class WorkloadController(RoleController[GPUWorkload]):
             problem = f"strategy `{name}` is not installed: set spec.schedulingStrategy to {known}"
             return Choice(problem=problem, unknown=True)
         seed = f"{item.metadata.uid}\n{item.attempt}\n{item.retries}"
-        demand = Demand(item.spec.gpu_count, item.spec.model_name, seed)
+        spec = item.spec
+        demand = Demand(spec.gpu_count, spec.model_name, seed, full_name(spec.image))
         places = self._caches.places(key, item, clocks.ours)
         try:
             choice = choose(strategy, demand, item.needs, places)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from devctl.api.gpu_workload import (
+    DEFAULT_IMAGE,
     PRIORITIES,
     TOLERATIONS,
     UNKNOWN_STRATEGY,
@@ -37,6 +38,7 @@ class GPUWorkloadSpec(Base, frozen=True):
     priority: str = Priority.NORMAL
     scheduling_strategy: str = "leastLoaded"
     retry_policy: RetryPolicy = RetryPolicy()
+    image: str = DEFAULT_IMAGE
     resources: dict[str, int | float | str] = msgspec.field(default_factory=dict)
     queue_name: str = ""
     ttl_seconds_after_finished: int | None = None

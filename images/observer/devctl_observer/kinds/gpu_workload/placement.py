@@ -126,7 +126,8 @@ def _candidate(place: Place) -> Candidate:
     total = int(parse_quantity(dict(place.node.allocatable).get(GPU, "0")))
     taken = _sum(place.used, place.promised).get(GPU, Decimal(0))
     free = max(0, total - int(taken))
-    return Candidate(place.node.name, free, total, dict(place.node.labels), place.price)
+    labels, images = dict(place.node.labels), place.node.images
+    return Candidate(place.node.name, free, total, labels, place.price, images)
 
 
 def _shown(scored: Scored) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 CHEAP = "gpu-orchestrator/cheap-node"
 """Label of a node, with the value `true`, that costs less than others."""
 
-_CHEAPER, _PRICED = 1_000_000_000, 1_000
-"""So that a cheap node wins over any price, and a price over any number of GPUs."""
+_CHEAPER, _PRICED, _CACHED = 1_000_000_000, 1_000, 1_000
+"""So that a cheap node wins over any price, and a price or the image over any number of GPUs."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class Candidate:
     labels: Mapping[str, str]
     price: float | None = None
     """Price of a GPU per hour; None if unknown."""
+    cached: frozenset[str] = frozenset()
+    """Images that it has, as far as it lists them: most nodes list the 50 largest."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Demand:
     model: str
     seed: str
     """The same for the same attempt, so that a repeated choice is the same."""
+    image: str = ""
+    """The whole name of its image, as in Candidate.cached."""
 
 
 class Scored(NamedTuple):
@@ -93,11 +97,28 @@ def cost_optimized(nodes: Sequence[Candidate], _: Demand) -> list[Scored]:
     ]
 
 
+def cache_aware(nodes: Sequence[Candidate], demand: Demand) -> list[Scored]:
+    """Nodes that have the image already, then the most free GPUs.
+
+    >>> [scored.reason for scored in cache_aware([Candidate("a", 2, 8, {})], Demand(1, "m", ""))]
+    ['its image is not listed, 2 of 8 GPUs are free']
+    """
+    return [
+        Scored(
+            node.name,
+            _CACHED * _is_cached(node, demand) + node.free,
+            f"its image is {'there' if _is_cached(node, demand) else 'not listed'}, {_free(node)}",
+        )
+        for node in nodes
+    ]
+
+
 BUILT_IN: Mapping[str, Strategy] = {
     "leastLoaded": least_loaded,
     "random": random,
     "costOptimized": cost_optimized,
     "packed": packed,
+    "cacheAware": cache_aware,
 }
 """The strategies that devctl has, by the name in spec.schedulingStrategy."""
 
@@ -108,6 +129,10 @@ def _free(node: Candidate) -> str:
 
 def _is_cheap(node: Candidate) -> bool:
     return node.labels.get(CHEAP) == "true"
+
+
+def _is_cached(node: Candidate, demand: Demand) -> bool:
+    return demand.image in node.cached
 
 
 def _costs(node: Candidate) -> list[str]:

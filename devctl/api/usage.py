@@ -31,13 +31,13 @@ class LineKey(NamedTuple):
     owner: str
     """By the name that the API server knows; empty if unknown."""
     kind: str
-    """`DevServer` or `EphemeralAccelerationJob`; empty for `others`."""
+    """`DevServer`, `EphemeralAccelerationJob` or `GPUWorkload`; empty for `others`."""
     name: str = ""
-    """Of the server; empty for jobs, of which there may be thousands."""
+    """Of the server; empty for jobs and workloads, of which there may be thousands."""
     uid: str = ""
     """Of the server."""
     flavor: str = ""
-    """Empty if a job names none."""
+    """Whose price it has; of a GPUWorkload, one that selects its node. Empty if there is none."""
     team: str = ""
     price: Price = NO_PRICE
 

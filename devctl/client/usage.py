@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from devctl.api.kinds import JOB, USAGE
+from devctl.api.kinds import GPU_WORKLOAD, JOB, USAGE
 from devctl.api.prices import HOUR, rounded, write_amount
 from devctl.api.usage import OTHERS, Amounts, LineKey, month_of, read_line
 from devctl.client.objects import Collection
@@ -23,7 +23,7 @@ By = Literal["user", "flavor", "server"]
 
 @dataclass(frozen=True)
 class Line:
-    """What ran of one server, or of the jobs of one user, at one price."""
+    """What ran of one server, or of the jobs or workloads of one user, at one price."""
 
     namespace: str
     key: LineKey
@@ -177,8 +177,12 @@ def totals(rows: Iterable[Spending]) -> Sequence[Spending]:
     return [Spending("TOTAL", currency, amounts) for currency, amounts in sorted(sums.items())]
 
 
+_UNNAMED = {JOB.name: "(jobs)", GPU_WORKLOAD.name: "(workloads)"}
+"""Of kinds whose objects share a line."""
+
+
 def _server(key: LineKey) -> str:
-    return "(jobs)" if key.kind == JOB.name else key.name
+    return _UNNAMED.get(key.kind, key.name)
 
 
 _NAMES: dict[By, Callable[[LineKey], str]] = {

@@ -224,7 +224,9 @@ def test_the_policies_name_our_accounts_as_they_are() -> None:
     assert {word.rstrip("]),'") for word in named} == accounts
 
 
-@pytest.mark.parametrize("name", ["budget_user", "owner_default", "owners", "suspended"])
+@pytest.mark.parametrize(
+    "name", ["budget_team", "budget_user", "owner_default", "owners", "suspended"]
+)
 def test_a_policy_on_what_users_run_covers_every_kind_of_it(name: str) -> None:
     policy = documents("admission", f"{name}.yaml")[0]
     rules = policy["spec"]["matchConstraints"]["resourceRules"]

@@ -29,9 +29,10 @@ def families(process: Process) -> Sequence[Family[Any]]:
     activities = Activities(process)
     servers = Servers(flavors, users, activities, process)
     policies, jobs = Policies(flavors, process), Jobs(process)
-    usages = Usages(flavors, servers, jobs, (users, teams), process)
+    workloads = GPUWorkloads(flavors, process)
+    usages = Usages(flavors, (servers, jobs, workloads), (users, teams), process)
     own: list[Family[Any]] = [
         *(flavors, users, teams, policies),
-        *(activities, servers, jobs, GPUWorkloads(flavors, process), usages),
+        *(activities, servers, jobs, workloads, usages),
     ]
     return [*own, *(StandardFamily(kind, process) for kind in STANDARD)]

@@ -38,7 +38,9 @@ def book(*lines: tuple[LineKey, Amounts], month: str = "", namespace: str = NAME
 def spent(api: FakeApi) -> FakeApi:
     jobs = LineKey(USER, "EphemeralAccelerationJob")
     bob = LAB._replace(owner="bob", name="other", uid="uid-other", price=USD, team="")
+    ours = LineKey(USER, "GPUWorkload", flavor="gpu", price=Price(0, 3_000_000, "EUR"))
     mine = [(LAB, amounts(LAB, 10, 2, 3)), (jobs, Amounts(seconds=1800))]
+    mine.append((ours, amounts(ours, 1, gpus=2)))
     theirs = [(bob, amounts(bob, 4))]
     cheaper = LAB._replace(price=Price(600_000, 0, "EUR"))
     api.add("usages", book(*mine, *theirs, (cheaper, amounts(cheaper, 1))))
@@ -55,9 +57,10 @@ def test_mine_by_server_and_currencies_apart(spent: FakeApi, devctl: Devctl) -> 
     assert rows(devctl("cost").stdout) == [
         ["SERVER", "HOURS", "GPU", "HOURS", "IDLE", "HOURS", "SPENT", "IDLE", "SAVED"],
         ["(jobs)", "0.5"],
+        ["(workloads)", "1.0", "2.0", "6.00", "EUR"],
         ["lab", "11.0", "11.0", "2.0", "37.60", "EUR", "7.40", "EUR", "11.10", "EUR"],
         ["TOTAL", "0.5"],
-        ["TOTAL", "11.0", "11.0", "2.0", "37.60", "EUR", "7.40", "EUR", "11.10", "EUR"],
+        ["TOTAL", "12.0", "13.0", "2.0", "43.60", "EUR", "7.40", "EUR", "11.10", "EUR"],
     ]
     assert spent.requests[-1] == "GET usages"
 

@@ -57,7 +57,8 @@ class Place:
         children = Children()
         self.flavors: Store[Any] = Store()
         self.caches = Caches(children, self.flavors)
-        self.running = Running(Sources(self.caches, Store(), self.flavors), clock)
+        self.sources = Sources(self.caches, Store(), self.flavors)
+        self.running = Running(self.sources, clock)
         api: Any = self.api
         self.controller = UsageController(self.running, Process(children, api, clock))
         self.flavors.put(Key("", "cpu-small"), 1, flavor(price={"perHour": 1}))

@@ -35,6 +35,7 @@ class GPUWorkloadSpec(Base, frozen=True):
 
     model_name: str
     gpu_count: int
+    owner: str = ""
     priority: str = Priority.NORMAL
     scheduling_strategy: str = "leastLoaded"
     retry_policy: RetryPolicy = RetryPolicy()

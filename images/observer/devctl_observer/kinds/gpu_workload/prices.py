@@ -5,35 +5,55 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from devctl.api.placing import NodeFacts, effective_requests
-from devctl.api.prices import MICRO
+from devctl.api.prices import MICRO, NO_PRICE, Price
 from devctl.api.quantities import GPU
 from devctl_observer.kinds.flavors.model import Flavor
 
 
 def gpu_prices(nodes: Iterable[NodeFacts], flavors: Iterable[Flavor]) -> Mapping[str, float]:
-    """The lowest price of a GPU and hour on each node, of the flavors that select the node.
+    """The price of a GPU and hour on each node.
 
     Prices in several currencies cannot be compared: then no node has one.
     """
-    priced = [flavor for flavor in flavors if flavor.price.currency and _gpus(flavor)]
-    if len({flavor.price.currency for flavor in priced}) != 1:
+    known = list(flavors)
+    if len({flavor.price.currency for flavor in known if _is_priced(flavor)}) != 1:
         return {}
-    found: dict[str, float] = {}
-    for node in nodes:
-        prices = [_price(flavor) for flavor in priced if _selects(flavor, node)]
-        if prices:
-            found[node.name] = min(prices)
-    return found
+    found = {node.name: priced_by(node, known) for node in nodes}
+    return {
+        name: gpu_price(flavor).per_gpu_hour / MICRO
+        for name, flavor in found.items()
+        if flavor and _is_priced(flavor)
+    }
+
+
+def priced_by(node: NodeFacts, flavors: Iterable[Flavor]) -> Flavor | None:
+    """The flavor that says what a GPU of a node costs: of those that select it, the cheapest.
+
+    If none has a price, it is the first one, which may get one. None if there is no flavor, or
+    several currencies.
+    """
+    here = [flavor for flavor in flavors if _gpus(flavor) and _selects(flavor, node)]
+    priced = [flavor for flavor in here if _is_priced(flavor)]
+    if len({flavor.price.currency for flavor in priced}) > 1:
+        return None
+    return min(priced or here, key=lambda f: (gpu_price(f), f.metadata.name), default=None)
+
+
+def gpu_price(flavor: Flavor) -> Price:
+    """The price of one GPU, with its share of what the pod costs, to the nearest millionth."""
+    gpus, price = _gpus(flavor), flavor.price
+    if not gpus or not price.currency:
+        return NO_PRICE
+    return Price(0, price.per_gpu_hour + (price.per_hour + gpus // 2) // gpus, price.currency)
+
+
+def _is_priced(flavor: Flavor) -> bool:
+    return bool(gpu_price(flavor).currency)
 
 
 def _gpus(flavor: Flavor) -> int:
     given = flavor.spec.resources
     return int(effective_requests(given.requests, given.limits).get(GPU, 0))
-
-
-def _price(flavor: Flavor) -> float:
-    """Of one GPU, with its share of what the pod costs."""
-    return (flavor.price.per_gpu_hour + flavor.price.per_hour / _gpus(flavor)) / MICRO
 
 
 def _selects(flavor: Flavor, node: NodeFacts) -> bool:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
+import msgspec
 from lightkube.models.core_v1 import Pod
 
+from devctl.api.placing import NodeFacts
 from devctl.api.usage import month_before, month_of
 from devctl_observer.control.family import Family
 from devctl_observer.control.process import Process
 from devctl_observer.judging.budgets import MOST_NOTICES, Budget, Spent, notice
 from devctl_observer.kinds.flavors.family import Flavors
 from devctl_observer.kinds.flavors.model import Flavor
+from devctl_observer.kinds.gpu_workload.family import GPUWorkloads
 from devctl_observer.kinds.jobs.family import Jobs
 from devctl_observer.kinds.servers.family import Servers
 from devctl_observer.kinds.servers.model import Server
@@ -38,13 +41,20 @@ class Usages(Family[Usage]):
     def __init__(
         self,
         flavors: Flavors,
-        servers: Servers,
-        jobs: Jobs,
+        run: tuple[Servers, Jobs, GPUWorkloads],
         payers: tuple[Users, Teams],
         process: Process,
     ) -> None:
         """Start without any state."""
-        sources = Sources(servers.caches, jobs.store, flavors.store)
+        servers, jobs, workloads = run
+        sources = Sources(
+            servers=servers.caches,
+            jobs=jobs.store,
+            flavors=flavors.store,
+            workloads=workloads.store,
+            users=payers[0].store,
+            nodes=process.children.nodes,
+        )
         self.running = Running(sources, process.clock)
         super().__init__(UsageController(self.running, process))
         self._clock = process.clock
@@ -70,6 +80,11 @@ class Usages(Family[Usage]):
     def pod(self, old: Pod | None, new: Pod | None) -> None:
         """Note a change of a pod."""
         self._settle(self.running.pod(old, new))
+
+    def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:
+        """Note which flavors select a node now: they say what its GPUs cost."""
+        if new and (old is None or old.labels != new.labels):
+            self._settle(self.running.node(new.name))
 
     def look_again(self) -> None:
         """The ledger's clock cannot be set."""
@@ -112,7 +127,7 @@ class Usages(Family[Usage]):
         self._settle(self.running.server(old, new))
 
     def _flavor(self, old: Flavor | None, new: Flavor | None) -> None:
-        if new and (old is None or old.price != new.price):
+        if new and (old is None or _priced(old) != _priced(new)):
             self._settle(self.running.flavor(new.metadata.name))
 
     def _settle(self, namespaces: Iterable[str]) -> None:
@@ -122,3 +137,8 @@ class Usages(Family[Usage]):
     def _is_recent(self, obj: Any) -> bool:
         month = month_of(int(self._clock.now().timestamp()))
         return str(obj.metadata.name) >= month_before(month)
+
+
+def _priced(flavor: Flavor) -> Hashable:
+    """What prices depend on: that of GPUs also on which nodes it selects, and for how many."""
+    return flavor.price, msgspec.json.encode((flavor.spec.node_selector, flavor.spec.resources))

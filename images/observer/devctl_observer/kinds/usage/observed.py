@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from lightkube.models.core_v1 import Pod
 
 from devctl.api import kinds
 from devctl.api.ephemeral_acceleration_job import JOB, pod_name
+from devctl.api.gpu_workload import LABEL
 from devctl.api.idleness import Idleness
 from devctl.api.labels import DEVSERVER, FLAVOR, OWNER_UID
+from devctl.api.placing import NodeFacts
 from devctl.api.pod_spec import shape
 from devctl.api.prices import NO_PRICE, Price
 from devctl.api.quantities import GPU
 from devctl.api.usage import LineKey
 from devctl_observer.judging.model import labels_of, meta_of, notes_of
-from devctl_observer.judging.pods import own_statuses
+from devctl_observer.judging.pods import node_of, own_statuses
 from devctl_observer.kinds.flavors.model import Flavor
+from devctl_observer.kinds.gpu_workload.model import GPUWorkload
+from devctl_observer.kinds.gpu_workload.prices import gpu_price, priced_by
 from devctl_observer.kinds.jobs.model import Job, JobSpec
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Caches
+from devctl_observer.kinds.users.model import User
 from devctl_observer.watching.store import Key, Store
 
 
@@ -34,30 +39,36 @@ class Stop:
     """In seconds since 1970, by the observer's clock at the time."""
 
 
+@dataclass(frozen=True)
 class Sources:
-    """The stores from which lines are derived."""
+    """The stores from which lines are derived; others fill them."""
 
-    def __init__(self, servers: Caches, jobs: Store[Job], flavors: Store[Flavor]) -> None:
-        """Read stores that others fill."""
-        self._servers, self._jobs, self._flavors = servers, jobs, flavors
+    servers: Caches
+    jobs: Store[Job]
+    flavors: Store[Flavor]
+    workloads: Store[GPUWorkload] = field(default_factory=Store)
+    users: Store[User] = field(default_factory=Store)
+    nodes: Store[NodeFacts] = field(default_factory=Store)
 
     def is_counted(self, pod: Pod) -> bool:
-        """Whether a pod is a server's, or the one that runs a job."""
+        """Whether a pod is a server's or a workload's, or the one that runs a job."""
         labels = labels_of(pod)
         if job := labels.get(JOB):
             return meta_of(pod.metadata).name == pod_name(job)
-        return bool(labels.get(DEVSERVER))
+        return bool(labels.get(DEVSERVER) or labels.get(LABEL))
 
     def line_of(self, pod: Pod) -> tuple[LineKey, bool]:
         """The line of a pod, and whether it is certain: its owner and its flavor exist."""
         labels, meta = labels_of(pod), meta_of(pod.metadata)
+        if name := labels.get(LABEL):
+            return self._of_workload(Key(meta.namespace, name), node_of(pod))
         if name := labels.get(DEVSERVER):
-            server = self._servers.servers.get(Key(meta.namespace, name))
+            server = self.servers.servers.get(Key(meta.namespace, name))
             flavor = notes_of(pod).get(FLAVOR, "")
             uid = labels.get(OWNER_UID) or (server.metadata.uid if server else "")
             line = self._of_server(server, name, uid, flavor)
             return line, server is not None and self._has(flavor)
-        job = self._jobs.get(Key(meta.namespace, labels[JOB]))
+        job = self.jobs.get(Key(meta.namespace, labels[JOB]))
         spec = job.spec if job else JobSpec()
         price = self._price_of(spec.flavor, NO_PRICE)
         line = LineKey(
@@ -69,21 +80,42 @@ class Sources:
         """The line of a stopped server, the number of its pods, and the GPUs of each."""
         meta = server.metadata
         key = Key(meta.namespace, meta.name)
-        name = self._servers.observe(key, server).flavor
-        flavor = self._flavors.get(Key("", name))
+        name = self.servers.observe(key, server).flavor
+        flavor = self.flavors.get(Key("", name))
         asked = flavor.spec.resources.requests.get(GPU, 0) if flavor else 0
         line = self._of_server(server, meta.name, meta.uid, name)
         return line, shape(server.pod_spec)[0], int(asked)
 
-    def priced(self, line: LineKey) -> LineKey:
-        """A line with the price of today; that of a flavor that is deleted stays."""
-        return line._replace(price=self._price_of(line.flavor, line.price))
+    def priced(self, line: LineKey, node: str = "") -> LineKey:
+        """A line with the price of today; that of a flavor that is deleted stays.
+
+        Args:
+            line: The line.
+            node: The node of a workload's pod: what its GPUs cost, its flavors say.
+        """
+        if line.kind != kinds.GPU_WORKLOAD.name:
+            return line._replace(price=self._price_of(line.flavor, line.price))
+        found = self._priced_by(node)
+        if found is None:
+            return line
+        return line._replace(flavor=found.metadata.name, price=gpu_price(found))
+
+    def _of_workload(self, key: Key, node: str) -> tuple[LineKey, bool]:
+        item = self.workloads.get(key)
+        users = (user for user in self.users if user.namespace == key.namespace)
+        team = next((user.spec.team for user in users), "")
+        line = LineKey(item.spec.owner if item else "", kinds.GPU_WORKLOAD.name, team=team)
+        return self.priced(line, node), item is not None and self._priced_by(node) is not None
+
+    def _priced_by(self, node: str) -> Flavor | None:
+        facts = self.nodes.get(Key("", node))
+        return priced_by(facts, self.flavors) if facts else None
 
     def _has(self, flavor: str) -> bool:
-        return not flavor or self._flavors.get(Key("", flavor)) is not None
+        return not flavor or self.flavors.get(Key("", flavor)) is not None
 
     def _price_of(self, flavor: str, otherwise: Price) -> Price:
-        found = self._flavors.get(Key("", flavor)) if flavor else None
+        found = self.flavors.get(Key("", flavor)) if flavor else None
         return found.price if found else otherwise
 
     def _of_server(self, server: Server | None, name: str, uid: str, flavor: str) -> LineKey:

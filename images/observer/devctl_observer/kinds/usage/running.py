@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from lightkube.models.core_v1 import Pod
 
-from devctl.api.usage import LineKey
+from devctl.api.kinds import GPU_WORKLOAD
 from devctl_observer.control.process import Clock
 from devctl_observer.judging.clocks import from_text
 from devctl_observer.judging.model import meta_of
-from devctl_observer.judging.pods import gpus_of
+from devctl_observer.judging.pods import gpus_of, node_of
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.usage.book import Book
 from devctl_observer.kinds.usage.ledger import REMEMBERED, Seen
@@ -59,7 +59,8 @@ class Running:
             if not self._sources.is_counted(new):
                 return found
             line, certain = self._sources.line_of(new)
-            track = Track(line, start, gpus_of(new), created=created_at(new))
+            node = node_of(new) if line.kind == GPU_WORKLOAD.name else ""
+            track = Track(line, start, gpus_of(new), created=created_at(new), node=node)
             if not first:
                 track.started = now
             elif certain:
@@ -92,14 +93,25 @@ class Running:
         return {meta.namespace} if turned else set()
 
     def flavor(self, name: str) -> set[str]:
-        """Note a flavor's new price."""
+        """Note a flavor's new price, or that it selects other nodes."""
+        return self._priced(lambda track: bool(track.node) or track.line.flavor == name)
+
+    def node(self, name: str) -> set[str]:
+        """Note which flavors select a node."""
+        return self._priced(lambda track: track.node == name)
+
+    def _priced(self, concerns: Callable[[Track], bool]) -> set[str]:
         now, found = self._clock.steady(), set[str]()
         for namespace, tracks in self._tracks.items():
             for track in tracks.values():
-                if track.line.flavor == name and track.ended is None:
-                    last: LineKey = track.changes[-1][1] if track.changes else track.line
-                    if track.turn(self._sources.priced(last), now):
-                        found.add(namespace)
+                if track.ended is not None or not concerns(track):
+                    continue
+                line = self._sources.priced(track.last, track.node)
+                if track.turn(line, now):
+                    found.add(namespace)
+                if track.node and not track.line.flavor:
+                    # The node was not known yet when the pod was seen.
+                    track.line = line
         return found
 
     def seen(self, namespace: str, timeline: Timeline) -> Mapping[str, Seen]:

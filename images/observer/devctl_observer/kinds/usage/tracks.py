@@ -35,15 +35,22 @@ class Track:
     """Whether it had ended when it was first seen."""
     there: bool = True
     stopped: bool = False
+    node: str = ""
+    """Of a GPU workload's pod: its price depends on it."""
     done: bool = False
     """Whether it is known to be counted to its end: books remember that for a time only."""
 
+    @property
+    def last(self) -> LineKey:
+        """Its line now."""
+        return self.changes[-1][1] if self.changes else self.line
+
     def turn(self, line: LineKey, now: float) -> bool:
         """Note its line from now on; returns whether that is another one."""
-        before = self.changes[-1][1] if self.changes else self.line
-        if before != line:
-            self.changes.append((now, line))
-        return before != line
+        if self.last == line:
+            return False
+        self.changes.append((now, line))
+        return True
 
     def end(self, now: float, finished: int | None = None, *, missed: bool = False) -> bool:
         """Note its end; returns whether it was not known."""

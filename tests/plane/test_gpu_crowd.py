@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import contextmanager
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
@@ -15,6 +16,8 @@ from support.workloads import PLURAL, Workload, gpu_nodes
 from devctl.api.gpu_workload import LABEL
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from support.api import Api
     from support.commands import Kubectl
 
@@ -113,3 +116,41 @@ def test_a_workload_of_high_priority_takes_the_gpus_of_one_of_low_priority(
         assert (running["attempt"], running["retryCount"]) == (2, 0)
         low.delete()
         high.delete()
+
+
+@contextmanager
+def held_gpu(api: Api, name: str, node: str, namespace: str) -> Iterator[None]:
+    """A claim that holds a GPU of a node, as if its driver had allocated it."""
+    made = {"apiVersion": "resource.k8s.io/v1", "metadata": {"name": name}}
+    api.create(made | {"kind": "DeviceClass", "spec": {"extendedResourceName": GPUS}})
+    request = {"name": "gpu", "exactly": {"deviceClassName": name}}
+    claim: Thing = made | {"kind": "ResourceClaim", "spec": {"devices": {"requests": [request]}}}
+    api.create(claim | {"metadata": {"name": name, "namespace": namespace}})
+    result = {"request": "gpu", "driver": "gpu.example", "pool": node, "device": "gpu-0"}
+    status = {"allocation": {"devices": {"results": [result]}}}
+    api.patch("resourceclaim", name, {"status": status}, namespace, sub="status")
+    try:
+        yield
+    finally:
+        api.delete("resourceclaim", name, namespace)
+        api.delete("deviceclass", name)
+
+
+def test_a_gpu_that_a_claim_holds_is_not_free(kubectl: Kubectl, namespace: str) -> None:
+    name, one = f"d-{uuid4().hex[:6]}", Workload(kubectl.api, namespace)
+    with (
+        gpu_nodes(kubectl, name, 1, EACH) as (node,),
+        held_gpu(kubectl.api, name, node, namespace),
+    ):
+
+        def is_counted() -> bool:
+            # The observer may read of the workload before it reads of the claim.
+            one.apply(stopped=True)
+            one.wait("Pending", "Stopped")
+            wait_until(lambda: not one.pods(), "its pod is gone")
+            one.apply()
+            best = one.wait("Running")["considered"][0]
+            return bool(best["reason"] == f"{EACH - 1} of {EACH} GPUs are free")
+
+        wait_until(is_counted, "the claim is counted")
+        one.delete()

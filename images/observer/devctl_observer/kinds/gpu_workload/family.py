@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from devctl_observer.kinds.gpu_workload.controller import WorkloadController
 from devctl_observer.kinds.gpu_workload.model import GPUWorkload
 from devctl_observer.kinds.gpu_workload.observed import WorkloadCaches
 from devctl_observer.kinds.gpu_workload.registry import installed
+from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key
 
 _WORKLOADS = Gauge("gpuworkloads", "GPUWorkloads, by phase.", ["phase"], **COMMON)
@@ -39,6 +41,11 @@ class GPUWorkloads(Family[GPUWorkload]):
         super().__init__(WorkloadController(self.caches, process, installed()))
         for phase in Phase:
             _WORKLOADS.labels(phase=phase).set_function(partial(self._count, phase))
+
+    @property
+    def others(self) -> Sequence[Followed]:
+        """Who holds GPUs without a request of a pod's."""
+        return self.caches.claimed.followed
 
     def child(self, key: Key, old: Any, new: Any) -> None:
         """Reconcile the workload of a Job or pod; remember a pod that is gone."""

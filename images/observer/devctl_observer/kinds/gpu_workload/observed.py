@@ -17,8 +17,9 @@ from devctl_observer.judging.model import is_owned, labels_of, meta_of
 from devctl_observer.judging.pods import Surroundings, is_refused, node_of, pod_condition
 from devctl_observer.kinds.flavors.model import Flavor
 from devctl_observer.kinds.flavors.placed_pods import Asked, NodeUse
+from devctl_observer.kinds.gpu_workload.claimed import ClaimedGpus
 from devctl_observer.kinds.gpu_workload.model import GPUWorkload, placing
-from devctl_observer.kinds.gpu_workload.placement import Place
+from devctl_observer.kinds.gpu_workload.placement import Place, with_gpus
 from devctl_observer.kinds.gpu_workload.prices import gpu_prices
 from devctl_observer.watching.children import Children, Owner
 from devctl_observer.watching.store import Key, Store
@@ -64,6 +65,8 @@ class WorkloadCaches:
     """All pods on nodes."""
     flavors: Store[Flavor] = field(default_factory=Store)
     """All flavors, for their prices."""
+    claimed: ClaimedGpus = field(default_factory=ClaimedGpus)
+    """GPUs that ResourceClaims hold, which no pod requests."""
     workloads: Store[GPUWorkload] = field(default_factory=lambda: Store(placing))
     jobs: Store[Job] = field(default_factory=Store)
     last: dict[Key, Pod] = field(default_factory=dict)
@@ -102,7 +105,7 @@ class WorkloadCaches:
         return [
             Place(
                 node,
-                self.use.of(node.name),
+                with_gpus(self.use.of(node.name), self.claimed.on(node.name)),
                 self.use.below(node.name, item.level),
                 promised.get(node.name, {}),
                 prices.get(node.name),

@@ -24,7 +24,7 @@ class Place:
 
     node: NodeFacts
     used: Amounts = field(default_factory=dict)
-    """Requests of all pods on the node."""
+    """Requests of all pods on the node, and what claims hold there."""
     yielding: Amounts = field(default_factory=dict)
     """Of these, the requests of pods that would be replaced."""
     promised: Amounts = field(default_factory=dict)
@@ -141,6 +141,11 @@ def _unsuitable(needs: Needs, places: Sequence[Place]) -> list[dict[str, Any]]:
     return [
         {"node": place.node.name, "reason": unsuitable(needs, place)[:_TEXT]} for place in ordered
     ]
+
+
+def with_gpus(amounts: Amounts, more: int) -> Amounts:
+    """Amounts with more GPUs."""
+    return _sum(amounts, {GPU: Decimal(more)}) if more else amounts
 
 
 def _sum(one: Amounts, other: Amounts) -> dict[str, Decimal]:

@@ -35,11 +35,12 @@ def shell(
     images: dict[str, Image],
     tmp_path: Path,
 ) -> Iterator[CommandLine]:
-    """A user in the folder of their project."""
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data/greeting").write_text("hello")
-    (tmp_path / "run.sh").write_text(SCRIPT)
-    (tmp_path / "run.sh").chmod(0o755)
+    """A user with a project."""
+    project = tmp_path / "project"
+    (project / "data").mkdir(parents=True)
+    (project / "data/greeting").write_text("hello")
+    (project / "run.sh").write_text(SCRIPT)
+    (project / "run.sh").chmod(0o755)
     image = {"DEVCTL_IMAGE": images["base"].reference}
     yield CommandLine(paths.kubeconfig, namespace, tmp_path, image)
     kubectl("delete", "gpuworkload", "--all", "-n", namespace)
@@ -48,24 +49,29 @@ def shell(
 def test_a_project_runs_and_what_it_wrote_comes_back(
     shell: CommandLine, kubectl: Kubectl, tmp_path: Path
 ) -> None:
+    project = tmp_path / "project"
     asked = ("--name", "job", "--memory", "64Mi", "--cpu", "10m", "--retries", "1")
     where = ("--pull", "results", "--loader-image", shell.environment["DEVCTL_IMAGE"])
-    result = shell("submit", *asked, *where, "run.sh", "Alice")
+    result = shell("submit", *asked, *where, "run.sh", "Alice", cwd=project)
     assert (result.returncode, result.stdout) == (0, b"hello Alice\n"), result.stderr
-    there = {file.name for file in (tmp_path / "results").rglob("*") if file.is_file()}
+    there = {file.name for file in (project / "results").rglob("*") if file.is_file()}
     assert there == {"model.txt"}
     wait_until(
         lambda: not kubectl.api.list("persistentvolumeclaim", shell.namespace), "its volume goes"
     )
-    failed = shell("submit", "--retries", "0", "--memory", "64Mi", "run.sh", "Bob", "7")
+    again = ("--retries", "0", "--memory", "64Mi", "run.sh", "Bob", "7")
+    failed = shell("submit", *again, cwd=project)
     assert (failed.returncode, failed.stdout) == (7, b"hello Bob\n"), failed.stderr
     assert b"NonZeroExit: exit code 7" in failed.stderr
 
 
-def test_a_detached_job_is_followed_and_cancelled(shell: CommandLine, kubectl: Kubectl) -> None:
+def test_a_detached_job_is_followed_and_cancelled(
+    shell: CommandLine, kubectl: Kubectl, tmp_path: Path
+) -> None:
     small = ("--memory", "64Mi", "--cpu", "10m")
     words = ("sh", "-c", "echo up; trap 'exit 143' TERM; while :; do sleep 0.1; done")
-    name = shell.must("submit", "--detach", *small, "--name", "waits", "--", *words).strip()
+    asked = ("--detach", *small, "--name", "waits", "--", *words)
+    name = shell.must("submit", *asked, cwd=tmp_path / "project").strip()
     one = Workload(kubectl.api, shell.namespace, name)
     one.wait("Running", seconds=180)
     assert shell.must("jobs", "logs", name) == "up\n"

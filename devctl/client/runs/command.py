@@ -92,7 +92,7 @@ def local_script(path: str, workdir: str | None = None) -> Command:
     if not file.is_file():
         raise NotFoundError(
             f"there is no file `{shown}` here",
-            "check the path; one that is on the server only is run with --no-sync",
+            "check the path; `devctl run --no-sync` runs one that is on a server",
         )
     project = find_project(file.parent, workdir)
     name = script_in(project, file)

@@ -42,14 +42,14 @@ def find_project(start: Path, workdir: str | None = None) -> Project:
     if _is_shared(root):
         raise UsageError(
             f"`{readable(str(root))}` is not a project: all of it would go to the server",
-            "use a folder of its own, name it with --workdir, or copy it and add --no-sync",
+            "use a folder of its own, or name it with --workdir",
         )
     if why := unshowable(root.name):
         raise UsageError(f"the name `{readable(root.name)}` {why}", "rename it")
     if root.name.startswith("."):
         raise UsageError(
             f"the folder `{readable(root.name)}` would overwrite one of the home's own",
-            "rename it, or copy it and add --no-sync",
+            "rename it",
         )
     return Project(root, ("src",) if _has_sources(root) else ())
 

@@ -33,6 +33,9 @@ ARCHIVE = "archive.tar.gz"
 WORKSPACE = "/workspace"
 """Where a workspace is mounted by default."""
 
+RANK = "batch.kubernetes.io/job-completion-index"
+"""Kubernetes' label of a pod of an attempt that has several: its rank."""
+
 MODELS = "/models"
 """Where the default image looks for the files of models, a folder for each."""
 
@@ -96,6 +99,35 @@ def claim_name(name: str) -> str:
     return f"workspace-{name}"
 
 
+def service_name(name: str) -> str:
+    """The Service that gives the ranks of a workload their host names.
+
+    The prefix keeps it apart from the Service of a server that has the workload's name.
+
+    >>> service_name("my-model")
+    'gw-my-model'
+    """
+    return f"gw-{name}"
+
+
+def master(name: str, attempt: int) -> str:
+    """The host name of rank 0.
+
+    >>> master("my-model", 2)
+    'my-model-2-0.gw-my-model'
+    """
+    return f"{job_name(name, attempt)}-0.{service_name(name)}"
+
+
+def pods_of(spec: Mapping[str, Any]) -> int:
+    """How many pods an attempt has.
+
+    >>> pods_of({"nodes": 2}), pods_of({})
+    (2, 1)
+    """
+    return int(spec.get("nodes", 1))
+
+
 def workload_of_job(name: str) -> str:
     """The workload of a Job, by the name of that; empty if it is none of ours.
 
@@ -119,7 +151,7 @@ def app_label(model: str) -> str:
 
 
 def resources(spec: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """The requests and limits of the container.
+    """The requests and limits of the container of each pod.
 
     Memory and local storage are limited to the request; CPU is not, so that idle cores can be used.
     """
@@ -136,6 +168,12 @@ def is_made(spec: Mapping[str, Any], status: Mapping[str, Any]) -> bool:
     """
     begun = status.get("attempt") and status.get("phase") == Phase.SCHEDULING
     return bool(begun and not status.get("jobName") and not spec.get("stopped"))
+
+
+def is_served(spec: Mapping[str, Any], status: Mapping[str, Any]) -> bool:
+    """Whether its pods need host names, now or soon."""
+    ended = status.get("phase") in {Phase.SUCCEEDED, Phase.FAILED}
+    return pods_of(spec) > 1 and not ended and not spec.get("stopped")
 
 
 def is_over(attempt: int, spec: Mapping[str, Any], status: Mapping[str, Any]) -> bool:

@@ -15,16 +15,17 @@ from apply.values import entries
 
 from devctl.api.applied import APPLIED, Reason
 from devctl.api.conditions import find
-from devctl.api.devserver import MASTER_PORT
 from devctl.api.flavors import choose, offer, pod_part
 from devctl.api.labels import MADE_FROM
 from devctl.api.made_from import MadeFrom, read_record
 from devctl.api.occupancy import is_occupied
 from devctl.api.pod_spec import ACTIVITY_PROBE, pod_spec, shape
+from devctl.api.ranks import own_variables, shared_variables
 from devserver.probe import probe_variables
 from devserver.queue import is_queued
 
-_ORDINAL = {"fieldRef": {"fieldPath": "metadata.labels['apps.kubernetes.io/pod-index']"}}
+_ORDINAL = "apps.kubernetes.io/pod-index"
+"""Kubernetes' label of a StatefulSet's pod: its number."""
 
 
 def recorded(server: Mapping[str, Any], statefulset: Mapping[str, Any] | None) -> MadeFrom | None:
@@ -125,20 +126,11 @@ def environment(name: str, spec: Mapping[str, Any]) -> list[dict[str, Any]]:
     values = {
         # A user's image may lack our user, and with it a home.
         "HOME": "/home/dev",
-        "WORLD_SIZE": nodes * per_node,
-        "LOCAL_WORLD_SIZE": per_node,
-        "NNODES": nodes,
-        "MASTER_ADDR": f"{name}-0.{name}",
-        "MASTER_PORT": MASTER_PORT,
+        **shared_variables(nodes, per_node, f"{name}-0.{name}"),
         "DEVCTL_SERVER": name,
         "DEVCTL_BACKEND": distributed.get("backend", "gloo"),
         **({} if spec.get("enableSSH", True) else {"DEVCTL_SSH": "off"}),
         **probe_variables(spec.get(ACTIVITY_PROBE)),
         **distributed.get("ncclSettings", {}),
     }
-    return [
-        {"name": "NODE_RANK", "valueFrom": _ORDINAL},
-        # Correct if each pod has one process; otherwise torchrun sets it.
-        {"name": "RANK", "valueFrom": _ORDINAL},
-        *entries(dict(sorted(values.items()))),
-    ]
+    return [*own_variables(_ORDINAL), *entries(dict(sorted(values.items())))]

@@ -14,13 +14,18 @@ from devctl.api.gpu_workload import (
     ATTEMPT,
     DEFAULT_IMAGE,
     PRIORITIES,
+    RANK,
     TOLERATIONS,
     app_label,
     job_name,
+    master,
+    pods_of,
     resources,
+    service_name,
 )
 from devctl.api.quantities import GPU
 from devctl.api.queues import QUEUE_NAME
+from devctl.api.ranks import own_variables, shared_variables
 from gpu_workload import workspace
 
 _NODE_SECONDS = 60
@@ -34,7 +39,7 @@ def job_values(workload: Mapping[str, Any], identity: Mapping[str, str]) -> dict
     """The values for the Job's template.
 
     Args:
-        workload: The GPUWorkload; its status says which attempt it is, and on which node.
+        workload: The GPUWorkload; its status says which attempt it is, and on which nodes.
         identity: The labels that mark an object as the workload's.
     """
     spec, status, name = workload["spec"], workload["status"], str(workload["metadata"]["name"])
@@ -49,13 +54,15 @@ def job_values(workload: Mapping[str, Any], identity: Mapping[str, str]) -> dict
         "pod_labels": app | dict(identity),
         "deadline": int(limit / timedelta(seconds=1)) if limit else None,
         "priority_class": PRIORITIES[spec["priority"]][0],
-        "node": status.get("assignedNode"),
+        "nodes": preferred(status),
+        "ranks": pods_of(spec) if pods_of(spec) > 1 else None,
+        "subdomain": service_name(name),
         "tolerations": _tolerations(),
         "image": spec["image"],
         "command": _command(spec),
         "args": spec.get("args"),
         "folder": (spec.get("workspace") or {}).get("mountPath"),
-        "environment": environment(spec),
+        "environment": environment(spec) + rank_environment(name, attempt, spec),
         "resources": resources(spec),
         "unpacking": _unpacking(spec),
         "mounts": _mounts(spec),
@@ -67,6 +74,25 @@ def environment(spec: Mapping[str, Any]) -> list[dict[str, str]]:
     """The entries of the container's `env`: the schema lets nobody set ours."""
     ours = {"MODEL_NAME": spec["modelName"], "GPU_COUNT": spec["gpuCount"]}
     return entries(ours | {entry["name"]: entry["value"] for entry in spec.get("env", [])})
+
+
+def rank_environment(name: str, attempt: int, spec: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What the pods of an attempt find each other by; one alone needs nobody."""
+    pods = pods_of(spec)
+    if pods == 1:
+        return []
+    shared = shared_variables(pods, int(spec["gpuCount"]), master(name, attempt))
+    return [*own_variables(RANK), *entries(shared)]
+
+
+def preferred(status: Mapping[str, Any]) -> list[str]:
+    """The nodes that were chosen, which all pods prefer.
+
+    >>> preferred({"assignedNode": "b", "assignedNodes": ["b", "a", "b"]})
+    ['a', 'b']
+    """
+    one = status.get("assignedNode")
+    return sorted(set(status.get("assignedNodes") or ([one] if one else [])))
 
 
 def _command(spec: Mapping[str, Any]) -> list[str] | None:

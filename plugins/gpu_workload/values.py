@@ -8,7 +8,17 @@ from typing import Any
 from apply.values import Values
 
 from devctl.api.conditions import find
-from devctl.api.gpu_workload import ATTEMPT, LABEL, Condition, claim_name, is_made, is_over
+from devctl.api.devserver import MASTER_PORT
+from devctl.api.gpu_workload import (
+    ATTEMPT,
+    LABEL,
+    Condition,
+    claim_name,
+    is_made,
+    is_over,
+    is_served,
+    service_name,
+)
 from devctl.api.labels import MANAGED_BY, MANAGER
 from gpu_workload.job import job_values
 from gpu_workload.workspace import claim_values
@@ -40,16 +50,23 @@ def values(
     Raises:
         ApplyError: The claim of its workspace belongs to another user.
     """
-    made = is_made(owner["spec"], owner.get("status", {}))
+    spec, status = owner["spec"], owner.get("status", {})
     name = claim_name(str(owner["metadata"]["name"]))
     claim = next((claim for claim in claims if claim["metadata"]["name"] == name), None)
     return Values(
         {
             "claim": claim_values(owner, claim),
-            "job": job_values(owner, identity(owner)) if made else None,
+            "job": job_values(owner, identity(owner)) if is_made(spec, status) else None,
+            "service": service_values(owner) if is_served(spec, status) else None,
         },
         remove=[job for job in jobs if _is_own(owner, job) and is_removed(owner, job)],
     )
+
+
+def service_values(owner: Mapping[str, Any]) -> dict[str, Any]:
+    """The values for the template of the Service that gives ranks their host names."""
+    name = str(owner["metadata"]["name"])
+    return {"name": service_name(name), "selector": {LABEL: name}, "port": MASTER_PORT}
 
 
 def is_removed(owner: Mapping[str, Any], job: Mapping[str, Any]) -> bool:

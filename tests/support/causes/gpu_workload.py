@@ -1,4 +1,7 @@
-"""Causes for a GPUWorkload: one that succeeds and expires, one that is stopped while it runs."""
+"""Causes for a GPUWorkload: one that succeeds and expires, one that is stopped while it runs.
+
+The second has two pods, and so a Service.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,9 @@ def cause(scene: Scene) -> None:
     one.wait("Running")
     one.end()
     one.wait("Succeeded")
-    stopped.apply()
+    stopped.apply(nodes=2)
     stopped.wait("Running")
-    stopped.apply(stopped=True)
+    stopped.apply(nodes=2, stopped=True)
     stopped.wait("Pending", "Stopped")
     wait_until(lambda: not stopped.jobs(), "its Job is removed")
     stopped.delete()

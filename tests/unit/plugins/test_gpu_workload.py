@@ -6,12 +6,14 @@ import doctest
 from typing import Any
 
 import pytest
+from gpu_workload import job as job_module
 from gpu_workload.values import KEPT, identity, values
 from hypothesis import given
 from hypothesis import strategies as st
 from unit.plugins.templates import CONFINED_CONTAINER, CONFINED_POD, HOSTILE, TEXT, rendered
 
 from devctl.api import gpu_workload as words
+from devctl.api import ranks
 from devctl.api.queues import PRIORITIES, QUEUE_NAME
 
 Thing = dict[str, Any]
@@ -42,11 +44,16 @@ def job(attempt: int, uid: str = "u1", ended: str = "", **metadata: Any) -> Thin
     return {"metadata": found, "status": {"conditions": said}}
 
 
+def children(of: Thing) -> dict[str, Thing]:
+    """What is created, by kind."""
+    names = values(of, jobs=[], claims=[]).names
+    found = rendered("gpu_workload", {**names, "claim": None})
+    return {thing["kind"]: thing for thing in found}
+
+
 def made(of: Thing) -> Thing:
     """The Job that is created."""
-    names = values(of, jobs=[], claims=[]).names
-    (found,) = rendered("gpu_workload", {**names, "claim": None})
-    return found
+    return children(of)["Job"]
 
 
 def container(of: Thing) -> Thing:
@@ -66,6 +73,9 @@ def test_the_job_of_an_attempt() -> None:
     assert found["metadata"]["name"] == "one-1"
     assert found["metadata"]["labels"] == {"app": "llama2", words.ATTEMPT: "1"}
     assert spec["backoffLimit"] == 0
+    assert {"completionMode", "parallelism", "completions"}.isdisjoint(spec)
+    assert "subdomain" not in pod
+    assert list(children(workload(CHOSEN))) == ["Job"]
     assert template["labels"] == {"app": "llama2"} | identity(workload())
     assert pod["securityContext"] == CONFINED_POD
     assert pod["priorityClassName"] == "devctl-normal"
@@ -110,6 +120,70 @@ def test_the_node_is_preferred_and_never_required() -> None:
 )
 def test_an_attempt_has_one_job(status: Thing, spec: Thing) -> None:
     assert values(workload(status, **spec), jobs=[], claims=[]).names["job"] is None
+
+
+def test_several_pods_are_one_job_whose_ranks_find_each_other() -> None:
+    found = children(workload(CHOSEN, nodes=3))
+    spec = found["Job"]["spec"]
+    assert spec["completionMode"] == "Indexed"
+    assert spec["parallelism"] == spec["completions"] == 3
+    assert spec["backoffLimit"] == 0
+    service = found["Service"]
+    assert spec["template"]["spec"]["subdomain"] == service["metadata"]["name"] == "gw-one"
+    assert service["spec"]["clusterIP"] == "None"
+    assert service["spec"]["publishNotReadyAddresses"] is True
+    labels = spec["template"]["metadata"]["labels"]
+    assert service["spec"]["selector"].items() <= labels.items()
+    plain = {e["name"]: e["value"] for e in container(workload(CHOSEN, nodes=3))["env"][4:]}
+    assert plain == {
+        "WORLD_SIZE": "6",
+        "LOCAL_WORLD_SIZE": "2",
+        "NNODES": "3",
+        "MASTER_ADDR": "one-1-0.gw-one",
+        "MASTER_PORT": "29500",
+    }
+
+
+def test_a_rank_is_the_index_of_its_pod() -> None:
+    label = "metadata.labels['batch.kubernetes.io/job-completion-index']"
+    number = {"fieldRef": {"fieldPath": label}}
+    given = [{"name": "A", "value": "b"}]
+    env = container(workload(CHOSEN, nodes=2, env=given))["env"]
+    assert [e["name"] for e in env[:3]] == ["MODEL_NAME", "GPU_COUNT", "A"]
+    assert env[3:5] == [{"name": name, "valueFrom": number} for name in ranks.OWN_VARIABLES]
+    assert [e["name"] for e in env[5:]] == list(ranks.VARIABLES)
+
+
+def test_all_pods_prefer_all_chosen_nodes() -> None:
+    chosen = CHOSEN | {"assignedNode": "b", "assignedNodes": ["b", "a", "b"]}
+    affinity = made(workload(chosen, nodes=3))["spec"]["template"]["spec"]["affinity"]
+    (term,) = affinity["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert term["preference"]["matchFields"][0]["values"] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("status", "spec", "there"),
+    [
+        ({}, {}, True),
+        (CHOSEN | {"jobName": "one-1"}, {}, True),
+        ({"phase": "Running", "attempt": 1, "jobName": "one-1"}, {}, True),
+        ({"phase": "Running", "attempt": 1, "jobName": "one-1"}, {"nodes": 1}, False),
+        ({"phase": "Succeeded", "attempt": 1}, {}, False),
+        ({"phase": "Failed", "attempt": 1}, {}, False),
+        ({}, {"stopped": True}, False),
+    ],
+)
+def test_the_service_is_there_while_ranks_may_need_it(
+    status: Thing, spec: Thing, *, there: bool
+) -> None:
+    names = values(workload(status, **({"nodes": 2} | spec)), jobs=[], claims=[]).names
+    assert (names["service"] is not None) is there
+
+
+def test_the_longest_names_are_host_names() -> None:
+    name = "a" * words.LONGEST_NAME
+    assert len(f"{words.job_name(name, 1000)}-63") <= 63
+    assert len(words.service_name(name)) <= 63
 
 
 def test_only_the_default_image_gets_a_command() -> None:
@@ -184,4 +258,5 @@ def test_the_class_of_a_pod_and_that_of_kueue_have_the_same_value() -> None:
 
 
 def test_examples_in_docstrings() -> None:
-    assert doctest.testmod(words).failed == 0
+    for module in (words, ranks, job_module):
+        assert doctest.testmod(module).failed == 0

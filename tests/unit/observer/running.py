@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from devctl_observer.control.figures import REGISTRY
 from devctl_observer.control.process import Clock
 from devctl_observer.kinds.flavors.family import Flavors
+from devctl_observer.kinds.gpu_workload.family import GPUWorkloads
 from devctl_observer.kinds.jobs.family import Jobs
 from devctl_observer.kinds.servers.family import Servers
 from devctl_observer.observer import Observer
@@ -42,6 +43,10 @@ def servers_of(one: Observer) -> Servers:
 
 def jobs_of(one: Observer) -> Jobs:
     return _family(one, Jobs)
+
+
+def workloads_of(one: Observer) -> GPUWorkloads:
+    return _family(one, GPUWorkloads)
 
 
 def figure(name: str, **labels: str) -> float:

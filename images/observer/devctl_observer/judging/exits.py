@@ -51,14 +51,19 @@ def disruption(pod: Pod, ended: ContainerStateTerminated | None) -> str:
     return "" if before else found.reason or "Disrupted"
 
 
-def was_deleted(pod: Pod, ended: ContainerStateTerminated | None) -> bool:
-    """Whether a program ended because its pod was deleted."""
+def asked_at(pod: Pod) -> datetime | None:
+    """When a pod was deleted; None if it was not."""
     until = ends_at(pod)
     if until is None or pod.metadata is None:
-        return False
-    asked = until - timedelta(seconds=pod.metadata.deletionGracePeriodSeconds or 0)
+        return None
+    return until - timedelta(seconds=pod.metadata.deletionGracePeriodSeconds or 0)
+
+
+def was_deleted(pod: Pod, ended: ContainerStateTerminated | None) -> bool:
+    """Whether a program ended because its pod was deleted."""
+    asked = asked_at(pod)
     finished = ended.finishedAt if ended else None
-    return finished is None or finished >= asked
+    return asked is not None and (finished is None or finished >= asked)
 
 
 def program_did(ended: ContainerStateTerminated | None, memory: str) -> tuple[str, str]:

@@ -36,6 +36,7 @@ from unit.observer.gpu_workload.things import (
     exited,
     job,
     pod,
+    rank,
     workload,
 )
 from unit.observer.objects import NOW, flavor, node
@@ -127,6 +128,42 @@ def test_what_the_scheduler_says_decides(changes: dict[str, Any], gpus: int) -> 
     known.workloads.put(KEY, 1, workload(PROMISED))
     place_pod(known, **changes)
     assert promised(known) == gpus
+
+
+def test_each_pod_of_several_is_promised_its_node() -> None:
+    known = caches(nodes=2)
+    status = PROMISED | {"assignedNodes": ["n1", "n2", "n1"]}
+    known.workloads.put(KEY, 1, workload(status, nodes=3, gpuCount=1))
+
+    def counts() -> list[Decimal]:
+        places = known.places(OTHER, workload(), NOW)
+        return [place.promised.get(GPU, Decimal(0)) for place in places]
+
+    assert counts() == [2, 1]
+    first = Key(NAMESPACE, "one-1-0-abcde")
+    known.children.pods.put(first, 1, rank(0))
+    assert counts() == [2, 1]
+    known.placed.put(first, 1, Asked("n1", ()))
+    assert counts() == [1, 1]
+    known.children.pods.put(Key(NAMESPACE, "one-1-1-abcde"), 1, rank(1, "Pending", None))
+    assert counts() == [1, 0]
+
+
+def test_the_newest_pod_of_each_rank_counts() -> None:
+    known = caches()
+    item = workload(RUNNING, nodes=2)
+    for name, pod_ in {
+        "second": rank(1),
+        "old": rank(0, meta={"creationTimestamp": at(-90)}),
+        "new": rank(0, node="n2"),
+        "of-another": pod(attempt=2),
+    }.items():
+        known.children.pods.put(Key(NAMESPACE, name), 1, pod_)
+    known.lost(KEY, rank(1, node="n3"))
+    known.lost(KEY, pod(attempt=2, meta={"labels": {}}))
+    seen_ = known.observe(KEY, item)
+    assert [each.spec and each.spec.nodeName for each in seen_.pods] == ["n2", "n1"]
+    assert [each.spec and each.spec.nodeName for each in seen_.gone] == ["n3"]
 
 
 def test_only_workloads_without_a_place_are_looked_at() -> None:
@@ -261,6 +298,25 @@ def test_many_at_once_are_never_promised_the_same_gpu() -> None:
     assert known.chosen == {}
     assert len(set(api.woken)) == 30
     assert figure("scheduled_total", strategy="leastLoaded") == before + 30
+
+
+def test_many_of_several_pods_are_never_promised_the_same_gpu() -> None:
+    known = caches(nodes=4, gpus=6)
+    looked, _ = controller(known)
+    keys = [Key("team", f"w-{number}") for number in range(5)]
+    for key in keys:
+        meta = {"name": key.name, "namespace": key.namespace, "uid": key.name, "generation": 1}
+        spec = {"modelName": "m", "gpuCount": 2, "nodes": 3}
+        known.workloads.put(key, 1, KIND.parse({"metadata": meta, "spec": spec}))
+
+    async def everything() -> None:
+        await asyncio.gather(*(looked.look(key) for key in keys))
+
+    asyncio.run(everything())
+    chosen = [node for item in known.workloads for node in item.status.get("assignedNodes", [])]
+    # Twelve places: four workloads, and none of the fifth, which waits for what is promised.
+    assert {chosen.count(f"n{number}") for number in range(1, 5)} == {3}
+    assert [item.reason for item in known.workloads].count("Contested") == 1
 
 
 def test_a_look_without_a_change_writes_nothing() -> None:

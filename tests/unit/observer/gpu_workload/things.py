@@ -14,7 +14,7 @@ from devctl_observer.kinds.gpu_workload.status import workload_status
 from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import Pod
 
-from devctl.api.gpu_workload import ATTEMPT, LABEL, job_name
+from devctl.api.gpu_workload import ATTEMPT, LABEL, RANK, job_name
 from unit.observer.objects import NOW
 
 if TYPE_CHECKING:
@@ -108,6 +108,14 @@ def pod(phase: str = "Running", node: str | None = "n1", attempt: int = 1, **cha
     )
 
 
+def rank(number: int, phase: str = "Running", node: str | None = "n1", **changes: Any) -> Pod:
+    """One of several pods of the first attempt."""
+    name = f"{job_name(NAME, 1)}-{number}-abcde"
+    labels = {LABEL: NAME, JOB_OF: job_name(NAME, 1), RANK: str(number)}
+    meta = {"name": name, "uid": f"p-{number}", "labels": labels} | changes.pop("meta", {})
+    return pod(phase, node, meta=meta, **changes)
+
+
 def exited(code: int, message: str = "", reason: str = "Error", **more: Any) -> dict[str, Any]:
     """The state of a container that ran from 10 s ago to 5 s ago."""
     times = {"startedAt": at(-10), "finishedAt": at(-5)}
@@ -126,7 +134,10 @@ def disrupted(reason: str) -> dict[str, Any]:
 
 
 def seen(item: GPUWorkload | None = None, **of: Any) -> Observed:
-    """What was observed; all nodes are ready."""
+    """What was observed; all nodes are ready. `pod` is its pod, and `last` the one that is gone."""
+    for one, several in (("pod", "pods"), ("last", "gone")):
+        if one in of:
+            of[several] = [of.pop(one)]
     return Observed(item or workload(), **{"nodes": frozenset({"n1", "n2"}), **of})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from lightkube.models.core_v1 import Pod
 
@@ -25,7 +24,9 @@ from devctl_observer.kinds.gpu_workload.endings import (
     node_lost,
     preempted_by,
 )
-from devctl_observer.kinds.gpu_workload.observed import Observed
+from devctl_observer.kinds.gpu_workload.observed import Observed, rank_of
+from devctl_observer.kinds.gpu_workload.ongoing import RUNNING, Ongoing, together
+from devctl_observer.kinds.gpu_workload.placement import told_chosen
 
 UNSTARTED = timedelta(minutes=2)
 """For how long a pod may fail to start on its node."""
@@ -40,19 +41,6 @@ WORDS = Words(
 )
 
 
-class Ongoing(NamedTuple):
-    """The state of an attempt that has not ended."""
-
-    phase: Phase
-    reason: str
-    message: str
-    node: str = ""
-    """The node of its pod; empty if it has none."""
-    started: datetime | None = None
-    until: datetime | None = None
-    """When the attempt ends if nothing changes by then."""
-
-
 def judge_attempt(seen: Observed, now: datetime) -> Ongoing | End:
     """The state of the current attempt."""
     if seen.job is None:
@@ -61,9 +49,10 @@ def judge_attempt(seen: Observed, now: datetime) -> Ongoing | End:
         return ended
     if seen.job.spec and seen.job.spec.suspend:
         return _suspended(seen)
-    if seen.pod is None:
-        return _without_pod(seen)
-    return _with_pod(seen, seen.pod, now)
+    if seen.size > 1:
+        pods = {rank_of(pod): _one_of_several(seen, pod, now) for pod in seen.pods}
+        return together({rank: pods.get(rank) or _without_pod(seen) for rank in range(seen.size)})
+    return _with_pod(seen, seen.pods[0], now) if seen.pods else _without_pod(seen)
 
 
 def _without_job(seen: Observed) -> Ongoing | End:
@@ -73,8 +62,7 @@ def _without_job(seen: Observed) -> Ongoing | End:
     if said := failure(item):
         detail = shown(str(said.get("message", ""))) or "its Job cannot be created"
         return Ongoing(Phase.SCHEDULING, str(said.get("reason") or "ApplyFailed"), detail)
-    node = item.status.get("assignedNode")
-    chosen = f"node `{node}` was chosen" if node else "it waits in a queue, whatever nodes are free"
+    chosen = told_chosen(item.chosen) or "it waits in a queue, whatever nodes are free"
     return Ongoing(Phase.SCHEDULING, "Scheduling", f"{chosen}; its Job is about to be created")
 
 
@@ -98,6 +86,14 @@ def _without_pod(seen: Observed) -> Ongoing:
     return Ongoing(Phase.SCHEDULING, "Creating", "its pod is about to be created")
 
 
+def _one_of_several(seen: Observed, pod: Pod, now: datetime) -> Ongoing | End:
+    """The state of a rank, which may have ended well while others go on."""
+    if pod.status and pod.status.phase == "Succeeded":
+        message = "its program has ended"
+        return Ongoing(Phase.RUNNING, RUNNING, message, node_of(pod), started_at(pod))
+    return _with_pod(seen, pod, now)
+
+
 def _with_pod(seen: Observed, pod: Pod, now: datetime) -> Ongoing | End:
     node, started, until = node_of(pod), started_at(pod), ends_at(pod)
     phase = Phase.RUNNING if started else Phase.SCHEDULED if node else Phase.SCHEDULING
@@ -113,7 +109,7 @@ def _with_pod(seen: Observed, pod: Pod, now: datetime) -> Ongoing | End:
         return Ongoing(phase, "Ending", "its pod is being deleted", node, started, until)
     if started:
         message = f"its program is running on node `{node}`"
-        return Ongoing(phase, "Running", message, node, started)
+        return Ongoing(phase, RUNNING, message, node, started)
     return _not_started(pod, seen, now, phase)
 
 

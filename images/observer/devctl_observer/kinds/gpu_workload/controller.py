@@ -16,13 +16,15 @@ from devctl.api.messages import listed
 from devctl_observer.control.process import Process
 from devctl_observer.control.role_controller import RoleController, soonest
 from devctl_observer.judging.clocks import Clocks, from_text
-from devctl_observer.kinds.gpu_workload.attempts import Ongoing, judge_attempt
+from devctl_observer.kinds.gpu_workload.attempts import judge_attempt
 from devctl_observer.kinds.gpu_workload.figures import DURATION, count
 from devctl_observer.kinds.gpu_workload.model import KIND, GPUWorkload
 from devctl_observer.kinds.gpu_workload.observed import Observed, WorkloadCaches
-from devctl_observer.kinds.gpu_workload.placement import Choice, choose
+from devctl_observer.kinds.gpu_workload.ongoing import Ongoing
+from devctl_observer.kinds.gpu_workload.placement import Choice, choose_all
 from devctl_observer.kinds.gpu_workload.status import (
     OWN,
+    assigned,
     expires_at,
     has_expired,
     workload_status,
@@ -59,7 +61,7 @@ class WorkloadController(RoleController[GPUWorkload]):
 
     def _forget(self, key: Key) -> None:
         super()._forget(key)
-        self._caches.last.pop(key, None)
+        self._caches.gone.pop(key, None)
 
     async def _look(self, key: Key, item: GPUWorkload) -> float | None:
         started, result = perf_counter(), "error"
@@ -85,13 +87,13 @@ class WorkloadController(RoleController[GPUWorkload]):
             self._caches.chosen.pop(key, None)
         count(item, written)
         if not written.in_attempt:
-            self._caches.last.pop(key, None)
+            self._caches.gone.pop(key, None)
         jobs = self._caches.own_jobs(written)
         again = await self._wake_if(key, written, (), lambda known: cause(written, jobs, known))
         return soonest(again, self._next_look(replace(seen, item=written), clocks))
 
     def _choose(self, key: Key, item: GPUWorkload, clocks: Clocks) -> Choice:
-        """Choose a node, and note it until the status says so."""
+        """Choose the nodes, and note them until the status says so."""
         name = item.spec.scheduling_strategy
         strategy = self._strategies.get(name)
         if strategy is None:
@@ -103,14 +105,14 @@ class WorkloadController(RoleController[GPUWorkload]):
         demand = Demand(spec.gpu_count, spec.model_name, seed, full_name(spec.image))
         places = self._caches.places(key, item, clocks.ours)
         try:
-            choice = choose(strategy, demand, item.needs, places)
+            choice = choose_all(strategy, demand, item.needs, places, item.spec.nodes)
         except Exception as error:  # another package's strategy must not stop the others
             log.exception("strategy %s", name)
             return Choice(problem=f"strategy `{name}` has failed: {error!r}")
         if choice.node:
             status: dict[str, Any] = {
                 **item.status,
-                "assignedNode": choice.node,
+                **assigned(choice.nodes),
                 "attempt": item.attempt + 1,
                 "lastScheduleTime": clocks.ours.isoformat(),
             }

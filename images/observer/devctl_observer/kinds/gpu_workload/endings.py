@@ -1,4 +1,4 @@
-"""How an attempt ended, from its Job and pod, and whether that counts as a retry."""
+"""How an attempt ended, from its Job and pods, and whether that counts as a retry."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from devctl_observer.judging.exits import (
 )
 from devctl_observer.judging.pods import node_of
 from devctl_observer.judging.printable import LONGEST, shown
-from devctl_observer.kinds.gpu_workload.observed import Observed
+from devctl_observer.kinds.gpu_workload.culprit import culprit
+from devctl_observer.kinds.gpu_workload.observed import Observed, rank_of
 
 EVICTED = "Evicted"
 UNCOUNTED = frozenset({PREEMPTED, EVICTED})
@@ -45,18 +46,30 @@ class End(NamedTuple):
     started: datetime | None = None
     finished: datetime | None = None
 
+    def of_rank(self, rank: int) -> End:
+        """The same as the end of one of several pods."""
+        return self._replace(message=f"rank {rank}: {self.message}"[:LONGEST])
+
 
 def judge_end(seen: Observed) -> End | None:
     """How an attempt ended according to its Job; None if it has not."""
     if seen.job is None:
         return None
     if job_condition(seen.job, "Complete"):
-        ended = exit_of(seen.pod) if seen.pod else None
-        completed = seen.job.status.completionTime if seen.job.status else None
-        times = (ended.startedAt, ended.finishedAt) if ended else (None, completed)
-        return End("Completed", "its program succeeded", True, False, 0, *times)  # noqa: FBT003
+        return End("Completed", "its program succeeded", True, False, 0, *_times(seen))  # noqa: FBT003
     failed = job_condition(seen.job, "Failed")
     return _failed(seen, failed) if failed else None
+
+
+def _times(seen: Observed) -> tuple[datetime | None, datetime | None]:
+    """When the first pod of a finished Job started, and when the last one ended."""
+    ends = [ended for pod in seen.pods if (ended := exit_of(pod))]
+    if len(ends) < seen.size:
+        completed = seen.job.status.completionTime if seen.job and seen.job.status else None
+        return None, completed
+    started = [ended.startedAt for ended in ends if ended.startedAt]
+    finished = [ended.finishedAt for ended in ends if ended.finishedAt]
+    return min(started, default=None), max(finished, default=None)
 
 
 def job_condition(job: Job, kind: str) -> JobCondition | None:
@@ -90,17 +103,18 @@ def preempted_by(seen: Observed) -> str:
 
 
 def _failed(seen: Observed, failed: JobCondition) -> End:
-    pod, status = seen.pod or seen.last, seen.item.status
+    pod, status = culprit(seen), seen.item.status
     if failed.reason == "DeadlineExceeded":
         return End(failed.reason, "it took longer than spec.timeout allows", final=True)
     if seen.item.reason in UNCOUNTED:
         return End(seen.item.reason, str(status.get("message", "")))
     if pod is not None:
-        return _of_pod(pod, seen)
-    node = str(status.get("assignedNode", ""))
+        end = _of_pod(pod, seen)
+        return end.of_rank(rank_of(pod)) if seen.size > 1 else end
     if failed.reason == _POLICY:
         # Nobody has seen the pod: its mark says more than this.
-        return End(PREEMPTED, preempted_by(seen)) if node in seen.nodes else node_lost(node)
+        lost = [node for node in seen.item.chosen if node not in seen.nodes]
+        return node_lost(lost[0]) if lost else End(PREEMPTED, preempted_by(seen))
     return _deleted()
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
+from lightkube.models.core_v1 import ObjectReference
 from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import Pod
 from prometheus_client import Gauge
@@ -22,6 +24,8 @@ from devctl_observer.kinds.gpu_workload.registry import installed
 from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key
 
+_RANKED = re.compile("(.+)-[0-9]+-[0-9]+-[a-z0-9]{5}")
+"""The name of a pod of several, which also has its rank; the one group is the workload's name."""
 _WORKLOADS = Gauge("gpuworkloads", "GPUWorkloads, by phase.", ["phase"], **COMMON)
 
 
@@ -35,7 +39,7 @@ class GPUWorkloads(Family[GPUWorkload]):
 
     def __init__(self, flavors: Flavors, process: Process) -> None:
         """Start without any state."""
-        children = process.children
+        self._children = children = process.children
         self.caches = WorkloadCaches(children, flavors.use, flavors.placed, flavors.store)
         self.caches.jobs = children.follow(Job)
         super().__init__(WorkloadController(self.caches, process, installed()))
@@ -47,10 +51,25 @@ class GPUWorkloads(Family[GPUWorkload]):
         """Who holds GPUs without a request of a pod's."""
         return self.caches.claimed.followed
 
+    def of_child(self, about: ObjectReference) -> Key | None:
+        """The owner of a Job or pod of that name.
+
+        Rank 1 of `one` and the only pod of `one-1` are named alike: a pod that is known says whose
+        it is.
+        """
+        known = self._children.warned(about)
+        if known and known.label == self.label:
+            return known.key
+        plain = super().of_child(about)
+        if plain and self.store.get(plain):
+            return plain
+        ranked = _RANKED.fullmatch(about.name or "") if about.kind == "Pod" else None
+        return Key(about.namespace or "", ranked[1]) if ranked else plain
+
     def child(self, key: Key, old: Any, new: Any) -> None:
         """Reconcile the workload of a Job or pod; remember a pod that is gone."""
         if isinstance(old, Pod) and new is None:
-            self.caches.last[key] = old
+            self.caches.lost(key, old)
         super().child(key, old, new)
 
     def _count(self, phase: Phase) -> int:

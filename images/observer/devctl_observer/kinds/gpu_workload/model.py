@@ -36,6 +36,7 @@ class GPUWorkloadSpec(Base, frozen=True):
     model_name: str
     gpu_count: int
     owner: str = ""
+    nodes: int = 1
     priority: str = Priority.NORMAL
     scheduling_strategy: str = "leastLoaded"
     retry_policy: RetryPolicy = RetryPolicy()
@@ -89,13 +90,19 @@ class GPUWorkload(Item, frozen=True):
         return job_name(self.metadata.name, self.attempt)
 
     @property
+    def chosen(self) -> tuple[str, ...]:
+        """The nodes of the pods of its attempt, or those that were chosen for them, by rank."""
+        one = self.status.get("assignedNode")
+        return tuple(self.status.get("assignedNodes") or ([one] if one else []))
+
+    @property
     def level(self) -> int:
         """Its pods' priority."""
         return PRIORITIES[Priority(self.spec.priority)][1]
 
     @property
     def needs(self) -> Needs:
-        """What its pod needs of a node."""
+        """What each of its pods needs of a node."""
         spec: Mapping[str, Any] = {
             "gpuCount": self.spec.gpu_count,
             "resources": self.spec.resources,
@@ -108,5 +115,5 @@ KIND = kind_of(GPU_WORKLOAD, GPUWorkload)
 
 
 def placing(item: GPUWorkload) -> bool | None:
-    """The index of the store: True for those whose pod may be on no node yet, else None."""
+    """The index of the store: True for those with a pod that may be on no node yet, else None."""
     return True if item.phase is Phase.SCHEDULING and item.in_attempt else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -10,7 +10,7 @@ from decimal import Decimal
 from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import Pod
 
-from devctl.api.gpu_workload import LABEL
+from devctl.api.gpu_workload import LABEL, RANK
 from devctl_observer.judging.clocks import from_text
 from devctl_observer.judging.exits import DISRUPTED
 from devctl_observer.judging.model import is_owned, labels_of, meta_of
@@ -40,10 +40,10 @@ class Observed:
     item: GPUWorkload
     job: Job | None = None
     """The Job of its last attempt."""
-    pod: Pod | None = None
-    """The pod of that Job."""
-    last: Pod | None = None
-    """The last state of that pod, if it is gone: it may say why."""
+    pods: Sequence[Pod] = ()
+    """The pods of that Job, by rank; of each rank, the newest."""
+    gone: Sequence[Pod] = ()
+    """The last states of its pods that are gone: they may say why."""
     queued: Queued | None = None
     """What Kueue reports on the Job; None outside of queues, or if it has not answered yet."""
     around: Surroundings = field(default_factory=Surroundings)
@@ -51,6 +51,13 @@ class Observed:
     """Nodes that are ready."""
     preemptor: str = ""
     """The workload in its namespace for which it was preempted, if it is known."""
+
+    @property
+    def size(self) -> int:
+        """How many pods the attempt has: as its Job says, whatever the spec says by now."""
+        if self.job is None:
+            return max(1, len(self.item.chosen))
+        return (self.job.spec.completions if self.job.spec else None) or 1
 
 
 @dataclass
@@ -69,10 +76,10 @@ class WorkloadCaches:
     """GPUs that ResourceClaims hold, which no pod requests."""
     workloads: Store[GPUWorkload] = field(default_factory=lambda: Store(placing))
     jobs: Store[Job] = field(default_factory=Store)
-    last: dict[Key, Pod] = field(default_factory=dict)
-    """The last pod of each workload that is gone, before the attempt's end was recorded."""
+    gone: dict[Key, dict[int, Pod]] = field(default_factory=dict)
+    """The last pods of each attempt that are gone, by rank, until its end is recorded."""
     chosen: dict[Key, GPUWorkload] = field(default_factory=dict)
-    """Workloads with a node that is not stored yet: the request is under way."""
+    """Workloads with nodes that are not stored yet: the request is under way."""
 
     def own_jobs(self, item: GPUWorkload) -> list[Job]:
         """The Jobs of a workload, of all attempts."""
@@ -83,17 +90,17 @@ class WorkloadCaches:
         """Collect everything that the status is derived from, but for a choice."""
         children, name = self.children, item.job_name
         job = next((j for j in self.own_jobs(item) if meta_of(j.metadata).name == name), None)
-        pod, last = self._pod(key, name), self.last.get(key)
+        pods, gone = self._pods(key, name), self.gone.get(key, {})
         reports = children.workloads.find(QueueOwner("Job", Key(key.namespace, name)))
         uid = meta_of(job.metadata).uid if job else ""
         queued = next((report for report in reports if report.uid == uid), None)
         seen = Observed(
             item,
             job=job,
-            pod=pod,
-            last=last if last and labels_of(last).get(JOB_OF) == name else None,
+            pods=list(pods.values()),
+            gone=[gone[rank] for rank in sorted(gone) if _job_of(gone[rank]) == name],
             queued=queued,
-            around=Surroundings(warnings=children.warnings_about([job, pod])),
+            around=Surroundings(warnings=children.warnings_about([job, *pods.values()])),
             nodes=frozenset(node.name for node in children.nodes if node.ready),
         )
         return replace(seen, preemptor=self._preemptor(seen))
@@ -118,37 +125,47 @@ class WorkloadCaches:
         found: dict[str, dict[str, Decimal]] = {}
         stored = {_key(item): item for item in self.workloads.find(index=True)}
         for other, item in {**stored, **self.chosen}.items():
-            if other == key or not (node := self._promise(other, item, now)):
+            if other == key:
                 continue
-            sums = found.setdefault(node, {})
-            for name, amount in item.needs.requests.items():
-                sums[name] = sums.get(name, Decimal(0)) + amount
+            requests = item.needs.requests
+            for node in self._promises(other, item, now):
+                sums = found.setdefault(node, {})
+                for name, amount in requests.items():
+                    sums[name] = sums.get(name, Decimal(0)) + amount
         return found
 
-    def _promise(self, key: Key, item: GPUWorkload, now: datetime) -> str:
-        """The node that is promised to a workload; empty if none is, or if its pod is there."""
-        pod = self._pod(key, item.job_name)
-        if pod is not None:
-            meta = meta_of(pod.metadata)
-            if node_of(pod):
-                # The watch of all pods may not know it yet, or may know that it has ended.
-                unknown = self.placed.get(Key(meta.namespace, meta.name)) is None
-                return node_of(pod) if unknown and not _ended(pod) else ""
-            if nominated := pod.status and pod.status.nominatedNodeName:
-                return nominated
-            if is_refused(pod):
-                return ""
+    def _promises(self, key: Key, item: GPUWorkload, now: datetime) -> Iterator[str]:
+        """The nodes that are promised to a workload, one for each pod that nobody counts yet."""
+        pods, chosen = self._pods(key, item.job_name), item.chosen
         since = from_text(item.status.get("lastScheduleTime"))
         recent = since is not None and now - since < PROMISED
-        return str(item.status.get("assignedNode", "")) if recent else ""
+        for rank in sorted({*pods, *range(len(chosen))}):
+            choice = chosen[rank] if recent and rank < len(chosen) else ""
+            pod = pods.get(rank)
+            if node := self._promise(pod, choice) if pod else choice:
+                yield node
 
-    def _pod(self, key: Key, job: str) -> Pod | None:
-        """The newest pod of a Job."""
+    def _promise(self, pod: Pod, choice: str) -> str:
+        """The node that is promised to a pod; empty if none is, or if the pod is counted there."""
+        meta = meta_of(pod.metadata)
+        if node_of(pod):
+            # The watch of all pods may not know it yet, or may know that it has ended.
+            unknown = self.placed.get(Key(meta.namespace, meta.name)) is None
+            return node_of(pod) if unknown and not _ended(pod) else ""
+        if nominated := pod.status and pod.status.nominatedNodeName:
+            return nominated
+        return "" if is_refused(pod) else choice
+
+    def _pods(self, key: Key, job: str) -> dict[int, Pod]:
+        """The pods of a Job, by rank; of each rank, the newest."""
         pods: Sequence[Pod] = self.children.pods.find(Owner(LABEL, key))
-        found = [pod for pod in pods if labels_of(pod).get(JOB_OF) == job]
-        return max(
-            found, key=lambda pod: str(meta_of(pod.metadata).creation_timestamp), default=None
-        )
+        found = [pod for pod in pods if _job_of(pod) == job]
+        found.sort(key=lambda pod: (rank_of(pod), str(meta_of(pod.metadata).creation_timestamp)))
+        return {rank_of(pod): pod for pod in found}
+
+    def lost(self, key: Key, pod: Pod) -> None:
+        """Remember a pod that is gone."""
+        self.gone.setdefault(key, {})[rank_of(pod)] = pod
 
     def _preemptor(self, seen: Observed) -> str:
         """For whom a workload was preempted, if that is in its namespace."""
@@ -158,8 +175,9 @@ class WorkloadCaches:
                 job for job in self.jobs if meta_of(job.metadata).uid == seen.queued.preempted_by
             )
             return next((_workload(job, item) for job in jobs), "")
-        pod = seen.pod or seen.last
-        if pod is None or not pod_condition(pod, DISRUPTED):
+        marked = (pod for pod in [*seen.pods, *seen.gone] if pod_condition(pod, DISRUPTED))
+        pod = next(marked, None)
+        if pod is None:
             return ""
         node = node_of(pod)
         others = (other for other in self.children.pods if _takes(other, node, item.level))
@@ -177,6 +195,15 @@ def _workload(child: Job | Pod, item: GPUWorkload) -> str:
     meta = meta_of(child.metadata)
     here = meta.namespace == item.metadata.namespace
     return labels_of(child).get(LABEL, "") if here else ""
+
+
+def rank_of(pod: Pod) -> int:
+    """The rank of a pod; 0 if it is the only one."""
+    return int(labels_of(pod).get(RANK, 0))
+
+
+def _job_of(pod: Pod) -> str:
+    return labels_of(pod).get(JOB_OF, "")
 
 
 def _ended(pod: Pod) -> bool:

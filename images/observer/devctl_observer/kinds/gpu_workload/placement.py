@@ -1,9 +1,9 @@
-"""Which node an attempt is to run on, and why not on the others."""
+"""Which nodes an attempt is to run on, and why not on the others."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -46,6 +46,66 @@ class Choice(NamedTuple):
     """Whether a node would be suitable without what is promised to other workloads."""
     unknown: bool = False
     """Whether the problem is that its strategy is not installed."""
+    others: Sequence[str] = ()
+    """The nodes of the other pods, if there are several, in the order of their ranks."""
+
+    @property
+    def nodes(self) -> Sequence[str]:
+        """The nodes of all pods; empty if no node is suitable for one of them."""
+        return [self.node, *self.others] if self.node else []
+
+
+def choose_all(
+    strategy: Strategy, demand: Demand, needs: Needs, places: Sequence[Place], count: int
+) -> Choice:
+    """Choose a node for each pod of an attempt, all of which get one, or none.
+
+    Each choice counts what the earlier ones have taken, as if their pods were there.
+
+    Args:
+        strategy: As for `choose`.
+        demand: The same.
+        needs: What each pod requests.
+        places: All nodes.
+        count: How many pods there are.
+    """
+    first = choose(strategy, demand, needs, places)
+    if count == 1 or not first.node:
+        return first
+    nodes, places = [first.node], _taken(needs, places, first.node)
+    # What is not suitable for one pod is not for the next: only the reasons need all nodes.
+    suitable = {place.node.name for place in places if _fits(needs, place, yields=True)}
+    for rank in range(1, count):
+        some = [place for place in places if place.node.name in suitable]
+        drawn = replace(demand, seed=f"{demand.seed}\n{rank}")
+        choice = choose(strategy, drawn, needs, some)
+        if not choice.node:
+            lacking = choose(strategy, drawn, needs, places)
+            problem = f"{rank} of {count} pods would have a node, but {lacking.problem}"
+            return lacking._replace(problem=problem)
+        nodes.append(choice.node)
+        places = _taken(needs, places, choice.node)
+    return first._replace(others=nodes[1:])
+
+
+def told_chosen(nodes: Sequence[str]) -> str:
+    """Which nodes were chosen, for messages; empty for none.
+
+    >>> told_chosen(["b", "a", "b"])
+    'nodes `b`, `a` were chosen'
+    """
+    names = [f"`{node}`" for node in dict.fromkeys(nodes)]
+    if len(names) < 2:  # noqa: PLR2004
+        return f"node {names[0]} was chosen" if names else ""
+    return f"nodes {listed(names)} were chosen"
+
+
+def _taken(needs: Needs, places: Sequence[Place], node: str) -> list[Place]:
+    """The places once a pod is on one of the nodes."""
+    return [
+        replace(place, used=_sum(place.used, needs.requests)) if place.node.name == node else place
+        for place in places
+    ]
 
 
 def choose(strategy: Strategy, demand: Demand, needs: Needs, places: Sequence[Place]) -> Choice:
@@ -67,7 +127,8 @@ def choose(strategy: Strategy, demand: Demand, needs: Needs, places: Sequence[Pl
     if not suitable:
         return Choice("", _unsuitable(needs, places)[:_SHOWN], why_none(needs, places))
     ranked = _ranked(strategy, demand, suitable, yields=yields)
-    others = [place for place in places if place not in suitable]
+    names = {place.node.name for place in suitable}
+    others = [place for place in places if place.node.name not in names]
     shown = [*map(_shown, ranked), *_unsuitable(needs, others)][:_SHOWN]
     if not ranked:
         return Choice("", shown, "its scheduling strategy accepts none of the suitable nodes")

@@ -6,7 +6,7 @@ moment repeats or skips nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,12 +14,13 @@ from devctl.api.conditions import find
 from devctl.api.gpu_workload import UNKNOWN_STRATEGY, Condition, Phase
 from devctl_observer.judging.clocks import Clocks, from_text, to_text
 from devctl_observer.judging.conditions import FALSE, TRUE, UNKNOWN, condition, merge
-from devctl_observer.kinds.gpu_workload.attempts import Ongoing, judge_attempt
+from devctl_observer.kinds.gpu_workload.attempts import judge_attempt
 from devctl_observer.kinds.gpu_workload.backoff import pause
 from devctl_observer.kinds.gpu_workload.endings import UNCOUNTED, End, judge_end
 from devctl_observer.kinds.gpu_workload.model import GPUWorkload
 from devctl_observer.kinds.gpu_workload.observed import Observed
-from devctl_observer.kinds.gpu_workload.placement import Choice
+from devctl_observer.kinds.gpu_workload.ongoing import Ongoing, by_rank
+from devctl_observer.kinds.gpu_workload.placement import Choice, told_chosen
 
 OWN = [kind for kind in Condition if kind is not Condition.APPLIED]
 NO_NODE = "NoSuitableNode"
@@ -27,7 +28,7 @@ STOPPED = "Stopped"
 CONTESTED = "Contested"
 _COUNTED = ("considered", "attempt", "retryCount", "lastScheduleTime", "exitCode")
 """Fields that stay from one step to the next."""
-_OF_ATTEMPT = ("assignedNode", "jobName", "startedAt")
+_OF_ATTEMPT = ("assignedNode", "assignedNodes", "jobName", "startedAt")
 _END = ("phase", "reason", "message", "finishedAt", *_COUNTED, *_OF_ATTEMPT)
 _WORDS = {Phase.SUCCEEDED: TRUE, Phase.FAILED: FALSE}
 
@@ -76,14 +77,24 @@ def _ongoing(seen: Observed, found: Ongoing) -> Step:
     item = seen.item
     name = item.job_name if seen.job else None
     # In a queue, the earlier choice is history; so is that of a pod that found another node.
-    chosen = item.status.get("assignedNode") if found.phase is not Phase.PENDING else None
-    return _told(
+    chosen = item.chosen if found.phase is not Phase.PENDING else ()
+    nodes = by_rank(found.nodes or [found.node] * seen.size, chosen)
+    told = _told(
         item,
         *found[:3],
         jobName=name,
-        assignedNode=found.node or chosen,
         startedAt=to_text(found.started) if found.started else None,
     )
+    return told | assigned(nodes)
+
+
+def assigned(nodes: Sequence[str]) -> Step:
+    """The fields of the nodes of an attempt, by rank; several are told once all are known."""
+    every = len(nodes) > 1 and all(nodes)
+    return {
+        "assignedNode": (nodes[0] if nodes else "") or None,
+        "assignedNodes": list(nodes) if every else None,
+    }
 
 
 def _ended(seen: Observed, end: End, now: datetime) -> Step:
@@ -115,15 +126,14 @@ def _waiting(item: GPUWorkload, now: datetime, choose: Callable[[], Choice]) -> 
     shown: Step = {"considered": list(choice.considered) or None}
     if choice.unknown:
         return _told(item, Phase.FAILED, UNKNOWN_STRATEGY, choice.problem)
-    if choice.node or item.spec.queue_name:
-        chosen = f"node `{choice.node}` was chosen" if choice.node else "no node is free yet"
-        return _told(
+    if choice.nodes or item.spec.queue_name:
+        chosen = told_chosen(choice.nodes) or "no node is free yet"
+        told = _told(
             *(item, Phase.SCHEDULING, "Scheduling", f"{chosen}; its Job is about to be created"),
             attempt=item.attempt + 1,
-            assignedNode=choice.node or None,
             lastScheduleTime=to_text(now),
-            **shown,
         )
+        return told | assigned(choice.nodes) | shown
     if item.reason in UNCOUNTED:
         message = str(item.status.get("message", ""))
         return _told(item, Phase.PENDING, item.reason, message, **shown)

@@ -19,8 +19,8 @@ from devctl.client.runs.record import Run
 from devctl.client.servers import Replica, Server
 from devctl.client.usage import Spending
 from devctl.client.users import Use, User
+from devctl.client.workloads.output import Output
 from devctl.client.workloads.workload import Workload
-from devctl.client.workloads.workloads import Output
 from devctl.errors import (
     AlreadyExistsError,
     BusyError,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from devctl.client.client import Client
-    from devctl.client.workloads.workloads import Output
+    from devctl.client.workloads.output import Output
 
 
 @click.command()
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 def logs(client: Client, name: str, attempt: int | None, tail: int | None, *, follow: bool) -> None:
     """Print the output of a job, for as long as its pod exists.
 
-    With -f, the output of retries follows too. Ctrl-C only stops following.
+    Of a GPU workload with several pods, each line begins with the rank: one pod after another, or
+    with -f as it arrives. With -f, the output of retries follows too. Ctrl-C only stops following.
 
     \b
     Examples:
@@ -43,7 +44,7 @@ def logs(client: Client, name: str, attempt: int | None, tail: int | None, *, fo
     job = named(client, name)
     if isinstance(job, Workload):
         found = client.workloads.logs(job.name, follow=follow, attempt=attempt, tail=tail)
-        show_attempts(found)
+        show_attempts(found, job.nodes)
         return
     if attempt is not None:
         raise UsageError(
@@ -55,14 +56,21 @@ def logs(client: Client, name: str, attempt: int | None, tail: int | None, *, fo
     output.end(0)
 
 
-def show_attempts(pieces: Iterable[Output]) -> None:
-    """Print what attempts print; a line on standard error says when another one begins."""
+def show_attempts(pieces: Iterable[Output], ranks: int = 1) -> None:
+    """Print what attempts print; a line on standard error says when another one begins.
+
+    An attempt may have more pods than the `ranks` of the spec, which is for the next one.
+    """
     last = 0
-    output = ReplicaOutput([0])
-    for attempt, data in pieces:
+    output = ReplicaOutput(range(ranks))
+    for attempt, rank, data in pieces:
         if last and attempt != last:
-            output.end(0)
+            output.end_all()
             click.echo(f"attempt {attempt}:", err=True)
+        if rank >= ranks:
+            output.end_all()
+            ranks = rank + 1
+            output = ReplicaOutput(range(ranks))
         last = attempt
-        output.add(0, data)
-    output.end(0)
+        output.add(rank, data)
+    output.end_all()

@@ -37,6 +37,7 @@ COLUMNS = [
     Column("REASON", lambda job: job.reason),
     Column("GPUS", lambda job: job.gpus, spare=True),
     Column("RETRIES", lambda job: job.status.get("retryCount"), spare=True),
+    Column("NODES", lambda job: job.spec.get("nodes"), wide=True),
     Column("NODE", lambda job: job.status.get("assignedNode"), wide=True),
     Column("QUEUE", lambda job: job.spec.get("queueName") or job.spec.get("flavor"), wide=True),
     Column("PRIORITY", lambda job: job.spec.get("priority"), wide=True),

@@ -48,10 +48,12 @@ def workload_facts(workload: Workload, waiting: Waiting | None = None) -> Iterat
     if "exitCode" in status:
         yield "Exit code", str(status["exitCode"])
     yield "Model", workload.model
-    yield "GPUs", str(workload.gpus)
+    yield "GPUs", _gpus(workload)
     yield "Priority", workload.priority
     yield "Strategy", workload.strategy
-    if workload.node:
+    if workload.assigned:
+        yield "Nodes", ", ".join(workload.assigned) + " (from rank 0)"
+    elif workload.node:
         yield "Node", workload.node
     yield "Image", str(spec.get("image", "(the default)"))
     if words := [*spec.get("command", []), *spec.get("args", [])]:
@@ -63,6 +65,11 @@ def workload_facts(workload: Workload, waiting: Waiting | None = None) -> Iterat
     yield "Age", age(workload.created_at)
     yield from _times(workload)
     yield "Use", _use(workload)
+
+
+def _gpus(workload: Workload) -> str:
+    pods, each = workload.nodes, workload.gpus
+    return str(each) if pods == 1 else f"{pods * each}, {each} in each of {pods} pods"
 
 
 def _attempts(workload: Workload) -> Iterator[tuple[str, str]]:

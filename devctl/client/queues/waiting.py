@@ -104,7 +104,7 @@ class _Seeker:
     pods: int = 1
     """How many pods it has."""
     requests: Amounts | None = None
-    """What its pod requests; None for as much as its flavor does."""
+    """What each pod requests; None for as much as its flavor does."""
     queue: str = ""
     """The queue that it names; empty for that of its flavor."""
 
@@ -112,14 +112,16 @@ class _Seeker:
         """How many pods of a flavor it counts as."""
         if self.requests is None or flavor is None:
             return self.pods
-        return max(1, pods_in(self.requests, requests_of(flavor)))
+        return self.pods * max(1, pods_in(self.requests, requests_of(flavor)))
 
     def fits(self, flavor: Flavor, quota: TeamQuota) -> bool:
         """Whether it could start with the quota of another flavor, and on its nodes."""
         if flavor.cordoned:
             return False
         size, known = self.size(flavor), requests_of(flavor)
-        if self.requests is not None and (size > 1 or self.requests.keys() - known.keys()):
+        # A pod that counts as several is too large for the flavor's.
+        large = size > self.pods
+        if self.requests is not None and (large or self.requests.keys() - known.keys()):
             return False
         return quota.free >= size and (flavor.free or 0) >= size
 
@@ -151,9 +153,8 @@ def workload_waits(cluster: Cluster, workload: Workload) -> Waiting | None:
     owner = _Owner(workload.name, job=True, gpu_workload=True)
     # Which flavor and team a queue belongs to is known only if it is one of ours.
     where = workload.namespace, "", workload.queue.removeprefix(local_queue("")), workload.message
-    return _waiting_for(
-        cluster, _Seeker(owner, *where, requests=workload.requests, queue=workload.queue)
-    )
+    seeker = _Seeker(owner, *where, workload.nodes, workload.requests, workload.queue)
+    return _waiting_for(cluster, seeker)
 
 
 def _waiting_for(cluster: Cluster, seeker: _Seeker) -> Waiting:

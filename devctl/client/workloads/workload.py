@@ -28,7 +28,9 @@ class Workload(Explained):
     """A plain string if only a newer release knows it."""
     model = Field(text, "spec", "modelName")
     gpus = Field(number, "spec", "gpuCount")
-    """How many GPUs its pod requests."""
+    """How many GPUs each of its pods requests."""
+    nodes = Field(lambda value: number(value) or 1, "spec", "nodes")
+    """How many pods run its program together."""
     priority = Field(lambda value: text(value) or "normal", "spec", "priority")
     strategy = Field(lambda value: text(value) or "leastLoaded", "spec", "schedulingStrategy")
     """How its node is chosen."""
@@ -37,7 +39,9 @@ class Workload(Explained):
     stopped = Field(bool, "spec", "stopped")
     """Whether it was asked to stop."""
     node = Field(text, "status", "assignedNode")
-    """The node of its pod, or the chosen one; empty before that."""
+    """The node of its pod, of several that of rank 0, or the chosen one; empty before that."""
+    assigned = Field(lambda value: list(value or []), "status", "assignedNodes")
+    """The same for each of several pods, by rank; empty until all are known."""
     attempt = Field(number, "status", "attempt")
     """Number of the last attempt; 0 before the first one."""
     retries = Field(number, "status", "retryCount")
@@ -79,7 +83,7 @@ class Workload(Explained):
 
     @property
     def requests(self) -> dict[str, Decimal]:
-        """What its pod requests, by resource."""
+        """What each of its pods requests, by resource."""
         found = words.resources(self.spec)["requests"]
         return {name: parse_quantity(amount) for name, amount in found.items()}
 

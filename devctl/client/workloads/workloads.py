@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from devctl.api.gpu_workload import LABEL, LONGEST_NAME, job_name
+from devctl.api.gpu_workload import LABEL, LONGEST_NAME, RANK, job_name
 from devctl.client.events import Event
 from devctl.client.objects import NamedCollection
 from devctl.client.waiting import follow
+from devctl.client.workloads.output import Output, read
 from devctl.client.workloads.workload import Workload, check_name
 from devctl.errors import (
     AlreadyExistsError,
@@ -20,7 +21,7 @@ from devctl.errors import (
 from devctl.kube import resources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from devctl.client.queues.waiting import Waiting
     from devctl.client.workloads.code import Code
@@ -47,20 +48,13 @@ def copy_names(name: str) -> Iterator[str]:
         yield name[: LONGEST_NAME - len(end)].rstrip("-") + end
 
 
-class Output(NamedTuple):
-    """Some of what an attempt has printed."""
-
-    attempt: int
-    data: bytes
-
-
 class Workloads(NamedCollection[Workload]):
     """The GPU workloads that a user may see.
 
     for seen in client.workloads.follow("llama"):
         print(seen.phase, seen.message)
-    for attempt, data in client.workloads.logs("llama"):
-        print(attempt, data)
+    for attempt, rank, data in client.workloads.logs("llama"):
+        print(attempt, rank, data)
     """
 
     _kind, _item = _KIND, Workload
@@ -173,11 +167,11 @@ class Workloads(NamedCollection[Workload]):
     ) -> Iterator[Output]:
         """What the last attempt, or a given one, has printed; `tail` limits it to the last lines.
 
-        With `follow`, the output of the last attempt and of those that come, until the workload
-        ends.
+        Several pods are read one after another. With `follow`, the output of the last attempt and
+        of those that come, until the workload ends; that of several pods as it arrives.
 
         Raises:
-            NotFoundError: The attempt's pod does not exist any more, and its output with it.
+            NotFoundError: The attempt's pods do not exist any more, and their output with them.
             DevctlError: The attempt has printed nothing yet.
         """
         workload = self.get(name)
@@ -188,14 +182,14 @@ class Workloads(NamedCollection[Workload]):
         wanted = workload.printed if attempt is None else attempt
         if not 0 < wanted <= workload.printed:
             raise _nothing_printed(workload, attempt)
-        pod = self._pod(name, wanted)
-        if pod is None:
+        pods = self._pods(name, wanted)
+        if not pods:
             raise NotFoundError(
                 f"the pod of attempt {wanted} of `{name}` is gone with its output",
                 f"`devctl jobs describe {name}` has the last lines of the last attempt;"
                 " spec.ttlSecondsAfterFinished is how long pods are kept",
             )
-        yield from self._output(pod, wanted, follow=follow, tail=tail)
+        yield from self._output(pods, wanted, follow=follow, tail=tail)
 
     def attend(self, name: str) -> Iterator[Workload | Output]:
         """A workload after each change, and what its attempts print, until it ends."""
@@ -211,30 +205,34 @@ class Workloads(NamedCollection[Workload]):
             yield seen
             for attempt in range(done + 1, seen.printed + 1):
                 # One that never started, or was removed meanwhile, has nothing to show.
-                if pod := self._pod(workload.name, attempt):
-                    yield from self._output(pod, attempt, follow=True, tail=tail)
+                if pods := self._pods(workload.name, attempt):
+                    yield from self._output(pods, attempt, follow=True, tail=tail)
                 tail = None
                 done = attempt
 
     def _output(
-        self, pod: Object, attempt: int, *, follow: bool, tail: int | None
+        self, pods: Mapping[int, str], attempt: int, *, follow: bool, tail: int | None
     ) -> Iterator[Output]:
-        for data in self._cluster.log(pod["metadata"]["name"], follow=follow, tail=tail):
-            yield Output(attempt, data)
+        for rank, data in read(self._cluster, pods, follow=follow, tail=tail):
+            yield Output(attempt, rank, data)
 
-    def _pod(self, name: str, attempt: int) -> Object | None:
-        """The pod of an attempt, if its program has started."""
+    def _pods(self, name: str, attempt: int) -> dict[int, str]:
+        """The pods of an attempt whose programs have started, by rank; of each, the newest."""
         labels = {LABEL: name, _JOB: job_name(name, attempt)}
         found = [pod for pod in self._cluster.list(resources.Pod, labels=labels) if _started(pod)]
-        return max(found, key=lambda pod: str(pod["metadata"]["creationTimestamp"]), default=None)
+        found.sort(key=lambda pod: str(pod["metadata"].get("creationTimestamp")))
+        return {_rank(pod): str(pod["metadata"]["name"]) for pod in found}
 
     def events(self, name: str) -> Sequence[Event]:
         """The events about a workload, its Jobs and their pods, oldest first."""
-        attempts = range(1, self.get(name).attempt + 1)
-        jobs = {job_name(name, attempt) for attempt in attempts}
+        workload = self.get(name)
+        jobs = {job_name(name, attempt) for attempt in range(1, workload.attempt + 1)}
+        ranks = range(workload.nodes) if workload.nodes > 1 else ()
+        pods = jobs | {f"{job}-{rank}" for job in jobs for rank in ranks}
         found = map(Event, self._cluster.list(resources.Event))
         return sorted(
-            (event for event in found if _is_about(event, name, jobs)), key=lambda event: event.at
+            (event for event in found if _is_about(event, name, jobs, pods)),
+            key=lambda event: event.at,
         )
 
     def waiting_for(self, which: str | Workload) -> Waiting | None:
@@ -247,11 +245,16 @@ class Workloads(NamedCollection[Workload]):
         return workload_waits(self._cluster, self._known(which))
 
 
-def _is_about(event: Event, name: str, jobs: set[str]) -> bool:
+def _is_about(event: Event, name: str, jobs: set[str], pods: set[str]) -> bool:
+    """Whether an event is about a workload, a Job, or a pod whose name begins as one of `pods`."""
     kind, about = str(event.object.get("kind")), str(event.object.get("name"))
     if kind == _KIND.name:
         return about == name
-    return about in jobs if kind == "Job" else kind == "Pod" and about.rpartition("-")[0] in jobs
+    return about in jobs if kind == "Job" else kind == "Pod" and about.rpartition("-")[0] in pods
+
+
+def _rank(pod: Object) -> int:
+    return int((pod["metadata"].get("labels") or {}).get(RANK, 0))
 
 
 def _started(pod: Object) -> bool:

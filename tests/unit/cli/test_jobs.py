@@ -112,6 +112,15 @@ def test_the_page_of_a_gpu_workload(
     assert devctl("jobs", "describe", "llama").stdout == snapshot
 
 
+def test_the_page_of_several_pods(api: FakeApi, devctl: Devctl) -> None:
+    nodes = {"assignedNodes": ["gpu-1", "gpu-2"]}
+    api.add(WORKLOADS, gpu_workload("llama", "Running", spec={"nodes": 2}, **nodes))
+    lines = [line.split(":", 1) for line in devctl("jobs", "describe", "llama").stdout.splitlines()]
+    page = {line[0]: line[1].strip() for line in lines if len(line) > 1}
+    assert page["GPUs"] == "4, 2 in each of 2 pods"
+    assert page["Nodes"] == "gpu-1, gpu-2 (from rank 0)"
+
+
 def test_the_page_of_one_that_has_ended(
     api: FakeApi, devctl: Devctl, snapshot: SnapshotAssertion
 ) -> None:
@@ -228,6 +237,22 @@ def test_output_of_a_workload(both: FakeApi, devctl: Devctl) -> None:
     logs_of(both)
     assert devctl("jobs", "logs", "llama").stdout == "two\n"
     assert devctl("jobs", "logs", "llama", "--attempt", "1", "--tail", "1").stdout == "1"
+
+
+@pytest.mark.parametrize("follow", [(), ("-f",)])
+def test_output_of_several_pods_has_their_ranks(
+    follow: tuple[str, ...], api: FakeApi, devctl: Devctl
+) -> None:
+    api.add(WORKLOADS, gpu_workload("llama", "Succeeded", spec={"nodes": 2}))
+    api.add(PODS, attempt_pod(1, "a\nend", rank=0), attempt_pod(1, "b\n", rank=1))
+    lines = devctl("jobs", "logs", *follow, "llama").stdout.splitlines()
+    assert sorted(lines) == ["[0] a", "[0] end", "[1] b"]
+
+
+def test_an_attempt_may_have_more_pods_than_the_next_one(api: FakeApi, devctl: Devctl) -> None:
+    api.add(WORKLOADS, gpu_workload("llama", "Succeeded"))
+    api.add(PODS, attempt_pod(1, "a", rank=0), attempt_pod(1, "b\n", rank=1))
+    assert devctl("jobs", "logs", "llama").stdout == "a[1] b\n"
 
 
 def test_who_follows_is_told_of_retries(both: FakeApi, devctl: Devctl) -> None:

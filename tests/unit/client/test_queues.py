@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from devctl.api import workloads
+from devctl.api.quantities import GPU
 from devctl.client.client import Client
 from devctl.client.queues import team_quota
 from devctl.client.queues.limits import Effect, Limit
@@ -413,6 +414,25 @@ def test_a_gpu_workload_in_a_queue_of_somebody_elses_making(api: FakeApi) -> Non
     found = client(api).workloads.waiting_for("llama")
     assert found
     assert (found.queue, found.flavor, found.team, found.quota) == ("gpus", "gpus", "", None)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cpu", "fits"), [(1, "2", True), (4, "2", True), (5, "2", False), (1, "3", False)]
+)
+def test_a_gpu_workload_needs_room_for_all_of_its_pods(nodes: int, cpu: str, *, fits: bool) -> None:
+    api = FakeApi()
+    requests = {"cpu": "2", "memory": "4Gi", GPU: "2"}
+    api.add(FLAVORS, *(flavor(name, resources={"requests": requests}) for name in ("gpu", "large")))
+    api.add("localqueues", local_queue(), local_queue("large"))
+    for queue in (cluster_queue(used=4), cluster_queue(of="large")):
+        (group,) = queue["spec"]["resourceGroups"]
+        group["flavors"][0]["resources"].append({"name": GPU, "nominalQuota": 8})
+        api.add("clusterqueues", queue)
+    resources = {"cpu": cpu, "memory": "1Gi"}
+    api.add(WORKLOADS, queued_workload(nodes=nodes, resources=resources))
+    found = client(api).workloads.waiting_for("llama")
+    assert found
+    assert found.fits == (["large"] if fits else [])
 
 
 def test_a_preempted_gpu_workload_waits_again(api: FakeApi) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from devctl.api import gpu_workload as words
 from devctl.client import waiting
 from devctl.client.workloads import workloads as workloads_module
+from devctl.client.workloads.output import merged
 from devctl.client.workloads.workload import Workload, check_name
 from devctl.client.workloads.workloads import Workloads
 from devctl.errors import (
@@ -27,9 +29,9 @@ from unit.client.objects import EVENTS, PODS
 from unit.client.workload_things import KEY, WORKLOADS, attempt_pod, gpu_workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
-    from devctl.client.workloads.workloads import Output
+    from devctl.client.workloads.output import Output
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +54,7 @@ def becomes(api: FakeApi, phase: str, **status: Any) -> Callable[[], None]:
 def texts(pieces: Iterable[Output]) -> dict[int, bytes]:
     """What each attempt has printed."""
     found: dict[int, bytes] = {}
-    for attempt, data in pieces:
+    for attempt, _, data in pieces:
         found[attempt] = found.get(attempt, b"") + data
     return found
 
@@ -73,6 +75,12 @@ def test_the_longest_name_is_one(workloads: Workloads) -> None:
     assert workloads.find("a" * 52) is None
     with pytest.raises(NotFoundError, match="there is no GPU workload `a`"):
         workloads.get("a")
+
+
+def test_several_pods_and_their_nodes() -> None:
+    assert (Workload(gpu_workload()).nodes, Workload(gpu_workload()).assigned) == (1, [])
+    raw = gpu_workload("llama", "Running", spec={"nodes": 2}, assignedNodes=["a", "b"])
+    assert (Workload(raw).nodes, Workload(raw).assigned) == (2, ["a", "b"])
 
 
 def test_what_is_not_said_has_the_schemas_defaults() -> None:
@@ -219,6 +227,52 @@ def test_output_of_the_last_attempt_or_another(api: FakeApi, workloads: Workload
         list(workloads.logs("llama", attempt=3))
 
 
+def test_output_of_several_pods(api: FakeApi, workloads: Workloads) -> None:
+    api.add(WORKLOADS, gpu_workload("llama", "Succeeded", spec={"nodes": 3}))
+    api.add(PODS, attempt_pod(1, "b\n", rank=1), attempt_pod(1, "a\n1\n", rank=0))
+    api.add(PODS, attempt_pod(1, "c\n", rank=2, state="waiting"))
+    told = [(piece.rank, piece.data) for piece in workloads.logs("llama")]
+    assert told == [(0, b"a\n"), (0, b"1\n"), (1, b"b\n")]
+    # As it arrives, in any order.
+    followed = [(piece.rank, piece.data) for piece in workloads.logs("llama", follow=True, tail=1)]
+    assert sorted(followed) == [(0, b"1\n"), (1, b"b\n")]
+
+
+def test_many_are_read_at_once_and_one_that_is_gone_has_ended() -> None:
+    met = threading.Barrier(2, timeout=30)
+
+    def talks() -> Iterator[bytes]:
+        met.wait()
+        yield b"x"
+        yield b"y"
+
+    def gone() -> Iterator[bytes]:
+        met.wait()
+        raise NotFoundError("it is gone", "")
+        yield b""
+
+    assert list(merged({0: talks, 3: gone})) == [(0, b"x"), (0, b"y")]
+
+
+def test_who_reads_no_more_frees_the_readers_and_hears_of_errors() -> None:
+    ended = threading.Event()
+
+    def endless() -> Iterator[bytes]:
+        try:
+            while True:
+                yield b"x"
+        finally:
+            ended.set()
+
+    def broken() -> Iterator[bytes]:
+        raise DevctlError("it cannot be read", "")
+        yield b""
+
+    with pytest.raises(DevctlError, match="cannot be read"):
+        list(merged({0: endless, 1: broken}))
+    assert ended.wait(30)
+
+
 def test_output_that_is_not_there(api: FakeApi, workloads: Workloads) -> None:
     api.add(WORKLOADS, gpu_workload("llama", "Scheduled", message="the image is being pulled"))
     api.add(PODS, attempt_pod(1, state="waiting"))
@@ -286,3 +340,10 @@ def test_events_are_its_own_and_those_of_its_attempts(api: FakeApi, workloads: W
     api.add(EVENTS, *map(event, (*about, *others)))
     told = [f"{e.object['kind']}/{e.object['name']}" for e in workloads.events("llama")]
     assert sorted(told) == sorted(about)
+
+
+def test_events_of_several_pods(api: FakeApi, workloads: Workloads) -> None:
+    api.add(WORKLOADS, gpu_workload("llama", "Running", spec={"nodes": 2}))
+    api.add(EVENTS, event("Pod/llama-1-1-x7k2p"), event("Pod/llama-1-2-x7k2p"))
+    (found,) = workloads.events("llama")
+    assert found.object["name"] == "llama-1-1-x7k2p"

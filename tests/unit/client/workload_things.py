@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from devctl.api.gpu_workload import LABEL, job_name
+from devctl.api.gpu_workload import LABEL, RANK, job_name
 from devctl.api.kinds import GPU_WORKLOAD
 from unit.client.objects import NAMESPACE, Thing, ago
 
@@ -44,15 +44,22 @@ def gpu_workload(
 
 
 def attempt_pod(
-    attempt: int = 1, log: str = "", *, of: str = "llama", state: str = "running"
+    attempt: int = 1,
+    log: str = "",
+    *,
+    of: str = "llama",
+    state: str = "running",
+    rank: int | None = None,
 ) -> Thing:
-    """The pod of an attempt, which has printed something."""
+    """The pod of an attempt, or one of several, which has printed something."""
     job = job_name(of, attempt)
+    number = {} if rank is None else {RANK: str(rank)}
+    name = job if rank is None else f"{job}-{rank}"
     return {
         "metadata": {
-            "name": f"{job}-x7k2p",
+            "name": f"{name}-x7k2p",
             "namespace": NAMESPACE,
-            "labels": {LABEL: of, "batch.kubernetes.io/job-name": job},
+            "labels": {LABEL: of, "batch.kubernetes.io/job-name": job} | number,
         },
         "spec": {},
         "status": {"containerStatuses": [{"name": "workload", "state": {state: {}}}]},

@@ -79,6 +79,10 @@ def test_the_status_is_not_users_to_write(tenants: Tenants) -> None:
         ({"modelName": "a\nb"}, "control characters"),
         ({"gpuCount": 0}, "spec.gpuCount"),
         ({"gpuCount": 9}, "spec.gpuCount"),
+        ({"nodes": 0}, "spec.nodes"),
+        ({"nodes": 65}, "spec.nodes"),
+        ({"nodes": 2, "env": [{"name": "RANK", "value": "9"}]}, "with several nodes, devctl sets"),
+        ({"nodes": 2, "workspace": {"size": "1Gi"}}, "the volume of a workspace is for one pod"),
         ({"priority": "urgent"}, "spec.priority"),
         ({"schedulingStrategy": "Best one"}, "spec.schedulingStrategy"),
         ({"retryPolicy": {"maxRetries": 11}}, "spec.retryPolicy.maxRetries"),
@@ -105,6 +109,12 @@ def test_what_makes_no_sense_is_refused(tenants: Tenants, spec: dict[str, Any], 
     assert said in tenants.refused(ADMINISTRATOR, workload(**spec))
 
 
+def test_one_pod_alone_may_be_given_any_rank(tenants: Tenants) -> None:
+    rank = [{"name": "RANK", "value": "0"}]
+    tenants.create(ALICE, workload(nodes=1, env=rank))
+    tenants.create(ALICE, workload(env=rank))
+
+
 def test_a_long_name_is_refused(tenants: Tenants) -> None:
     tenants.create(ADMINISTRATOR, workload("a" * 52))
     assert "at most 52" in tenants.refused(ADMINISTRATOR, workload("a" * 53))
@@ -113,6 +123,7 @@ def test_a_long_name_is_refused(tenants: Tenants) -> None:
 def test_defaults_are_those_of_the_documentation(tenants: Tenants) -> None:
     tenants.create(ALICE, workload(), keep=True)
     spec = tenants.read("gpuworkload/box")["spec"]
+    assert spec["nodes"] == 1
     assert spec["retryPolicy"] == {"maxRetries": 3, "backoffSeconds": 30}
     assert (spec["priority"], spec["schedulingStrategy"]) == ("normal", "leastLoaded")
     assert spec["resources"] == {"cpu": "500m", "memory": "1Gi"}

@@ -46,7 +46,7 @@ def queue(kubectl: Kubectl, namespace: str, kueue_process: KueueProcess) -> Iter
     api.create(kueues("ClusterQueue", namespace, cluster_queue))
     api.create(kueues("LocalQueue", QUEUE, {"clusterQueue": namespace}, namespace))
     yield namespace
-    for name in ("low", "high", "next"):
+    for name in ("low", "high", "next", "pair"):
         Workload(api, namespace, name).delete()
     for kind in ("clusterqueue", "resourceflavor"):
         api.delete(f"{kind}s.kueue.x-k8s.io", namespace)
@@ -81,3 +81,17 @@ def test_one_waits_for_quota_and_one_of_high_priority_takes_it(
     low.end()
     low.wait("Succeeded")
     following.wait("Running")
+
+
+def test_all_pods_of_a_workload_are_admitted_together(kubectl: Kubectl, queue: str) -> None:
+    low, pair = (Workload(kubectl.api, queue, name) for name in ("low", "pair"))
+    low.apply(queueName=QUEUE, gpuCount=1)
+    low.wait("Running")
+    pair.apply(queueName=QUEUE, gpuCount=1, nodes=2)
+    pair.wait("Pending", "Queued")
+    # One of its pods would have quota.
+    assert pair.pods() == []
+    low.end()
+    low.wait("Succeeded")
+    running = pair.wait("Running")
+    assert (running["attempt"], len(running["assignedNodes"])) == (1, 2)

@@ -10,7 +10,7 @@ from support.plane import scenarios
 from support.plane.content import GPUS, node
 from support.servers import condition_of, wait_until
 
-from devctl.api.gpu_workload import ATTEMPT, LABEL
+from devctl.api.gpu_workload import ATTEMPT, LABEL, RANK
 from devctl.api.kinds import GPU_WORKLOAD
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Thing = dict[str, Any]
 PLURAL = f"{GPU_WORKLOAD.plural}.{GPU_WORKLOAD.group}"
+JOB_OF = "batch.kubernetes.io/job-name"
 SMALL = {"cpu": "10m", "memory": "16Mi"}
 
 
@@ -62,6 +63,12 @@ class Workload:
         found = self.api.list("pod", self.namespace, labels=f"{LABEL}={self.name}")
         return sorted(found, key=lambda pod: str(pod["metadata"]["creationTimestamp"]))
 
+    def ranks(self) -> dict[int, Thing]:
+        """The pods of its last attempt, if that has several, by rank."""
+        job = self.status.get("jobName")
+        found = [pod for pod in self.pods() if pod["metadata"]["labels"].get(JOB_OF) == job]
+        return {int(pod["metadata"]["labels"][RANK]): pod for pod in found}
+
     def wait(self, phase: str, reason: str = "", seconds: float = 90) -> Thing:
         """Wait until it is in a phase, for a reason; the status then."""
         return self.follow(
@@ -82,11 +89,12 @@ class Workload:
         assert self.api.follow(PLURAL, self.name, self.namespace, so, seconds), (what, found)
         return found
 
-    def end(self, scenario: str = "succeed") -> None:
-        """End its pod: `succeed`, `fail` or `job-out-of-memory`."""
+    def end(self, scenario: str = "succeed", rank: int | None = None) -> None:
+        """End its pod, or one of several: `succeed`, `fail` or `job-out-of-memory`."""
         wait_until(lambda: bool(self.pods()), lambda: f"it has a pod: {self.status}")
+        pod = self.pods()[-1] if rank is None else self.ranks()[rank]
         note = {"metadata": {"annotations": {scenarios.END: scenario}}}
-        self.api.patch("pod", self.pods()[-1]["metadata"]["name"], note, self.namespace)
+        self.api.patch("pod", pod["metadata"]["name"], note, self.namespace)
 
     def condition(self, kind: str) -> Thing:
         """One of its conditions."""

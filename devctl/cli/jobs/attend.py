@@ -10,8 +10,8 @@ import click
 
 from devctl.api.workloads import QUEUED
 from devctl.cli.confirm import somebody_is_here
+from devctl.cli.jobs.attempt_output import AttemptOutput
 from devctl.cli.options import command
-from devctl.cli.replica_output import ReplicaOutput
 from devctl.cli.screen import LiveLine
 from devctl.cli.waiting import state
 from devctl.client.workloads.workload import Workload
@@ -54,7 +54,8 @@ def failure(workload: Workload) -> DevctlError | None:
 
 
 def _attend(client: Client, name: str) -> Workload:
-    output, last, attempt = ReplicaOutput([0]), client.workloads.get(name), 0
+    last = client.workloads.get(name)
+    output = AttemptOutput(last.nodes)
     with LiveLine() as line, _ticking(lambda tick: _again(client, last, line, tick)):
         for seen in client.workloads.attend(name):
             if isinstance(seen, Workload):
@@ -69,12 +70,8 @@ def _attend(client: Client, name: str) -> Workload:
                     line.clear()
                 continue
             line.clear()
-            if attempt and seen.attempt != attempt:
-                output.end(0)
-                click.echo(f"attempt {seen.attempt}:", err=True)
-            attempt = seen.attempt
-            output.add(0, seen.data)
-    output.end(0)
+            output.add(seen)
+    output.end()
     return last
 
 

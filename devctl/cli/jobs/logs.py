@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from devctl.cli.jobs.attempt_output import AttemptOutput
 from devctl.cli.jobs.show import job_name
 from devctl.cli.options import connected
 from devctl.cli.replica_output import ReplicaOutput
 from devctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from devctl.client.client import Client
-    from devctl.client.workloads.output import Output
 
 
 @click.command()
@@ -43,8 +41,10 @@ def logs(client: Client, name: str, attempt: int | None, tail: int | None, *, fo
 
     job = named(client, name)
     if isinstance(job, Workload):
-        found = client.workloads.logs(job.name, follow=follow, attempt=attempt, tail=tail)
-        show_attempts(found, job.nodes)
+        shown = AttemptOutput(job.nodes)
+        for part in client.workloads.logs(job.name, follow=follow, attempt=attempt, tail=tail):
+            shown.add(part)
+        shown.end()
         return
     if attempt is not None:
         raise UsageError(
@@ -54,23 +54,3 @@ def logs(client: Client, name: str, attempt: int | None, tail: int | None, *, fo
     for piece in client.jobs.logs(job.name, follow=follow, tail=tail):
         output.add(0, piece)
     output.end(0)
-
-
-def show_attempts(pieces: Iterable[Output], ranks: int = 1) -> None:
-    """Print what attempts print; a line on standard error says when another one begins.
-
-    An attempt may have more pods than the `ranks` of the spec, which is for the next one.
-    """
-    last = 0
-    output = ReplicaOutput(range(ranks))
-    for attempt, rank, data in pieces:
-        if last and attempt != last:
-            output.end_all()
-            click.echo(f"attempt {attempt}:", err=True)
-        if rank >= ranks:
-            output.end_all()
-            ranks = rank + 1
-            output = ReplicaOutput(range(ranks))
-        last = attempt
-        output.add(rank, data)
-    output.end_all()

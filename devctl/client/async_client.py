@@ -31,6 +31,7 @@ from devctl.client.top import Top
 from devctl.client.usage import Usage
 from devctl.client.users import Users
 from devctl.client.workloads.workloads import Workloads
+from devctl.client.workloads.workspace import Workspaces
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -320,9 +321,20 @@ class AsyncJobs(_Part):
         self.cleanup = AsyncCleanup(sync.cleanup)
 
 
+class AsyncWorkspaces(_Part):
+    """The volumes of GPU workloads; see Workspaces."""
+
+    get = _awaited(Workspaces.get)
+    download = _awaited(Workspaces.download)
+    delete = _awaited(Workspaces.delete)
+
+
 class AsyncWorkloads(_Part):
     """GPU workloads; see Workloads."""
 
+    submit = _awaited(Workloads.submit)
+    send = _awaited(Workloads.send)
+    attend = _iterated(Workloads.attend)
     list = _iterated(Workloads.list)
     get = _awaited(Workloads.get)
     find = _awaited(Workloads.find)
@@ -334,6 +346,11 @@ class AsyncWorkloads(_Part):
     events = _awaited(Workloads.events)
     waiting_for = _awaited(Workloads.waiting_for)
     delete = _awaited(Workloads.delete)
+
+    def __init__(self, sync: Workloads) -> None:
+        """Wrap a client's workloads."""
+        super().__init__(sync)
+        self.workspaces = AsyncWorkspaces(sync.workspaces)
 
 
 class AsyncClient(_Part, AbstractAsyncContextManager["AsyncClient"]):

@@ -16,13 +16,6 @@ if TYPE_CHECKING:
     from devctl.local.images import Image
 
 pytestmark = pytest.mark.usefixtures("deployed")
-ALL_REDUCE = """
-import torch, torch.distributed as dist
-dist.init_process_group("gloo")
-total = torch.tensor([dist.get_rank() + 1.0])
-dist.all_reduce(total)
-print(f"rank {dist.get_rank()} of {dist.get_world_size()}: {total.item():g}")
-"""
 WAITS = ["/bin/sh", "-c", "trap 'exit 143' TERM; while :; do sleep 0.1; done"]
 
 
@@ -71,23 +64,6 @@ def test_one_that_is_stopped_ends_and_keeps_its_object(make: Maker) -> None:
     one.api.patch("gpuworkload", one.name, {"spec": {"stopped": True}}, one.namespace)
     one.wait("Pending", "Stopped")
     wait_until(lambda: not one.pods(), "its pod ends")
-
-
-def test_ranks_find_each_other(make: Maker, inference_image: str) -> None:
-    one = Workload(make.kubectl.api, make.namespace, "pair")
-    make.made.append(one)
-    one.apply(
-        nodes=2,
-        image=inference_image,
-        command=["python3", "-c", ALL_REDUCE],
-        resources={"cpu": "100m", "memory": "1Gi"},
-        retryPolicy={"maxRetries": 0},
-    )
-    ended = one.wait("Succeeded", seconds=240)
-    assert len(ended["assignedNodes"]) == 2
-    for rank, pod in one.ranks().items():
-        said = make.kubectl("-n", make.namespace, "logs", pod["metadata"]["name"])
-        assert f"rank {rank} of 2: 3" in said.splitlines()
 
 
 @pytest.mark.exclusive

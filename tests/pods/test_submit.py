@@ -25,6 +25,14 @@ mkdir -p out
 echo weights > out/model.txt
 exit "${2:-0}"
 """
+ALL_REDUCE = """
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+total = torch.tensor([dist.get_rank() + 1.0])
+dist.all_reduce(total)
+print(f"rank {dist.get_rank()} of {dist.get_world_size()}: {total.item():g}")
+dist.destroy_process_group()
+"""
 
 
 @pytest.fixture
@@ -78,3 +86,18 @@ def test_a_detached_job_is_followed_and_cancelled(
     shell.must("jobs", "cancel", name)
     one.wait("Pending", "Stopped")
     wait_until(lambda: not one.pods(), "its pod ends")
+
+
+def test_the_ranks_of_a_training_find_each_other(
+    shell: CommandLine, kubectl: Kubectl, torch_image: str, tmp_path: Path
+) -> None:
+    (tmp_path / "project/train.py").write_text(ALL_REDUCE)
+    asked = ("--nodes", "2", "--memory", "1Gi", "--cpu", "100m", "--image", torch_image)
+    result = shell(
+        "submit", *asked, "--name", "pair", "train.py", cwd=tmp_path / "project", timeout=300
+    )
+    assert result.returncode == 0, result.stderr
+    said = set(result.stdout.decode().splitlines())
+    assert {"[0] rank 0 of 2: 3", "[1] rank 1 of 2: 3"} <= said
+    one = Workload(kubectl.api, shell.namespace, "pair")
+    assert len(one.status["assignedNodes"]) == 2

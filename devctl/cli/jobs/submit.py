@@ -32,6 +32,9 @@ what_it_gets = stacked(
         metavar="N",
         help="Number of GPUs.  [default: 1]",
     ),
+    click.option(
+        "--nodes", type=click.IntRange(1, 64), default=1, metavar="N", help="Pods.  [default: 1]"
+    ),
     click.option("--cpu", metavar="N", help="CPU request, for example 4."),
     click.option("--memory", metavar="SIZE", help="Memory, for example 16Gi."),
     click.option("--image", metavar="REF", help="Container image; default: that of servers."),
@@ -111,6 +114,11 @@ def submit(
         )
     if results.quiet and not (detach or dry_run != "none"):
         raise UsageError("-o needs --detach", "add --detach, or leave out -o")
+    if asked["nodes"] > 1 and (pull or asked["volume"]):
+        raise UsageError(
+            "a volume is for one pod, and this job has several",
+            "leave out --pull and --volume, and mount a shared claim with --mount",
+        )
     if pull and Path(pull).exists() and not Path(pull).is_dir():
         raise UsageError(f"`{pull}` is not a folder", "name a folder, existing or new")
     run, arguments = chosen(words, module, workdir, remote=False)
@@ -162,13 +170,16 @@ def _created(
     dry_run: str,
 ) -> Workload:
     """Create the workload; its code first, which it needs as soon as it runs."""
-    from devctl.client.settings import image_of_servers  # noqa: PLC0415 - heavy
-    from devctl.client.workloads.submission import Submission  # noqa: PLC0415
+    from devctl.client.runs.command import Kind  # noqa: PLC0415 - heavy
+    from devctl.client.settings import image_of_servers  # noqa: PLC0415
+    from devctl.client.workloads.submission import TORCHRUN, Submission  # noqa: PLC0415
     from devctl.client.workloads.workload import Workload  # noqa: PLC0415
 
     options["image"] = options["image"] or image_of_servers(client.cluster)
-    argv = run.argv(arguments, distributed=False)
-    asked = Submission(argv, imports=run.imports, code=code.name, **options)
+    several = options["nodes"] > 1
+    argv = run.argv(arguments, distributed=several, launcher=())
+    launcher = TORCHRUN if several and run.kind is not Kind.COMMAND else ()
+    asked = Submission(argv, launcher=launcher, imports=run.imports, code=code.name, **options)
     if dry_run == "client":
         return Workload(asked.manifest(name))
     asked.manifest(name)

@@ -55,12 +55,18 @@ class Command(NamedTuple):
     imports: tuple[str, ...] = ()
 
     def argv(
-        self, arguments: Sequence[str], *, distributed: bool, restarts: int | None = None
+        self,
+        arguments: Sequence[str],
+        *,
+        distributed: bool,
+        restarts: int | None = None,
+        launcher: Sequence[str] = TORCHRUN,
     ) -> list[str]:
         """The words that run it in its folder.
 
         On each replica of a distributed training, torchrun runs a script or module, and restarts
-        it up to `restarts` times; without torchrun, `restarts` raises a UsageError.
+        it up to `restarts` times; without torchrun, `restarts` raises a UsageError. `launcher` are
+        the words that start torchrun.
         """
         if restarts is not None and (self.kind is Kind.COMMAND or not distributed):
             why = "a command behind `--`" if distributed else "a server of one replica"
@@ -76,7 +82,7 @@ class Command(NamedTuple):
         if distributed:
             again = [] if restarts is None else ["--max-restarts", str(restarts)]
             plain = [] if python else ["--no-python"]
-            return [*TORCHRUN, *again, *plain, *words, *arguments]
+            return [*launcher, *again, *plain, *words, *arguments]
         # Its output goes to a file, which Python would buffer.
         return [*(["python", "-u"] if python else []), *words, *arguments]
 

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 
 MOST = 63
 """Arguments of a program: the kind's schema allows 64 words."""
+TORCHRUN = (
+    # torchrun sets these for each process that it starts; it is none of them itself.
+    *("env", "-u", "RANK", "-u", "WORLD_SIZE"),
+    *("torchrun", "--nnodes", "$(NNODES)", "--node-rank", "$(NODE_RANK)"),
+    *("--nproc-per-node", "$(LOCAL_WORLD_SIZE)", "--rdzv-backend", "static"),
+    *("--master-addr", "$(MASTER_ADDR)", "--master-port", "$(MASTER_PORT)"),
+)
+"""Starts torchrun in one of several pods: the kubelet puts in what devctl.api.ranks names."""
 _MOUNT = re.compile(r"(?P<claim>[a-z0-9][-a-z0-9.]*):(?P<path>/[^:]*)(?P<ro>:ro)?")
 
 
@@ -26,6 +34,8 @@ class Submission:
 
     Attributes:
         argv: The words of the command.
+        nodes: In how many pods it runs, each with so many GPUs.
+        launcher: Words before those, in which the kubelet replaces `$(NAME)`.
         image: Its container image.
         env: Further variables.
         imports: Subfolders of the project where Python also looks for packages.
@@ -37,6 +47,8 @@ class Submission:
     argv: Sequence[str]
     image: str
     gpus: int = 1
+    nodes: int = 1
+    launcher: Sequence[str] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     imports: Sequence[str] = ()
     code: str | None = None
@@ -58,15 +70,16 @@ class Submission:
             UsageError: The name, an argument or a mount is not possible.
         """
         check_name(name)
-        if len(self.argv) > MOST + 1:
+        program, *arguments = [*self.launcher, *map(_literal, self.argv)]
+        if len(arguments) > MOST:
             raise UsageError(
-                f"the program has {len(self.argv) - 1} arguments, and can have {MOST}",
+                f"the command has {len(arguments)} arguments, and can have {MOST}",
                 "put them into a file of the project",
             )
-        program, *arguments = map(_literal, self.argv)
         spec = {
             "modelName": name,
             "gpuCount": self.gpus,
+            "nodes": self.nodes if self.nodes > 1 else None,
             "image": self.image,
             "command": [program],
             "args": arguments or None,

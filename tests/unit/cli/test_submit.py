@@ -109,6 +109,18 @@ def test_modules_and_other_commands(words: tuple[str, ...], api: FakeApi, devctl
     assert spec["command"] + spec["args"] == expected[words[0]]
 
 
+def test_several_pods(api: FakeApi, devctl: Devctl) -> None:
+    many = ("--detach", "--nodes", "2", "--gpus", "4")
+    devctl("submit", *many, "--name", "job", "train.py", "--epochs", "3")
+    spec = api.get(WORKLOADS, "job")["spec"]
+    assert (spec["nodes"], spec["gpuCount"]) == (2, 4)
+    assert "torchrun" in spec["args"]
+    assert spec["args"][-3:] == ["./train.py", "--epochs", "3"]
+    devctl("submit", *many, "--name", "other", "--", "make", "train")
+    spec = api.get(WORKLOADS, "other")["spec"]
+    assert spec["command"] + spec["args"] == ["make", "train"]
+
+
 def test_a_dry_run_changes_nothing(api: FakeApi, devctl: Devctl) -> None:
     for dry in ("client", "server"):
         result = devctl("submit", "--dry-run", dry, "-o", "json", "--name", "job", "train.py")
@@ -122,6 +134,8 @@ def test_a_dry_run_changes_nothing(api: FakeApi, devctl: Devctl) -> None:
         (("--detach", "--pull", "out", "train.py"), "--pull waits for the end"),
         (("-o", "json", "train.py"), "-o needs --detach"),
         (("--pull", "train.py", "train.py"), "is not a folder"),
+        (("--nodes", "2", "--volume", "1Gi", "train.py"), "a volume is for one pod"),
+        (("--nodes", "2", "--pull", "out", "train.py"), "mount a shared claim"),
         (("--env", "A", "train.py"), "has no value"),
         (("--mount", "x", "train.py"), "is not CLAIM:PATH"),
         (("--name", "A", "train.py"), "cannot be a GPU workload's name"),

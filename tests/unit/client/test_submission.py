@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from devctl.api.ranks import OWN_VARIABLES, VARIABLES
 from devctl.client.workloads import submission as submission_module
-from devctl.client.workloads.submission import MOST, Submission, mounted
+from devctl.client.workloads.submission import MOST, TORCHRUN, Submission, mounted
 from devctl.errors import UsageError
 
 
@@ -91,9 +92,19 @@ def test_arguments_arrive_as_they_are(words: list[str]) -> None:
     assert all("$(" not in word.replace("$$", "") for word in args)
 
 
+def test_several_pods_start_torchrun_with_what_they_find_there() -> None:
+    found = spec(argv=["./train.py", "$(HOME)"], nodes=2, launcher=TORCHRUN)
+    assert found["nodes"] == 2
+    words = found["command"] + found["args"]
+    assert words[: len(TORCHRUN)] == list(TORCHRUN)
+    assert words[len(TORCHRUN) :] == ["./train.py", "$$(HOME)"]
+    named = {word[2:-1] for word in TORCHRUN if word.startswith("$(")}
+    assert named <= {*VARIABLES, *OWN_VARIABLES}
+
+
 def test_more_arguments_than_fit() -> None:
     assert len(spec(argv=["x"] * (MOST + 1))["args"]) == MOST
-    with pytest.raises(UsageError, match=f"has {MOST + 1} arguments, and can have {MOST}"):
+    with pytest.raises(UsageError, match=f"command has {MOST + 1} arguments, and can have {MOST}"):
         spec(argv=["x"] * (MOST + 2))
 
 

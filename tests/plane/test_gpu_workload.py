@@ -156,8 +156,12 @@ def test_figures_after_a_known_load(one: Workload, deployed: Plane) -> None:
     large = Workload(one.api, one.namespace, "large")
     large.apply(gpuCount=8, retryPolicy=NOW)
     large.wait("Failed", "NoSuitableNode")
-    more = {name: figure(name) - count for name, count in before.items()}
-    assert list(more.values()) == [1, 3, 2, 0]
+
+    def more() -> list[float]:
+        return [figure(name) - count for name, count in before.items()]
+
+    # A status is written before it is counted.
+    wait_until(lambda: more() == [1, 3, 2, 0], lambda: str(more()))
     assert figure(looks) > looked + 3
     assert deployed.observer.figures()['gpuworkloads{phase="Running"}'] >= 1
 

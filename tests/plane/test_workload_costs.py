@@ -75,8 +75,8 @@ def test_each_attempt_is_counted(team: One) -> None:
         one.follow(lambda s: s.get("attempt") == number and s["phase"] == "Running", "it runs")  # noqa: B023
         wait_until(lambda: is_open(team), "it is counted")
         one.end(end)
-        wait_until(lambda: not is_open(team), "it is counted no more")
     one.wait("Succeeded")
+    wait_until(lambda: not is_open(team), "it is counted no more")
     found = lines(team)
     assert {(key.owner, key.kind, key.team, key.name) for key, _ in found} == {
         (owner(team), "GPUWorkload", team.name, "")

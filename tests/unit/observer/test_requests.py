@@ -288,6 +288,25 @@ def test_the_same_transition_is_the_same_event(connect: Callable[[Answer], Async
     assert names[3] not in names[:3]
 
 
+def test_an_event_about_what_has_no_namespace_is_in_the_default_one(
+    connect: Callable[[Answer], AsyncClient],
+) -> None:
+    """Kubernetes refuses it anywhere else but in kube-system (ValidateEventCreate)."""
+    asked: list[httpx2.Request] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request)
+        return httpx2.Response(201, json=json.loads(request.content))
+
+    meta = Meta("cpu-small", uid="u-2")
+    said = Transition("Warning", "Unschedulable", "no node has room")
+    asyncio.run(ClusterApi(connect(answer), leads).tell(FLAVOR, meta, "7", said))
+    event = json.loads(asked[0].content)
+    assert asked[0].url.path == "/api/v1/namespaces/default/events"
+    assert event["metadata"]["namespace"] == "default"
+    assert "namespace" not in event["involvedObject"]
+
+
 def test_a_claim_gets_a_condition_and_notes_and_goes(
     connect: Callable[[Answer], AsyncClient],
 ) -> None:

@@ -27,6 +27,9 @@ from devctl_observer.judging.model import Meta, Transition
 
 FIELD_MANAGER = "devctl-observer"
 
+_WITHOUT_NAMESPACE = "default"
+"""Where Events about cluster-scoped objects are, as Kubernetes demands (ValidateEventCreate)."""
+
 _RESULTS = {
     int(HTTPStatus.CONFLICT): "conflict",
     int(HTTPStatus.FORBIDDEN): "forbidden",
@@ -114,12 +117,14 @@ class ClusterApi:
         parts = f"{meta.uid}\n{said.of or version}\n{said.reason}\n{said.message}"
         digest = hashlib.sha256(parts.encode()).hexdigest()[:16]
         event = Event(
-            metadata=ObjectMeta(name=f"{meta.name}.{digest}", namespace=meta.namespace),
+            metadata=ObjectMeta(
+                name=f"{meta.name}.{digest}", namespace=meta.namespace or _WITHOUT_NAMESPACE
+            ),
             involvedObject=ObjectReference(
                 apiVersion=kind.api_version,
                 kind=kind.name,
                 name=meta.name,
-                namespace=meta.namespace,
+                namespace=meta.namespace or None,
                 uid=meta.uid,
             ),
             type=said.type,

@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help up down demo build load docker-build run deploy install cli example logs status artifacts clean
 .PHONY: new-kind wheel docs pictures manifests metrics boards rules
-.PHONY: test test-changed test-one test-unit test-release test-plane test-pods test-host test-molecule test-faults test-newest-ansible molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent bench-savings lock
+.PHONY: test test-changed test-one test-unit test-release test-plane test-pods test-host test-molecule test-faults test-newest-ansible molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent bench-savings bench-gpu-workloads lock
 
 VENV := .venv
 DEVCTL := $(VENV)/bin/devctl
@@ -86,7 +86,7 @@ new-kind: $(VENV)/installed ## The skeleton of a kind: make new-kind KIND=Notebo
 lint: $(VENV)/installed ## Style, types, layers, YAML and Ansible
 	sh scripts/lint.sh $(VENV)
 
-bench: bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent bench-savings ## Every figure of docs/performance.md
+bench: bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent bench-savings bench-gpu-workloads ## Every figure of docs/performance.md
 
 bench-local: $(VENV)/installed ## How long `up` takes: cold, cached, already up
 	$(VENV)/bin/python tests/bench/local_up.py
@@ -111,6 +111,9 @@ bench-queues: $(VENV)/installed ## 300 users and a thousand servers in queues, o
 
 bench-node-agent: $(VENV)/installed ## CPU and memory of the node agent with 50 pods
 	PYTHONPATH=tests:images/node-agent $(VENV)/bin/python tests/bench/node_agent.py
+
+bench-gpu-workloads: $(VENV)/installed ## From apply to the pod's creation, alone and beside a thousand that have ended
+	PYTHONPATH=tests $(VENV)/bin/python tests/bench/gpu_workloads.py
 
 bench-savings: $(VENV)/installed ## What stopping idle servers saves in a simulated week of 100 servers
 	PYTHONPATH=images/observer $(VENV)/bin/python tests/bench/savings.py

@@ -54,7 +54,7 @@ def job_values(workload: Mapping[str, Any], identity: Mapping[str, str]) -> dict
         "pod_labels": app | dict(identity),
         "deadline": int(limit / timedelta(seconds=1)) if limit else None,
         "priority_class": PRIORITIES[spec["priority"]][0],
-        "nodes": preferred(status),
+        "preferred": preferred(status),
         "ranks": pods_of(spec) if pods_of(spec) > 1 else None,
         "subdomain": service_name(name),
         "tolerations": _tolerations(),
@@ -85,14 +85,20 @@ def rank_environment(name: str, attempt: int, spec: Mapping[str, Any]) -> list[d
     return [*own_variables(RANK), *entries(shared)]
 
 
-def preferred(status: Mapping[str, Any]) -> list[str]:
-    """The nodes that were chosen, which all pods prefer.
+def preferred(status: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The terms by which all pods prefer the nodes that were chosen.
 
-    >>> preferred({"assignedNode": "b", "assignedNodes": ["b", "a", "b"]})
-    ['a', 'b']
+    Not required: if a node fills in the meantime, another one will do. The API server takes one
+    name in each.
+
+    >>> terms = preferred({"assignedNode": "b", "assignedNodes": ["b", "a", "b"]})
+    >>> [term["preference"]["matchFields"][0]["values"] for term in terms]
+    [['a'], ['b']]
     """
     one = status.get("assignedNode")
-    return sorted(set(status.get("assignedNodes") or ([one] if one else [])))
+    names = sorted(set(status.get("assignedNodes") or ([one] if one else [])))
+    fields = [{"key": "metadata.name", "operator": "In", "values": [name]} for name in names]
+    return [{"weight": 100, "preference": {"matchFields": [field]}} for field in fields]
 
 
 def _command(spec: Mapping[str, Any]) -> list[str] | None:

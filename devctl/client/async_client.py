@@ -335,6 +335,7 @@ class AsyncWorkloads(_Part):
     submit = _awaited(Workloads.submit)
     send = _awaited(Workloads.send)
     attend = _iterated(Workloads.attend)
+    release = _awaited(Workloads.release)
     list = _iterated(Workloads.list)
     get = _awaited(Workloads.get)
     find = _awaited(Workloads.find)

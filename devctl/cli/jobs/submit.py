@@ -197,7 +197,7 @@ def _seen_through(client: Client, name: str, pull: str | None, image: str, *, re
     if pull:
         fetched = fetch(client, name, pull, image)
         if release and not (fetched.left_out or fetched.changed):
-            client.workloads.workspaces.delete(name)
+            client.workloads.release(ended)
     if error := failure(ended):
         raise error
     return 0

@@ -90,6 +90,17 @@ class Workloads(NamedCollection[Workload]):
 
         return Workspaces(self._cluster)
 
+    def release(self, which: str | Workload) -> Workload:
+        """Give back the volume of a workload that has ended, with its files.
+
+        Its pods go with their output, unless its spec says how long they are kept: Kubernetes keeps
+        a volume as long as a pod names it.
+        """
+        found = self._known(which)
+        self.workspaces.delete(found.name)
+        kept = "ttlSecondsAfterFinished"
+        return found if kept in found.spec else self._change(found, {kept: 0})
+
     def cancel(self, which: str | Workload) -> Workload:
         """Stop an attempt: its pod is removed, and its output with it; the workload stays."""
         return self._change(which, {"stopped": True})

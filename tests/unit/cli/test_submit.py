@@ -194,8 +194,11 @@ def test_results_come_back_and_the_volume_goes(
     assert fetched == [Path("results")]
     assert result.code == (ends == "Failed")
     assert "results: 1 file" in result.stderr
-    assert api.get(WORKLOADS, "job")["spec"]["workspace"]["size"] == "10Gi"
+    spec = api.get(WORKLOADS, "job")["spec"]
+    assert spec["workspace"]["size"] == "10Gi"
     assert api.names(CLAIMS) == []
+    # Kubernetes keeps a volume as long as a pod names it.
+    assert spec["ttlSecondsAfterFinished"] == 0
 
 
 def test_a_volume_that_was_asked_for_is_kept(
@@ -204,6 +207,7 @@ def test_a_volume_that_was_asked_for_is_kept(
     runs(api, becomes(api, "Succeeded"))
     devctl("submit", "--name", "job", "--pull", "results", "--volume", "5Gi", "train.py")
     assert fetched
+    assert "ttlSecondsAfterFinished" not in api.get(WORKLOADS, "job")["spec"]
     assert api.get(WORKLOADS, "job")["spec"]["workspace"]["size"] == "5Gi"
     assert api.names(CLAIMS) == ["workspace-job"]
 

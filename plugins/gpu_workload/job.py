@@ -128,8 +128,9 @@ def _mounts(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
         {"name": f"volume-{i}", "mountPath": v["mountPath"], "readOnly": v["readOnly"]}
         for i, v in enumerate(given)
     ]
-    tmp = {"name": "tmp", "mountPath": "/tmp"}  # noqa: S108 - in the container
-    return [tmp, *workspace.mounts(spec), *mounts]
+    own = {"tmp": "/tmp", "shm": "/dev/shm"}  # noqa: S108 - in the container
+    kept = [{"name": name, "mountPath": path} for name, path in own.items()]
+    return [*kept, *workspace.mounts(spec), *mounts]
 
 
 def _unpacking(spec: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -151,4 +152,6 @@ def _volumes(name: str, spec: Mapping[str, Any]) -> list[dict[str, Any]]:
         for i, v in enumerate(spec.get("volumes", []))
     ]
     tmp = {"name": "tmp", "emptyDir": {"sizeLimit": "1Gi"}}
-    return [tmp, *workspace.volumes(name, spec), *claims]
+    # As large as the memory limit, which it counts against: torch's workers and NCCL share it.
+    shared = {"name": "shm", "emptyDir": {"medium": "Memory"}}
+    return [tmp, shared, *workspace.volumes(name, spec), *claims]

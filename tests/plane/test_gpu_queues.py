@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -58,6 +59,8 @@ def test_one_waits_for_quota_and_one_of_high_priority_takes_it(
     low, high, following = (Workload(kubectl.api, queue, n) for n in ("low", "high", "next"))
     low.apply(queueName=QUEUE, gpuCount=2, priority="low")
     low.wait("Running")
+    # Kueue has no order among those of one second.
+    time.sleep(1)
     following.apply(queueName=QUEUE, gpuCount=2, priority="low")
     waits = following.wait("Pending", "Queued")
     assert f"waiting in queue `{QUEUE}`" in waits["message"]

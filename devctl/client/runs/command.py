@@ -60,13 +60,13 @@ class Command(NamedTuple):
         *,
         distributed: bool,
         restarts: int | None = None,
-        launcher: Sequence[str] = TORCHRUN,
+        launcher: Sequence[str] | None = None,
     ) -> list[str]:
         """The words that run it in its folder.
 
         On each replica of a distributed training, torchrun runs a script or module, and restarts
         it up to `restarts` times; without torchrun, `restarts` raises a UsageError. `launcher` are
-        the words that start torchrun.
+        the words that start torchrun, TORCHRUN by default.
         """
         if restarts is not None and (self.kind is Kind.COMMAND or not distributed):
             why = "a command behind `--`" if distributed else "a server of one replica"
@@ -82,7 +82,13 @@ class Command(NamedTuple):
         if distributed:
             again = [] if restarts is None else ["--max-restarts", str(restarts)]
             plain = [] if python else ["--no-python"]
-            return [*launcher, *again, *plain, *words, *arguments]
+            return [
+                *(TORCHRUN if launcher is None else launcher),
+                *again,
+                *plain,
+                *words,
+                *arguments,
+            ]
         # Its output goes to a file, which Python would buffer.
         return [*(["python", "-u"] if python else []), *words, *arguments]
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from devctl.client.files import git
 from devctl.client.files.names import parents
 from devctl.errors import DevctlError
 from devctl.text import readable
@@ -22,18 +23,6 @@ INCOMING = ".devctl-incoming."
 OWN_RULES = ".devctlignore"
 _RULES = (".gitignore", OWN_RULES)
 _SECONDS = 120
-
-# A repository may be somebody else's: none of the programs that its configuration names is run.
-_LOCKED_DOWN = [
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "core.pager=cat",
-    "core.sshCommand=false",
-    "core.askPass=false",
-    "credential.helper=",
-    "protocol.allow=never",
-    "submodule.recurse=false",
-]
 
 
 class Pattern(NamedTuple):
@@ -283,24 +272,8 @@ def _listed_by_git(root: Path) -> set[str] | None:
 
 def _git(root: Path, *arguments: str) -> bytes | None:
     """What git prints, a NUL if that is nothing; None if it fails or is absent."""
-    settings = [word for setting in _LOCKED_DOWN for word in ("-c", setting)]
-    kept = ("PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR")
-    environment = {name: os.environ[name] for name in kept if name in os.environ} | {
-        "LC_ALL": "C",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_NO_LAZY_FETCH": "1",
-    }
     try:
-        done = subprocess.run(
-            ["git", "--no-pager", *settings, *arguments],
-            cwd=root,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        )
+        done = git.ask(root, *arguments, seconds=_SECONDS)
     except FileNotFoundError:
         return None
     except subprocess.TimeoutExpired as error:

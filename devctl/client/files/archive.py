@@ -91,7 +91,7 @@ def pack(  # noqa: PLR0913 - each is a choice of the caller
 
 
 @dataclass
-class _Exactly:
+class Exactly:
     """Exactly the announced number of a file's bytes, whatever happens to it meanwhile."""
 
     opened: io.FileIO
@@ -100,6 +100,7 @@ class _Exactly:
     short: bool = False
 
     def read(self, wanted: int) -> bytes:
+        """As tarfile asks for it."""
         data = b""
         wanted = min(wanted, self.left)
         if not self.short:
@@ -137,7 +138,7 @@ def add(
             return None
         info.size = found.size
         digest = sha256()
-        content = _Exactly(opened, info.size, None if digests is None else digest.update)
+        content = Exactly(opened, info.size, None if digests is None else digest.update)
         tar.addfile(info, cast("IO[bytes]", content))
         if digests is not None:
             digests[found.path] = digest.hexdigest()

@@ -45,8 +45,12 @@ class Changes:
             "modified": sum(each.base is not None for each in changed) - len(gone),
             "deleted": len(gone),
             "added": sum(each.base is None for each in changed),
-            "untracked": sum(each.untracked and each.base is None for each in changed),
         }
+
+    @property
+    def untracked(self) -> int:
+        """How many of those that were added git does not know: the same capsule if it does."""
+        return sum(each.untracked and each.base is None for each in self.all)
 
     def check(self) -> None:
         """Raise DevctlError if anything in the checkout has changed since it was read."""

@@ -61,11 +61,10 @@ def _unpushed(checkout: Checkout) -> str:
 
 
 def _counted(changes: Changes) -> str:
-    counts = dict(changes.counts)
-    untracked = counts.pop("untracked")
-    told = [f"{count} {sort}" for sort, count in counts.items() if count]
-    if untracked:
-        told[-1] += f" ({untracked} untracked)"
+    told = [f"{count} {sort}" for sort, count in changes.counts.items() if count]
+    if changes.untracked:
+        # Those that were added are counted last.
+        told[-1] += f" ({changes.untracked} untracked)"
     if absent := changes.differences.absent:
         told.append(f"{absent} not checked out here, and as committed there")
     return ", ".join(told) or "none"

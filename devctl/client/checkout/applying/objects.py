@@ -78,10 +78,10 @@ class Objects:
             above, oid = folders.pop()
             for mode, name, child in _entries(self._small(oid, "tree"), len(commit) // 2):
                 path = above + name
-                if b"/" in name or (why := problem(path)):
-                    raise RefusedError(
-                        BAD_REPOSITORY, f"the commit has {shown(path)}, which {why or 'is no name'}"
-                    )
+                why = problem(path) or ("is there twice" if path in found else "")
+                if b"/" in name or why:
+                    why = why or "is no name of a file"
+                    raise RefusedError(BAD_REPOSITORY, f"the commit has {shown(path)}, which {why}")
                 if mode == _FOLDER:
                     folders.append((path + b"/", child))
                 elif mode != _SUBMODULE:

@@ -42,7 +42,7 @@ class Summary:
             ("Branch", it.branch or "none (detached HEAD)"),
             ("Commit", it.commit[:_SHORT] + _unpushed(it)),
             ("Merge base", it.merge_base[:_SHORT] + main if it.merge_base else f"none{main}"),
-            ("Image", it.image or "none of this checkout"),
+            ("Image", it.image or "none"),
         ]
         if self.changes:
             facts.append(("Changes", _counted(self.changes)))

@@ -73,7 +73,7 @@ def pod(tmp_path: Path) -> Pod:
 
 def test_what_is_finished_stays_as_it_is(pod: Pod) -> None:
     pod.target.mkdir()
-    assert "with 1 changes: 4 files" in pod.apply(change("new", b"new"), contents=NEW)
+    assert "changed paths: 1, files in all: 4" in pod.apply(change("new", b"new"), contents=NEW)
     # Its program may have changed it.
     write(pod.target, {"a": "result"})
     assert "already" in pod.apply(change("new", b"new"), contents=NEW)

@@ -254,6 +254,6 @@ def test_the_summary_shows_all_facts(fork: Path) -> None:
         "  Branch:     f\\u202egpj",
         f"  Commit:     {found.commit[:12]}",
         f"  Merge base: {found.merge_base[:12]} with upstream/main",
-        "  Image:      none of this checkout",
+        "  Image:      none",
         "  Changes:    2 modified, 1 deleted",
     ]

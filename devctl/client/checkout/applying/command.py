@@ -90,7 +90,7 @@ def _fill(capsule: IO[bytes], repository: str, incoming: Path) -> str:
             verify(writer.top, items)
     except (tarfile.TarError, EOFError, zlib.error) as error:
         raise bad_capsule(f"it cannot be read: {error}") from error
-    return f"{manifest.base} with {len(manifest.changes)} changes: {len(items)} files"
+    return f"{manifest.base}, changed paths: {len(manifest.changes)}, files in all: {len(items)}"
 
 
 def _opened(capsule: str) -> IO[bytes]:

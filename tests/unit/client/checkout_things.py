@@ -39,7 +39,7 @@ def commit(root: Path, message: str = "change") -> str:
 
 def new(root: Path) -> Path:
     root.mkdir(parents=True)
-    git(root, "init", "-q", "-b", "main")
+    git(root, "init", "-q", "-b", "main", "--template=")
     return root
 
 

@@ -159,7 +159,7 @@ def test_a_capsule_has_to_have_its_digest(pod: Pod, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"no archive", b"\x1f\x8b" + b"\0" * 99, zlib.compress(b"x")]
+    "data", [b"", b"no archive", b"\x1f\x8b\x08\x04", b"\x1f\x8b" + b"\0" * 99, zlib.compress(b"x")]
 )
 def test_what_is_no_archive_is_refused(pod: Pod, data: bytes) -> None:
     pod.capsule.write_bytes(data)
@@ -452,6 +452,8 @@ def test_nothing_that_the_repository_names_is_run(pod: Pod, tmp_path: Path) -> N
     assert "has no commit" in pod.refuse(BAD_REPOSITORY, "", base="0" * 40)
     assert tree(pod.repository) == before
     assert not (tmp_path / "ran").exists()
+    git(pod.repository, "checkout", "-q", "-f", "HEAD", "--", "a")
+    assert (tmp_path / "ran").exists()
 
 
 def test_no_object_is_replaced(pod: Pod) -> None:

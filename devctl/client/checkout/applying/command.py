@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import sys
@@ -73,7 +74,8 @@ def apply(
 def _fill(capsule: IO[bytes], repository: str, incoming: Path) -> str:
     try:
         with (
-            tarfile.open(fileobj=capsule, mode="r|gz") as tar,
+            gzip.GzipFile(fileobj=capsule) as plain,
+            tarfile.open(fileobj=plain, mode="r|") as tar,
             Objects(repository) as objects,
             Writer(incoming) as writer,
         ):
@@ -88,7 +90,7 @@ def _fill(capsule: IO[bytes], repository: str, incoming: Path) -> str:
                 if item.mode == LINK:
                     writer.link(path, item.target)
             verify(writer.top, items)
-    except (tarfile.TarError, EOFError, zlib.error) as error:
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise bad_capsule(f"it cannot be read: {error}") from error
     return f"{manifest.base}, changed paths: {len(manifest.changes)}, files in all: {len(items)}"
 

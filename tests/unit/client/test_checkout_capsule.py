@@ -304,6 +304,7 @@ def test_what_changes_while_it_is_read_is_not_sent(
         (root / "both").unlink,
         lambda: (root / "mode").chmod(0o755),
         partial(commit, root),
+        partial(git, root, "commit", "-q", "--allow-empty", "-m", "nothing"),
     ):
         write(root, {"staged": "some size"})
         changes = collect(detect(root))

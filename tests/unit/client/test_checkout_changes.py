@@ -84,6 +84,22 @@ def test_a_submodule_as_it_was_pushed_is_left_alone(sub: Path, root: Path) -> No
     assert packed(root).counts["deleted"] == 0
 
 
+def test_a_changed_submodule_of_a_submodule_is_refused(
+    sub: Path, root: Path, tmp_path: Path
+) -> None:
+    innermost = new(tmp_path / "innermost")
+    write(innermost, {"x": "x"})
+    commit(innermost)
+    git(sub, "submodule", "--quiet", "add", str(innermost), "nested")
+    commit(sub)
+    commit(root)
+    push(root)
+    assert packed(root).counts["modified"] == 0
+    write(sub, {"nested/x": "changed"})
+    with pytest.raises(UsageError, match="the submodule `sub` was changed"):
+        packed(root)
+
+
 @pytest.mark.parametrize(
     "how",
     ["commit", "edit", "new file", "staged", "remove", "replace", "link", "strange", "broken"],

@@ -212,3 +212,13 @@ def test_a_file_where_a_sparse_checkout_has_left_out_a_folder(root: Path) -> Non
     write(root, {"folder": "a file"})
     with pytest.raises(UsageError, match="`folder`: it is a file here, and a folder in the commit"):
         packed(root)
+
+
+def test_an_object_that_is_replaced_here_is_not_replaced_elsewhere(root: Path) -> None:
+    before = git(root, "rev-parse", "HEAD^{tree}")
+    write(root, {"a": "changed\n"})
+    commit(root)
+    git(root, "replace", before, git(root, "rev-parse", "HEAD^{tree}"))
+    done = applied(root)
+    assert done.capsule.counts["modified"] == 1
+    assert tree(done.target) == tree(root)

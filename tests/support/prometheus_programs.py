@@ -34,7 +34,8 @@ def find_program(name: str) -> Path:
 def _download(name: str, folder: Path) -> Path:
     said = ""
     for package in _PACKAGES[name]:
-        command = ["apt-get", "-o", "APT::Sandbox::User=root", "download", package]
+        options = ("-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=8")
+        command = ["apt-get", *options, "download", package]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode == 0:
             return next(folder.glob("*.deb"))

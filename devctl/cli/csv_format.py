@@ -11,7 +11,7 @@ from devctl.text import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@")
 """Characters with which spreadsheets take a cell for a formula, which may run programs."""
 
 
@@ -28,6 +28,7 @@ def csv_text(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _cell(value: object) -> str:
-    text = "" if value is None else str(value)
+    # What is left of a text, since blanks before a formula are none of it.
+    text = one_line("" if value is None else value)
     # Spreadsheets show what follows an apostrophe as text.
-    return one_line(f"'{text}" if text.startswith(_FORMULA) else text)
+    return f"'{text}" if text.startswith(_FORMULA) else text

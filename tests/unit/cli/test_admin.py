@@ -8,7 +8,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from devctl.cli.csv_format import csv_text
@@ -221,6 +221,7 @@ def test_who_uses_what_in_a_team(used: FakeApi, devctl: Devctl) -> None:
     assert (empty.code, empty.stdout, empty.stderr) == (0, "", "team `nlp` has no members\n")
 
 
+@example(["\x1f="])
 @given(st.lists(st.text(), min_size=1))
 def test_no_cell_is_a_formula_or_breaks_a_line(cells: list[str]) -> None:
     text = csv_text(["title"], [cells])

@@ -12,7 +12,7 @@ import pytest
 from devctl.local.apt import host_sources
 from devctl.local.paths import cache_paths
 
-_PACKAGES = {"promtool": ("promtool", "prometheus"), "prometheus": ("prometheus",)}
+PROGRAMS = {"promtool": ("promtool", "prometheus"), "prometheus": ("prometheus",)}
 """The packages that each may be in; Debian 12 has no package of its own for promtool."""
 
 
@@ -33,7 +33,7 @@ def find_program(name: str) -> Path:
 
 def _download(name: str, folder: Path) -> Path:
     said = ""
-    for package in _PACKAGES[name]:
+    for package in PROGRAMS[name]:
         options = ("-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=8")
         command = ["apt-get", *options, "download", package]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +20,7 @@ from support.plane.kueue import KueueProcess
 from support.plane.pki import Pki
 from support.plane.plane import SYSTEM, Plane
 from support.plane.programs import ensure_programs
+from support.prometheus_programs import PROGRAMS, find_program
 from support.rights import leases
 from support.runs import operator_python
 from support.scheduling import Scheduling
@@ -42,8 +44,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
 
 @pytest.fixture(scope="session")
 def programs(shared: Shared) -> Mapping[str, Path]:  # noqa: F811 - the fixture
-    """The folders of the programs that a plane is made of."""
-    return shared.alone(ensure_programs)
+    """The folders of the programs that a plane is made of.
+
+    Prometheus is brought along: inside of a plane's network nothing can be downloaded. Without it,
+    only those tests fail that need it.
+    """
+
+    def ensure() -> Mapping[str, Path]:
+        with suppress(pytest.fail.Exception):
+            for name in PROGRAMS:
+                find_program(name)
+        return ensure_programs()
+
+    return shared.alone(ensure)
 
 
 @pytest.fixture(scope="session")

@@ -345,6 +345,14 @@ def test_a_repository_without_the_commit_is_refused(pod: Pod, tmp_path: Path) ->
     pod.refuse(BAD_REPOSITORY)
 
 
+def test_a_git_that_has_ended_before_it_is_asked_is_the_repositorys_fault(tmp_path: Path) -> None:
+    found = objects.Objects(str(tmp_path / "nowhere"))
+    found._git.wait()  # noqa: SLF001 - it ends by itself, sooner or later
+    with pytest.raises(RefusedError) as it, found:
+        found.tree("0" * 40)
+    assert it.value.code == BAD_REPOSITORY
+
+
 def test_an_image_without_git_says_so(
     pod: Pod, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ import re
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,8 +66,10 @@ class Objects:
         """End git."""
         self._git.kill()
         for pipe in (self._git.stdin, self._git.stdout):
-            if pipe:
-                pipe.close()
+            # A git that has ended takes no more of what it was asked.
+            with suppress(BrokenPipeError):
+                if pipe:
+                    pipe.close()
         self._git.wait()
 
     def tree(self, commit: str) -> dict[bytes, Item]:

@@ -66,6 +66,12 @@ def test_the_exit_code_is_the_answer(container: Container, script: str, said: st
     assert first_answer(container, "exec", "sh", "-c", script) == f"{said}\n"
 
 
+def test_a_loop_that_is_ended_while_it_asks_keeps_nobody_waiting(container: Container) -> None:
+    began = container.root / "began"
+    with asked(container, "exec", "sh", "-c", f"touch {began}; exec sleep 15"):
+        eventually(began.exists)
+
+
 @pytest.mark.parametrize("script", ["sleep 60", "trap '' TERM; while :; do sleep 1; done"])
 def test_a_probe_gets_some_time_only(container: Container, script: str) -> None:
     assert first_answer(container, "exec", "sh", "-c", script, **SOON) == LATE

@@ -100,22 +100,32 @@ def say_restart(client: Client, server: Server) -> None:
 @contextmanager
 def live_line(name: str, first: str, left: str) -> Iterator[LiveLine]:
     """A line about what is waited for: at first in a state; `left` is said if Ctrl-C ends it."""
-    over = threading.Event()
-
-    def tick() -> None:
-        while not over.wait(_TICK):
-            line.again()
-
     with LiveLine() as line:
         line.show(f"{name}: {first}")
-        ticker = threading.Thread(target=tick, daemon=True)
-        ticker.start()
         try:
-            yield line
+            with ticking(lambda _: line.again()):
+                yield line
         except KeyboardInterrupt:
             line.clear()
             click.echo(left, err=True)
             raise
-        finally:
-            over.set()
-            ticker.join()
+
+
+@contextmanager
+def ticking(tick: Callable[[int], None]) -> Iterator[None]:
+    """Call something every second, with the number of calls before it."""
+    over = threading.Event()
+
+    def run() -> None:
+        count = 0
+        while not over.wait(_TICK):
+            tick(count)
+            count += 1
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

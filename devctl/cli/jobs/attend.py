@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -13,18 +11,15 @@ from devctl.cli.confirm import somebody_is_here
 from devctl.cli.jobs.attempt_output import AttemptOutput
 from devctl.cli.options import command
 from devctl.cli.screen import LiveLine
-from devctl.cli.waiting import state
+from devctl.cli.waiting import state, ticking
 from devctl.client.workloads.workload import Workload
 from devctl.errors import DevctlError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from devctl.client.client import Client
 
-_TICK = 1.0
 _PLACE = 5
-"""Ticks after which the place in a queue is looked up again."""
+"""Seconds after which the place in a queue is looked up again."""
 
 
 def see_it_through(client: Client, name: str) -> Workload:
@@ -56,7 +51,7 @@ def failure(workload: Workload) -> DevctlError | None:
 def _attend(client: Client, name: str) -> Workload:
     last = client.workloads.get(name)
     output = AttemptOutput(last.nodes)
-    with LiveLine() as line, _ticking(lambda tick: _again(client, last, line, tick)):
+    with LiveLine() as line, ticking(lambda tick: _again(client, last, line, tick)):
         for seen in client.workloads.attend(name):
             if isinstance(seen, Workload):
                 last = seen
@@ -88,25 +83,6 @@ def _again(client: Client, workload: Workload, line: LiveLine, tick: int) -> Non
         if waiting and waiting.place:
             line.show(f"{workload.name}: place {waiting.place} in its queue: {waiting.why}")
     line.again()
-
-
-@contextmanager
-def _ticking(tick: Callable[[int], None]) -> Iterator[None]:
-    over = threading.Event()
-
-    def run() -> None:
-        count = 0
-        while not over.wait(_TICK):
-            tick(count)
-            count += 1
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
 
 
 def _leave(client: Client, name: str) -> None:

@@ -267,7 +267,7 @@ def test_the_place_in_a_queue_is_shown(
         becomes(api, "Pending", reason="Queued", message="it waits in queue `q`")()
 
     ticks: list[Callable[[int], None]] = []
-    monkeypatch.setattr(attend, "_ticking", at_once)
+    monkeypatch.setattr(attend, "ticking", at_once)
     monkeypatch.setattr(
         "devctl.client.workloads.workloads.Workloads.waiting_for", lambda *_: Waiting
     )

@@ -1,0 +1,1 @@
+"""The DRA driver canhazgpu.com: it offers a node's GPUs, and hands them out to claims."""

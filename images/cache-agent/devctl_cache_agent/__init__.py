@@ -1,0 +1,1 @@
+"""The cache agent: keeps on its node what the CachePlan wants there."""

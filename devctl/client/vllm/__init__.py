@@ -1,0 +1,1 @@
+"""vLLM runs, the plan of what nodes cache, and who has which GPU."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from devctl.errors import HostError
-from devctl.local.part_objects import COMPONENTS, certificate_of, with_address
+from devctl.local.part_manifests import COMPONENTS
+from devctl.local.part_objects import certificate_of, with_address
 from devctl.oidc.registration import Registration
 
 if TYPE_CHECKING:

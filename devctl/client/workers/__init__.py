@@ -1,0 +1,1 @@
+"""The GPU workers API: its nodes, jobs, keys and bills, without a kubeconfig."""

@@ -1,0 +1,1 @@
+"""What runs cost, from when the cluster saw them start and end."""

@@ -1,0 +1,1 @@
+"""What Kubernetes knows of jobs and nodes, and what the gateway writes there."""

@@ -1,0 +1,212 @@
+"""The cluster: copies of its objects, and the few requests that change something."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from http import HTTPStatus
+from typing import Any
+
+import httpx2
+from lightkube.config import client_adapter
+from lightkube.config.kubeconfig import KubeConfig
+
+from devctl.api.kinds import GPU_WORKER_JOB, GPU_WORKER_NODE
+from devctl_gateway.cluster.copies import Copy
+from devctl_gateway.cluster.objects import Thing
+from devctl_gateway.cluster.usage import Usage, small_pod
+from devctl_gateway.errors import ClusterError, RejectedError
+
+MANAGER = "gpu-workers-gateway"
+_LONGEST_LOG = 1 << 26
+"""Bytes of a log that are sent at most."""
+_WAIT = "wait, and repeat the request"
+_INVALID = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
+
+
+class Cluster:
+    """The cluster as the gateway sees it.
+
+    Args:
+        http: The API server.
+        streams: The same, for logs: however many are followed, connections are left for the rest.
+        namespace: Where jobs run.
+    """
+
+    def __init__(
+        self, http: httpx2.AsyncClient, streams: httpx2.AsyncClient, namespace: str
+    ) -> None:
+        """Know nothing yet."""
+        self._http, self._streams, self._namespace = http, streams, namespace
+        usage = Usage()
+        self._usage = usage.nodes
+        self._jobs = Copy(http, GPU_WORKER_JOB.path(namespace))
+        self._nodes = Copy(http, "api/v1/nodes", keep=_small_node)
+        self._pods = Copy(
+            http, "api/v1/pods", keep=small_pod, changed=usage.changed, key=_namespaced
+        )
+
+    @property
+    def synced(self) -> bool:
+        """Whether the copies are there, and have been current within the last minute."""
+        return all(copy.current for copy in (self._jobs, self._nodes, self._pods))
+
+    @property
+    def jobs(self) -> Mapping[str, Thing]:
+        """GPUWorkerJobs by name, which is the job's ID."""
+        return self._jobs.objects
+
+    @property
+    def nodes(self) -> Mapping[str, Thing]:
+        """Nodes by name, without what scheduling does not depend on."""
+        return self._nodes.objects
+
+    @property
+    def requested(self) -> Mapping[str, Mapping[str, int]]:
+        """What pods that have not ended hold of each node, by its name.
+
+        cpu in thousandths, memory in bytes, nvidia.com/gpu and job slots in pieces.
+        """
+        return self._usage
+
+    async def run(self) -> None:
+        """Keep the copies current until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for copy in (self._jobs, self._nodes, self._pods):
+                tasks.create_task(copy.run())
+
+    async def apply_job(self, job: Thing) -> None:
+        """Create a GPUWorkerJob, or change its spec; what is there already is kept.
+
+        Raises:
+            RejectedError: It is invalid.
+            ClusterError: The API server refuses it for another reason, or does not answer.
+        """
+        await self._apply(GPU_WORKER_JOB.path(self._namespace, job["metadata"]["name"]), job)
+
+    async def delete_job(self, name: str) -> None:
+        """Delete a GPUWorkerJob, and what it owns; nothing if it is not there."""
+        path, body = GPU_WORKER_JOB.path(self._namespace, name), {"propagationPolicy": "Background"}
+        await self._ask("DELETE", path, json=body, missing=True)
+
+    async def apply_node(self, node: Thing) -> None:
+        """Create a GPUWorkerNode, or change its spec."""
+        await self._apply(GPU_WORKER_NODE.path(name=node["metadata"]["name"]), node)
+
+    async def review(self, token: str, audience: str) -> Thing:
+        """The status of a TokenReview."""
+        body = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenReview",
+            "spec": {"token": token, "audiences": [audience]},
+        }
+        answer = await self._ask("POST", "apis/authentication.k8s.io/v1/tokenreviews", json=body)
+        found: Thing = answer.json()["status"]
+        return found
+
+    async def logs(self, job: str, *, follow: bool, tail: int | None) -> AsyncIterator[bytes]:
+        """What the last pod of a job has written.
+
+        Raises:
+            ClusterError: It has no pod, or its node does not answer.
+        """
+        pod = self.jobs.get(job, {}).get("status", {}).get("podName")
+        if not pod:
+            raise ClusterError("the job has no pod yet, or none any more", _WAIT)
+        query = {"container": "job", "follow": str(follow).lower(), "limitBytes": str(_LONGEST_LOG)}
+        query |= {} if tail is None else {"tailLines": str(tail)}
+        path = f"api/v1/namespaces/{self._namespace}/pods/{pod}/log"
+        timeout = httpx2.Timeout(10, read=None if follow else 30)
+        with _translated():
+            async with self._streams.stream("GET", path, params=query, timeout=timeout) as answer:
+                if answer.is_error:
+                    await answer.aread()
+                    raise _no_log(answer)
+                async for part in answer.aiter_bytes():
+                    yield part
+
+    async def _apply(self, path: str, thing: Thing) -> None:
+        await self._ask(
+            "PATCH",
+            path,
+            params={"fieldManager": MANAGER, "force": "true"},
+            headers={"Content-Type": "application/apply-patch+yaml"},
+            json=thing,
+        )
+
+    async def _ask(
+        self, method: str, path: str, *, missing: bool = False, **options: Any
+    ) -> httpx2.Response:
+        with _translated():
+            answer = await self._http.request(method, path, **options)
+        if answer.is_error and not (missing and answer.status_code == HTTPStatus.NOT_FOUND):
+            raise _refused(answer)
+        return answer
+
+
+@asynccontextmanager
+async def connected(kubeconfig: str, namespace: str) -> AsyncIterator[Cluster]:
+    """The cluster of a kubeconfig, or the one around this pod; its copies are kept current."""
+    found = KubeConfig.from_file(kubeconfig) if kubeconfig else KubeConfig.from_service_account()
+    parameters = client_adapter.ConnectionParams(timeout=httpx2.Timeout(10))
+    config = found.get()
+    if config is None:
+        raise ValueError(f"kubeconfig `{kubeconfig}` has no current context: set one")
+    async with (
+        client_adapter.AsyncClient(config, parameters) as http,
+        client_adapter.AsyncClient(config, parameters) as streams,
+    ):
+        cluster = Cluster(http, streams, namespace)
+        task = asyncio.create_task(cluster.run())
+        try:
+            yield cluster
+        finally:
+            task.cancel()
+
+
+def _small_node(node: Thing) -> Thing:
+    """What is kept of a Node: a heartbeat changes none of it."""
+    status = node.get("status", {})
+    ready = [each for each in status.get("conditions") or [] if each["type"] == "Ready"]
+    said = [{"type": each["type"], "status": each["status"]} for each in ready]
+    kept = {"conditions": said, "allocatable": status.get("allocatable") or {}}
+    labels = node["metadata"].get("labels") or {}
+    return {
+        "metadata": {"name": node["metadata"]["name"], "labels": labels},
+        "status": kept,
+    }
+
+
+def _namespaced(thing: Thing) -> str:
+    return f"{thing['metadata']['namespace']}/{thing['metadata']['name']}"
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Errors of a connection, as ours."""
+    try:
+        yield
+    except httpx2.HTTPError as error:
+        raise ClusterError(f"the API server does not answer ({error!r})", _WAIT) from error
+
+
+def _no_log(answer: httpx2.Response) -> ClusterError:
+    """Why there is no log to read."""
+    if answer.status_code == HTTPStatus.NOT_FOUND:
+        return ClusterError("the job's pod is gone, and its log with it", "submit the job again")
+    if answer.status_code == HTTPStatus.BAD_REQUEST:
+        return ClusterError("the job's program has not started yet", _WAIT)
+    return _refused(answer)
+
+
+def _refused(answer: httpx2.Response) -> ClusterError:
+    """What the API server says to a request that it does not serve."""
+    try:
+        said = str(answer.json()["message"])
+    except (ValueError, KeyError, TypeError):
+        said = answer.reason_phrase
+    text = f"the API server answers {answer.status_code}: {said[:500]}"
+    if answer.status_code in _INVALID:
+        return RejectedError(text, "change what you ask for")
+    return ClusterError(text, _WAIT)

@@ -1,0 +1,58 @@
+"""Jobs as objects of the cluster, and what those say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from devctl.api.gpu_worker_job import GROUP, KIND, VERSION, Phase
+
+Thing = dict[str, Any]
+_TOLD = ("reason", "message", "node", "startedAt", "finishedAt", "exitCode")
+
+
+def manifest(
+    job_id: str, namespace: str, spec: Mapping[str, Any], *, cancelled: bool = False
+) -> Thing:
+    """The GPUWorkerJob of a submission.
+
+    Args:
+        job_id: Its name.
+        namespace: Where jobs run.
+        spec: As it was submitted.
+        cancelled: Whether it is to end.
+    """
+    return {
+        "apiVersion": f"{GROUP}/{VERSION}",
+        "kind": KIND,
+        "metadata": {"name": job_id, "namespace": namespace},
+        "spec": {**spec, "cancelled": cancelled},
+    }
+
+
+def told(job: Thing | None, final: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The state of a job, as the API has it.
+
+    Args:
+        job: Its GPUWorkerJob; None before there is one, or once it is gone.
+        final: What was kept of the status of one that is gone.
+    """
+    status = (job or {}).get("status") or final or {}
+    state = Phase(status.get("phase") or Phase.PENDING).lower()
+    found = {name: status.get(name) for name in _TOLD}
+    if not status:
+        found |= {"reason": "Submitted", "message": "it is about to be created in the cluster"}
+    return {"state": state, **found}
+
+
+def rejected(why: str, *, cancelled: bool) -> dict[str, Any]:
+    """What is kept of a job that the API server rejects."""
+    if cancelled:
+        return {"phase": Phase.CANCELLED, "reason": "Cancelled", "message": "it never started"}
+    return {"phase": Phase.FAILED, "reason": "Rejected", "message": why}
+
+
+def final_of(job: Thing) -> dict[str, Any]:
+    """What is kept of the status of a job that has ended."""
+    status = job["status"]
+    return {name: status[name] for name in ("phase", *_TOLD) if name in status}

@@ -1,0 +1,1 @@
+"""What all endpoints share: errors, pages, ETags, idempotency, limits."""

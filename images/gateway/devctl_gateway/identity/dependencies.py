@@ -1,0 +1,73 @@
+"""Who asks, as parameters of endpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, cast
+
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPBearer
+from fastapi.security.http import HTTPAuthorizationCredentials
+
+from devctl_gateway.errors import ForbiddenError
+from devctl_gateway.identity.gate import Gate
+from devctl_gateway.identity.principal import Principal, Role
+from devctl_gateway.identity.registrar import Registration
+
+_BEARER = HTTPBearer(
+    auto_error=False,
+    scheme_name="bearer",
+    description="A JSON Web Token or an API key; to register a node, a registration token, too.",
+)
+# The gate reads the header itself: this is for OpenAPI.
+_Documented = Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
+
+
+def _gate(request: Request) -> Gate:
+    return cast("Gate", request.app.state.gate)
+
+
+async def authenticated(request: Request, _: _Documented = None) -> Principal:
+    """Who asks: a user with a JSON Web Token, or whoever an API key is of.
+
+    Raises:
+        UnauthenticatedError: It is not proven.
+        TooManyRequestsError: They ask too often.
+    """
+    return await _gate(request).principal(request.headers.getlist("authorization"))
+
+
+Caller = Annotated[Principal, Depends(authenticated)]
+"""The parameter of an endpoint that everybody known may use."""
+
+
+def require(*roles: Role) -> Callable[[Principal], Awaitable[Principal]]:
+    """A dependency that lets pass who has one of some roles, as the parameter's value.
+
+    An admin has the roles operator and user as well, an operator the role user.
+    """
+
+    async def allowed(principal: Caller) -> Principal:
+        if principal.roles.isdisjoint(roles):
+            names = " or ".join(f"`{role}`" for role in roles)
+            raise ForbiddenError(
+                f"this needs the role {names}", "ask an administrator for it, or use another key"
+            )
+        return principal
+
+    return allowed
+
+
+async def registering(request: Request, _: _Documented = None) -> Registration:
+    """Leave to register a node: by a registration token, a node's service account, or a role.
+
+    Raises:
+        UnauthenticatedError: It is not proven.
+        ForbiddenError: It is proven, and they may not.
+        TooManyRequestsError: They ask too often.
+    """
+    return await _gate(request).registration(request.headers.getlist("authorization"))
+
+
+Registrar = Annotated[Registration, Depends(registering)]
+"""The parameter of the endpoint that registers nodes."""

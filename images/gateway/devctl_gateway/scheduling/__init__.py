@@ -1,0 +1,1 @@
+"""Which nodes could run a job, and what is in its way."""

@@ -1,0 +1,61 @@
+"""Settings, from the environment."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from devctl.api.gpu_worker_job import NAMESPACE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PREFIX = "/gpu-workers"
+"""What the paths of all endpoints begin with."""
+_NUMBERS = ("port", "tls_port", "heartbeat_seconds", "requests_per_minute", "failures_per_minute")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """In what deployments differ.
+
+    Attributes:
+        database: SQLAlchemy's URL: postgresql+psycopg:// or sqlite+aiosqlite://.
+        namespace: Where jobs run.
+        identity_file: A JSON file: whose JSON Web Tokens are accepted, and for which roles.
+        kubeconfig: The cluster; empty inside one.
+        port: Where it listens without TLS; with tls_folder on the loopback interface alone.
+        tls_folder: Has tls.crt and tls.key, which are read again once they change; empty without
+            TLS.
+        tls_port: Where it listens with TLS.
+        heartbeat_seconds: How often an agent is to report; three missed make a node inactive.
+        currency: Of all prices.
+        queue: The LocalQueue of jobs that name none; empty without Kueue.
+        requests_per_minute: Of one principal, at one replica.
+        failures_per_minute: To prove who asks, from one address, at one replica.
+    """
+
+    database: str
+    namespace: str = NAMESPACE
+    identity_file: str = ""
+    kubeconfig: str = ""
+    port: int = 8000
+    tls_folder: str = ""
+    tls_port: int = 8443
+    heartbeat_seconds: int = 30
+    currency: str = "USD"
+    queue: str = ""
+    requests_per_minute: int = 3000
+    failures_per_minute: int = 60
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:
+        """GATEWAY_ and an attribute in capitals: GATEWAY_DATABASE alone is required."""
+        found = {
+            name: environment[f"GATEWAY_{name.upper()}"]
+            for name in cls.__dataclass_fields__
+            if f"GATEWAY_{name.upper()}" in environment
+        }
+        numbers = {name: int(found[name]) for name in _NUMBERS if name in found}
+        return cls(**(found | numbers))  # type: ignore[arg-type]

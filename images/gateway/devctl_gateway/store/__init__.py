@@ -1,0 +1,1 @@
+"""What the gateway itself must remember: accounts, keys, registrations, submissions, the ledger."""

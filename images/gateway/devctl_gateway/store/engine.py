@@ -1,0 +1,95 @@
+"""Connections to the database: PostgreSQL in a cluster, SQLite on a laptop."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import AbstractAsyncContextManager
+
+from sqlalchemy import Connection, event, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection, DBAPICursor
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry
+
+POOL, OVERFLOW = 10, 10
+"""Connections of one replica, kept open and at most in addition; PostgreSQL allows 100 in all."""
+STATEMENT_MILLISECONDS = 10_000
+LOCK_MILLISECONDS = 5_000
+_WRITES = "gateway_writes"
+
+
+def make_engine(url: str) -> AsyncEngine:
+    """An engine for one of the two databases; nothing is connected yet.
+
+    Args:
+        url: `postgresql+psycopg://…` or `sqlite+aiosqlite:///file`.
+
+    Raises:
+        ValueError: It is for another database or driver.
+    """
+    found = make_url(url)
+    if found.drivername == "postgresql+psycopg":
+        limits = {"statement_timeout": STATEMENT_MILLISECONDS, "lock_timeout": LOCK_MILLISECONDS}
+        options = {**limits, "timezone": "UTC"}
+        return create_async_engine(
+            found,
+            pool_size=POOL,
+            max_overflow=OVERFLOW,
+            pool_timeout=5,
+            pool_pre_ping=True,
+            pool_recycle=1800,
+            connect_args={
+                "options": " ".join(f"-c {name}={value}" for name, value in options.items()),
+                "connect_timeout": 5,
+            },
+        )
+    if found.drivername == "sqlite+aiosqlite":
+        engine = create_async_engine(found)
+        event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+        event.listen(engine.sync_engine, "begin", _begin_sqlite)
+        return engine
+    raise ValueError(
+        f"`{found.drivername}` is not a database of the gateway: GATEWAY_DATABASE begins with "
+        "`postgresql+psycopg://` or `sqlite+aiosqlite://`"
+    )
+
+
+def begin(engine: AsyncEngine) -> AbstractAsyncContextManager[AsyncConnection]:
+    """A transaction that may write; committed at the end of the block, rolled back by an error."""
+    return engine.execution_options(**{_WRITES: True}).begin()
+
+
+def connect(engine: AsyncEngine) -> AbstractAsyncContextManager[AsyncConnection]:
+    """A connection for queries."""
+    return engine.connect()
+
+
+def _prepare_sqlite(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+    # sqlite3 must not begin transactions by itself: `_begin_sqlite` does.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in (f"busy_timeout={LOCK_MILLISECONDS}", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    _use_log(cursor)
+    cursor.close()
+
+
+def _use_log(cursor: DBAPICursor) -> None:
+    """Have readers and a writer not wait for each other; a file stays so once it is."""
+    until = time.monotonic() + LOCK_MILLISECONDS / 1000
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError:
+            # SQLite does not wait by itself here if others are about to do the same.
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A transaction that reads before it writes is refused if another has written meanwhile.
+    writes = connection.get_execution_options().get(_WRITES)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,0 +1,101 @@
+"""Submissions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import RowMapping, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from devctl_gateway.store.rows import all_rows, page_of
+from devctl_gateway.store.tables import JOBS
+
+_TABLE = JOBS.c
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which jobs are asked for; None for any."""
+
+    account_id: str | None = None
+    job_name: str | None = None
+    created_from: datetime | None = None
+    created_before: datetime | None = None
+
+
+async def add(  # noqa: PLR0913 - a row
+    connection: AsyncConnection,
+    *,
+    job_id: str,
+    account_id: str,
+    job_name: str,
+    spec: dict[str, Any],
+    now: datetime,
+) -> None:
+    """Remember a submission."""
+    row = {"id": job_id, "account_id": account_id, "job_name": job_name, "spec": spec}
+    await connection.execute(insert(JOBS).values(**row, created_at=now, reported={}))
+
+
+async def get(connection: AsyncConnection, job_id: str) -> RowMapping | None:
+    """A job."""
+    return next(iter(await all_rows(connection, select(JOBS).where(_TABLE.id == job_id))), None)
+
+
+async def page(
+    connection: AsyncConnection,
+    wanted: Wanted,
+    *,
+    after: tuple[datetime, str] | None,
+    limit: int,
+) -> Sequence[RowMapping]:
+    """Jobs, the newest first.
+
+    Args:
+        connection: To the database.
+        wanted: What is asked for.
+        after: created_at and ID of the last one of the page before.
+        limit: Rows at most.
+    """
+    query = select(JOBS)
+    if wanted.account_id is not None:
+        query = query.where(_TABLE.account_id == wanted.account_id)
+    if wanted.job_name is not None:
+        query = query.where(_TABLE.job_name == wanted.job_name)
+    if wanted.created_from is not None:
+        query = query.where(_TABLE.created_at >= wanted.created_from)
+    if wanted.created_before is not None:
+        query = query.where(_TABLE.created_at < wanted.created_before)
+    by = (_TABLE.created_at, _TABLE.id)
+    return await page_of(connection, query, by, after=after, limit=limit)
+
+
+async def cancel(connection: AsyncConnection, job_id: str, now: datetime) -> None:
+    """Note that a job is to end, unless that is noted already."""
+    change = update(JOBS).where(_TABLE.id == job_id, _TABLE.cancelled_at.is_(None))
+    await connection.execute(change.values(cancelled_at=now))
+
+
+async def report(connection: AsyncConnection, job_id: str, reported: dict[str, Any]) -> None:
+    """Note what its node's agent says of a job."""
+    change = update(JOBS).where(_TABLE.id == job_id)
+    await connection.execute(change.values(reported=reported))
+
+
+async def unfinished(connection: AsyncConnection) -> Sequence[RowMapping]:
+    """The jobs whose objects are still needed."""
+    return await all_rows(connection, select(JOBS).where(_TABLE.final.is_(None)))
+
+
+async def kept(connection: AsyncConnection, ids: Sequence[str]) -> Sequence[str]:
+    """Those of some jobs whose ends are kept: nothing needs their objects any more."""
+    query = select(_TABLE.id).where(_TABLE.id.in_(ids), _TABLE.final.is_not(None))
+    return (await connection.execute(query)).scalars().all()
+
+
+async def keep(connection: AsyncConnection, job_id: str, final: dict[str, Any]) -> None:
+    """Keep how a job ended."""
+    await connection.execute(update(JOBS).where(_TABLE.id == job_id).values(final=final))

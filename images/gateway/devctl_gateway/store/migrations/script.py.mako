@@ -1,0 +1,19 @@
+"""${message}"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = ${repr(up_revision)}
+down_revision = ${repr(down_revision)}
+
+
+def upgrade() -> None:
+    """Forwards."""
+    ${upgrades if upgrades else "pass"}
+
+
+def downgrade() -> None:
+    """Back."""
+    ${downgrades if downgrades else "pass"}

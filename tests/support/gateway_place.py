@@ -1,0 +1,132 @@
+"""All of the GPU workers API on a plane: what its manifests grant, its processes, and its nodes."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from support.gateway_process import CONFIG, GatewayProcess
+from support.plane.parts import ObserverProcess
+from support.servers import wait_until
+
+from devctl.api.gpu_worker_job import GROUP, NAMESPACE
+from devctl.api.gpu_worker_node import CONTROLLER, PLURAL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import httpx2
+    from support.commands import Kubectl
+    from support.plane.plane import Plane
+
+FACTS = {
+    "hostname": "one.example",
+    "gpu_count": 2,
+    "gpu_type": "RTX 4090",
+    "gpu_memory_total": 24576,
+    "cpu_cores": 16,
+    "memory_total": 32768,
+    "max_concurrent_jobs": 4,
+}
+PRICES = {
+    "price_per_gpu_hour": "1.20",
+    "price_per_cpu_hour": "0.03",
+    "price_per_memory_gb_hour": "0.004",
+}
+JOB = {
+    "job_name": "A job",
+    "docker_image": "localhost/any",
+    "docker_tag": "1",
+    "gpu_memory_required": 8192,
+    "cpu_cores_required": 1,
+    "memory_required": 64,
+    "input_data": {"epochs": 3},
+}
+
+
+@contextmanager
+def granted(kubectl: Kubectl) -> Iterator[None]:
+    """The manifests of config/gateway, but for what needs a container."""
+    space = yaml.safe_load((CONFIG / "namespace.yaml").read_text())
+    things = list(yaml.safe_load_all((CONFIG / "rbac.yaml").read_text()))
+    built = yaml.safe_load_all(kubectl("kustomize", str(CONFIG / "nodes")))
+    things += [thing for thing in built if thing["kind"] != "Deployment"]
+    kubectl.api.apply(space)
+    for each in things:
+        kubectl.api.apply(each)
+    try:
+        yield
+    finally:
+        kubectl("-n", NAMESPACE, "delete", f"gpuworkerjobs.{GROUP}", "--all")
+        kubectl("delete", f"{PLURAL}.{GROUP}", "--all")
+        for each in [*things, space]:
+            metadata = each["metadata"]
+            kubectl.api.delete(each["kind"].lower(), metadata["name"], metadata.get("namespace"))
+        gone = f"namespace {NAMESPACE} is gone"
+        wait_until(lambda: kubectl.api.get("namespace", NAMESPACE) is None, gone, 120)
+
+
+@contextmanager
+def writer(plane: Plane) -> Iterator[ObserverProcess]:
+    """The writer of Nodes' labels and job slots."""
+    own = {
+        "POD_NAMESPACE": NAMESPACE,
+        "DEVCTL_OBSERVER_KIND": "gpu_worker_node",
+        "DEVCTL_OBSERVER_LEASE": CONTROLLER,
+    }
+    account = plane.account(CONTROLLER, NAMESPACE)
+    process = ObserverProcess(account, plane.folder, f"{CONTROLLER}-beside", 6797, more=own)
+    process.start()
+    try:
+        yield process
+    finally:
+        process.stop()
+
+
+class Agent:
+    """What the agent of a node does, as the test says.
+
+    Args:
+        gateway: Where it reports.
+        node: Its node.
+    """
+
+    def __init__(self, gateway: GatewayProcess, node: str) -> None:
+        """Register the node with a token of an operator's."""
+        with gateway.client("keeper") as operator:
+            token = operator.post("/registration-tokens/").json()["token"]
+        with gateway.client(bearer=token) as joining:
+            answer = joining.post("/nodes/register", json={"node_name": node, **FACTS})
+        assert answer.status_code == 201, answer.text
+        self.node, self.node_id = node, str(answer.json()["node_id"])
+        self.key = str(answer.json()["api_key"])
+        with gateway.client("keeper") as operator:
+            assert operator.patch(f"/nodes/{self.node_id}", json=PRICES).status_code == 200
+
+    def report(self, gateway: GatewayProcess, **changes: Any) -> httpx2.Response:
+        """Send a heartbeat."""
+        body = {
+            "node_id": self.node_id,
+            "gpu_memory_available": 20000,
+            "cpu_cores_available": 14,
+            "current_jobs": 1,
+            "health_status": "healthy",
+        }
+        with gateway.client(bearer=self.key) as client:
+            return client.post(f"/nodes/{self.node_id}/heartbeat", json=body | changes)
+
+
+def registered(gateway: GatewayProcess, kubectl: Kubectl, nodes: Sequence[str]) -> list[Agent]:
+    """Nodes that take jobs."""
+    agents = [Agent(gateway, node) for node in nodes]
+    for agent in agents:
+        assert agent.report(gateway).status_code == 200
+
+    def label(node: str) -> str:
+        found = kubectl.api.get("node", node)
+        labels: dict[str, str] = (found or {})["metadata"].get("labels", {})
+        return labels.get(f"{GROUP}/worker", "")
+
+    wait_until(lambda: all(label(node) == "active" for node in nodes), "nodes take jobs")
+    return agents

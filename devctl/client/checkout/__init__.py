@@ -5,6 +5,6 @@
     capsule = pack(changes, folder)
     print(Summary(checkout, changes, capsule))
 
-`program()` is what the pod runs: `python3 -I PROGRAM CAPSULE SHA256 REPOSITORY TARGET`.
+devctl.capsule has what the pod runs to make a folder of it.
 docs/decisions/0033-checkout-capsules.md says why it is done this way.
 """

@@ -1,7 +1,7 @@
 """A capsule: the changes of a checkout as one file, named by its digest.
 
 The same state makes the same bytes, so a capsule is stored once, and run again as it is.
-devctl.client.checkout.applying says what is in it.
+devctl.capsule.applying says what is in it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from devctl.client.checkout.applying.content import CONTENT
-from devctl.client.checkout.applying.manifest import MANIFEST, VERSION
+from devctl.capsule.applying.content import CONTENT
+from devctl.capsule.applying.manifest import MANIFEST, VERSION
 from devctl.client.checkout.listing import changed_meanwhile
 from devctl.client.files.archive import Exactly
+from devctl.client.files.ignore import OWN_RULES
 from devctl.client.files.local import Beneath
 from devctl.client.files.names import named
-from devctl.client.workloads.code import LARGEST
 from devctl.errors import DevctlError, HostError, UsageError
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from devctl.client.checkout.differences import Change
 
 _LEVEL = 6
+LARGEST = 700_000
+"""Bytes of a capsule in a ConfigMap, which holds 1 MiB: a request carries them in base 64."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ def pack(changes: Changes, folder: Path) -> Capsule:
     if changes.secrets:
         raise UsageError(
             f"nothing was sent: {named(changes.secrets)} may hold secrets",
-            "allow secrets if they may be seen by all who may see your runs; else remove them",
+            f"remove them, list them in `{OWN_RULES}`, or send them all the same with"
+            " --include-secrets: all who may see your runs may see them",
         )
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".capsule-", delete=False) as file:

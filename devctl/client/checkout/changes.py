@@ -79,7 +79,7 @@ def collect(checkout: Checkout, *, secrets: bool = False, large: bool = False) -
         if change.size > LARGE and not large:
             raise UsageError(
                 f"nothing was sent: {named([change.path])} has {amount(change.size)}",
-                f"allow large files, or list it in `{OWN_RULES}`",
+                f"send it all the same with --large, or list it in `{OWN_RULES}`",
             )
     with Disk(checkout.root) as disk:
         kept = [each.path for each in found.changes if not secrets and _is_secret(disk, each)]

@@ -11,8 +11,8 @@ import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from devctl.client.checkout.applying.items import FILE, LINK, PROGRAM
-from devctl.client.checkout.applying.names import clash, link_problem, problem
+from devctl.capsule.applying.items import FILE, LINK, PROGRAM
+from devctl.capsule.applying.names import clash, link_problem, problem
 from devctl.client.checkout.disk import Disk, Stamp, link_content
 from devctl.client.checkout.listing import SUBMODULE, Listing, changed_meanwhile, listing
 from devctl.client.checkout.repository import Repository

@@ -8,7 +8,7 @@ import stat
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from devctl.client.checkout.applying.items import object_hash, pieces
+from devctl.capsule.applying.items import object_hash, pieces
 from devctl.client.checkout.listing import changed_meanwhile
 from devctl.client.files.local import Beneath
 from devctl.client.files.names import named

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from devctl.client.checkout.applying.items import FILE, LINK, PROGRAM
+from devctl.capsule.applying.items import FILE, LINK, PROGRAM
 from devctl.client.checkout.repository import Repository
 from devctl.client.files.ignore import OWN_RULES, Rules
 from devctl.client.files.names import named

@@ -28,7 +28,7 @@ class Summary:
         """A heading, and a line for each fact."""
         kind = "vLLM checkout" if self.checkout.is_vllm else "git checkout"
         return "\n".join(
-            [f"{kind}:", *(f"  {name + ':':<12}{value}" for name, value in self.facts)]
+            [f"{kind}:", *(f"  {name + ':':<15}{value}" for name, value in self.facts)]
         )
 
     @property
@@ -45,7 +45,7 @@ class Summary:
             ("Image", it.image or "none"),
         ]
         if self.changes:
-            facts.append(("Changes", _counted(self.changes)))
+            facts.append(("Local changes", _counted(self.changes)))
         if self.capsule:
             facts.append(("Capsule", f"{self.capsule.name}, {amount(self.capsule.size)}"))
         return [(name, readable(value)) for name, value in facts]
@@ -56,8 +56,9 @@ def _unpushed(checkout: Checkout) -> str:
         return ""
     if not checkout.base:
         return ", which no remote has"
-    commits = "commit travels" if checkout.unpushed == 1 else "commits travel"
-    return f"; {checkout.unpushed} unpushed {commits} as changes of {checkout.base[:_SHORT]}"
+    commits = "1 commit" if checkout.unpushed == 1 else f"{checkout.unpushed} commits"
+    travel = "travels" if checkout.unpushed == 1 else "travel"
+    return f"; {commits} since {checkout.base[:_SHORT]} {travel} as changes"
 
 
 def _counted(changes: Changes) -> str:

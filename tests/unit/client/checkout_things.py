@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from devctl.client.checkout.applying.command import apply
+from devctl.capsule.applying.command import apply
 from devctl.client.checkout.capsule import Capsule, pack
 from devctl.client.checkout.changes import collect
 from devctl.client.checkout.detect import detect

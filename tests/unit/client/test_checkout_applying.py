@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from devctl.client.checkout import applying
-from devctl.client.checkout.applying import files, objects
-from devctl.client.checkout.applying.command import apply
-from devctl.client.checkout.applying.names import clash, link_problem, problem
-from devctl.client.checkout.applying.refusal import (
+from devctl.capsule import applying
+from devctl.capsule.applying import files, objects
+from devctl.capsule.applying.command import apply
+from devctl.capsule.applying.names import clash, link_problem, problem
+from devctl.capsule.applying.refusal import (
     BAD_CAPSULE,
     BAD_REPOSITORY,
     BAD_TREE,
@@ -23,7 +23,7 @@ from devctl.client.checkout.applying.refusal import (
     NO_TARGET,
     RefusedError,
 )
-from devctl.client.checkout.applying.target import Target
+from devctl.capsule.applying.target import Target
 from unit.client.checkout_things import change, commit, forged, git, link, new, tree, write
 
 if TYPE_CHECKING:

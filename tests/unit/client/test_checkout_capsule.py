@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from devctl.capsule.program import program
 from devctl.client.checkout import capsule as capsule_module
 from devctl.client.checkout.capsule import pack
 from devctl.client.checkout.changes import collect
 from devctl.client.checkout.detect import detect
-from devctl.client.checkout.program import program
 from devctl.client.checkout.summary import Summary
 from devctl.errors import DevctlError, HostError, UsageError
 from unit.client.checkout_things import (

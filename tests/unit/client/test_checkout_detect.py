@@ -64,8 +64,8 @@ def test_unpushed_commits_build_on_the_merge_base(fork: Path) -> None:
     assert found.unpushed == 1
     write(fork, {"vllm/new.py": "changed", "untracked": "x"})
     shown = str(Summary(found, collect(found), packed(fork)))
-    assert f"{found.commit[:12]}; 1 unpushed commit travels as changes of" in shown
-    assert "Changes:    2 added (1 untracked)" in shown
+    assert f"{found.commit[:12]}; 1 commit since {found.base[:12]} travels as changes" in shown
+    assert "Local changes: 2 added (1 untracked)" in shown
 
 
 def test_detached_it_has_no_branch_and_origin(fork: Path) -> None:
@@ -74,7 +74,7 @@ def test_detached_it_has_no_branch_and_origin(fork: Path) -> None:
     found = detect(fork)
     assert (found.branch, found.remote) == ("", "git@git.example:me/vllm.git")
     assert found.base_remote == "https://git.example/me/vllm.git"
-    assert "Branch:     none (detached HEAD)" in str(Summary(found))
+    assert "Branch:        none (detached HEAD)" in str(Summary(found))
 
 
 @pytest.mark.parametrize("branch", ["main", "master", "trunk"])
@@ -100,7 +100,7 @@ def test_without_a_remote_there_is_no_base(root: Path) -> None:
     found = detect(root)
     assert (found.remote, found.main, found.merge_base, found.base, found.image) == ("",) * 5
     shown = str(Summary(found))
-    assert "Remote:     none" in shown
+    assert "Remote:        none" in shown
     assert "which no remote has" in shown
     with pytest.raises(UsageError, match="no commit that a remote has") as it:
         collect(found)
@@ -249,11 +249,11 @@ def test_the_summary_shows_all_facts(fork: Path) -> None:
     # It was one of vLLM's until that file went.
     assert lines == [
         "git checkout:",
-        f"  Directory:  {fork}",
-        "  Remote:     https://git.example/me/vllm.git",
-        "  Branch:     f\\u202egpj",
-        f"  Commit:     {found.commit[:12]}",
-        f"  Merge base: {found.merge_base[:12]} with upstream/main",
-        "  Image:      none",
-        "  Changes:    2 modified, 1 deleted",
+        f"  Directory:     {fork}",
+        "  Remote:        https://git.example/me/vllm.git",
+        "  Branch:        f\\u202egpj",
+        f"  Commit:        {found.commit[:12]}",
+        f"  Merge base:    {found.merge_base[:12]} with upstream/main",
+        "  Image:         none",
+        "  Local changes: 2 modified, 1 deleted",
     ]

@@ -28,29 +28,39 @@ _SETTINGS = (
 )
 
 
+def command(repository: str) -> list[str]:
+    """How git is called for a repository, with none of the settings of user and system."""
+    place = Path(repository).absolute()
+    inner = place / ".git"
+    folder = inner if os.path.lexists(inner) else place
+    settings = [word for setting in _SETTINGS for word in ("-c", setting)]
+    return ["git", *settings, f"--git-dir={folder}"]
+
+
+def environment() -> dict[str, str]:
+    """All of git's environment."""
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "LC_ALL": "C",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+    }
+
+
 class Objects:
     """The objects of a repository, none of which is trusted to be what it is called."""
 
     def __init__(self, repository: str) -> None:
-        """Start git, with none of the settings of user and system."""
-        place = Path(repository).absolute()
-        inner = place / ".git"
-        folder = inner if os.path.lexists(inner) else place
-        settings = [word for setting in _SETTINGS for word in ("-c", setting)]
-        environment = {
-            "PATH": os.environ.get("PATH", os.defpath),
-            "LC_ALL": "C",
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_NO_LAZY_FETCH": "1",
-            "GIT_NO_REPLACE_OBJECTS": "1",
-            "GIT_OPTIONAL_LOCKS": "0",
-            "GIT_TERMINAL_PROMPT": "0",
-        }
+        """Start git."""
+        self._repository = repository
         try:
             self._git = subprocess.Popen(
-                ["git", *settings, f"--git-dir={folder}", "cat-file", "--batch"],
-                env=environment,
+                [*command(repository), "cat-file", "--batch"],
+                env=environment(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -92,6 +102,19 @@ class Objects:
                 if len(found) + len(folders) > _MOST_PATHS:
                     raise RefusedError(BAD_REPOSITORY, "the commit has too many files")
         return found
+
+    def merge_base(self, commit: str) -> str:
+        """Where a commit has left the repository's main branch; empty if git does not say."""
+        done = subprocess.run(
+            [*command(self._repository), "merge-base", commit, "HEAD"],
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+        said = done.stdout.decode("ascii", "replace").strip()
+        return said if _OBJECT.fullmatch(said) else ""
 
     def _item(self, mode: int, oid: str) -> Item:
         if mode == LINK:

@@ -25,6 +25,8 @@ class Manifest(NamedTuple):
 
     base: str
     changes: list[tuple[bytes, str | None, Item | None]]
+    merge_base: str = ""
+    """Where the base has left the main branch, if the capsule says that."""
 
 
 def read_manifest(tar: tarfile.TarFile) -> Manifest:
@@ -41,13 +43,20 @@ def read_manifest(tar: tarfile.TarFile) -> Manifest:
             raise bad_capsule(f"its format is version {raw['version']!r}, not {VERSION}")
         if not _OBJECT.fullmatch(raw["base"]):
             raise bad_capsule("its base is no commit")
-        manifest = Manifest(raw["base"], [_change(each) for each in raw["changes"]])
+        manifest = Manifest(
+            raw["base"], [_change(each) for each in raw["changes"]], _merge_base(raw)
+        )
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise bad_capsule(f"its manifest is invalid: {error!r:.200}") from error
     paths = [path for path, _base, _item in manifest.changes]
     if paths != sorted(set(paths)):
         raise bad_capsule("its changes are not in order, or there twice")
     return manifest
+
+
+def _merge_base(raw: dict[str, Any]) -> str:
+    said = raw.get("mergeBase")
+    return said if isinstance(said, str) and _OBJECT.fullmatch(said) else ""
 
 
 def _change(raw: dict[str, Any]) -> tuple[bytes, str | None, Item | None]:

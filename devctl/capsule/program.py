@@ -6,9 +6,18 @@ import io
 import zipfile
 from importlib.resources import files
 
-from devctl.client.checkout import applying
+from devctl.capsule import applying
 
-_MAIN = "import sys\nfrom applying.command import main\nsys.exit(main(sys.argv[1:]))\n"
+# The first process of a container is not ended by a signal that it does not handle.
+_MAIN = """\
+import signal
+import sys
+
+from applying.command import main
+
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+sys.exit(main(sys.argv[1:]))
+"""
 _THEN = (1980, 1, 1, 0, 0, 0)
 
 

@@ -1,0 +1,1 @@
+"""What the programs on nodes share: node agent, cache agent and DRA plugin."""

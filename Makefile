@@ -1,13 +1,17 @@
 # Deliberately thin: every target is one command that can also be typed.
 .DEFAULT_GOAL := help
 .PHONY: help up down demo build load docker-build run deploy install cli example logs status artifacts clean
+.PHONY: build-k8s build-all build-controller build-nodeagent build-kubeletplugin docker push undeploy dev-setup hello
+.PHONY: test-short test-integration test-coverage
 .PHONY: new-kind wheel docs pictures manifests metrics boards rules
-.PHONY: test test-changed test-one test-unit test-release test-plane test-pods test-host test-molecule test-faults test-newest-ansible molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent bench-savings bench-gpu-workloads lock
+.PHONY: test test-changed test-one test-unit test-release test-plane test-pods test-host test-molecule test-faults test-newest-ansible test-gpu test-vllm molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent bench-savings bench-gpu-workloads bench-vllm bench-cache lock
 
 VENV := .venv
 DEVCTL := $(VENV)/bin/devctl
 STATE := $(or $(DEVCTL_STATE_DIR),/var/lib/devctl)
 TIERS := PYTHONPATH=tests $(VENV)/bin/python -m support.tiers
+# All images that run in any cluster.
+IMAGES := operator observer node-agent cache-agent dra-plugin redis
 # With KUBECONFIG set, `make deploy` uses that cluster; otherwise the local one.
 LOCAL_KUBECONFIG := $(STATE)/clusters/devctl/kubeconfig
 
@@ -36,15 +40,44 @@ build load: $(VENV)/installed ## Load the images of servers and jobs into the lo
 docker-build: $(VENV)/installed ## Build the images of operator, observer and node agent, and print the archives to `docker load`
 	$(VENV)/bin/python -m devctl.local.archives
 
+build-k8s: cli ## The command k8shazgpu, in $(VENV)/bin
+	@$(VENV)/bin/k8shazgpu --version
+
+build-all: build-k8s docker ## The command and all images
+
+build-controller: $(VENV)/installed ## The image of canhazgpu-controller, which is the observer's
+	$(VENV)/bin/python -m devctl.local.archives observer
+
+build-nodeagent: $(VENV)/installed ## The image of canhazgpu-nodeagent
+	$(VENV)/bin/python -m devctl.local.archives cache-agent
+
+build-kubeletplugin: $(VENV)/installed ## The image of canhazgpu-kubeletplugin
+	$(VENV)/bin/python -m devctl.local.archives dra-plugin
+
+docker: $(VENV)/installed ## Build the images of all that runs in any cluster, and print the archives to `docker load`
+	$(VENV)/bin/python -m devctl.local.archives $(IMAGES)
+
+push: $(VENV)/installed ## Push these images: make push REGISTRY=registry.example.com/team [TLS_VERIFY=false]
+	@$(VENV)/bin/python -m devctl.local.push $(IMAGES)
+
 run: $(VENV)/installed ## Run the observer on KUBECONFIG's cluster: scale the one in the cluster to 0 first
 	PYTHONPATH=images/observer $(VENV)/bin/python -m devctl_observer
 
 deploy: $(VENV)/installed ## Deploy the operator: to KUBECONFIG's cluster, or to the local one
 	$(VENV)/bin/python -m devctl.local.deploy
 
+undeploy: ## Remove what runs of devctl; kinds, objects, permissions and volumes stay
+	sh scripts/undeploy.sh $(or $(KUBECONFIG),$(LOCAL_KUBECONFIG))
+
 install: deploy ## Same as deploy
 
-cli: $(VENV)/installed ## Install devctl and egpu into $(VENV)
+cli: $(VENV)/installed ## Install devctl, egpu and k8shazgpu into $(VENV)
+
+dev-setup: $(VENV)/installed ## Everything to work on devctl: $(VENV), and the quick checks before each commit
+	$(VENV)/bin/pre-commit install
+
+hello: $(VENV)/installed ## A run on one GPU by claim that says hello, on KUBECONFIG's or the local cluster
+	sh scripts/hello.sh $(VENV) $(or $(KUBECONFIG),$(LOCAL_KUBECONFIG)) $(IMAGE)
 
 example logs status artifacts clean: $(VENV)/installed ## The sample job: run it, inspect it, remove it
 	sh scripts/jobs.sh $@ $(VENV) $(or $(KUBECONFIG),$(LOCAL_KUBECONFIG))
@@ -61,8 +94,21 @@ test-one: $(VENV)/installed ## Selected tests: make test-one T=tests/plane/test_
 test-unit test-release test-plane test-pods test-host test-molecule test-faults: $(VENV)/installed ## One tier: make test-plane
 	$(TIERS) $(@:test-%=%)
 
+test-short: test-unit ## Same as test-unit
+
+test-integration: test-plane ## Same as test-plane: API server, scheduler, DRA plugin and Redis, without containers
+
+test-coverage: $(VENV)/installed ## The unit tests, and how much of each part they cover
+	sh scripts/unit.sh $(VENV)
+
 test-newest-ansible: $(VENV)/installed ## The warm runner's tests with the newest ansible-core for PYTHON
 	sh scripts/newest_ansible.sh $(VENV) $(or $(PYTHON),python3)
+
+test-gpu: $(VENV)/installed ## What the DRA plugin and the node agent make of real GPUs, on a machine that has some
+	$(VENV)/bin/pytest tests/gpu
+
+test-vllm: $(VENV)/installed ## vLLM itself, on processors, in runs on the tests' cluster; builds its image of 2.9 GB first
+	$(VENV)/bin/pytest tests/vllm
 
 record: $(VENV)/installed ## Update the recordings of pod statuses for test-plane, on KUBECONFIG's or the local cluster
 	PYTHONPATH=tests KUBECONFIG=$(or $(KUBECONFIG),$(LOCAL_KUBECONFIG)) $(VENV)/bin/python -m support.plane.record
@@ -86,7 +132,7 @@ new-kind: $(VENV)/installed ## The skeleton of a kind: make new-kind KIND=Notebo
 lint: $(VENV)/installed ## Style, types, layers, YAML and Ansible
 	sh scripts/lint.sh $(VENV)
 
-bench: bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent bench-savings bench-gpu-workloads ## Every figure of docs/performance.md
+bench: bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent bench-savings bench-gpu-workloads bench-cache ## Every figure of docs/performance.md
 
 bench-local: $(VENV)/installed ## How long `up` takes: cold, cached, already up
 	$(VENV)/bin/python tests/bench/local_up.py
@@ -114,6 +160,12 @@ bench-node-agent: $(VENV)/installed ## CPU and memory of the node agent with 50 
 
 bench-gpu-workloads: $(VENV)/installed ## From apply to the pod's creation, alone and beside a thousand that have ended
 	PYTHONPATH=tests $(VENV)/bin/python tests/bench/gpu_workloads.py
+
+bench-vllm: $(VENV)/installed ## vLLM on processors: to the first answer, with a cold and a cached image, on the local cluster
+	PYTHONPATH=tests $(VENV)/bin/python tests/bench/vllm.py
+
+bench-cache: $(VENV)/installed ## A pod with an image of 1.5 GB, cold and from the cache, on the local cluster with the parts cache and stores
+	PYTHONPATH=tests $(VENV)/bin/python tests/bench/cached_start.py
 
 bench-savings: $(VENV)/installed ## What stopping idle servers saves in a simulated week of 100 servers
 	PYTHONPATH=images/observer $(VENV)/bin/python tests/bench/savings.py

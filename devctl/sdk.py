@@ -19,6 +19,9 @@ from devctl.client.runs.record import Run
 from devctl.client.servers import Replica, Server
 from devctl.client.usage import Spending
 from devctl.client.users import Use, User
+from devctl.client.workers.jobs import NewWorkerJob
+from devctl.client.workers.records import WorkerJob
+from devctl.client.workers.workers import Workers
 from devctl.client.workloads.output import Output
 from devctl.client.workloads.workload import Workload
 from devctl.errors import (
@@ -56,6 +59,7 @@ __all__ = [
     "Job",
     "Limit",
     "Lost",
+    "NewWorkerJob",
     "NotFoundError",
     "Noticed",
     "Output",
@@ -71,6 +75,8 @@ __all__ = [
     "User",
     "WaitTimeoutError",
     "Waiting",
+    "WorkerJob",
+    "Workers",
     "Workload",
     "local_command",
     "local_script",

@@ -20,7 +20,11 @@ _COMPLETIONS = {
 }
 """Where shells look below a prefix such as /usr/local or ~/.local."""
 
-_PROGRAMS = {"devctl": ("devctl.cli.main", "cli"), "egpu": ("devctl.cli.egpu.group", "egpu")}
+_PROGRAMS = {
+    "devctl": ("devctl.cli.main", "cli"),
+    "egpu": ("devctl.cli.egpu.group", "egpu"),
+    "k8shazgpu": ("devctl.cli.vllm.group", "k8shazgpu"),
+}
 _NOT_IN_A_WHEEL = {"local"}
 
 

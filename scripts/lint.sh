@@ -15,7 +15,7 @@ trap 'kill "$mypy" 2>/dev/null || :; rm -f "$types"' EXIT
 
 ruff check .
 ruff format --check .
-PYTHONPATH=plugins:images/inference:images/node-agent:images/fake-gpu-plugin lint-imports
+PYTHONPATH=plugins:images/inference:images/node-agent:images/cache-agent:images/dra-plugin:images/fake-gpu-plugin:images/gateway:images/gpu-worker-agent lint-imports
 yamllint --strict .
 ansible-lint --offline --profile production
 

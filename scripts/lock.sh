@@ -16,5 +16,9 @@ compile --python-version 3.13 images/observer/requirements.in --output-file imag
 # Jupyter works without the packages omitted here: see the file.
 compile --python-version 3.13 --no-emit-package debugpy --no-emit-package jedi --no-emit-package parso \
   images/devserver/requirements.in --output-file images/devserver/requirements.txt
+compile --python-version 3.13 images/cache-agent/requirements.in --output-file images/cache-agent/requirements.txt
 compile --python-version 3.13 images/fake-gpu-plugin/requirements.in --output-file images/fake-gpu-plugin/requirements.txt
 compile --python-version 3.13 images/fake-gpu-plugin/requirements-build.in --output-file images/fake-gpu-plugin/requirements-build.txt
+# Less than vLLM asks for: overrides.txt says what is left out.
+compile --python-version 3.13 --override images/vllm-cpu/overrides.txt \
+  images/vllm-cpu/requirements.in --output-file images/vllm-cpu/requirements.txt

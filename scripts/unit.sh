@@ -13,7 +13,7 @@ examples=$(grep -rl '>>> ' devctl plugins images playbooks scripts/boards tests/
 # shellcheck disable=SC2086 # file names without spaces
 "$venv/bin/pytest" tests/unit $examples --doctest-modules -n auto --dist worksteal --cov --cov-report= \
   --junitxml=.test-results/unit-0.xml
-for room in 'plugins/*' 'devctl/api/*' 'devctl/client/*' 'devctl/kube/*' 'devctl/oidc/*' 'images/observer/*' 'images/node-agent/*'; do
+for room in 'plugins/*' 'devctl/agents/*' 'devctl/api/*' 'devctl/capsule/*' 'devctl/client/*' 'devctl/kube/*' 'devctl/oidc/*' 'images/observer/*' 'images/node-agent/*' 'images/cache-agent/*'; do
   echo "$room"
   "$venv/bin/coverage" report --include="$room" --fail-under=90 --skip-covered --format=total
 done

@@ -52,6 +52,9 @@ and the WorkloadPriorityClasses of teams have the same values."""
 TOLERATIONS = (Toleration(GPU, "Exists", "", "NoSchedule"),)
 """Taints of nodes that only take pods with GPUs."""
 
+CHEAP = "gpu-orchestrator/cheap-node"
+"""Label of a node, with the value `true`, that costs less than others."""
+
 UNKNOWN_STRATEGY = "UnknownStrategy"
 """The reason of a workload whose strategy is not installed: it continues once it names another."""
 

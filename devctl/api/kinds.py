@@ -6,7 +6,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from devctl.api import ephemeral_acceleration_job as job
-from devctl.api import node_activity, usage
+from devctl.api import gpu_worker_job, gpu_worker_node, node_activity, node_cache, usage
 from devctl.api.labels import GROUP, VERSION
 
 
@@ -49,6 +49,19 @@ NODE_ACTIVITY = Kind(GROUP, VERSION, node_activity.KIND, node_activity.PLURAL, n
 """Between the observer and the agents of nodes, and so not in KINDS, which people write."""
 USAGE = Kind(GROUP, VERSION, usage.KIND, usage.PLURAL)
 """Written by the observer alone, and so not in KINDS either."""
+NODE_CACHE = Kind(
+    *(node_cache.GROUP, node_cache.VERSION, node_cache.KIND, node_cache.PLURAL), namespaced=False
+)
+"""Written by the cache agents of nodes, and so not in KINDS either."""
+GPU_WORKER_JOB = Kind(
+    *(gpu_worker_job.GROUP, gpu_worker_job.VERSION, gpu_worker_job.KIND, gpu_worker_job.PLURAL)
+)
+"""Written by the gateway, which alone knows accounts and prices, and so not in KINDS."""
+GPU_WORKER_NODE = Kind(
+    *(gpu_worker_job.GROUP, gpu_worker_job.VERSION, gpu_worker_node.KIND, gpu_worker_node.PLURAL),
+    namespaced=False,
+)
+"""Written by the gateway, and so not in KINDS either."""
 
 
 KINDS = (
@@ -63,4 +76,6 @@ KINDS = (
         )
     ),
     (GPU_WORKLOAD := Kind("gpu.warp.dev", "v1alpha1", "GPUWorkload", "gpuworkloads")),
+    (VLLM_RUN := Kind("canhazgpu.dev", "v1alpha1", "VLLMRun", "vllmruns")),
+    (CACHE_PLAN := Kind("canhazgpu.dev", "v1alpha1", "CachePlan", "cacheplans", namespaced=False)),
 )

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import re
 from decimal import ROUND_CEILING, Decimal
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 GPU = "nvidia.com/gpu"
 """The resource of NVIDIA's device plugin."""
+
+GPU_BY_CLAIM = "canhazgpu.com/gpu"
+"""The resource for which the scheduler makes a claim (docs/dra.md)."""
 
 _PATTERN = re.compile(
     r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)(n|u|m|k|[KMGTPE]i|[MGTPE])?", re.ASCII
@@ -28,6 +35,18 @@ def parse_quantity(value: float | str) -> Decimal:
     if unit.endswith("i"):
         return number * Decimal(1024) ** (_BINARY.index(unit[0]) + 1)
     return number.scaleb(_DECIMAL[unit])
+
+
+def gpus_in(amounts: Mapping[str, Any]) -> int:
+    """How many GPUs are among amounts of resources, however nodes hand them out.
+
+    >>> gpus_in({"cpu": "500m", GPU: 1, GPU_BY_CLAIM: "2"}), gpus_in({})
+    (3, 0)
+
+    Raises:
+        ValueError: An amount of GPUs is not a quantity.
+    """
+    return sum(int(parse_quantity(amounts.get(name, 0))) for name in (GPU, GPU_BY_CLAIM))
 
 
 def times(value: float | str, count: int) -> str:

@@ -31,13 +31,14 @@ class LineKey(NamedTuple):
     owner: str
     """By the name that the API server knows; empty if unknown."""
     kind: str
-    """`DevServer`, `EphemeralAccelerationJob` or `GPUWorkload`; empty for `others`."""
+    """`DevServer`, `EphemeralAccelerationJob`, `GPUWorkload` or `VLLMRun`; empty for `others`."""
     name: str = ""
-    """Of the server; empty for jobs and workloads, of which there may be thousands."""
+    """Of the server; empty for all others, of which there may be thousands."""
     uid: str = ""
     """Of the server."""
     flavor: str = ""
-    """Whose price it has; of a GPUWorkload, one that selects its node. Empty if there is none."""
+    """Whose price it has; of a GPUWorkload or VLLMRun, one that selects its node. Empty if there is
+    none."""
     team: str = ""
     price: Price = NO_PRICE
 

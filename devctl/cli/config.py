@@ -49,11 +49,11 @@ def list_(output: str) -> None:
     """
     found = {key: preferences.preferred(key) for key in preferences.KEYS}
     if output != "table":
-        known = {key: value for key, (value, _) in found.items() if value is not None}
+        known = {key: _listed(key, value) for key, (value, _) in found.items() if value is not None}
         print_document(known, output)
         return
     rows = [
-        (key, "" if value is None else _shown(value), where or "(not set)")
+        (key, "" if value is None else _shown(_listed(key, value)), where or "(not set)")
         for key, (value, where) in found.items()
     ]
     for line in table(["KEY", "VALUE", "FROM"], rows):
@@ -113,6 +113,11 @@ def path() -> None:
       devctl config path
     """
     click.echo(str(preferences.path()))
+
+
+def _listed(key: str, value: object) -> object:
+    """A value for a list, which others may see over one's shoulder: secrets are left out."""
+    return "(hidden)" if preferences.KEYS[key].kind == "secret" else value
 
 
 def _shown(value: object) -> str:

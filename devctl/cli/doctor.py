@@ -17,7 +17,7 @@ from devctl.client.client import Client
 from devctl.text import one_line
 
 if TYPE_CHECKING:
-    from devctl.client.doctor import Finding
+    from devctl.client.findings import Finding
 
 _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red", "skipped": "bright_black"}
 _STATE, _CHECK = 9, 14
@@ -34,7 +34,8 @@ _INDENT = 2
 def doctor(output: str) -> int:
     """Find problems between you and your servers, and how to fix them.
 
-    The exit code is 1 if a check fails; warnings do not count.
+    The exit code is 1 if a check fails; warnings do not count. With `-o json`, `gpus` is the
+    account of all GPUs, for those who may see all nodes and pods.
 
     \b
     Examples:
@@ -55,7 +56,8 @@ def doctor(output: str) -> int:
             sys.stdout.flush()
     failed = sum(finding.state == "failed" for finding in found)
     if output != "table":
-        print_document({"checks": [finding.raw for finding in found]}, output)
+        details = {each.check: each.detail for each in found if each.detail is not None}
+        print_document({"checks": [finding.raw for finding in found], **details}, output)
     elif failed:
         click.echo(f"failed: {failed} of {len(found)} checks", err=True)
     else:

@@ -82,6 +82,8 @@ def _every_job(client: Client) -> Iterable[str]:
 
 servers = _of_kind("DevServer")
 jobs = _of_kind("EphemeralAccelerationJob")
+vllm_runs = _of_kind("VLLMRun")
+cache_items = _completion(lambda client: [item.name for item in client.cache.items()])
 every_job = _completion(_every_job)
 flavors = _completion(lambda client: [f.name for f in client.flavors.list() if not f.cordoned])
 cordoned_flavors = _completion(lambda client: [f.name for f in client.flavors.list() if f.cordoned])

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from devctl.cli.tables import Column
     from devctl.client.objects import Named
     from devctl.client.runs.record import Run
+    from devctl.client.workers.records import WorkerJob
+
+    Changed = Named | Run | WorkerJob
 
 
 def print_items(
@@ -107,14 +110,14 @@ class Results:
     def __init__(self, output: str | None, resource: str) -> None:
         """Start with no changes; see `changes`."""
         self._output, self._resource = output, resource
-        self._found: dict[tuple[str, str], Named | Run] = {}
+        self._found: dict[tuple[str, str], Changed] = {}
 
     @property
     def quiet(self) -> bool:
         """Whether a program reads, which needs no hints."""
         return self._output is not None
 
-    def add(self, item: Named | Run, did: str, resource: str = "") -> None:
+    def add(self, item: Changed, did: str, resource: str = "") -> None:
         """Report a change once, such as `stopped`, and keep the object's latest state."""
         key = (resource or self._resource, item.name)
         known, self._found[key] = key in self._found, item

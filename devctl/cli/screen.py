@@ -15,6 +15,7 @@ from devctl.text import one_line
 
 _COLOURS = {
     "Running": "green",
+    "Serving": "green",
     "Succeeded": "green",
     "Failed": "red",
     "Pending": "yellow",

@@ -26,7 +26,9 @@ class SharedOption(click.Option):
         *others, last = _shared(ctx.command)
         if self is not last:
             return None
-        named = (max(each.opts, key=len) for each in others if not isinstance(each, RareOption))
+        named = [max(each.opts, key=len) for each in others if not isinstance(each, RareOption)]
+        if not named:
+            return super().get_help_record(ctx)
         # Short enough for one line.
         return ", ".join(self.opts), f"Also {', '.join(named)}: `{root.info_name} -h`."
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from devctl.client.client import Client
     from devctl.client.jobs.job import Job
     from devctl.client.servers import Server
+    from devctl.client.vllm.run import VLLMRun
     from devctl.client.workloads.workload import Workload
 
 _TICK = 1.0
@@ -41,8 +42,8 @@ patience = click.option(
 """How many seconds to wait at most."""
 
 
-def state(found: Server | Job | Workload) -> str:
-    """The phase of a server or a job and the reason, in one line."""
+def state(found: Server | Job | Workload | VLLMRun) -> str:
+    """The phase of a server, a job or a run and the reason, in one line."""
     if not found.reason or (found.reason == found.phase and not found.message):
         return f"{found.name}: {found.phase}"
     because = "" if found.reason == found.phase else f" ({found.reason})"

@@ -5,12 +5,10 @@ docs/decisions/0023 gives the reasons for threads.
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from contextlib import AbstractAsyncContextManager
 
+from devctl.client.async_calls import AsyncPart, awaited, entered, iterated
+from devctl.client.async_workers import AsyncWorkers
 from devctl.client.client import Client
 from devctl.client.events import Events
 from devctl.client.files.files import Files
@@ -30,289 +28,191 @@ from devctl.client.teams import Teams
 from devctl.client.top import Top
 from devctl.client.usage import Usage
 from devctl.client.users import Users
+from devctl.client.vllm.cache_plan import Cache
+from devctl.client.vllm.capsules import Capsules
+from devctl.client.vllm.gpus import GpuStatus
+from devctl.client.vllm.runs import VLLMRuns
 from devctl.client.workloads.workloads import Workloads
 from devctl.client.workloads.workspace import Workspaces
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-    from contextlib import AbstractContextManager
 
-    Begin = Callable[[], Future[Any]]
-
-P = ParamSpec("P")
-T = TypeVar("T")
-Call = TypeVar("Call")
-_END: Any = object()
-
-
-def _begin(work: Callable[[], T]) -> Future[T]:
-    """Do something in a daemon thread: a watch must not keep a program from ending."""
-    future: Future[T] = Future()
-    future.set_running_or_notify_cancel()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - who awaits it gets it
-            future.set_exception(error)
-
-    threading.Thread(target=run, name="devctl", daemon=True).start()
-    return future
-
-
-async def _items(begin: Begin) -> AsyncIterator[Any]:
-    """The items of an iterator, which is closed when its reader stops."""
-    step = begin()
-    source = await asyncio.wrap_future(step)
-    iterator = iter(source)
-    try:
-        while True:
-            step = _begin(lambda: next(iterator, _END))
-            item = await asyncio.wrap_future(step)
-            if item is _END:
-                return
-            yield item
-    finally:
-        # A generator cannot be closed while it works on a step.
-        step.add_done_callback(lambda _: _begin(lambda: _close(source, iterator)))
-
-
-def _close(source: Any, iterator: Any) -> None:
-    if close := getattr(iterator, "close", None):
-        close()
-    if leave := getattr(source, "__exit__", None):
-        leave(None, None, None)
-
-
-@asynccontextmanager
-async def _context(begin: Begin) -> AsyncIterator[Any]:
-    """A context manager, entered and left in threads."""
-    manager = await asyncio.wrap_future(begin())
-    value = await asyncio.wrap_future(_begin(manager.__enter__))
-    try:
-        yield value
-    except BaseException as error:
-        details = (type(error), error, error.__traceback__)
-        if not await asyncio.wrap_future(_begin(lambda: manager.__exit__(*details))):
-            raise
-    else:
-        await asyncio.wrap_future(_begin(lambda: manager.__exit__(None, None, None)))
-
-
-class _Part:
-    """A part of a client; `sync` is the part that does the work."""
-
-    def __init__(self, sync: Any) -> None:
-        """Ask nothing yet."""
-        self.sync = sync
-
-
-class _Method(Generic[Call]):
-    """A method of a part, as asyncio calls it: `run` gets what begins the call in a thread."""
-
-    def __init__(self, method: Callable[..., Any], run: Callable[[Begin], Any]) -> None:
-        self._method, self._run, self.__doc__ = method, run, method.__doc__
-
-    def __get__(self, part: _Part, _owner: type | None = None) -> Call:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            return self._run(lambda: _begin(lambda: self._method(part.sync, *args, **kwargs)))
-
-        return cast("Call", call)
-
-
-def _awaited(method: Callable[Concatenate[Any, P], T]) -> _Method[Callable[P, Awaitable[T]]]:
-    return _Method(method, lambda begin: asyncio.wrap_future(begin()))
-
-
-def _iterated(
-    method: Callable[Concatenate[Any, P], Iterable[T]],
-) -> _Method[Callable[P, AsyncIterator[T]]]:
-    return _Method(method, _items)
-
-
-def _entered(
-    method: Callable[Concatenate[Any, P], AbstractContextManager[T]],
-) -> _Method[Callable[P, AbstractAsyncContextManager[T]]]:
-    return _Method(method, _context)
-
-
-class AsyncServers(_Part):
+class AsyncServers(AsyncPart):
     """The servers that a user may see; see Servers."""
 
-    list = _iterated(Servers.list)
-    get = _awaited(Servers.get)
-    find = _awaited(Servers.find)
-    watch = _iterated(Servers.watch)
-    snapshots = _iterated(Servers.snapshots)
-    manifest = _awaited(Servers.manifest)
-    create = _awaited(Servers.create)
-    update = _awaited(Servers.update)
-    edit = _awaited(Servers.edit)
-    stop = _awaited(Servers.stop)
-    start = _awaited(Servers.start)
-    restart = _awaited(Servers.restart)
-    extend = _awaited(Servers.extend)
-    hold = _awaited(Servers.hold)
-    delete = _awaited(Servers.delete)
-    waiting_for = _awaited(Servers.waiting_for)
-    limits = _awaited(Servers.limits)
-    wait_seen = _awaited(Servers.wait_seen)
-    wait_ready = _awaited(Servers.wait_ready)
-    wait_stopped = _awaited(Servers.wait_stopped)
-    wait_gone = _awaited(Servers.wait_gone)
+    list = iterated(Servers.list)
+    get = awaited(Servers.get)
+    find = awaited(Servers.find)
+    watch = iterated(Servers.watch)
+    snapshots = iterated(Servers.snapshots)
+    manifest = awaited(Servers.manifest)
+    create = awaited(Servers.create)
+    update = awaited(Servers.update)
+    edit = awaited(Servers.edit)
+    stop = awaited(Servers.stop)
+    start = awaited(Servers.start)
+    restart = awaited(Servers.restart)
+    extend = awaited(Servers.extend)
+    hold = awaited(Servers.hold)
+    delete = awaited(Servers.delete)
+    waiting_for = awaited(Servers.waiting_for)
+    limits = awaited(Servers.limits)
+    wait_seen = awaited(Servers.wait_seen)
+    wait_ready = awaited(Servers.wait_ready)
+    wait_stopped = awaited(Servers.wait_stopped)
+    wait_gone = awaited(Servers.wait_gone)
 
 
-class AsyncHomes(_Part):
+class AsyncHomes(AsyncPart):
     """Home volumes; see Homes."""
 
-    list = _iterated(Homes.list)
-    get = _awaited(Homes.get)
-    delete = _awaited(Homes.delete)
+    list = iterated(Homes.list)
+    get = awaited(Homes.get)
+    delete = awaited(Homes.delete)
 
 
-class AsyncFlavors(_Part):
+class AsyncFlavors(AsyncPart):
     """Flavors; see Flavors."""
 
-    list = _awaited(Flavors.list)
-    get = _awaited(Flavors.get)
-    create = _awaited(Flavors.create)
-    cordon = _awaited(Flavors.cordon)
-    uncordon = _awaited(Flavors.uncordon)
+    list = awaited(Flavors.list)
+    get = awaited(Flavors.get)
+    create = awaited(Flavors.create)
+    cordon = awaited(Flavors.cordon)
+    uncordon = awaited(Flavors.uncordon)
 
 
-class AsyncUsers(_Part):
+class AsyncUsers(AsyncPart):
     """Users, for administrators; see Users."""
 
-    list = _iterated(Users.list)
-    watch = _iterated(Users.watch)
-    get = _awaited(Users.get)
-    find = _awaited(Users.find)
-    create = _awaited(Users.create)
-    change = _awaited(Users.change)
-    suspend = _awaited(Users.suspend)
-    resume = _awaited(Users.resume)
-    delete = _awaited(Users.delete)
-    wait_ready = _awaited(Users.wait_ready)
-    quotas = _awaited(Users.quotas)
-    report = _awaited(Users.report)
-    own_quota = _awaited(Users.own_quota)
-    team_quotas = _awaited(Users.team_quotas)
-    kubeconfig = _awaited(Users.kubeconfig)
+    list = iterated(Users.list)
+    watch = iterated(Users.watch)
+    get = awaited(Users.get)
+    find = awaited(Users.find)
+    create = awaited(Users.create)
+    change = awaited(Users.change)
+    suspend = awaited(Users.suspend)
+    resume = awaited(Users.resume)
+    delete = awaited(Users.delete)
+    wait_ready = awaited(Users.wait_ready)
+    quotas = awaited(Users.quotas)
+    report = awaited(Users.report)
+    own_quota = awaited(Users.own_quota)
+    team_quotas = awaited(Users.team_quotas)
+    kubeconfig = awaited(Users.kubeconfig)
 
 
-class AsyncTeams(_Part):
+class AsyncTeams(AsyncPart):
     """Teams, for administrators; see Teams."""
 
-    list = _iterated(Teams.list)
-    get = _awaited(Teams.get)
-    find = _awaited(Teams.find)
-    watch = _iterated(Teams.watch)
-    create = _awaited(Teams.create)
-    change = _awaited(Teams.change)
-    delete = _awaited(Teams.delete)
-    users = _awaited(Teams.users)
-    queues = _awaited(Teams.queues)
+    list = iterated(Teams.list)
+    get = awaited(Teams.get)
+    find = awaited(Teams.find)
+    watch = iterated(Teams.watch)
+    create = awaited(Teams.create)
+    change = awaited(Teams.change)
+    delete = awaited(Teams.delete)
+    users = awaited(Teams.users)
+    queues = awaited(Teams.queues)
 
 
-class AsyncUsage(_Part):
+class AsyncUsage(AsyncPart):
     """What ran, and what it cost; see Usage."""
 
-    lines = _awaited(Usage.lines)
-    spending = _awaited(Usage.spending)
-    of_server = _awaited(Usage.of_server)
-    notices = _awaited(Usage.notices)
+    lines = awaited(Usage.lines)
+    spending = awaited(Usage.spending)
+    of_server = awaited(Usage.of_server)
+    notices = awaited(Usage.notices)
 
 
-class AsyncEvents(_Part):
+class AsyncEvents(AsyncPart):
     """Events; see Events."""
 
-    list = _awaited(Events.list)
-    watch = _iterated(Events.watch)
+    list = awaited(Events.list)
+    watch = iterated(Events.watch)
 
 
-class AsyncRuns(_Part):
+class AsyncRuns(AsyncPart):
     """Runs on the ranks of a server; see Runs."""
 
-    place = _awaited(Runs.place)
-    check_free = _awaited(Runs.check_free)
-    launch = _awaited(Runs.launch)
-    start = _awaited(Runs.start)
-    list = _awaited(Runs.list)
-    find = _awaited(Runs.find)
-    follow = _iterated(Runs.follow)
-    output = _iterated(Runs.output)
-    tail = _awaited(Runs.tail)
-    stop = _awaited(Runs.stop)
+    place = awaited(Runs.place)
+    check_free = awaited(Runs.check_free)
+    launch = awaited(Runs.launch)
+    start = awaited(Runs.start)
+    list = awaited(Runs.list)
+    find = awaited(Runs.find)
+    follow = iterated(Runs.follow)
+    output = iterated(Runs.output)
+    tail = awaited(Runs.tail)
+    stop = awaited(Runs.stop)
 
 
-class AsyncFiles(_Part):
+class AsyncFiles(AsyncPart):
     """Files to and from servers; see Files."""
 
-    place = _awaited(Files.place)
-    push = _awaited(Files.push)
-    pull = _awaited(Files.pull)
-    copy = _awaited(Files.copy)
+    place = awaited(Files.place)
+    push = awaited(Files.push)
+    pull = awaited(Files.pull)
+    copy = awaited(Files.copy)
 
 
-class AsyncMonitor(_Part):
+class AsyncMonitor(AsyncPart):
     """Resource usage of servers; see Monitor."""
 
-    once = _awaited(Monitor.once)
-    watch = _iterated(Monitor.watch)
+    once = awaited(Monitor.once)
+    watch = iterated(Monitor.watch)
 
 
-class AsyncTop(_Part):
+class AsyncTop(AsyncPart):
     """What servers and jobs use, at a glance; see Top."""
 
-    once = _awaited(Top.once)
-    watch = _iterated(Top.watch)
+    once = awaited(Top.once)
+    watch = iterated(Top.watch)
 
 
-class AsyncSsh(_Part):
+class AsyncSsh(AsyncPart):
     """SSH destinations; see Ssh."""
 
-    kept = _awaited(Ssh.kept)
-    destination = _awaited(Ssh.destination)
-    check = _awaited(Ssh.check)
+    kept = awaited(Ssh.kept)
+    destination = awaited(Ssh.destination)
+    check = awaited(Ssh.check)
 
 
-class AsyncJobFiles(_Part):
+class AsyncJobFiles(AsyncPart):
     """Files on the volumes of jobs; see JobFiles."""
 
-    upload = _awaited(JobFiles.upload)
-    list = _awaited(JobFiles.list)
-    download = _awaited(JobFiles.download)
-    copy_url = _awaited(JobFiles.copy_url)
-    debug = _entered(JobFiles.debug)
+    upload = awaited(JobFiles.upload)
+    list = awaited(JobFiles.list)
+    download = awaited(JobFiles.download)
+    copy_url = awaited(JobFiles.copy_url)
+    debug = entered(JobFiles.debug)
 
 
-class AsyncCleanup(_Part):
+class AsyncCleanup(AsyncPart):
     """Volumes of jobs that have outlived their purpose; see Cleanup."""
 
-    look = _awaited(Cleanup.look)
-    delete = _awaited(Cleanup.delete)
+    look = awaited(Cleanup.look)
+    delete = awaited(Cleanup.delete)
 
 
-class AsyncJobs(_Part):
+class AsyncJobs(AsyncPart):
     """Jobs; see Jobs."""
 
-    list = _iterated(Jobs.list)
-    get = _awaited(Jobs.get)
-    find = _awaited(Jobs.find)
-    watch = _iterated(Jobs.watch)
-    manifest = _awaited(Jobs.manifest)
-    create = _awaited(Jobs.create)
-    resume = _awaited(Jobs.resume)
-    waiting_for = _awaited(Jobs.waiting_for)
-    wait_claim = _awaited(Jobs.wait_claim)
-    follow = _iterated(Jobs.follow)
-    wait = _awaited(Jobs.wait)
-    events = _awaited(Jobs.events)
-    logs = _iterated(Jobs.logs)
-    delete = _awaited(Jobs.delete)
-    claim = _awaited(Jobs.claim)
-    wait_gone = _awaited(Jobs.wait_gone)
-    delete_claim = _awaited(Jobs.delete_claim)
+    list = iterated(Jobs.list)
+    get = awaited(Jobs.get)
+    find = awaited(Jobs.find)
+    watch = iterated(Jobs.watch)
+    manifest = awaited(Jobs.manifest)
+    create = awaited(Jobs.create)
+    resume = awaited(Jobs.resume)
+    waiting_for = awaited(Jobs.waiting_for)
+    wait_claim = awaited(Jobs.wait_claim)
+    follow = iterated(Jobs.follow)
+    wait = awaited(Jobs.wait)
+    events = awaited(Jobs.events)
+    logs = iterated(Jobs.logs)
+    delete = awaited(Jobs.delete)
+    claim = awaited(Jobs.claim)
+    wait_gone = awaited(Jobs.wait_gone)
+    delete_claim = awaited(Jobs.delete_claim)
 
     def __init__(self, sync: Jobs) -> None:
         """Ask nothing yet."""
@@ -321,32 +221,32 @@ class AsyncJobs(_Part):
         self.cleanup = AsyncCleanup(sync.cleanup)
 
 
-class AsyncWorkspaces(_Part):
+class AsyncWorkspaces(AsyncPart):
     """The volumes of GPU workloads; see Workspaces."""
 
-    get = _awaited(Workspaces.get)
-    download = _awaited(Workspaces.download)
-    delete = _awaited(Workspaces.delete)
+    get = awaited(Workspaces.get)
+    download = awaited(Workspaces.download)
+    delete = awaited(Workspaces.delete)
 
 
-class AsyncWorkloads(_Part):
+class AsyncWorkloads(AsyncPart):
     """GPU workloads; see Workloads."""
 
-    submit = _awaited(Workloads.submit)
-    send = _awaited(Workloads.send)
-    attend = _iterated(Workloads.attend)
-    release = _awaited(Workloads.release)
-    list = _iterated(Workloads.list)
-    get = _awaited(Workloads.get)
-    find = _awaited(Workloads.find)
-    watch = _iterated(Workloads.watch)
-    cancel = _awaited(Workloads.cancel)
-    retry = _awaited(Workloads.retry)
-    follow = _iterated(Workloads.follow)
-    logs = _iterated(Workloads.logs)
-    events = _awaited(Workloads.events)
-    waiting_for = _awaited(Workloads.waiting_for)
-    delete = _awaited(Workloads.delete)
+    submit = awaited(Workloads.submit)
+    send = awaited(Workloads.send)
+    attend = iterated(Workloads.attend)
+    release = awaited(Workloads.release)
+    list = iterated(Workloads.list)
+    get = awaited(Workloads.get)
+    find = awaited(Workloads.find)
+    watch = iterated(Workloads.watch)
+    cancel = awaited(Workloads.cancel)
+    retry = awaited(Workloads.retry)
+    follow = iterated(Workloads.follow)
+    logs = iterated(Workloads.logs)
+    events = awaited(Workloads.events)
+    waiting_for = awaited(Workloads.waiting_for)
+    delete = awaited(Workloads.delete)
 
     def __init__(self, sync: Workloads) -> None:
         """Wrap a client's workloads."""
@@ -354,7 +254,52 @@ class AsyncWorkloads(_Part):
         self.workspaces = AsyncWorkspaces(sync.workspaces)
 
 
-class AsyncClient(_Part, AbstractAsyncContextManager["AsyncClient"]):
+class AsyncCapsules(AsyncPart):
+    """Capsules of checkouts; see Capsules."""
+
+    send = awaited(Capsules.send)
+    has = awaited(Capsules.has)
+    check = awaited(Capsules.check)
+    prune = awaited(Capsules.prune)
+    delete_own = awaited(Capsules.delete_own)
+
+
+class AsyncVLLMRuns(AsyncPart):
+    """vLLM runs; see VLLMRuns."""
+
+    create = awaited(VLLMRuns.create)
+    replay = awaited(VLLMRuns.replay)
+    own = awaited(VLLMRuns.own)
+    list = iterated(VLLMRuns.list)
+    get = awaited(VLLMRuns.get)
+    find = awaited(VLLMRuns.find)
+    watch = iterated(VLLMRuns.watch)
+    follow = iterated(VLLMRuns.follow)
+    attend = iterated(VLLMRuns.attend)
+    wait_ready = awaited(VLLMRuns.wait_ready)
+    wait_gone = awaited(VLLMRuns.wait_gone)
+    logs = iterated(VLLMRuns.logs)
+    events = awaited(VLLMRuns.events)
+    delete = awaited(VLLMRuns.delete)
+
+    def __init__(self, sync: VLLMRuns) -> None:
+        """Wrap a client's runs."""
+        super().__init__(sync)
+        self.capsules = AsyncCapsules(sync.capsules)
+
+
+class AsyncCache(AsyncPart):
+    """The CachePlan, and the caches of nodes; see Cache."""
+
+    plan = awaited(Cache.plan)
+    items = awaited(Cache.items)
+    nodes = awaited(Cache.nodes)
+    add = awaited(Cache.add)
+    update = awaited(Cache.update)
+    remove = awaited(Cache.remove)
+
+
+class AsyncClient(AsyncPart, AbstractAsyncContextManager["AsyncClient"]):
     """`Client` for asyncio: what returns a value is awaited, iterators are asynchronous.
 
     ::
@@ -369,9 +314,9 @@ class AsyncClient(_Part, AbstractAsyncContextManager["AsyncClient"]):
     awaited, but its request may still be carried out.
     """
 
-    whoami = _awaited(Client.whoami)
-    doctor = _iterated(Client.doctor)
-    apply = _awaited(Client.apply)
+    whoami = awaited(Client.whoami)
+    doctor = iterated(Client.doctor)
+    apply = awaited(Client.apply)
 
     def __init__(
         self,
@@ -403,9 +348,13 @@ class AsyncClient(_Part, AbstractAsyncContextManager["AsyncClient"]):
         self.ssh = AsyncSsh(sync.ssh)
         self.jobs = AsyncJobs(sync.jobs)
         self.workloads = AsyncWorkloads(sync.workloads)
-        self.execute = _awaited(Execute.__call__).__get__(_Part(sync.execute))
-        self.forward = _entered(Forward.__call__).__get__(_Part(sync.forward))
-        self.jupyter = _entered(StartJupyter.__call__).__get__(_Part(sync.jupyter))
+        self.vllm_runs = AsyncVLLMRuns(sync.vllm_runs)
+        self.cache = AsyncCache(sync.cache)
+        self.workers = AsyncWorkers(sync.workers)
+        self.gpus = awaited(GpuStatus.__call__).__get__(AsyncPart(sync.gpus))
+        self.execute = awaited(Execute.__call__).__get__(AsyncPart(sync.execute))
+        self.forward = entered(Forward.__call__).__get__(AsyncPart(sync.forward))
+        self.jupyter = entered(StartJupyter.__call__).__get__(AsyncPart(sync.jupyter))
 
     @property
     def namespace(self) -> str:

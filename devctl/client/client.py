@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from devctl.client.doctor import Finding
     from devctl.client.events import Events
     from devctl.client.files.files import Files
+    from devctl.client.findings import Finding
     from devctl.client.flavors import Flavors
     from devctl.client.homes import Homes
     from devctl.client.jobs.jobs import Jobs
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from devctl.client.top import Top
     from devctl.client.usage import Usage
     from devctl.client.users import Users
+    from devctl.client.vllm.cache_plan import Cache
+    from devctl.client.vllm.gpus import GpuStatus
+    from devctl.client.vllm.runs import VLLMRuns
+    from devctl.client.workers.workers import Workers
     from devctl.client.workloads.workloads import Workloads
     from devctl.kube.cluster import Cluster
 
@@ -50,7 +54,7 @@ class Part(cached_property[T]):
 
 
 class Client(AbstractContextManager["Client"]):
-    """Everything that `devctl` and `egpu` can do in one cluster, as one user.
+    """Everything that `devctl`, `egpu` and `k8shazgpu` can do in one cluster, as one user.
 
     ::
 
@@ -92,6 +96,8 @@ class Client(AbstractContextManager["Client"]):
 
     def close(self) -> None:
         """Close the connections: no request can be made afterwards."""
+        if "workers" in self.__dict__:
+            self.workers.close()
         self.cluster.close()
 
     @property
@@ -129,6 +135,12 @@ class Client(AbstractContextManager["Client"]):
     """Create, follow and delete ephemeral jobs, and move their files."""
     workloads: Part[Workloads] = Part("workloads.workloads:Workloads")
     """Submit, follow, cancel, retry and delete GPU workloads, and read their output."""
+    vllm_runs: Part[VLLMRuns] = Part("vllm.runs:VLLMRuns")
+    """Create, follow and delete vLLM runs, and read their output."""
+    cache: Part[Cache] = Part("vllm.cache_plan:Cache")
+    """The CachePlan: what nodes are to have ready; and what they have."""
+    gpus: Part[GpuStatus] = Part("vllm.gpus:GpuStatus")
+    """Which GPUs nodes offer by claim, and who has them, as in `client.gpus()`."""
 
     @cached_property
     def users(self) -> Users:
@@ -136,6 +148,13 @@ class Client(AbstractContextManager["Client"]):
         from devctl.client.users import Users  # noqa: PLC0415
 
         return Users(self.cluster, *self._place)
+
+    @cached_property
+    def workers(self) -> Workers:
+        """The GPU workers API: nodes, jobs, keys and bills; see DEVCTL_WORKERS_URL."""
+        from devctl.client.workers.workers import Workers  # noqa: PLC0415
+
+        return Workers()
 
     @cached_property
     def ssh(self) -> Ssh:

@@ -7,10 +7,9 @@ import re
 import shutil
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from enum import StrEnum
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,7 +19,9 @@ from devctl.api.conditions import find
 from devctl.api.labels import GROUP, VERSION
 from devctl.api.network import AGENT, AGENTS, NAMESPACES, Agent, awaited
 from devctl.api.queues import KUEUE, TEAM
+from devctl.client.findings import Finding, State, failed, ok, skipped, warning
 from devctl.client.flavors import Flavors
+from devctl.client.gpu_ledger.check import gpus
 from devctl.client.settings import IMAGE, NAME, NAMESPACE, annotations_of, default_image
 from devctl.errors import DeniedError, DevctlError, NotFoundError
 from devctl.kube import resources
@@ -44,40 +45,6 @@ _SKEW, _BAD_SKEW = 30.0, 300.0
 """Seconds."""
 _VERSION = re.compile(r"v?(\d+)\.(\d+)")
 _INSTALL = "have an administrator install devctl with `make deploy`"
-
-
-class State(StrEnum):
-    """How a check went."""
-
-    OK = "ok"
-    WARNING = "warning"
-    """Something does not work, but everything else does."""
-    FAILED = "failed"
-    """Nothing works until it is fixed."""
-    SKIPPED = "skipped"
-    """It could not be checked."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The result of one check: what was found, and the fix if something is wrong."""
-
-    check: str
-    state: State
-    found: str
-    fix: str = ""
-
-    @property
-    def raw(self) -> dict[str, str]:
-        """The result as a document."""
-        return {name: str(value) for name, value in vars(self).items()}
-
-
-# Their callers name the check.
-ok = partial(Finding, "", State.OK)
-warning = partial(Finding, "", State.WARNING)
-failed = partial(Finding, "", State.FAILED)
-skipped = partial(Finding, "", State.SKIPPED)
 
 
 def programs() -> Finding:
@@ -417,6 +384,7 @@ _CHECKS: dict[str, Callable[[Cluster], Finding]] = {
     "image": image,
     "queues": queues,
     "network": network,
+    "gpus": gpus,
 }
 _BASIC = {
     "reachability": "the API server cannot be reached",

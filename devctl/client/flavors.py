@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from devctl.api.devserver import FlavorCondition
 from devctl.api.devserver_user import DEFAULT_FLAVOR
 from devctl.api.prices import CURRENCY, read_price
-from devctl.api.quantities import GPU
+from devctl.api.quantities import GPU, gpus_in
 from devctl.client.objects import Collection, Field, Named, mapping, text
 from devctl.client.settings import annotations_of
 from devctl.errors import DeniedError, NotFoundError, UsageError
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from devctl.kube.cluster import Cluster
 
 
+_REQUESTS = ("spec", "resources", "requests")
+
+
 @dataclass(frozen=True)
 class Flavor(Named):
     """A flavor at one moment."""
@@ -28,13 +31,14 @@ class Flavor(Named):
     """Whether servers that name no flavor get it."""
     cordoned = Field(bool, "spec", "cordoned")
     """Whether it takes no new servers."""
-    requests = Field(mapping, "spec", "resources", "requests")
+    requests = Field(mapping, *_REQUESTS)
     """The resource requests of each pod."""
     limits = Field(mapping, "spec", "resources", "limits")
     """The resource limits of each pod."""
     cpu = Field(text, "spec", "resources", "requests", "cpu")
     memory = Field(text, "spec", "resources", "requests", "memory")
-    gpus = Field(text, "spec", "resources", "requests", GPU)
+    gpus = Field(lambda requests: text(gpus_in(requests or {}) or None), *_REQUESTS)
+    """How many GPUs each pod requests, however nodes hand them out; empty for none."""
     free = Field[int | None](lambda value: value, "status", "free")
     """How many more pods fit into the cluster now; None if unknown."""
     total = Field[int | None](lambda value: value, "status", "total")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from devctl.api.quantities import GPU
+from devctl.api.quantities import GPU, GPU_BY_CLAIM
 from devctl.client.objects import mapping, number
 from devctl.client.servers import Server
 
@@ -82,7 +82,7 @@ class Load:
         if not isinstance(self.item, Server):
             return self.item.gpus
         requests = mapping(self.item.status.get("requests"))
-        return number(requests.get(GPU)) * self.item.size
+        return sum(number(requests.get(name)) for name in (GPU, GPU_BY_CLAIM)) * self.item.size
 
     @property
     def gpu_percent(self) -> float | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from devctl.api import ephemeral_acceleration_job, labels
 from devctl.api.devserver import Phase
-from devctl.api.quantities import GPU, parse_quantity, written
+from devctl.api.quantities import GPU, gpus_in, parse_quantity, written
 from devctl.client.queues.team_quota import requests_of
 from devctl.client.users import document
 
@@ -210,8 +210,8 @@ def _of_job(job: Job) -> Usage:
 
 
 def _requested(requests: Mapping[str, Decimal], pods: int) -> Usage:
-    gpus, cpu, memory = (pods * requests.get(name, _NONE) for name in (GPU, "cpu", "memory"))
-    return Usage(gpus=gpus, cpu=cpu, memory=memory)
+    cpu, memory = (pods * requests.get(name, _NONE) for name in ("cpu", "memory"))
+    return Usage(gpus=Decimal(pods * gpus_in(requests)), cpu=cpu, memory=memory)
 
 
 def _parsed(requests: Mapping[str, Any]) -> dict[str, Decimal]:

@@ -34,7 +34,7 @@ class Key:
 
     help: str
     choices: Sequence[str] = ()
-    kind: Literal["text", "truth", "duration"] = "text"
+    kind: Literal["text", "truth", "duration", "secret"] = "text"
 
     def read(self, value: object, where: str) -> Any:
         """A value as commands take it; raises UsageError, which names `where` it is from."""
@@ -51,7 +51,8 @@ class Key:
             except (ValueError, OverflowError) as error:
                 raise UsageError(f"{where} is `{text}`: {error}", "write `90s` or `10m`") from error
         elif not isinstance(value, str) or not text or not text.isprintable():
-            raise UsageError(f"{where} is not text: {value!r}", "write it in quotes, on one line")
+            shown = "" if self.kind == "secret" else f": {value!r}"
+            raise UsageError(f"{where} is not text{shown}", "write it in quotes, on one line")
         return text
 
 
@@ -64,6 +65,8 @@ KEYS: Mapping[str, Key] = {
     "wait": Key("Whether commands wait.", kind="truth"),
     "timeout": Key("How long they wait.", kind="duration"),
     "color": Key("When to use colors.", ("auto", "always", "never")),
+    "workers_url": Key("Where the GPU workers API is."),
+    "workers_token": Key("Token or key for it.", kind="secret"),
 }
 
 
@@ -154,6 +157,8 @@ def _load() -> tuple[str, dict[str, Any]]:
 
 IMAGE = "DEVCTL_IMAGE"
 """The environment variable with the default image of servers."""
+VLLM_IMAGES = "DEVCTL_VLLM_IMAGES"
+"""The environment variable with the pattern of the images of vLLM's commits."""
 VERSION = "app.kubernetes.io/version"
 """The label with the installed release."""
 NAME = "devctl-settings"
@@ -181,6 +186,16 @@ def loader_image(cluster: Cluster) -> str:
     """The image of pods that transfer files of jobs: its own setting, else that of servers."""
     settings = _settings(cluster)
     return settings.get("loaderImage") or settings.get("image", "")
+
+
+def capsule_class(cluster: Cluster) -> str:
+    """The storage class of volumes for capsules of checkouts; empty for the cluster's default."""
+    return _settings(cluster).get("capsuleStorageClass", "")
+
+
+def vllm_images(cluster: Cluster) -> str:
+    """The pattern of the images of vLLM's commits; empty for those of vLLM's project."""
+    return os.environ.get(VLLM_IMAGES) or _settings(cluster).get("vllmImages", "")
 
 
 def login_arguments(cluster: Cluster) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from devctl.api.kinds import GPU_WORKLOAD, JOB, USAGE
+from devctl.api.kinds import GPU_WORKLOAD, JOB, USAGE, VLLM_RUN
 from devctl.api.prices import HOUR, rounded, write_amount
 from devctl.api.usage import OTHERS, Amounts, LineKey, month_of, read_line
 from devctl.client.objects import Collection
@@ -177,7 +177,7 @@ def totals(rows: Iterable[Spending]) -> Sequence[Spending]:
     return [Spending("TOTAL", currency, amounts) for currency, amounts in sorted(sums.items())]
 
 
-_UNNAMED = {JOB.name: "(jobs)", GPU_WORKLOAD.name: "(workloads)"}
+_UNNAMED = {JOB.name: "(jobs)", GPU_WORKLOAD.name: "(workloads)", VLLM_RUN.name: "(runs)"}
 """Of kinds whose objects share a line."""
 
 

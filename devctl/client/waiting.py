@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from devctl.errors import (
     AlreadyExistsError,
@@ -19,19 +19,32 @@ from devctl.kube import resources
 from devctl.kube.failures import NO_SUCH_KIND
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 
     from devctl.api.kinds import Kind
     from devctl.client.objects import Named
     from devctl.kube.cluster import Cluster, Object
 
 _T = TypeVar("_T")
+_F = TypeVar("_F", bound="Ends")
 
 _WINDOW = 10.0
 """Seconds after which a watch is renewed, so that a lost connection is noticed."""
 _RETRY = 1.0
 """Seconds before an API server that failed is asked again."""
 _POLL = 0.5
+
+
+class Ends(Protocol):
+    """Something that runs to an end."""
+
+    @property
+    def uid(self) -> str:
+        """Which one of its name it is."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has ended."""
 
 
 def ignore(_state: object) -> None:
@@ -80,6 +93,23 @@ def _changes(
         time.sleep(max(0.0, min(_RETRY, until - time.monotonic())))
         return
     raise NotFoundError(f"`{name}` was deleted while it was waited for", gone)
+
+
+def to_its_end(changes: Iterable[_F], name: str, gone: str) -> Generator[_F, None, _F | None]:
+    """Changes of one object until it has finished; returns the last one, None without any.
+
+    Raises:
+        NotFoundError: Another one took its name; `gone` is its fix.
+    """
+    last: _F | None = None
+    for found in changes:
+        if last and found.uid != last.uid:
+            raise NotFoundError(f"`{name}` was recreated while it was waited for", gone)
+        last = found
+        yield found
+        if found.finished:
+            break
+    return last
 
 
 def pod_changes(

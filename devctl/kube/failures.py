@@ -113,7 +113,8 @@ def refusal(status: dict[str, Any]) -> DevctlError:  # noqa: C901, PLR0911, PLR0
         case HTTPStatus.CONFLICT if fields := _managers(status):
             return FieldConflictError(fields)
         case HTTPStatus.CONFLICT if reason == "Conflict":
-            return DevctlError(message, "it was changed meanwhile: repeat the command")
+            fix = "it was changed meanwhile: repeat the command"
+            return DevctlError(message, fix, reason=reason)
         case HTTPStatus.CONFLICT:
             return AlreadyExistsError(message, "choose another name, or delete that one first")
         case HTTPStatus.GATEWAY_TIMEOUT | HTTPStatus.REQUEST_TIMEOUT:

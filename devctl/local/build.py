@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from devctl.local.paths import CachePaths
+    from devctl.local.programs import GoToolchain
 
 # Compiling uses all cores, so groups are compiled one at a time, starting with those for images
 # that take long to build. Building images is mostly waiting for downloads.
@@ -51,22 +52,53 @@ def ensure_built(
         wanted = with_bases((n for n, i in images.items() if i.up or n in also), images)
         needed = needed_groups(groups, wanted)
         needs = plan(needed, wanted, cache)
-
-        def make(kind: str, name: str) -> None:
-            if kind == "programs":
-                build_group(groups[name], go, cache, report)
-                return
-            started = time.monotonic()
-            base = images[name].base
-            buildah.build_image(images[name], images[base] if base else None, groups, cache)
-            report(f"built image {name} in {time.monotonic() - started:.0f} s")
-
-        if needs:
-            _run(needs, make)
-            shutil.rmtree(cache.go_work, ignore_errors=True)
-            buildah.forget_others(images, cache)
+        _build(needs, go, groups, images, cache, report)
         node_root = buildah.unpack(images["node"], cache)
         return Artifacts(needed, images, node_root, frozenset(needs))
+
+
+def ensure_images(
+    cache: CachePaths, report: Callable[[str], None], names: Iterable[str]
+) -> Mapping[str, Image]:
+    """Build images and what they are made of, as far as it is missing, and nothing else.
+
+    Raises:
+        StepError: A build failed; finished ones stay cached.
+        HostError: A cached file is corrupt.
+    """
+    with hold(cache.lock, "the cache of programs and images", report):
+        go = ensure_go(cache)
+        groups, images = describe(cache)
+        wanted = with_bases(names, images)
+        made_of = {group for image in wanted.values() for group in image.programs}
+        needed = {name: group for name, group in groups.items() if name in made_of}
+        _build(plan(needed, wanted, cache), go, groups, images, cache, report)
+    return wanted
+
+
+def _build(  # noqa: PLR0913, PLR0917 - what a build needs
+    needs: Mapping[str, set[str]],
+    go: GoToolchain,
+    groups: Mapping[str, ProgramGroup],
+    images: Mapping[str, Image],
+    cache: CachePaths,
+    report: Callable[[str], None],
+) -> None:
+    """Do what is planned, and remove what no checkout needs any more."""
+
+    def make(kind: str, name: str) -> None:
+        if kind == "programs":
+            build_group(groups[name], go, cache, report)
+            return
+        started = time.monotonic()
+        base = images[name].base
+        buildah.build_image(images[name], images[base] if base else None, groups, cache)
+        report(f"built image {name} in {time.monotonic() - started:.0f} s")
+
+    if needs:
+        _run(needs, make)
+        shutil.rmtree(cache.go_work, ignore_errors=True)
+        buildah.forget_others(images, cache)
 
 
 def with_bases(names: Iterable[str], images: Mapping[str, Image]) -> dict[str, Image]:
@@ -105,7 +137,7 @@ def plan(
     jobs |= {
         f"image/{i.name}" for i in images.values() if i.pods and not i.archive(cache).is_file()
     }
-    if not (cache.node_roots / images["node"].key).is_dir():
+    if "node" in images and not (cache.node_roots / images["node"].key).is_dir():
         jobs.add("image/node")
     for image in reversed(list(images.values())):  # bases come before what is built on them
         if (

@@ -21,6 +21,17 @@ if TYPE_CHECKING:
 
 # As long as those that kubeadm makes for a local cluster, which nothing renews.
 _LIFE = dt.timedelta(hours=87600)
+_SIGNS = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
 FILES = ("ca.crt", "tls.crt", "tls.key")
 
 
@@ -42,14 +53,16 @@ def make_certificate(names: Sequence[str]) -> dict[str, bytes]:
     """A certificate for these names, and the authority that signed it, whose key is dropped."""
     authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     issuer = _name(f"{names[0]} certificate authority")
+    signer = authority_key.public_key()
     # The key that signs is dropped with this function: the authority never signs another one.
     authority = (
-        _builder(issuer, issuer, authority_key.public_key())
+        _builder(issuer, issuer, signer, signer)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_SIGNS, critical=True)
         .sign(authority_key, hashes.SHA256())
     )
     certificate = (
-        _builder(_name(names[0]), issuer, key.public_key())
+        _builder(_name(names[0]), issuer, key.public_key(), signer)
         .add_extension(
             x509.SubjectAlternativeName([_alternative(n) for n in names]), critical=False
         )
@@ -81,9 +94,14 @@ def _name(common_name: str) -> x509.Name:
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePublicKey,
+    signer: ec.EllipticCurvePublicKey,
 ) -> x509.CertificateBuilder:
     now = dt.datetime.now(dt.UTC)
+    # Since 3.13, Python's clients want both identifiers, as RFC 5280 does.
+    authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(signer)
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -93,13 +111,17 @@ def _builder(
         # Clocks differ.
         .not_valid_before(now - dt.timedelta(hours=1))
         .not_valid_after(now + _LIFE)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+        .add_extension(authority, critical=False)
     )
 
 
 def _names(file: Path) -> list[str]:
     try:
         certificate = x509.load_pem_x509_certificate(file.read_bytes())
-    except (OSError, ValueError):
+        # Certificates of earlier releases have none.
+        certificate.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier)
+        alternative = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except (OSError, ValueError, x509.ExtensionNotFound):
         return []
-    alternative = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
     return [str(name.value) for name in alternative.value]

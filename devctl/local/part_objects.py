@@ -7,31 +7,36 @@ what its removal takes: another checkout, which may not know the part, can remov
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from devctl.errors import HostError
+from devctl.local import node_registry
 from devctl.local.certificates import ensure_certificate
 from devctl.local.commands import capture
-from devctl.local.images import REGISTRY
 from devctl.local.namespaces import enter
-from devctl.local.paths import REPOSITORY
+from devctl.local.part_manifests import (
+    base_of,
+    certificate_secret,
+    components_of,
+    kustomization,
+    password_secret,
+    relative,
+    values,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from devctl.local.parts import Part
     from devctl.local.paths import ClusterPaths
     from devctl.local.settings import ClusterSettings
 
-COMPONENTS = REPOSITORY / "config" / "local" / "parts"
-# For kustomize's replacements only: such objects are not part of its output.
-_LOCAL_CONFIG = {"config.kubernetes.io/local-config": "true"}
 _TIMEOUT = "120s"
 
 
@@ -69,11 +74,19 @@ def install(cluster: Cluster, part: Part) -> bool:
     if part.certificate:
         found = certificate_of(cluster.settings, cluster.paths, part)
         files["certificate.json"] = certificate_secret(found)
-    component = _relative(COMPONENTS / part.name, folder)
+    if part.password:
+        files["password.json"] = password_secret(folder)
+    if part.objects:
+        made = import_module(f"devctl.local.{part.objects}")
+        listed = made.objects(cluster.settings, cluster.paths, folder)
+        files["objects.json"] = {"apiVersion": "v1", "kind": "List", "items": listed}
+    if part.registry:
+        node_registry.introduce(cluster.settings, cluster.paths, part.registry)
+    components = [relative(each, folder) for each in components_of(part, cluster.settings.parts)]
     resources = list(files)
     if part.base:
-        resources.append(_relative(base_of(part, cluster.programs), folder))
-    files["kustomization.yaml"] = kustomization(resources, component, part, cluster.images)
+        resources.append(relative(base_of(part, cluster.programs), folder))
+    files["kustomization.yaml"] = kustomization(resources, components, part, cluster.images)
     for name, content in files.items():
         (folder / name).write_text(json.dumps(content, indent=2))
     what = f"build the manifest of part `{part.name}`"
@@ -89,17 +102,6 @@ def install(cluster: Cluster, part: Part) -> bool:
         what=f"install part `{part.name}`",
     )
     return changed
-
-
-def base_of(part: Part, programs: Mapping[str, Path]) -> Path:
-    """The folder of the kustomization that the part's component changes."""
-    group, _, folder = part.base.partition("/")
-    return programs[group] / folder
-
-
-def _relative(path: Path, folder: Path) -> str:
-    """As kustomize wants it, which refuses absolute paths."""
-    return os.path.relpath(path.resolve(), folder.resolve())
 
 
 def wait_until_ready(cluster: Cluster, part: Part) -> None:
@@ -168,56 +170,6 @@ def certificate_of(settings: ClusterSettings, paths: ClusterPaths, part: Part) -
 def with_address(text: str, settings: ClusterSettings) -> str:
     """What parts.toml or a file of a part says, for this cluster."""
     return text.replace("$(ADDRESS)", str(settings.nodes[0].address))
-
-
-def values(settings: ClusterSettings) -> dict[str, Any]:
-    """The ConfigMap that components take the cluster's addresses from."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "local-cluster", "annotations": _LOCAL_CONFIG},
-        "data": {
-            "address": str(settings.nodes[0].address),
-            "nodes": str(settings.node_range),
-            "pods": str(settings.pod_range),
-            "services": str(settings.service_range),
-        },
-    }
-
-
-def certificate_secret(files: Mapping[str, str]) -> dict[str, Any]:
-    """The Secret that components take their certificate from; its values are in base64."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": "local-certificate", "annotations": _LOCAL_CONFIG},
-        "type": "kubernetes.io/tls",
-        "data": dict(files),
-    }
-
-
-def kustomization(
-    resources: Iterable[str], component: str, part: Part, images: Mapping[str, str]
-) -> dict[str, Any]:
-    """What builds a part's manifest.
-
-    Args:
-        resources: The files that the component takes values from, and what it changes.
-        component: The component's folder, relative to the kustomization.
-        part: The part.
-        images: Image name to its reference.
-    """
-    split = {name: images[name].rpartition(":") for name in part.images}
-    return {
-        "apiVersion": "kustomize.config.k8s.io/v1beta1",
-        "kind": "Kustomization",
-        "resources": list(resources),
-        "components": [component],
-        "images": [
-            {"name": f"{REGISTRY}/{name}", "newName": repository, "newTag": tag}
-            for name, (repository, _, tag) in split.items()
-        ],
-    }
 
 
 def removal(part: Part, manifest: str) -> dict[str, Any]:

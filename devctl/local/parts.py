@@ -28,6 +28,10 @@ class Part:
     certificate: tuple[str, ...] = ()
     authenticator: str = ""
     base: str = ""
+    password: bool = False
+    registry: str = ""
+    objects: str = ""
+    needs: tuple[str, ...] = ()
 
 
 def load_parts(file: Path = PARTS_FILE) -> dict[str, Part]:
@@ -56,8 +60,8 @@ def choose(
         known: Every part that exists.
 
     Raises:
-        UsageError: A part does not exist, or is both added and removed. A part that is removed
-            need not exist: another checkout may have installed it.
+        UsageError: A part does not exist, is both added and removed, or lacks one that it needs. A
+            part that is removed need not exist: another checkout may have installed it.
     """
     stored, added, removed = set(stored), set(added), set(removed)
     if both := added & removed:
@@ -74,6 +78,12 @@ def choose(
                 f"this checkout has no part `{name}`, which the cluster has",
                 f"remove it with `--without {name}`",
             )
+        for need in known[name].needs:
+            if need not in wanted:
+                raise UsageError(
+                    f"part `{name}` needs part `{need}`",
+                    f"give `--with {need},{name}`, or `--without {name}`",
+                )
     return tuple(name for name in known if name in wanted)
 
 

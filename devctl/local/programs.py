@@ -3,7 +3,8 @@
 A folder of tools/ is a module graph. Its programs.toml lists the programs that every cluster needs;
 any other manifest beside it is a group of its own, which only an optional part needs. Groups of one
 folder share their compiled packages if they are built together. A manifest can also name folders
-of Go modules, which are copied beside the programs.
+of Go modules, which are copied beside the programs. A program may have its main function in the
+folder itself, to leave out what a module's own one brings.
 
 The Go toolchain is the host's if it is new enough, else the pinned one from PyPI.
 """
@@ -119,8 +120,9 @@ def load_groups(go_version: str, tools: Path = TOOLS) -> dict[str, ProgramGroup]
     groups = {}
     for manifest in sorted(tools.glob("*/*.toml")):
         digest = hashlib.sha256(go_version.encode())
-        for name in (*_INPUTS, manifest.name):
-            digest.update((manifest.parent / name).read_bytes())
+        inputs = [manifest.parent / name for name in (*_INPUTS, manifest.name)]
+        for path in [*inputs, *sorted(manifest.parent.rglob("*.go"))]:
+            digest.update(path.read_bytes())
         content = tomllib.loads(manifest.read_text())
         builds, copies = tuple(content["build"]), tuple(content.get("copy", ()))
         optional, module = manifest.name != _ALWAYS, manifest.parent.name

@@ -25,6 +25,7 @@ _UNWATCHED = {
     *("PersistentVolumeClaim", "StatefulSet", "Deployment", "Job", "Pod", "ConfigMap"),
     *("PersistentVolume", "Namespace", "RoleBinding", "Role", "ServiceAccount"),
     *("ResourceQuota", "LimitRange", "NetworkPolicy", "WorkloadPriorityClass"),
+    "ResourceClaim",
 }
 # What the operator watches: host, owner's kind, child's kind. A process ends with its operator.
 _watched: set[tuple[str, Kind, Kind]] = set()

@@ -16,6 +16,7 @@ from devctl.api.pod_spec import shape
 from devctl.api.queues import MARK
 from devserver.homes import claim_templates, homes
 from devserver.hooks import hooks_of
+from devserver.placement import preferred, settled
 from devserver.pods import environment, is_serving, made_from, recorded, update_strategy
 from devserver.queue import leaves_queue, must_be_recreated, queue_labels, refuse_too_large
 
@@ -41,6 +42,7 @@ def values(  # noqa: PLR0913 - everything that its task reads
     claims: Sequence[Mapping[str, Any]],
     pods: Sequence[Mapping[str, Any]],
     teams: Sequence[Mapping[str, Any]],
+    plans: Sequence[Mapping[str, Any]] = (),
     files: Mapping[str, str],
 ) -> Values:
     """The values for the templates.
@@ -52,6 +54,7 @@ def values(  # noqa: PLR0913 - everything that its task reads
         claims: The existing homes.
         pods: The existing pods.
         teams: Every DevServerTeam.
+        plans: The CachePlan, if there is one.
         files: The scripts that every server gets.
 
     Raises:
@@ -100,6 +103,7 @@ def values(  # noqa: PLR0913 - everything that its task reads
         "environment": environment(name, spec),
         "resources": quantities(resources),
         "node_selector": flavor.get("nodeSelector", {}),
+        "preferred": preferred(spec["image"], plans, settled(server, statefulset, pods, made)),
         "tolerations": flavor.get("tolerations", []),
         # Shared memory counts towards the container's memory, whose limit bounds both.
         "shared_memory": str(limits.get("memory", requests.get("memory", "64Mi"))),

@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from apply.manifests import CREATE_ONLY
+from apply.pods import lost_node_tolerations
 from apply.values import entries
 
 from devctl.api.ephemeral_acceleration_job import APP, MADE_FROM, claim_name, pod_name
@@ -24,8 +25,6 @@ _FIELDS = (
     "command",
     "activeDeadlineSeconds",
 )
-_NODE_SECONDS = 60
-"""If a node does not respond for this long, the pod is evicted and the job fails."""
 
 
 def made_from(job: Mapping[str, Any], flavors: Sequence[Mapping[str, Any]] = ()) -> str:
@@ -86,14 +85,5 @@ def environment(spec: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def _tolerations(gpus: int) -> list[dict[str, Any]]:
-    lost = [
-        {
-            "key": f"node.kubernetes.io/{trouble}",
-            "operator": "Exists",
-            "effect": "NoExecute",
-            "tolerationSeconds": _NODE_SECONDS,
-        }
-        for trouble in ("not-ready", "unreachable")
-    ]
     reserved = [{"key": GPU, "operator": "Exists", "effect": "NoSchedule"}]
-    return lost + (reserved if gpus else [])
+    return lost_node_tolerations() + (reserved if gpus else [])

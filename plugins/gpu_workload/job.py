@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from apply.manifests import CREATE_ONLY
+from apply.pods import lost_node_tolerations, preferred_node
 from apply.values import entries
 
 from devctl.api.durations import parse_duration
@@ -27,9 +28,6 @@ from devctl.api.quantities import GPU
 from devctl.api.queues import QUEUE_NAME
 from devctl.api.ranks import own_variables, shared_variables
 from gpu_workload import workspace
-
-_NODE_SECONDS = 60
-"""If a node does not respond for this long, the pod is evicted and the attempt fails."""
 
 _DEFAULT_COMMAND = ["python3", "-P", "-m", "devctl_inference.model"]
 """What the default image does: it loads the model's files."""
@@ -97,8 +95,7 @@ def preferred(status: Mapping[str, Any]) -> list[dict[str, Any]]:
     """
     one = status.get("assignedNode")
     names = sorted(set(status.get("assignedNodes") or ([one] if one else [])))
-    fields = [{"key": "metadata.name", "operator": "In", "values": [name]} for name in names]
-    return [{"weight": 100, "preference": {"matchFields": [field]}} for field in fields]
+    return [preferred_node(name) for name in names]
 
 
 def _command(spec: Mapping[str, Any]) -> list[str] | None:
@@ -109,17 +106,8 @@ def _command(spec: Mapping[str, Any]) -> list[str] | None:
 
 
 def _tolerations() -> list[dict[str, Any]]:
-    lost = [
-        {
-            "key": f"node.kubernetes.io/{trouble}",
-            "operator": "Exists",
-            "effect": "NoExecute",
-            "tolerationSeconds": _NODE_SECONDS,
-        }
-        for trouble in ("not-ready", "unreachable")
-    ]
     gpus = [{"key": t.key, "operator": t.operator, "effect": t.effect} for t in TOLERATIONS]
-    return lost + gpus
+    return lost_node_tolerations() + gpus
 
 
 def _mounts(spec: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -37,8 +37,15 @@ def page() -> str:
 
 
 def _parts(owner: type) -> list[type]:
-    """The classes of an object's parts, which the module of AsyncClient imports."""
-    found = (each for each in vars(owner).values() if isinstance(each, cached_property))
+    """The classes of an object's parts, which the module of AsyncClient imports.
+
+    Workers has a section of its own: it needs no client.
+    """
+    found = (
+        each
+        for name, each in vars(owner).items()
+        if isinstance(each, cached_property) and name != "workers"
+    )
     return [
         each.type()
         if isinstance(each, Part)

@@ -11,11 +11,12 @@ from reference.fields import kinds
 
 from devctl.cli.egpu.group import egpu
 from devctl.cli.main import cli
+from devctl.cli.vllm.group import k8shazgpu
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_PROGRAMS = {"devctl": cli, "egpu": egpu}
+_PROGRAMS = {"devctl": cli, "egpu": egpu, "k8shazgpu": k8shazgpu}
 
 
 def write(repository: Path, folder: Path) -> None:

@@ -112,7 +112,8 @@ def test_one_that_nobody_uses_is_stopped_in_the_end(fault: Fault) -> None:
     quiet = fault.servers["quiet"]
     ended, began = stopped_at(quiet), datetime.fromisoformat(quiet["status"]["lastActivityAt"])
     assert ended
-    assert (ended - began).total_seconds() >= LIMIT
+    # The status says when it was used last to ten seconds, so that it is not written all the time.
+    assert (ended - began).total_seconds() >= LIMIT - 10
 
 
 def test_a_drained_one_gets_its_whole_time_once_it_runs_again(fault: Fault) -> None:

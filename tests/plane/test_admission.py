@@ -203,11 +203,10 @@ def test_users_edit_and_delete_around_the_marks(tenants: Tenants, kind: str) -> 
     tenants.run(ALICE, *patch(finalizers=None))
 
 
-def test_an_object_with_too_many_keys_is_refused_soon(tenants: Tenants) -> None:
+def test_an_object_with_too_many_keys_is_refused(tenants: Tenants) -> None:
     many = {f"key-{number}": "" for number in range(20_000)}
     said = "an object can have at most 1000 labels"
-    # To look at each of them takes the API server longer than this client waits.
-    create = ("create", "-f", "-", "--dry-run=server", "--request-timeout=10s")
+    create = ("create", "-f", "-", "--dry-run=server")
     for manifest in (child("ConfigMap", labels=many), server(labels=many)):
         assert said in tenants.refusal(ALICE, *create, manifest=manifest)
     few = dict(list(many.items())[:1000])

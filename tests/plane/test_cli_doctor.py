@@ -26,7 +26,7 @@ REACHED = {*BEFORE, "reachability"}
 EVERYBODYS = {*REACHED, "credentials", "versions", "clock", "kinds", "image", "queues"}
 CHECK = "check the address in the kubeconfig, the network and the VPN"
 LOG_IN = "log in to the cluster again, or get a new kubeconfig"
-INSTALLED = {"operator", "observer", "storage"}
+INSTALLED = {"operator", "observer", "storage", "gpus"}
 
 
 def settled(kubectl: Kubectl) -> None:
@@ -134,4 +134,4 @@ def test_what_rests_on_what_failed_is_left_out(  # noqa: PLR0913, PLR0917 - a ro
     found = findings(user, 1)
     assert (states(found, "failed"), states(found, "ok")) == ({failed}, well)
     assert found[failed]["fix"] == fix
-    assert b"failed: 1 of 15 checks" in user("doctor").stderr
+    assert b"failed: 1 of 16 checks" in user("doctor").stderr

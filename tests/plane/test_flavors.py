@@ -9,6 +9,8 @@ import pytest
 from support.servers import SMALL, apply_flavor, succeeds, wait_until
 from support.tenants import ADMINISTRATOR, Tenants, server
 
+from devctl.api.vllm_run import DRIVER, RESERVED
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -43,6 +45,38 @@ def device(place: UserPlace, kubectl: Kubectl) -> Iterator[str]:
     has("3")
     yield name
     has(None)
+
+
+@pytest.fixture
+def claimed(place: UserPlace, kubectl: Kubectl) -> Iterator[str]:
+    """A resource of which one node offers three by claim, and which nobody else asks for."""
+    resource = f"{place.name}.test/gpu"
+    node = kubectl("get", "nodes", "-o", "name").split()[-1].removeprefix("node/")
+    kubectl.api.apply(device_class(place.name, resource))
+    kubectl.api.apply(gpu_slice(place.name, node))
+    yield resource
+    kubectl("delete", "resourceslice", place.name)
+    kubectl("delete", "deviceclass", place.name)
+
+
+def device_class(name: str, resource: str) -> dict[str, Any]:
+    """All GPUs of our driver, as a resource."""
+    about = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": name}}
+    selector = {"cel": {"expression": f"device.driver == '{DRIVER}'"}}
+    return {**about, "spec": {"selectors": [selector], "extendedResourceName": resource}}
+
+
+def gpu_slice(name: str, node: str, reserved: tuple[int, ...] = ()) -> dict[str, Any]:
+    """Three GPUs of a node, some of them reserved on their host."""
+    about = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice"}
+    taint = {"key": RESERVED, "value": "alice", "effect": "NoSchedule"}
+    devices = [
+        {"name": f"gpu-{number}", **({"taints": [taint]} if number in reserved else {})}
+        for number in range(3)
+    ]
+    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": DRIVER, "nodeName": node, "pool": pool, "devices": devices}
+    return {**about, "metadata": {"name": name}, "spec": spec}
 
 
 def says(kubectl: Kubectl, flavor: str, kind: str, status: str) -> str | None:
@@ -256,3 +290,28 @@ def test_a_flavor_may_require_or_refuse_an_activity_probe(
     # The flavor that pods were made from is the same as before.
     apply_flavor(kubectl, two, resources=SMALL)
     wait_until(lambda: succeeds(lambda: change(lifecycle=PROBE)), "the flavor has no rule")
+
+
+def test_gpus_by_claim_are_counted_as_they_are_taken(
+    place: UserPlace, kubectl: Kubectl, flavors: tuple[str, str], claimed: str
+) -> None:
+    """The scheduler takes them from a slice, for what a server's pod requests of no node."""
+    one, _ = flavors
+    resources = {part: {**amounts, claimed: "1"} for part, amounts in SMALL.items()}
+    apply_flavor(kubectl, one, resources=resources)
+
+    def counts(free: int) -> bool:
+        path = "jsonpath={.status.schedulable} {.status.free} {.status.total}"
+        return kubectl("get", "devserverflavor", one, "-o", path) == f"true {free} 3"
+
+    wait_until(lambda: counts(3), "all are free")
+    place.user.must("create", "claims", "--flavor", one, "--home-size", "10Mi", "--no-wait")
+    wait_until(lambda: counts(2), "the scheduler has claimed one")
+    (claim,) = json.loads(kubectl("-n", place.name, "get", "resourceclaims", "-o", "json"))["items"]
+    (held,) = claim["status"]["allocation"]["devices"]["results"]
+    others = [number for number in range(3) if held["device"] != f"gpu-{number}"]
+    kubectl.api.apply(gpu_slice(place.name, held["pool"], reserved=(others[0],)))
+    wait_until(lambda: counts(1), "one is reserved on its host")
+    kubectl.api.apply(gpu_slice(place.name, held["pool"]))
+    place.user.must("stop", "claims")
+    wait_until(lambda: counts(3), "it is free again")

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.servers import wait_until
 from support.workloads import Workload
 
 from devctl import Client
@@ -65,11 +66,15 @@ def test_one_waits_for_quota_and_one_of_high_priority_takes_it(
     waits = following.wait("Pending", "Queued")
     assert f"waiting in queue `{QUEUE}`" in waits["message"]
     assert waits["attempt"] == 1
+    why = "not enough quota is free: it needs 2 more nvidia.com/gpu"
     with Client(kubeconfig=str(kubeconfig), namespace=queue) as client:
-        told = client.workloads.waiting_for("next")
-    assert told
-    assert told.queue == QUEUE
-    assert told.why == "not enough quota is free: it needs 2 more nvidia.com/gpu"
+
+        def told() -> tuple[str, str] | None:
+            found = client.workloads.waiting_for("next")
+            return (found.queue, found.why) if found else None
+
+        # Until Kueue has looked at it, it says that its turn has not come yet.
+        wait_until(lambda: told() == (QUEUE, why), lambda: f"it says why: {told()}")
     high.apply(queueName=QUEUE, gpuCount=1, priority="high")
     high.wait("Running")
     preempted = low.wait("Pending", "Preempted")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from devctl.local.part_objects import base_of
+from devctl.local.part_manifests import base_of
 from devctl.local.parts import load_parts
 from devctl.local.paths import REPOSITORY
 

@@ -35,7 +35,8 @@ OBSERVER_NAMES = {
 }
 WITH_THE_FIRST = {
     *("devservers", "devserver_waiting_seconds", "devserver_restarts_total"),
-    *("devserver_gpus", "idle_servers", "idle_gpus"),
+    *("devserver_gpus", "idle_servers", "idle_gpus", "vllmruns", "vllmruns_saved_seconds_total"),
+    "gpuworkerjobs",
     *(f"devctl_usage_{of}_seconds_total" for of in ("pod", "gpu", "idle")),
     *(f"warp_gpuworkload_{of}_total" for of in ("scheduled", "failed", "retries")),
     *(f"warp_gpuworkload_reconcile_duration_seconds_{kind}" for kind in ("bucket", "count", "sum")),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from devctl.local.part_objects import COMPONENTS
+from devctl.local.part_manifests import COMPONENTS
 from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:

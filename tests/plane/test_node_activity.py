@@ -17,7 +17,7 @@ from support.plane.content import NODES
 from support.plane.namespaces import ADDRESS
 from support.plane.pki import PORT
 from support.servers import wait_until
-from support.tenants import ALICE, OBSERVER, OPERATOR, who
+from support.tenants import ALICE, OBSERVER, OPERATOR, allowed
 
 from devctl.api.node_activity import AGENT, AGENT_NAMESPACE, API_VERSION, KIND, PLURAL
 
@@ -141,15 +141,6 @@ def test_what_the_agent_reports_fits_the_schema(kubectl: Kubectl, own: ApiServer
         "Process",
         "Terminal",
     ]
-
-
-def allowed(kubectl: Kubectl, account: str, verb: str, what: str, *options: str) -> bool:
-    asked = ("auth", "can-i", verb, what, *options, "--quiet", *who(account))
-    try:
-        kubectl(*asked)
-    except pytest.fail.Exception:
-        return False
-    return True
 
 
 @pytest.mark.usefixtures("objects")

@@ -238,6 +238,7 @@ def test_another_owner_does_not_get_the_home(server: DevServer) -> None:
     server.apply()
     server.wait("Ready")
     server.delete()
+    wait_until(lambda: server.get("pods") == [], "its pod is gone")
 
     server.apply(owner="mallory@company.com")
     told = server.wait("Applied", "False")

@@ -114,8 +114,9 @@ class Day:
         return process
 
     def repeat(self, *args: str) -> None:
-        """Run a command of devctl every twenty seconds until the end."""
+        """Run a command of devctl now, and every twenty seconds until the end."""
         ended = Event()
+        self.shell.must(*args)
 
         def run() -> None:
             while not ended.wait(20):

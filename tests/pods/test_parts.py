@@ -16,6 +16,7 @@ from support.tiers.prepare import PARTS
 
 from devctl.api.conditions import find
 from devctl.local.namespaces import enter
+from devctl.local.parts import load_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -479,4 +480,5 @@ def test_an_unknown_part_is_refused(cluster: ClusterSettings) -> None:
     result = devctl("local", "up", "--name", cluster.name, "--with", "nat")
     assert result.returncode == 2
     assert "there is no part `nat`" in result.stderr
-    assert "`network-policy`, `kueue`, `oidc` and `monitoring`" in result.stderr
+    *names, last = load_parts()
+    assert f"{', '.join(f'`{name}`' for name in names)} and `{last}`" in result.stderr

@@ -17,6 +17,7 @@ import pytest
 
 from devctl.cli.egpu.group import egpu
 from devctl.cli.main import cli
+from devctl.cli.vllm.group import k8shazgpu
 from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def test_every_command_has_a_man_page(content: dict[str, bytes]) -> None:
     pages = {
         Path(name).name: page.decode() for name, page in content.items() if "/share/man/" in name
     }
-    for program, group in {"devctl": cli, "egpu": egpu}.items():
+    for program, group in {"devctl": cli, "egpu": egpu, "k8shazgpu": k8shazgpu}.items():
         names = set(group.list_commands(click.Context(group))) - {"local"}
         expected = {f"{program}.1", *(f"{program}-{name}.1" for name in names)}
         assert expected <= pages.keys()
@@ -157,7 +158,8 @@ def installed(
 
 
 def test_it_answers_without_a_cluster(installed: Installed) -> None:
-    for line in (["devctl"], ["kubectl-devctl"], ["egpu"], ["python", "-m", "devctl"]):
+    programs = (["devctl"], ["kubectl-devctl"], ["egpu"], ["k8shazgpu"], ["python", "-m", "devctl"])
+    for line in programs:
         code, stdout, stderr = installed(*line, "--version")
         assert (code, stderr) == (0, "")
         assert stdout.endswith(", version 0.1.0\n")
@@ -247,6 +249,12 @@ def test_pipx_installs_it_with_pip_and_shows_its_man_pages(wheel: Path, tmp_path
     )
     assert done.returncode == 0, done.stderr
     programs = {path.name for path in (tmp_path / "BIN_DIR").iterdir()}
-    assert programs == {"devctl", "egpu", "kubectl-devctl", "kubectl_complete-devctl"}
+    assert programs == {
+        "devctl",
+        "egpu",
+        "k8shazgpu",
+        "kubectl-devctl",
+        "kubectl_complete-devctl",
+    }
     assert (tmp_path / "MAN_DIR/man1/devctl-create.1").exists()
     assert Installed(tmp_path / "HOME/venvs/devctl", tmp_path)("devctl", "--version").code == 0

@@ -13,7 +13,7 @@ from support.servers import succeeds, wait_until
 
 from devctl.api.queues import FINALIZER, QUEUE_NAME
 from devctl.local.build import describe
-from devctl.local.part_objects import base_of
+from devctl.local.part_manifests import base_of
 from devctl.local.parts import load_parts
 from devctl.local.paths import cache_paths
 

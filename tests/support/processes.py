@@ -23,14 +23,44 @@ if TYPE_CHECKING:
 
 def pids_of(program: str, group: str) -> set[int]:
     """The processes of a program below a control group."""
-    found = set()
-    for pid in cgroups.processes(group):
-        try:
-            if Path(f"/proc/{pid}/exe").readlink().name == program:
-                found.add(pid)
-        except OSError:
-            continue
-    return found
+    return {pid for pid in cgroups.processes(group) if _program(pid) == program}
+
+
+def pids_saying(word: str, program: str, group: str) -> set[int]:
+    """Those of a program, such as `python3.13`, whose command line has a word in it."""
+    return {
+        pid
+        for pid in cgroups.processes(group)
+        if _program(pid).startswith(program) and word in _command(pid)
+    }
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+def _program(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/exe").readlink().name
+    except OSError:
+        return ""
+
+
+@contextmanager
+def frozen(pids: set[int]) -> Iterator[None]:
+    """Processes do nothing for a while; some of them may be killed meanwhile."""
+    assert pids
+    try:
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        yield
+    finally:
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
 
 
 def kill(group: str, *programs: str) -> set[int]:
@@ -38,9 +68,15 @@ def kill(group: str, *programs: str) -> set[int]:
     found = [pids_of(program, group) for program in programs]
     assert all(found), (group, programs, found)
     pids = set[int]().union(*found)
+    kill_all(pids)
+    return pids
+
+
+def kill_all(pids: set[int]) -> None:
+    """kill -9 for some processes, of which there has to be one."""
+    assert pids
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
-    return pids
 
 
 def kill_everything(cluster: ClusterSettings, paths: ClusterPaths) -> None:
@@ -55,16 +91,10 @@ def kill_everything(cluster: ClusterSettings, paths: ClusterPaths) -> None:
 def stopped(cluster: ClusterSettings, node: str, *programs: str) -> Iterator[None]:
     """Programs of a node do nothing, as if it had died; its containers go on unheard."""
     group = cgroups.path_of(cluster.name, node)
-    pids = [pid for program in programs for pid in pids_of(program, group)]
+    pids = set[int]().union(*(pids_of(program, group) for program in programs))
     assert len(pids) >= len(programs)
-    try:
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
+    with frozen(pids):
         yield
-    finally:
-        for pid in pids:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
 
 
 def leader(kubectl: Kubectl, part: str) -> str:
@@ -80,12 +110,26 @@ def kill_leader(kubectl: Kubectl, cluster: ClusterSettings, part: str) -> None:
     """
     pod = kubectl.api.get("pod", leader(kubectl, part).partition("_")[0], SYSTEM)
     assert pod is not None, part
-    killed = 0
+    assert signal_pod(cluster, pod["metadata"]["uid"], signal.SIGKILL)
+
+
+def pids_of_pod(cluster: ClusterSettings, uid: str) -> list[int]:
+    """Every process of a pod but its own one."""
+    found = []
     for pid in cgroups.processes(cgroups.path_of(cluster.name)):
         process = Path(f"/proc/{pid}")
-        with suppress(OSError):  # a run that has just ended
+        with suppress(OSError):  # one that has just ended
             program = (process / "exe").readlink().name
-            if program != "pause" and pod["metadata"]["uid"] in (process / "cgroup").read_text():
-                os.kill(pid, signal.SIGKILL)
-                killed += 1
-    assert killed
+            if program != "pause" and uid in (process / "cgroup").read_text():
+                found.append(pid)
+    return found
+
+
+def signal_pod(cluster: ClusterSettings, uid: str, sent: signal.Signals) -> int:
+    """Send a signal to every process of a pod but its own one; how many there were."""
+    count = 0
+    for pid in pids_of_pod(cluster, uid):
+        with suppress(ProcessLookupError):
+            os.kill(pid, sent)
+            count += 1
+    return count

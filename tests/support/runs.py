@@ -43,21 +43,29 @@ HOSTS = "localhost ansible_connection=local ansible_python_interpreter={{ansible
 
 
 def operator_python() -> Path:
-    """A Python with what the operator's image has but ours, made once for each requirements.txt.
+    """A Python with what the operator's image has but ours.
 
-    It outlives this checkout and serves others: Operator.environment says where our package is.
-    DEVCTL_OPERATOR_PYTHON names another one, with other versions.
+    Operator.environment says where our package is. DEVCTL_OPERATOR_PYTHON names another one, with
+    other versions.
     """
     if other := os.environ.get("DEVCTL_OPERATOR_PYTHON"):
         return Path(other)
-    content = REQUIREMENTS.read_bytes() + sys.version.encode()
-    folder = cache_paths().root / f"runner-tests-{hashlib.sha256(content).hexdigest()[:12]}"
+    return python_with(REQUIREMENTS, "runner-tests")
+
+
+def python_with(requirements: Path, name: str) -> Path:
+    """A Python with what an image has, made once for each requirements.txt.
+
+    It outlives this checkout and serves others.
+    """
+    content = requirements.read_bytes() + sys.version.encode()
+    folder = cache_paths().root / f"{name}-{hashlib.sha256(content).hexdigest()[:12]}"
     python = folder / "bin" / "python"
     if not (folder / "done").exists():
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         install = ["install", "--quiet", "--require-hashes", "--only-binary", ":all:"]
-        subprocess.run([python, "-m", "pip", *install, "--requirement", REQUIREMENTS], check=True)
+        subprocess.run([python, "-m", "pip", *install, "--requirement", requirements], check=True)
         (folder / "done").touch()
     return python
 

@@ -18,9 +18,22 @@ SPREAD = {
     "test_molecule",
 }
 
+CLAIMS = {
+    "test_cache_stores",
+    "test_dra",
+    "test_dra_redis",
+    "test_node_cache",
+    "test_run_checkout",
+    "test_vllm_lines",
+    "test_vllm_run",
+}
+"""Modules that share the GPUs and the CachePlan of the tests' cluster: one after the other."""
+
 # Last, one of them would go on alone while the other processes have nothing to do.
 LONG = {
+    "claims",
     "test_account_rights",
+    "test_claims_crowd",
     "test_convergence",
     "test_egpu",
     "test_gpu_crowd",
@@ -38,9 +51,11 @@ LONG = {
 
 
 def together(test: str) -> str:
-    """The name of a test's group, by its id: the test itself, or its module."""
-    module = PurePath(test.partition("::")[0]).stem
-    return test if module in SPREAD else module
+    """The name of a test's group, by its id: the test itself, its module, or several of them."""
+    path = PurePath(test.partition("::")[0])
+    if path.parent.name == "pods" and path.stem in CLAIMS:
+        return "claims"
+    return test if path.stem in SPREAD else path.stem
 
 
 class Scheduling(LoadScopeScheduling):

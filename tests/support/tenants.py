@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from devctl.api import ephemeral_acceleration_job
-from devctl.api.kinds import GPU_WORKLOAD
+from devctl.api.kinds import GPU_WORKLOAD, VLLM_RUN
 from devctl.api.labels import GROUP, MANAGED_BY, MANAGER, VERSION
 
 if TYPE_CHECKING:
@@ -29,13 +29,15 @@ PRIMARY = "operator-sdk/primary-resource"
 RESOURCES = (
     "pods,pods/status,persistentvolumeclaims,services,configmaps,secrets,"
     "statefulsets.apps,statefulsets.apps/scale,deployments.apps,controllerrevisions.apps,"
-    "jobs.batch,cronjobs.batch,"
+    "jobs.batch,cronjobs.batch,resourceclaims.resource.k8s.io,"
     f"devservers.{GROUP},"
     f"{ephemeral_acceleration_job.PLURAL}.{ephemeral_acceleration_job.GROUP},"
-    f"{GPU_WORKLOAD.plural}.{GPU_WORKLOAD.group}"
+    f"{GPU_WORKLOAD.plural}.{GPU_WORKLOAD.group},"
+    f"{VLLM_RUN.plural}.{VLLM_RUN.group}"
 )
 VERBS = "get,list,watch,create,update,patch,delete,deletecollection"
 CONTAINER = {"name": "main", "image": "none:1"}
+DEVICE = {"name": "gpu", "exactly": {"deviceClassName": "any"}}
 TEMPLATE = {"containers": [CONTAINER], "restartPolicy": "Never"}
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}
 
@@ -43,6 +45,15 @@ CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage":
 def who(user: str) -> tuple[str, ...]:
     """The options that make kubectl act as a user; none for the administrator."""
     return (f"--as={user}", "--as-group=system:authenticated") if user else ()
+
+
+def allowed(kubectl: Kubectl, account: str, verb: str, what: str, *options: str) -> bool:
+    """Whether an account may do something."""
+    try:
+        kubectl("auth", "can-i", verb, what, *options, "--quiet", *who(account))
+    except pytest.fail.Exception:
+        return False
+    return True
 
 
 def user_kubeconfig(kubectl: Kubectl, administrator: Path, user: str, home: Path) -> Path:
@@ -142,6 +153,7 @@ def child(kind: str, name: str = "child", **metadata: Any) -> Manifest:
         "Secret": ("v1", {}),
         "StatefulSet": ("apps/v1", {"spec": workload({})}),
         "Job": ("batch/v1", {"spec": {"template": {"spec": TEMPLATE}}}),
+        "ResourceClaim": ("resource.k8s.io/v1", {"spec": {"devices": {"requests": [DEVICE]}}}),
     }
     version, rest = specs[kind]
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name, **metadata}, **rest}

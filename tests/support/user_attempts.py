@@ -34,6 +34,7 @@ EXEC = "exec?command=id&stdout=true"
 LABEL = {"metadata": {"labels": {"team": "blue"}}}
 CONTAINER = {"name": "main", "image": "none:1"}
 TINY = {"requests": {"storage": "1Mi"}}
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": TINY}
 REFUSED = "is written by devctl only"
 
 
@@ -212,10 +213,6 @@ INSIDE = (
     attempt(
         f"POST {OWN}/services", named(spec={"externalIPs": ["192.0.2.1"], "ports": [{"port": 1}]})
     ),
-    attempt(
-        f"POST {OWN}/persistentvolumeclaims",
-        named(spec={"accessModes": ["ReadWriteOnce"], "resources": TINY}),
-    ),
     attempt(f"PATCH {OWN}/persistentvolumeclaims/home-lab-0", LABEL),
     attempt(f"PATCH {OWN}/pods/lab-0", LABEL),
     attempt(f"PATCH {OWN}/pods/lab-0/status", {"status": {"message": "fine"}}),
@@ -264,6 +261,7 @@ OF_SERVERS = (
     attempt(f"DELETE {OWN_SERVERS}/lab"),
 )
 OF_JOBS = (
+    attempt(f"POST {OWN}/persistentvolumeclaims", named("capsule-0123456789abcdef", spec=CLAIM)),
     attempt(f"POST {OWN}/pods", named(spec=HARDENED)),
     attempt(f"DELETE {OWN}/pods/lab-0"),
     attempt(f"GET {OWN}/pods/lab-0/attach?stdout=true"),
@@ -324,6 +322,7 @@ AGAINST_RULES = (
     (JOB_USER, attempt(f"DELETE {HOME}"), OTHERS_HOME),
     (USER, attempt(f"DELETE {ARTIFACTS}"), OTHERS_VOLUME),
     (JOB_USER, attempt(f"DELETE {ARTIFACTS}"), OTHERS_VOLUME),
+    (JOB_USER, attempt(f"POST {OWN}/persistentvolumeclaims", named(spec=CLAIM)), "for no capsule"),
     (JOB_USER, attempt(f"POST {OWN_JOBS}", small_job(owner="bob")), "is not you"),
     (JOB_USER, attempt(f"POST {OWN_JOBS}", small_job({"annotations": FRAMEWORK})), "cannot be set"),
     (JOB_USER, attempt(f"POST {OWN_JOBS}", small_job({"labels": {f"{GPU}/x": "y"}})), REFUSED),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from support.plane import scenarios
+from support.phased import Phased, Thing
 from support.plane.content import GPUS, node
 from support.servers import condition_of, wait_until
 
@@ -14,44 +13,24 @@ from devctl.api.gpu_workload import ATTEMPT, LABEL, RANK
 from devctl.api.kinds import GPU_WORKLOAD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from support.api import Api
     from support.commands import Kubectl
 
-Thing = dict[str, Any]
 PLURAL = f"{GPU_WORKLOAD.plural}.{GPU_WORKLOAD.group}"
 JOB_OF = "batch.kubernetes.io/job-name"
 SMALL = {"cpu": "10m", "memory": "16Mi"}
 
 
-@dataclass(frozen=True)
-class Workload:
-    """A workload as its user sees it.
+class Workload(Phased):
+    """A workload as its user sees it."""
 
-    Attributes:
-        api: The API server, as its user.
-        namespace: Where it is.
-        name: Its name.
-    """
-
-    api: Api
-    namespace: str
-    name: str = "one"
+    kind = GPU_WORKLOAD
 
     def apply(self, **spec: Any) -> None:
         """Apply it with a spec; without an image and a script it runs until it is ended."""
         given = {"modelName": "llama2", "gpuCount": 1, "image": "localhost/any:1"}
-        wanted = given | {"resources": SMALL} | spec
-        metadata = {"name": self.name, "namespace": self.namespace}
-        kind = {"apiVersion": GPU_WORKLOAD.api_version, "kind": GPU_WORKLOAD.name}
-        self.api.apply(kind | {"metadata": metadata, "spec": wanted})
-
-    @property
-    def status(self) -> Thing:
-        """Its status."""
-        found = self.api.get(PLURAL, self.name, self.namespace)
-        return dict(found.get("status", {})) if found else {}
+        self.apply_spec(given | {"resources": SMALL} | spec)
 
     def jobs(self) -> list[Thing]:
         """Its Jobs, by attempt."""
@@ -69,36 +48,11 @@ class Workload:
         found = [pod for pod in self.pods() if pod["metadata"]["labels"].get(JOB_OF) == job]
         return {int(pod["metadata"]["labels"][RANK]): pod for pod in found}
 
-    def wait(self, phase: str, reason: str = "", seconds: float = 90) -> Thing:
-        """Wait until it is in a phase, for a reason; the status then."""
-        return self.follow(
-            lambda s: s.get("phase") == phase and reason in {"", s.get("reason")},
-            f"{phase} {reason}",
-            seconds,
-        )
-
-    def follow(self, true: Callable[[Thing], bool], what: str, seconds: float = 90) -> Thing:
-        """Wait until something holds for its status; the status then."""
-        found: Thing = {}
-
-        def so(thing: Thing) -> bool:
-            nonlocal found
-            found = thing.get("status", {})
-            return true(found)
-
-        assert self.api.follow(PLURAL, self.name, self.namespace, so, seconds), (what, found)
-        return found
-
     def end(self, scenario: str = "succeed", rank: int | None = None) -> None:
         """End its pod, or one of several: `succeed`, `fail` or `job-out-of-memory`."""
         wait_until(lambda: bool(self.pods()), lambda: f"it has a pod: {self.status}")
         pod = self.pods()[-1] if rank is None else self.ranks()[rank]
-        note = {"metadata": {"annotations": {scenarios.END: scenario}}}
-        self.api.patch("pod", pod["metadata"]["name"], note, self.namespace)
-
-    def condition(self, kind: str) -> Thing:
-        """One of its conditions."""
-        return condition_of(self.status, kind)
+        self.end_pod(pod["metadata"]["name"], scenario)
 
     def delete(self) -> None:
         """Delete it, and wait until nothing is left of it."""

@@ -18,7 +18,11 @@ ROOMS = (
     "images/observer",
     "images/inference",
     "images/node-agent",
+    "images/cache-agent",
+    "images/dra-plugin",
     "images/fake-gpu-plugin",
+    "images/gateway",
+    "images/gpu-worker-agent",
     "plugins",
     "",
 )

@@ -61,6 +61,7 @@ class LocalGroup(SectionedGroup):
             "reset": Entry("devctl.cli.local.lifecycle:reset", "Stop it and delete its data"),
             "logs": Entry("devctl.cli.local.status:logs", "Show the logs of its processes"),
             "load": Entry("devctl.cli.local.lifecycle:load", "Load an image into every node"),
+            "token": Entry("devctl.cli.local.token:token", "Print a token of the GPU workers API"),
         },
     },
 )

@@ -15,7 +15,7 @@ from devctl.client.jobs.claim import Claim, Cleanup, find_claim
 from devctl.client.jobs.files import JobFiles
 from devctl.client.jobs.job import Job, Options, check_name, job_manifest
 from devctl.client.objects import NamedCollection
-from devctl.client.waiting import follow, ignore, wait_gone
+from devctl.client.waiting import follow, ignore, to_its_end, wait_gone
 from devctl.errors import (
     AlreadyExistsError,
     BusyError,
@@ -116,14 +116,10 @@ class Jobs(NamedCollection[Job]):
 
     def _changes(self, name: str, seconds: float | None) -> Iterator[Job]:
         gone = f"its volume is kept until it expires: `egpu artifacts {name}`"
-        last: Job | None = None
-        for job in map(Job, follow(self._cluster, _KIND, name, seconds, gone)):
-            if last and job.uid != last.uid:
-                raise NotFoundError(f"`{name}` was recreated while it was waited for", gone)
-            last = job
-            yield job
-            if job.finished:
-                return
+        changes = map(Job, follow(self._cluster, _KIND, name, seconds, gone))
+        last = yield from to_its_end(changes, name, gone)
+        if last and last.finished:
+            return
         state = ""
         if last:
             why = f"{last.reason}: {last.message}" if last.reason else "not observed yet"

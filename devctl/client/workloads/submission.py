@@ -70,7 +70,7 @@ class Submission:
             UsageError: The name, an argument or a mount is not possible.
         """
         check_name(name)
-        program, *arguments = [*self.launcher, *map(_literal, self.argv)]
+        program, *arguments = [*self.launcher, *map(literal, self.argv)]
         if len(arguments) > MOST:
             raise UsageError(
                 f"the command has {len(arguments)} arguments, and can have {MOST}",
@@ -90,16 +90,16 @@ class Submission:
             "timeout": self.timeout,
             "ttlSecondsAfterFinished": self.keep,
             "retryPolicy": None if self.retries is None else {"maxRetries": self.retries},
-            "resources": _given({"cpu": self.cpu, "memory": self.memory}),
+            "resources": given({"cpu": self.cpu, "memory": self.memory}),
             "volumes": [mounted(each) for each in self.mounts],
             "workspace": {"mountPath": WORKSPACE}
-            | _given({"configMapName": self.code, "size": self.volume}),
+            | given({"configMapName": self.code, "size": self.volume}),
         }
         return {
             "apiVersion": resources.GPUWorkload.api_version,
             "kind": resources.GPUWorkload.name,
             "metadata": {"name": name},
-            "spec": _given(spec),
+            "spec": given(spec),
         }
 
     def _variables(self) -> dict[str, str]:
@@ -131,15 +131,15 @@ def mounted(text: str) -> dict[str, Any]:
     }
 
 
-def _literal(word: str) -> str:
+def literal(word: str) -> str:
     """A word of which the kubelet expands nothing: it would take `$(NAME)` for a variable.
 
-    >>> _literal("a$(B)$$")
+    >>> literal("a$(B)$$")
     'a$$(B)$$$$'
     """
     return word.replace("$", "$$")
 
 
-def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+def given(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that have a value."""
     return {name: value for name, value in fields.items() if value not in (None, [], {})}

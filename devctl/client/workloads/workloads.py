@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from devctl.api.gpu_workload import LABEL, LONGEST_NAME, RANK, job_name
 from devctl.client.events import Event
 from devctl.client.objects import NamedCollection
-from devctl.client.waiting import follow
+from devctl.client.waiting import follow, to_its_end
 from devctl.client.workloads.output import Output, read
 from devctl.client.workloads.workload import Workload, check_name
 from devctl.errors import (
@@ -153,14 +153,10 @@ class Workloads(NamedCollection[Workload]):
         return self._changes(name, seconds)
 
     def _changes(self, name: str, seconds: float | None) -> Iterator[Workload]:
-        last: Workload | None = None
-        for found in map(Workload, follow(self._cluster, _KIND, name, seconds, _GONE)):
-            if last and found.uid != last.uid:
-                raise NotFoundError(f"`{name}` was recreated while it was waited for", _GONE)
-            last = found
-            yield found
-            if found.finished:
-                return
+        changes = map(Workload, follow(self._cluster, _KIND, name, seconds, _GONE))
+        last = yield from to_its_end(changes, name, _GONE)
+        if last and last.finished:
+            return
         why = f" ({last.phase}): {last.message}" if last and last.message else ""
         raise WaitTimeoutError(
             f"`{name}` has not ended after {seconds:.0f} s{why}",

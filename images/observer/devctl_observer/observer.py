@@ -36,11 +36,11 @@ _WARNINGS = {"fields": {"type": "Warning", "reason": not_equal("FailedScheduling
 class Observer:
     """The watches and families of one process."""
 
-    def __init__(self, client: AsyncClient, api: ClusterApi, clock: Clock) -> None:
-        """Set up the families without watching anything yet."""
+    def __init__(self, client: AsyncClient, api: ClusterApi, clock: Clock, alone: str = "") -> None:
+        """Set up the families, or one alone, without watching anything yet."""
         self._client, self._api = client, api
         self.children = Children()
-        self.families: Sequence[Family[Any]] = families(Process(self.children, api, clock))
+        self.families: Sequence[Family[Any]] = families(Process(self.children, api, clock), alone)
         self._by_label = {family.label: family for family in self.families if family.label}
         self.children.labels = {label: f.kind.namespaced for label, f in self._by_label.items()}
         self.quotas = Quotas(self._look_in)
@@ -136,13 +136,18 @@ class Observer:
     def shared(self) -> Sequence[Followed]:
         """What is watched once for all families."""
         known = self.children
+        nodes = Followed(Node, known.nodes, node_facts, self.node)
+        if all(family.only_nodes for family in self.families):
+            return [nodes]
         return [
-            Followed(Node, known.nodes, node_facts, self.node),
+            nodes,
             *(
                 Followed(kind, store, SMALL.get(kind, without_history), self.child, OURS)
                 for kind, store in known.stores.items()
             ),
             known.agents.followed,
+            *known.devices.followed,
+            *known.caches.followed,
             Followed(ResourceQuota, Store(), room, self.quotas.changed),
             Followed(
                 *(Event, known.warnings, without_history, self.warning, _WARNINGS),

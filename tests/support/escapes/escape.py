@@ -7,12 +7,14 @@ from typing import Any
 
 from support.attempts import Attempt, attempt
 from support.user_attempts import (
+    CLAIM,
     HARDENED,
     OWN,
     OWN_JOBS,
     OWN_SERVERS,
     loose,
     marked,
+    named,
     server,
     small_job,
 )
@@ -73,8 +75,12 @@ def try_volume(source: dict[str, Any]) -> Attempt:
 
 def try_ephemeral(**spec: Any) -> Attempt:
     """A pod with a volume that lives as long as it does."""
-    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}
-    return try_volume({"ephemeral": {"volumeClaimTemplate": {"spec": claim | spec}}})
+    return try_volume({"ephemeral": {"volumeClaimTemplate": {"spec": CLAIM | spec}}})
+
+
+def try_claim(name: str, **spec: Any) -> Attempt:
+    """A claim that outlives every pod."""
+    return attempt(f"POST {OWN}/persistentvolumeclaims", named(name, spec=CLAIM | spec))
 
 
 def try_server(metadata: dict[str, Any] | None = None, /, **spec: Any) -> Attempt:

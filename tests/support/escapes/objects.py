@@ -11,6 +11,7 @@ from support.escapes.escape import (
     POD,
     SERVER,
     Escape,
+    try_claim,
     try_ephemeral,
     try_job,
     try_marked_pod,
@@ -40,6 +41,7 @@ from support.user_attempts import (
     server,
 )
 
+CAPSULE = "capsule-0123456789abcdef"
 USERS = f"{SERVERS}/devserverusers"
 TEAMS = f"{SERVERS}/devserverteams"
 EPHEMERAL = (try_ephemeral().body or {})["spec"]
@@ -213,17 +215,15 @@ REFERENCES = (
     ),
     Escape(
         "claim a volume by name",
-        attempt(
-            f"POST {OWN}/persistentvolumeclaims",
-            named(
-                spec={
-                    "accessModes": ["ReadWriteOnce"],
-                    "resources": {"requests": {"storage": "1Mi"}},
-                    "volumeName": "pv-of-bob",
-                }
-            ),
-        ),
-        'cannot create resource "persistentvolumeclaims"',
+        try_claim(CAPSULE, volumeName="pv-of-bob"),
+        "takes volume `pv-of-bob` by name",
+        try_claim(CAPSULE),
+    ),
+    Escape(
+        "take the name of somebody's home",
+        try_claim("home-lab-0"),
+        "is for no capsule",
+        try_claim(CAPSULE),
     ),
     Escape(
         "claim a volume by name, for a pod",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from subprocess import CalledProcessError
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,14 +17,18 @@ from support.fixtures import (  # noqa: F401 - pytest looks for them here
     tenants,
     user_programs,
 )
+from support.plane.gpu_node import plugin_python as make_plugin_python
 from support.plane.kueue import KueueProcess
 from support.plane.pki import Pki
 from support.plane.plane import SYSTEM, Plane
 from support.plane.programs import ensure_programs
 from support.prometheus_programs import PROGRAMS, find_program
+from support.redis_process import ensure_redis
 from support.rights import leases
 from support.runs import operator_python
 from support.scheduling import Scheduling
+from support.ssh_process import ensure_sshd
+from support.web_process import ensure_lighttpd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,14 +51,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
 def programs(shared: Shared) -> Mapping[str, Path]:  # noqa: F811 - the fixture
     """The folders of the programs that a plane is made of.
 
-    Prometheus is brought along: inside of a plane's network nothing can be downloaded. Without it,
-    only those tests fail that need it.
+    Prometheus, Redis, lighttpd and sshd are brought along: inside of a plane's network nothing can
+    be downloaded. Without one, only those tests fail that need it.
     """
 
     def ensure() -> Mapping[str, Path]:
         with suppress(pytest.fail.Exception):
             for name in PROGRAMS:
                 find_program(name)
+        for ensure_one in (ensure_redis, ensure_lighttpd, ensure_sshd):
+            with suppress(CalledProcessError):
+                ensure_one()
         return ensure_programs()
 
     return shared.alone(ensure)
@@ -66,9 +74,16 @@ def python(shared: Shared) -> Path:  # noqa: F811 - the fixture
 
 
 @pytest.fixture(scope="session")
-def plane(
+def plugin_python(shared: Shared) -> Path:  # noqa: F811 - the fixture
+    """A Python with what the DRA plugin's image has."""
+    return shared.alone(make_plugin_python)
+
+
+@pytest.fixture(scope="session")
+def plane(  # noqa: PLR0913, PLR0917 - pytest's way to have things made
     programs: Mapping[str, Path],
     python: Path,
+    plugin_python: Path,  # noqa: ARG001 - no registry can be reached from inside
     user_programs: None,  # noqa: ARG001, F811 - no registry can be reached from inside
     shared: Shared,  # noqa: F811 - the fixture
     tmp_path_factory: pytest.TempPathFactory,

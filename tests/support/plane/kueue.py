@@ -13,7 +13,7 @@ from support.plane.process import Process
 from support.servers import succeeds, wait_until
 
 from devctl.local.certificates import ensure_certificate
-from devctl.local.part_objects import base_of
+from devctl.local.part_manifests import base_of
 from devctl.local.parts import load_parts
 from devctl.local.paths import REPOSITORY
 
@@ -92,13 +92,21 @@ class KueueProcess:
         self._process.start()
 
     def remove(self) -> None:
-        """Delete its kinds, while it can take its finalizers away, then the rest, and end it."""
-        for kinds in ({_CRD}, None):
-            items = [o for o in self._items if kinds is None or o["kind"] in kinds]
-            listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
-            delete = ("delete", "--ignore-not-found", "--timeout=60s", "-f", "-")
-            self._plane.kubectl(*delete, input=listed)
-        self.stop()
+        """Delete its objects while it can remove their finalizers, its kinds and the rest; end it.
+
+        The API server waits up to a minute for the objects of a kind that is deleted, five kinds at
+        a time: objects that are left would keep the kinds behind them waiting.
+        """
+        kinds = [o for o in self._items if o["kind"] == _CRD]
+        names = ",".join(kind["metadata"]["name"] for kind in kinds)
+        timeout = ("--ignore-not-found", "--timeout=180s")
+        try:
+            self._plane.kubectl("delete", names, "--all", "--all-namespaces", *timeout)
+            for items in (kinds, self._items):
+                listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+                self._plane.kubectl("delete", *timeout, "-f", "-", input=listed)
+        finally:
+            self.stop()
 
     def _released(self) -> list[Thing]:
         folder = self._folder / "manifests"

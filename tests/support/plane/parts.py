@@ -210,15 +210,18 @@ class ObserverProcess(Process):
         name: Apart from others that run beside it.
         port: Of its probes.
         checkout: Of which release it is.
+        more: Further variables of its environment.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what makes one differ from another
         self,
         kubeconfig: Path,
         folder: Path,
         name: str = "observer",
         port: int = OBSERVER_PORT,
         checkout: Path = REPOSITORY,
+        *,
+        more: Mapping[str, str] | None = None,
     ) -> None:
         """Start nothing yet; its clocks are right."""
         self.clocks = folder / f"{name}.clocks"
@@ -233,6 +236,7 @@ class ObserverProcess(Process):
             "POD_NAME": name,
             "POD_NAMESPACE": "devctl-system",
             "PYTHONUNBUFFERED": "1",
+            **(more or {}),
         }
         super().__init__(
             [sys.executable, program, self.clocks], folder / f"{name}.log", os.environ | settings

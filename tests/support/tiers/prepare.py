@@ -18,10 +18,10 @@ from devctl.local import apt, build, parts
 from devctl.local.paths import cache_paths, cluster_paths
 
 CLUSTER = os.environ.get("DEVCTL_E2E_CLUSTER", "e2e")
-LOADED = ("devserver", "inference")
+LOADED = ("devserver", "inference", "vllm-stand-in")
 """Images that a cluster does without and tests do not."""
 
-PARTS = ("network-policy", "kueue", "oidc", "monitoring")
+PARTS = ("network-policy", "kueue", "oidc", "monitoring", "cache", "dra", "stores")
 """Its optional parts: what is proved without them holds with them, too."""
 
 

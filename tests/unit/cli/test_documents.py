@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from devctl.cli.egpu.group import egpu
 from devctl.cli.main import cli
+from devctl.cli.vllm.group import k8shazgpu
 from devctl.errors import UsageError
 from devctl.local.paths import REPOSITORY
 
@@ -19,9 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PROGRAMS: dict[str, click.Command] = {"devctl": cli, "egpu": egpu}
+PROGRAMS: dict[str, click.Command] = {
+    "devctl": cli,
+    "egpu": egpu,
+    "k8shazgpu": k8shazgpu,
+}
 FENCED = re.compile(r"^```([a-z{}-]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-INLINE = re.compile(r"`((?:devctl|egpu) [^`]+)`")
+INLINE = re.compile(r"`((?:devctl|egpu|k8shazgpu) [^`]+)`")
 OTHERS = {"|", ">", ">>", "<", ";", "&&", "||", "&"}
 """What ends a command in a shell's line."""
 SHORT = (click.MissingParameter, click.BadOptionUsage, click.exceptions.NoArgsIsHelpError)

@@ -15,6 +15,10 @@ from devctl.cli.homes import homes
 from devctl.cli.jobs.group import jobs
 from devctl.cli.local.group import local
 from devctl.cli.main import cli
+from devctl.cli.vllm.cache_group import add, cache, plan
+from devctl.cli.vllm.vllm_group import vllm
+from devctl.cli.workers.group import workers
+from devctl.cli.workers.keys import keys
 
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
@@ -27,6 +31,12 @@ COMMANDS = [
     *(f"config {name}" for name in config.list_commands(CONTEXT)),
     *(f"homes {name}" for name in homes.list_commands(CONTEXT)),
     *(f"jobs {name}" for name in jobs.list_commands(CONTEXT)),
+    *(f"vllm {name}" for name in vllm.list_commands(CONTEXT)),
+    *(f"cache {name}" for name in cache.list_commands(CONTEXT)),
+    *(f"cache add {name}" for name in add.list_commands(CONTEXT)),
+    *(f"cache plan {name}" for name in plan.list_commands(CONTEXT)),
+    *(f"workers {name}" for name in workers.list_commands(CONTEXT)),
+    *(f"workers keys {name}" for name in keys.list_commands(CONTEXT)),
     *(f"local {name}" for name in local.list_commands(CONTEXT)),
 ]
 
@@ -42,7 +52,8 @@ def test_help(name: str, snapshot: SnapshotAssertion) -> None:
 
 SCREEN = 24
 # All commands are one list, and these have that many options.
-LONGER = {"": 67, "create": 32, "update": 28, "run": 30, "sync": 26, "submit": 43}
+LONGER = {"": 70, "create": 32, "update": 28, "run": 30, "sync": 26, "submit": 43, "vllm run": 50}
+LONGER |= {"workers submit": 31}
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "ssh-proxy"])

@@ -106,7 +106,7 @@ def test_a_name_alone_shows_what_it_can_do(devctl: Devctl, group: list[str]) -> 
 def test_every_command_says_what_it_is_for(devctl: Devctl) -> None:
     lines = devctl("local", "--help").stdout.partition("Commands:\n")[2].splitlines()
     described = {line.split()[0]: line.split()[1:] for line in lines}
-    assert list(described) == ["up", "down", "status", "reset", "logs", "load"]
+    assert list(described) == ["up", "down", "status", "reset", "logs", "load", "token"]
     assert all(described.values())
 
 

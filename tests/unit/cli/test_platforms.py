@@ -23,6 +23,7 @@ main()
     [
         ("devctl.__main__", "devctl"),
         ("devctl.cli.egpu.group", "egpu"),
+        ("devctl.cli.vllm.group", "k8shazgpu"),
         ("devctl.kubectl_plugin", "kubectl devctl"),
     ],
 )

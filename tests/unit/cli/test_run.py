@@ -254,8 +254,9 @@ def interrupt_when(holds: Callable[[], bool]) -> None:
 
 
 def begun(lab: Ranks) -> bool:
-    outputs = [*lab.home(1).glob(".devctl/runs/*/output")]
-    return bool(outputs) and b"begun" in outputs[0].read_bytes()
+    """Whether both ranks have said so."""
+    outputs = [[*lab.home(rank).glob(".devctl/runs/*/output")] for rank in range(2)]
+    return all(found and b"begun" in found[0].read_bytes() for found in outputs)
 
 
 def test_ctrl_c_ends_all_ranks(lab: Ranks, project: Path, devctl: Devctl) -> None:

@@ -16,7 +16,7 @@ import yaml
 from devctl.cli import code, port_forward
 from devctl.cli.doctor import lines
 from devctl.client import jupyter as client_jupyter
-from devctl.client.doctor import Finding, State
+from devctl.client.findings import Finding, State
 from devctl.client.ssh import keys, proxy
 from devctl.client.streams import execute, port_forwards
 from devctl.errors import BusyError, DevctlError

@@ -41,14 +41,18 @@ SERVER = "https://cluster.example:6443"
 USER = "alice@company.com"
 PAGE = 500
 GLOBAL = {
+    "cacheplans",
     "clusterqueues",
     "customresourcedefinitions",
+    "deviceclasses",
     "devserverflavors",
     "devserverteams",
     "devserverusers",
     "lifecyclepolicies",
     "namespaces",
+    "nodecachestatuses",
     "nodes",
+    "resourceslices",
     "storageclasses",
 }
 """Plurals of what has no namespace."""

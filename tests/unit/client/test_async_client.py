@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.sockets import socket_disabled  # noqa: F401 - pytest looks for it here
 
-from devctl.client import async_client
-from devctl.client.async_client import AsyncClient, _awaited, _entered, _iterated, _Part
+from devctl.client import async_calls
+from devctl.client.async_calls import AsyncPart, awaited, entered, iterated
+from devctl.client.async_client import AsyncClient
 from devctl.client.client import Client
 from devctl.errors import NotFoundError
 from devctl.kube.cluster import Cluster
@@ -39,7 +40,7 @@ def missing(sync: object, other: object) -> Iterator[str]:
     yield from (f"{type(other).__name__}.{n}" for n in public(sync) ^ (public(other) - {"sync"}))
     for name in public(sync) & public(other):
         found = getattr(other, name)
-        if isinstance(found, _Part):
+        if isinstance(found, AsyncPart):
             yield from missing(getattr(sync, name), found)
 
 
@@ -50,7 +51,7 @@ def test_it_has_every_part_and_method_of_the_client() -> None:
     absent = public(client.sync) - public(client) - {"cluster", "close"}
     assert not absent
     for name in public(client.sync) & public(client):
-        if isinstance(part := getattr(client, name), _Part):
+        if isinstance(part := getattr(client, name), AsyncPart):
             assert not list(missing(getattr(client.sync, name), part))
 
 
@@ -106,10 +107,10 @@ class Steps:
             self.log.append("left")
 
 
-class AsyncSteps(_Part):
-    slow = _awaited(Steps.slow)
-    numbers = _iterated(Steps.numbers)
-    opened = _entered(Steps.opened)
+class AsyncSteps(AsyncPart):
+    slow = awaited(Steps.slow)
+    numbers = iterated(Steps.numbers)
+    opened = entered(Steps.opened)
 
 
 async def until(reached: Callable[[], object]) -> None:
@@ -210,8 +211,8 @@ def test_what_is_entered_and_iterated_is_left() -> None:
             left.append(details)
 
     async def use() -> list[int]:
-        begin: Any = lambda: async_client._begin(Followed)  # noqa: E731, SLF001
-        found = [number async for number in async_client._items(begin)]  # noqa: SLF001
+        begin: Any = lambda: async_calls._begin(Followed)  # noqa: E731, SLF001
+        found = [number async for number in async_calls._items(begin)]  # noqa: SLF001
         await until(lambda: left)
         return found
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
         "monitor",
         "jobs",
         "workloads",
+        "vllm_runs",
+        "cache",
+        "gpus",
     ],
 )
 def test_each_part_is_there_once(client: Client, part: str) -> None:

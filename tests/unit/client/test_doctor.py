@@ -10,17 +10,11 @@ import httpx2
 import pytest
 
 from devctl.client import doctor
-from devctl.client.doctor import (
-    HOME_CLASS,
-    NEEDS,
-    SHARED_CLASS,
-    Finding,
-    State,
-    compare_clocks,
-    examine,
-)
+from devctl.client.doctor import HOME_CLASS, NEEDS, SHARED_CLASS, compare_clocks, examine
+from devctl.client.findings import Finding, State
 from devctl.errors import DevctlError
 from unit.client.objects import FLAVORS, NAMESPACE, flavor, settings
+from unit.client.vllm_things import gpu_slice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,6 +89,7 @@ def test_all_is_well(well: FakeApi) -> None:
     assert list(seen) == [
         *("programs", "kubeconfig", "reachability", "credentials", "versions", "clock", "kinds"),
         *("rights", "operator", "observer", "storage", "flavor", "image", "queues", "network"),
+        "gpus",
     ]
     assert "alice@company.com" in seen["credentials"].found
     assert not any(each.fix for each in seen.values())
@@ -191,6 +186,13 @@ def no_rights(api: FakeApi) -> None:
     }
 
 
+def gpus_offered_twice(api: FakeApi) -> None:
+    status = {"capacity": {"nvidia.com/gpu": "1"}, "allocatable": {"nvidia.com/gpu": "1"}}
+    api.add("nodes", {"metadata": {"name": "gpu-1"}, "status": status})
+    real: dict[str, Any] = {"name": "gpu-0", "attributes": {"uuid": {"string": "GPU-0"}}}
+    api.add("resourceslices", gpu_slice("gpu-1", real))
+
+
 NOT_READY = deployment(
     "operator", 0, conditions=[{"status": "False", "message": "no image", "type": "Available"}]
 )
@@ -223,6 +225,7 @@ NOT_READY = deployment(
          State.WARNING, "no node can hold", "devctl flavors"),
         (add(FLAVORS, flavor(default=True, cordoned=True)), "flavor", State.WARNING,
          "`cpu-small` is cordoned", "--flavor: `gpu`"),
+        (gpus_offered_twice, "gpus", State.WARNING, "offers GPUs both as", "device plugin"),
         (drop("configmaps", "devctl-settings"), "image", State.WARNING, "no image", "DEVCTL_IMAGE"),
     ],
 )  # fmt: skip
@@ -255,10 +258,11 @@ def test_no_flavors_at_all(well: FakeApi) -> None:
 
 
 def test_what_a_user_may_not_see_is_no_failure(well: FakeApi) -> None:
-    for what in ("deployments", "storageclasses", "namespaces"):
+    for what in ("deployments", "storageclasses", "namespaces", "nodes"):
         well.refusals["GET", what] = (403, f"{what} is forbidden")
     seen = found(well)
-    assert {seen[name].state for name in ("operator", "observer", "storage")} == {State.SKIPPED}
+    hidden = ("operator", "observer", "storage", "gpus")
+    assert {seen[name].state for name in hidden} == {State.SKIPPED}
     assert seen["rights"].state is State.OK
 
 

@@ -28,6 +28,7 @@ def test_what_a_flavor_says() -> None:
     assert (found.default, found.schedulable, found.message) == (True, True, "no node")
     assert (found.limits, found.free, found.total) == ({}, None, None)
     assert Flavor(flavor() | {"status": {}}).schedulable is None
+    assert Flavor(flavor("claims", {"cpu": "8", "canhazgpu.com/gpu": 2})).gpus == "2"
     assert Flavor(flavor()).gpus == Flavor(flavor()).message == ""
 
 

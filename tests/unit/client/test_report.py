@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devctl.api.labels import OWNER_NAME
-from devctl.api.quantities import GPU
+from devctl.api.quantities import GPU, GPU_BY_CLAIM
 from devctl.client.flavors import Flavor
 from devctl.client.homes import Volume
 from devctl.client.jobs.job import Job
@@ -185,7 +185,7 @@ def servers_of_many(draw: st.DrawFn) -> tuple[Thing, int, Decimal]:
     phase = draw(st.sampled_from(["Running", "Starting", "Pending", "Stopped", "Failed", "New"]))
     pods, gpus = draw(st.integers(1, 3)), draw(st.integers(0, 8))
     memory = draw(st.integers(0, 2**40))
-    requests = {GPU: str(gpus), "memory": str(memory)}
+    requests = {draw(st.sampled_from([GPU, GPU_BY_CLAIM])): str(gpus), "memory": str(memory)}
     owner = draw(st.sampled_from(OWNERS))
     made_one = server("x", phase, replicas=pods, spec={"owner": owner}, requests=requests)
     held = 0 if phase == "Stopped" else pods

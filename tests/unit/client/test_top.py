@@ -165,7 +165,12 @@ def test_no_time_between_looks_is_an_error(top: Top) -> None:
 def test_the_whole_is_the_sum_of_what_is_known() -> None:
     gpus = [Gpu(0, "T4", 90, 8, 16), Gpu(1, "T4", None, None, 16)]
     found = Server(
-        server("lab", replicas=3, requests={"nvidia.com/gpu": "2"}, idle={"since": ago(hours=1)})
+        server(
+            "lab",
+            replicas=3,
+            requests={"nvidia.com/gpu": "1", "canhazgpu.com/gpu": 1},
+            idle={"since": ago(hours=1)},
+        )
     )
     usage = Usage(cpus=2, memory=100, memory_size=400, gpus=gpus)
     samples = [

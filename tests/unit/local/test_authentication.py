@@ -11,7 +11,8 @@ import yaml
 from devctl.errors import HostError
 from devctl.kube.kubeconfig import find_access
 from devctl.local.authentication import configure, write_kubeconfig
-from devctl.local.part_objects import COMPONENTS, certificate_of, values
+from devctl.local.part_manifests import COMPONENTS, values
+from devctl.local.part_objects import certificate_of
 from devctl.local.parts import Part, load_parts
 from devctl.oidc.registration import from_exec
 

@@ -198,6 +198,19 @@ def test_everything_is_built_once_and_after_what_it_needs(
     assert not cache.go_work.exists()
 
 
+def test_an_image_alone_is_built_with_what_it_is_made_of(
+    cache: CachePaths, workshop: Callable[[str], Workshop]
+) -> None:
+    shop = workshop("")
+    images = build.ensure_images(cache, lambda _: None, ["top"])
+    assert list(images) == ["base", "middle", "top"]
+    wanted = {"programs/containerd", "image/base", "image/middle", "image/top"}
+    assert sorted(shop.done) == sorted(wanted)
+    shop.done.clear()
+    build.ensure_images(cache, lambda _: None, ["top"])
+    assert shop.done == []
+
+
 @pytest.mark.parametrize(
     ("failing", "never"),
     [

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from base64 import b64decode
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from devctl.errors import HostError
-from devctl.local import part_objects
+from devctl.local import node_registry, part_manifests, part_objects
 from devctl.local.namespaces import enter
 from devctl.local.part_objects import (
     Cluster,
@@ -18,6 +20,7 @@ from devctl.local.part_objects import (
     wait_until_ready,
 )
 from devctl.local.parts import Part
+from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,11 +81,40 @@ def test_a_part_is_built_from_its_component_and_the_cluster_s_values(made: Clust
     folder = made.paths.parts / "net"
     built = read(folder / "kustomization.yaml")
     assert built["resources"] == ["values.json"]
-    assert (folder / built["components"][0]).resolve() == part_objects.COMPONENTS / "net"
+    assert (folder / built["components"][0]).resolve() == part_manifests.COMPONENTS / "net"
     image = {"name": "localhost/devctl/router", "newName": "localhost/devctl/router"}
     assert built["images"] == [image | {"newTag": "abc"}]
     assert read(folder / "values.json")["data"]["services"] == "198.18.16.0/20"
     assert folder.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.usefixtures("calls")
+def test_every_node_s_runtime_learns_where_a_registry_is(made: Cluster) -> None:
+    install(made, Part("net", "a network", registry="registry.net.svc"))
+    values = read(made.paths.parts / "net" / "values.json")["data"]
+    assert values["registry"] == "198.18.16.20"
+    for node in made.settings.nodes:
+        folder = made.paths.node(node.name).etc / "containerd" / "certs.d" / "registry.net.svc"
+        assert tomllib.loads((folder / "hosts.toml").read_text()) == {
+            "server": f"http://{values['registry']}"
+        }
+
+
+def test_a_node_s_containerd_reads_what_it_is_told_about_registries(made: Cluster) -> None:
+    node = made.settings.nodes[0].name
+    node_registry.introduce(made.settings, made.paths, "registry.net.svc")
+    (file,) = made.paths.node(node).etc.rglob("hosts.toml")
+    folder = Path("/etc") / file.parent.parent.relative_to(made.paths.node(node).etc)
+    template = REPOSITORY / "playbooks/roles/local_nodes/templates/containerd.toml.j2"
+    assert f'config_path = "{folder}"' in template.read_text()
+
+
+def test_a_part_is_changed_by_those_beside_it(tmp_path: Path) -> None:
+    changed = tmp_path / "net" / "with-queues"
+    changed.mkdir(parents=True)
+    components = part_manifests.components_of(PART, ("queues", "oidc"), tmp_path)
+    assert components == [tmp_path / "net", changed]
+    assert part_manifests.components_of(PART, ("oidc",), tmp_path) == [tmp_path / "net"]
 
 
 @pytest.mark.usefixtures("calls")
@@ -91,6 +123,28 @@ def test_a_certificate_is_one_of_the_values(made: Cluster) -> None:
     folder = made.paths.parts / "net"
     assert read(folder / "kustomization.yaml")["resources"] == ["values.json", "certificate.json"]
     assert sorted(read(folder / "certificate.json")["data"]) == ["ca.crt", "tls.crt", "tls.key"]
+
+
+@pytest.mark.usefixtures("calls")
+def test_a_password_is_made_once(made: Cluster) -> None:
+    part = Part("net", "a network", password=True)
+    install(made, part)
+    folder = made.paths.parts / "net"
+    assert read(folder / "kustomization.yaml")["resources"] == ["values.json", "password.json"]
+    first = read(folder / "password.json")["data"]["password"]
+    assert len(b64decode(first)) > 40
+    install(made, part)
+    assert read(folder / "password.json")["data"]["password"] == first
+
+
+@pytest.mark.usefixtures("calls")
+def test_a_part_s_own_objects_are_among_the_resources(made: Cluster) -> None:
+    install(made, Part("net", "a network", objects="worker_objects"))
+    folder = made.paths.parts / "net"
+    assert read(folder / "kustomization.yaml")["resources"] == ["values.json", "objects.json"]
+    listed = read(folder / "objects.json")
+    assert listed["kind"] == "List"
+    assert {"ConfigMap", "Secret"} == {each["kind"] for each in listed["items"]}
 
 
 @pytest.mark.usefixtures("calls")

@@ -92,6 +92,18 @@ def test_the_digest_changes_with_the_go_version_and_nothing_else(
     assert load_groups("go1.26.7", tools)["kube"].digest != group.digest
 
 
+def test_the_digest_changes_with_a_program_of_the_folder_s_own(
+    tools: Path, group: ProgramGroup
+) -> None:
+    main = tools / "kube" / "small" / "main.go"
+    main.parent.mkdir()
+    main.write_text("package main\n")
+    with_one = load_groups("go1.26.6", tools)["kube"].digest
+    assert with_one != group.digest
+    main.write_text("package main // changed\n")
+    assert load_groups("go1.26.6", tools)["kube"].digest != with_one
+
+
 def test_another_manifest_is_an_optional_group_of_the_same_module_graph(
     tools: Path, group: ProgramGroup, cache: CachePaths, go: GoToolchain
 ) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import ssl
-import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +11,7 @@ from devctl_node_agent.api import ApiServer, ReportError
 from devctl_node_agent.schedule import Answer
 
 from unit.kube.certificates import make_certificates
+from unit.tls_server import serving, speak_tls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +26,6 @@ class Server:
     def __init__(self, folder: Path) -> None:
         self.answer: tuple[int, bytes] = (200, b'{"spec": {}}')
         self.asked: list[tuple[str, str, dict[str, str], Any]] = []
-        made = make_certificates(folder)
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -44,12 +42,8 @@ class Server:
                 pass
 
         self.http = HTTPServer(("127.0.0.1", 0), Handler)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(made.server, made.server_key)
-        self.http.socket = context.wrap_socket(self.http.socket, server_side=True)
-        self.port = self.http.server_address[1]
+        self.port = speak_tls(self.http, folder)
         self.account = folder
-        (folder / "token").write_text("first\n")
 
     def api(self) -> ApiServer:
         return ApiServer("127.0.0.1", self.port, self.account)
@@ -58,12 +52,8 @@ class Server:
 @pytest.fixture
 def server(tmp_path: Path, socket_enabled: None) -> Iterator[Server]:  # noqa: ARG001
     server = Server(tmp_path)
-    thread = threading.Thread(target=server.http.serve_forever, args=(0.01,))
-    thread.start()
-    yield server
-    server.http.shutdown()
-    thread.join()
-    server.http.server_close()
+    with serving(server.http):
+        yield server
 
 
 def test_a_report_is_a_patch_of_the_nodes_own_status(server: Server) -> None:

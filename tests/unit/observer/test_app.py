@@ -31,6 +31,20 @@ def test_the_environment_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.identity != Settings.from_environment().identity
 
 
+def test_a_process_may_have_one_kind_and_a_lease_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = Settings.from_environment()
+    assert (plain.alone, plain.lease) == ("", "devctl-observer")
+    monkeypatch.setenv("DEVCTL_OBSERVER_KIND", "node_cache")
+    monkeypatch.setenv("DEVCTL_OBSERVER_LEASE", "canhazgpu-controller")
+    found = Settings.from_environment()
+    assert (found.alone, found.lease) == ("node_cache", "canhazgpu-controller")
+    monkeypatch.setenv("DEVCTL_OBSERVER_KIND", "servers")
+    with pytest.raises(ValueError, match="set it to `node_cache`"):
+        Settings.from_environment()
+
+
 class FakeWriter:
     """The writer of a connection."""
 

@@ -17,7 +17,7 @@ from devctl_observer.kinds.servers.hook_outcomes import (
     merged,
     parse,
 )
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from devctl.api.hooks import MAX_HOOKS, MAX_OUTCOMES, MAX_OUTPUT, RECORD, Result
@@ -118,6 +118,7 @@ NAMES = st.lists(st.sampled_from("abcdefghijk"), unique=True, min_size=1, max_si
 
 
 @given(ANYTHING | LINES, NAMES | st.just(["save", "push"]))
+@example(f"{RECORD}\nbegin save\nout 0\xa00", ["save"])
 def test_whatever_is_recorded_the_status_takes_it(text: str, names: list[str]) -> None:
     found = parse(text, names)
     if found is None:

@@ -259,7 +259,7 @@ def test_a_change_of_a_workload_concerns_its_server(monkeypatch: pytest.MonkeyPa
         seen: list[Key] = []
         monkeypatch.setattr(servers.queue, "add", seen.append)
         servers.store.put(MINE, 1, server())
-        (followed,) = [each for each in one.shared if each.optional]
+        (followed,) = [each for each in one.shared if each.kind is Workload]
         followed.changed(None, workload(PENDING))
         followed.changed(workload(PENDING), workload(ADMITTED))
         followed.changed(None, workload(PENDING, owner="other"))

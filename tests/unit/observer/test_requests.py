@@ -16,6 +16,7 @@ from devctl_observer.control.process import Clock
 from devctl_observer.judging.model import Meta, Transition
 from devctl_observer.kinds.artifacts.claims import CLAIM
 from devctl_observer.kinds.flavors.model import FLAVOR
+from devctl_observer.kinds.gpu_worker_node.model import NODE
 from devctl_observer.kinds.jobs.model import JOB
 from devctl_observer.kinds.servers.model import SERVER
 from devctl_observer.observer import Observer
@@ -223,6 +224,24 @@ def test_what_is_gone_or_another_is_not_deleted(
             assert (await api.read(SERVER, server().metadata)).item is None
 
     asyncio.run(play())
+
+
+def test_a_node_offers_a_resource_until_it_is_removed(
+    connect: Callable[[Answer], AsyncClient],
+) -> None:
+    asked, answer = recorder()
+    api = ClusterApi(connect(answer), leads)
+    for amount in ("2", None):
+        assert asyncio.run(api.offer(NODE, Meta("node-1", "u-1"), {"example.com/x": amount}))
+    for request, amount in zip(asked, ("2", None), strict=True):
+        assert (request.method, request.url.path) == ("PATCH", "/api/v1/nodes/node-1/status")
+        assert request.headers["Content-Type"] == "application/merge-patch+json"
+        offered = {"example.com/x": amount}
+        assert json.loads(request.content) == {
+            "status": {"capacity": offered, "allocatable": offered}
+        }
+    gone = ClusterApi(connect(lambda _: refusal(404)), leads)
+    assert not asyncio.run(gone.offer(NODE, Meta("node-1", "u-1"), {"example.com/x": "2"}))
 
 
 @pytest.mark.parametrize(

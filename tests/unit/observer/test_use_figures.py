@@ -138,6 +138,7 @@ def test_the_oldest_of_a_verdict_counts(day: Day) -> None:
         (made_from(), {}, 0),
         ({}, {}, 0),
         (made_from(gives=GPUS), {"stopped": True}, 0),
+        (made_from(gives={"resources": {"limits": {"canhazgpu.com/gpu": 1}}}), {}, 1),
         (made_from(gives={"resources": {"limits": {"nvidia.com/gpu": "many"}}}), {}, 0),
         ({MADE_FROM: MadeFrom({}, "gpu", 1, {"resources": "none"}).to_text()}, {}, 0),
     ],

@@ -54,6 +54,7 @@ def values(
     *flavors: Thing,
     claims: Any = (),
     pods: Any = None,
+    plans: Any = (),
 ) -> Thing:
     """The values; by default, a StatefulSet has one pod, which is usable."""
     there = ([pod()] if stateful_set else []) if pods is None else pods
@@ -64,9 +65,16 @@ def values(
         claims=claims,
         pods=there,
         teams=[],
+        plans=plans,
         files={},
     )
     return dict(found.names)
+
+
+def affinity(terms: list[Thing]) -> Thing:
+    """The affinity of a pod's spec, as the API server stores it."""
+    found = {"preferredDuringSchedulingIgnoredDuringExecution": terms}
+    return {"affinity": {"nodeAffinity": found}} if terms else {}
 
 
 def stateful_set(made: Thing, uid: str = "u1") -> Thing:
@@ -83,6 +91,7 @@ def stateful_set(made: Thing, uid: str = "u1") -> Thing:
             "replicas": made["replicas"],
             "updateStrategy": {"type": made["update_strategy"]},
             "volumeClaimTemplates": [stored],
+            "template": {"spec": affinity(made["preferred"])},
         },
     }
 
@@ -398,3 +407,31 @@ def test_a_wake_is_handed_on_while_a_pod_is_missing() -> None:
     stopped = server(stopped=True)
     stopped["metadata"]["annotations"] = {WAKE: "another"}
     assert values(stopped, stateful_set(handed), pods=[])["annotations"][WAKE] == "why"
+
+
+def plan(ref: str = "torch:1") -> list[Thing]:
+    return [{"spec": {"items": [{"type": "image", "name": "torch", "image": {"ref": ref}}]}}]
+
+
+def test_nodes_are_preferred_that_have_the_image() -> None:
+    assert values(server())["preferred"] == []
+    assert values(server(), plans=plan("torch:2"))["preferred"] == []
+    (term,) = values(server(), plans=plan())["preferred"]
+    (expression,) = term["preference"]["matchExpressions"]
+    assert (term["weight"], expression["key"]) == (50, "cache.canhazgpu.dev/image.torch")
+
+
+def test_a_changed_plan_leaves_a_running_server_as_it_is() -> None:
+    before, with_plan = values(server()), values(server(), plans=plan())
+    assert values(server(), stateful_set(before), plans=plan()) == before
+    assert values(server(), stateful_set(with_plan)) == with_plan
+    waiting = [pod(started=False, ready=False, state={"waiting": {}})]
+    assert values(server(), stateful_set(before), pods=waiting, plans=plan()) == before
+    # What changes anyway takes the plan along, and at the next start it counts.
+    changed = values(
+        server(image="torch:2"), stateful_set(before), pods=waiting, plans=plan("torch:2")
+    )
+    assert changed["preferred"]
+    started = values(server(), stateful_set(before), pods=[], plans=plan())
+    assert started["preferred"] == with_plan["preferred"]
+    assert started["update_strategy"] == "OnDelete"

@@ -56,6 +56,18 @@ def test_quota_is_pods_times_what_each_requests() -> None:
     }
 
 
+def test_gpus_by_claim_have_a_quota_as_all_others() -> None:
+    """Kueue's key for them is the resource that their DeviceClass names."""
+    resources = {"requests": {"cpu": "1"}, "limits": {"canhazgpu.com/gpu": 2}}
+    things = render(team({"name": "large", "pods": 3}), flavor(resources=resources))
+    (group,) = things["ClusterQueue", "vision.large"]["spec"]["resourceGroups"]
+    assert group["coveredResources"] == ["canhazgpu.com/gpu", "cpu"]
+    assert group["flavors"][0]["resources"][0] == {
+        "name": "canhazgpu.com/gpu",
+        "nominalQuota": "6",
+    }
+
+
 def test_without_a_bound_all_that_others_leave_is_borrowed() -> None:
     spec = render(team({"name": "large", "pods": 1}), flavor())["ClusterQueue", "vision.large"]
     resources = spec["spec"]["resourceGroups"][0]["flavors"][0]["resources"]

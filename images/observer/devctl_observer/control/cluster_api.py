@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -19,22 +18,17 @@ from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Event
 
 from devctl.api.labels import MANAGER
+from devctl_observer.control.counted import counted
 from devctl_observer.control.election import LeadershipLostError
-from devctl_observer.control.figures import WRITES
 from devctl_observer.control.kind import Kind
 from devctl_observer.judging.clocks import utc_now
 from devctl_observer.judging.model import Meta, Transition
 
 FIELD_MANAGER = "devctl-observer"
+_OURS = {"fieldManager": FIELD_MANAGER}
 
 _WITHOUT_NAMESPACE = "default"
 """Where Events about cluster-scoped objects are, as Kubernetes demands (ValidateEventCreate)."""
-
-_RESULTS = {
-    int(HTTPStatus.CONFLICT): "conflict",
-    int(HTTPStatus.FORBIDDEN): "forbidden",
-    int(HTTPStatus.NOT_FOUND): "gone",
-}
 
 T = TypeVar("T")
 
@@ -99,7 +93,7 @@ class ClusterApi:
         read = {"name": meta.name, "uid": meta.uid, "resourceVersion": meta.resource_version}
         body["metadata"] = read | where | metadata
         try:
-            with _counted():
+            with counted():
                 applied: dict[str, Any] = await self._client.apply(
                     body, meta.name, field_manager=FIELD_MANAGER, force=True, **where
                 )
@@ -137,7 +131,7 @@ class ClusterApi:
             lastTimestamp=now,
         )
         try:
-            with _counted():
+            with counted():
                 await self._client.create(event)
         except ApiError as error:
             # It exists already, or its namespace is terminating: neither needs action.
@@ -181,7 +175,7 @@ class ClusterApi:
         """
         self._check()
         body = {"apiVersion": kind.api_version, "kind": kind.name, **obj}
-        with _counted():
+        with counted():
             made = await self._client.create(kind.resource(body), field_manager=FIELD_MANAGER)
         return cast("Mapping[str, Any]", made)
 
@@ -208,7 +202,7 @@ class ClusterApi:
             metadata["annotations"] = dict(annotations)
         body = {"metadata": metadata, "spec": dict(spec)}
         params = {"fieldManager": MANAGER}
-        return await self._exactly("PATCH", kind, meta, body, params) is not None
+        return await self._exactly("PATCH", kind.path(meta), body, params) is not None
 
     async def record(
         self, kind: Kind[Any], meta: Meta, spec: Mapping[str, Any]
@@ -220,7 +214,26 @@ class ClusterApi:
         """
         version = {"uid": meta.uid, "resourceVersion": meta.resource_version}
         body = {"metadata": version, "spec": dict(spec)}
-        return await self._exactly("PATCH", kind, meta, body, {"fieldManager": FIELD_MANAGER})
+        return await self._exactly("PATCH", kind.path(meta), body, _OURS)
+
+    async def label(self, kind: Kind[Any], meta: Meta, labels: Mapping[str, str | None]) -> bool:
+        """Set labels that nobody else writes, in whatever version of an object; None removes one.
+
+        Returns:
+            Whether it was that very object.
+        """
+        body = {"metadata": {"uid": meta.uid, "labels": dict(labels)}}
+        return await self._exactly("PATCH", kind.path(meta), body, _OURS) is not None
+
+    async def offer(self, kind: Kind[Any], meta: Meta, amounts: Mapping[str, str | None]) -> bool:
+        """Set resources of a node that nobody else offers; None removes one.
+
+        Returns:
+            Whether there is such a node.
+        """
+        # The kubelet makes allocatable what is in the capacity, at its next report.
+        body = {"status": {"capacity": dict(amounts), "allocatable": dict(amounts)}}
+        return await self._exactly("PATCH", f"{kind.path(meta)}/status", body, _OURS) is not None
 
     async def delete(self, kind: Kind[Any], meta: Meta) -> bool:
         """Delete exactly this version of an object; returns False if it is not the current one.
@@ -233,13 +246,12 @@ class ClusterApi:
             "propagationPolicy": "Background",
             "preconditions": {"uid": meta.uid, "resourceVersion": meta.resource_version},
         }
-        return await self._exactly("DELETE", kind, meta, body) is not None
+        return await self._exactly("DELETE", kind.path(meta), body) is not None
 
     async def _exactly(
         self,
         method: str,
-        kind: Kind[Any],
-        meta: Meta,
+        path: str,
         body: Any,
         params: Mapping[str, str] | None = None,
     ) -> Mapping[str, Any] | None:
@@ -248,9 +260,9 @@ class ClusterApi:
         media = "application/json" if method == "DELETE" else "application/merge-patch+json"
         headers = {"Content-Type": media}
         try:
-            with _counted():
+            with counted():
                 answer = await self._http.request(
-                    method, kind.path(meta), json=body, headers=headers, params=params
+                    method, path, json=body, headers=headers, params=params
                 )
                 answer.raise_for_status()
         except httpx2.HTTPStatusError as error:
@@ -262,20 +274,6 @@ class ClusterApi:
     def _check(self) -> None:
         if not self._leads():
             raise LeadershipLostError("the lease was not renewed in time: refusing to write")
-
-
-@contextmanager
-def _counted() -> Iterator[None]:
-    """Count a request by its result."""
-    result = "failed"
-    try:
-        yield
-        result = "ok"
-    except httpx2.HTTPStatusError as error:  # lightkube's ApiError is one
-        result = _RESULTS.get(error.response.status_code, result)
-        raise
-    finally:
-        WRITES.labels(result=result).inc()
 
 
 def _names(status: Any, name: str) -> bool:

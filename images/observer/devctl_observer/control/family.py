@@ -33,6 +33,8 @@ class Family(Generic[T]):
 
     label: str = ""
     """The label by which children name their owner; empty if the kind has no children."""
+    only_nodes: ClassVar[bool] = False
+    """Whether it needs nothing but the nodes of what is watched for all families."""
     names: ClassVar[Mapping[str, str]] = {}
     """Patterns of its children's names, by kind; the one group is the owner's name."""
 

@@ -22,6 +22,12 @@ NODE_GONE = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})
 NODE_ENDED = frozenset({"NodeLost", "NodeShutdown", "Shutdown", "Terminated"})
 """Reasons of pods whose node was lost or shut down."""
 
+STOPPED = frozenset({137, 143})
+"""Exit codes of programs that SIGKILL or SIGTERM has ended."""
+
+CLOCK_SKEW = timedelta(minutes=1)
+"""How far the clock of a node may be behind the API server's."""
+
 _START_FAILED = {"StartError", "ContainerCannotRun"}
 
 
@@ -60,10 +66,16 @@ def asked_at(pod: Pod) -> datetime | None:
 
 
 def was_deleted(pod: Pod, ended: ContainerStateTerminated | None) -> bool:
-    """Whether a program ended because its pod was deleted."""
+    """Whether a program ended because its pod was deleted.
+
+    Its node says when it ended, the API server when its pod was deleted: of a program that a signal
+    has ended, the two are compared with their clocks' skew in mind.
+    """
     asked = asked_at(pod)
-    finished = ended.finishedAt if ended else None
-    return asked is not None and (finished is None or finished >= asked)
+    if asked is None or ended is None or ended.finishedAt is None:
+        return asked is not None
+    behind = CLOCK_SKEW if ended.exitCode in STOPPED else timedelta()
+    return ended.finishedAt + behind >= asked
 
 
 def program_did(ended: ContainerStateTerminated | None, memory: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from lightkube.models.core_v1 import ContainerStatus, PersistentVolumeClaim, Pod
 from lightkube.resources.core_v1 import Event
 
 from devctl.api.devserver import Phase
-from devctl.api.quantities import GPU
+from devctl.api.quantities import gpus_in
 from devctl_observer.judging.containers import judge_container
 from devctl_observer.judging.model import Verdict
 from devctl_observer.judging.refusals import judge_mount
@@ -102,7 +102,7 @@ def gpus_of(pod: Pod) -> int:
     """The GPUs that a pod requests: whole devices, so their limit is the request."""
     containers = (pod.spec.containers if pod.spec else None) or []
     asked = [(c.resources.limits or c.resources.requests or {}) for c in containers if c.resources]
-    return sum(int(str(amounts.get(GPU, 0))) for amounts in asked)
+    return sum(gpus_in(amounts) for amounts in asked)
 
 
 def node_of(pod: Pod) -> str:
@@ -113,6 +113,11 @@ def node_of(pod: Pod) -> str:
 def ends_at(pod: Pod) -> datetime | None:
     """When the grace period of a deleted pod ends; None if the pod was not deleted."""
     return pod.metadata.deletionTimestamp if pod.metadata else None
+
+
+def has_ended(pod: Pod) -> bool:
+    """Whether all of a pod's containers have ended, and none is started again."""
+    return (pod.status.phase if pod.status else None) in {"Succeeded", "Failed"}
 
 
 def is_refused(pod: Pod) -> bool:

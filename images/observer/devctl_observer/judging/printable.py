@@ -15,6 +15,8 @@ def shown(text: str, limit: int = LONGEST) -> str:
 
     >>> shown("one\r\n\x1b[31mtwo\n\n")
     'one | [31mtwo'
+    >>> shown("no\N{NO-BREAK SPACE}break")
+    'no break'
     """
     lines = (_plain(line).strip() for line in text.splitlines())
     joined = " | ".join(line for line in lines if line)
@@ -22,6 +24,7 @@ def shown(text: str, limit: int = LONGEST) -> str:
 
 
 def _plain(line: str) -> str:
-    """A line without characters that control the terminal or reorder text."""
-    kinds = ((char, unicodedata.category(char)) for char in line.replace("\t", " "))
+    """A line with plain spaces, without characters that control the terminal or reorder text."""
+    spaced = (" " if unicodedata.category(char) == "Zs" else char for char in line)
+    kinds = ((char, unicodedata.category(char)) for char in "".join(spaced).replace("\t", " "))
     return "".join(char for char, kind in kinds if kind[0] != "C" and kind not in _ENDS_A_LINE)

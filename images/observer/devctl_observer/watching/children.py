@@ -12,7 +12,9 @@ from lightkube.resources.core_v1 import Event, PersistentVolumeClaim, Pod
 from devctl.api.labels import MANAGED_BY, MANAGER
 from devctl.api.placing import NodeFacts
 from devctl_observer.judging.pods import node_of
+from devctl_observer.watching.devices import Devices
 from devctl_observer.watching.network_agents import NetworkAgents
+from devctl_observer.watching.node_caches import Caches
 from devctl_observer.watching.store import Key, Store
 from devctl_observer.watching.workloads import Queued
 
@@ -47,6 +49,8 @@ class Children:
         self.workloads: Store[Queued] = Store(lambda workload: workload.owner)
         """Kueue's, whoever owns them; empty if it is not installed."""
         self.agents = NetworkAgents()
+        self.devices = Devices()
+        self.caches = Caches()
         self.grew: Callable[[str], str] = lambda _: ""
         """Identifies the last time that a quota of a namespace had more room."""
 

@@ -66,6 +66,25 @@ def promised(of: WorkloadCaches, seconds: float = 0) -> Decimal:
     return place.promised.get(GPU, Decimal(0))
 
 
+def test_a_node_has_the_images_that_its_cache_agent_reports() -> None:
+    known = caches(nodes=2)
+    shared = known.children.caches
+    plans, nodes = (followed.convert for followed in shared.followed)
+    item = {"type": "image", "name": "pinned", "image": {"ref": "vllm:1"}}
+    shared.plans.put(Key("", "default"), 1, plans({"metadata": {}, "spec": {"items": [item]}}))
+
+    def report(**entry: Any) -> list[bool]:
+        images = [{"name": "pinned", "status": "ready", "present": True} | entry]
+        shared.nodes.put(Key("", "n1"), 1, nodes({"status": {"images": images}}))
+        shared.followed[1].changed(None, None)
+        places = known.places(KEY, workload(), NOW)
+        return ["docker.io/library/vllm:1" in place.node.images for place in places]
+
+    assert report() == [True, False]
+    assert report(name="gone from the plan") == [False, False]
+    assert report(present=False, status="pulling") == [False, False]
+
+
 def place_pod(of: WorkloadCaches, **changes: Any) -> None:
     of.children.pods.put(Key(NAMESPACE, "one-1-abcde"), 1, pod(**changes))
 

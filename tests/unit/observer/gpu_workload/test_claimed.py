@@ -6,14 +6,15 @@ from typing import Any
 
 import msgspec
 import pytest
-from devctl_observer.kinds.gpu_workload.claimed import (
+from devctl_observer.judging.devices import (
     FOR_REQUESTS,
-    ClaimedGpus,
     Held,
-    claimed_gpus,
-    held,
-    resource_name,
+    NamedResource,
+    claim_of,
+    named_resource,
 )
+from devctl_observer.kinds.gpu_workload.claimed import ClaimedGpus, claimed_gpus
+from devctl_observer.watching.devices import Devices
 from devctl_observer.watching.store import Key
 from lightkube.resources.resource_v1 import DeviceClass, ResourceClaim
 
@@ -55,14 +56,18 @@ def device_class(resource: str | None) -> DeviceClass:
 
 
 def gpus(*claims: ResourceClaim) -> int:
-    return claimed_gpus(map(held, claims), {"gpus"}).get("n1", 0)
+    devices = Devices()
+    devices.classes.put(Key("", "gpus"), 1, NamedResource(GPU))
+    for number, each in enumerate(claims):
+        devices.claims.put(Key("team", f"c-{number}"), 1, claim_of(each))
+    return ClaimedGpus(devices).on("n1")
 
 
 def test_each_device_of_the_class_counts_on_its_node() -> None:
-    assert held(claim(result("gpu-0"))) == (Held("n1", "gpu.example", "gpu-0", "gpus"),)
+    assert claim_of(claim(result("gpu-0"))).held == (Held("n1", "gpu.example", "gpu-0", "gpus"),)
     assert gpus(claim(result("gpu-0"), result("gpu-1"))) == 2
     elsewhere = claim(result("gpu-0", pool="n2"))
-    assert claimed_gpus([held(elsewhere)], {"gpus"}) == {"n2": 1}
+    assert claimed_gpus([claim_of(elsewhere).held], {"gpus"}) == {"n2": 1}
     assert gpus(claim()) == 0
     assert gpus(msgspec.convert({"metadata": {}, "spec": {}}, ResourceClaim)) == 0
 
@@ -97,8 +102,8 @@ def test_what_a_pod_requests_as_a_resource_is_not_counted_again(
 
 
 def test_a_class_says_whether_its_devices_are_gpus() -> None:
-    assert resource_name(device_class(GPU)) == GPU
-    assert resource_name(device_class(None)) == ""
+    assert named_resource(device_class(GPU)) == NamedResource(GPU)
+    assert named_resource(device_class(None)) == NamedResource()
 
 
 def test_free_gpus_follow_claims_and_classes() -> None:
@@ -108,15 +113,14 @@ def test_free_gpus_follow_claims_and_classes() -> None:
         (place,) = known.places(OTHER, workload(), NOW)
         return int(place.used.get(GPU, 0))
 
-    of: ClaimedGpus = known.claimed
-    classes, claims = of.followed
-    assert classes.optional
-    assert claims.optional
-    of.claims.put(Key("team", "c"), 1, held(claim(result("gpu-0"))))
+    of = known.children.devices
+    classes, claims, _slices = of.followed
+    assert all(each.optional for each in of.followed)
+    of.claims.put(Key("team", "c"), 1, claim_of(claim(result("gpu-0"))))
     assert used() == 0
-    of.classes.put(Key("", "gpus"), 1, GPU)
-    classes.changed(None, GPU)
+    of.classes.put(Key("", "gpus"), 1, NamedResource(GPU))
+    classes.changed(None, NamedResource(GPU))
     assert used() == 1
     of.claims.drop(Key("team", "c"))
-    claims.changed((), None)
+    claims.changed(None, None)
     assert used() == 0

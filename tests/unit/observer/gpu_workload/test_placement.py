@@ -11,11 +11,11 @@ from devctl_observer.kinds.gpu_workload import backoff, registry, strategies
 from devctl_observer.kinds.gpu_workload.backoff import pause
 from devctl_observer.kinds.gpu_workload.placement import Choice, Place, choose
 from devctl_observer.kinds.gpu_workload.prices import gpu_prices
-from devctl_observer.kinds.gpu_workload.strategies import BUILT_IN, CHEAP, Candidate, Demand
+from devctl_observer.kinds.gpu_workload.strategies import BUILT_IN, Candidate, Demand
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devctl.api.gpu_workload import TOLERATIONS
+from devctl.api.gpu_workload import CHEAP, TOLERATIONS
 from devctl.api.placing import Needs, NodeFacts, Taint
 from devctl.api.quantities import GPU
 from unit.observer.objects import flavor

@@ -69,6 +69,13 @@ def failed(**changes: Any) -> Pod:
         (failed(meta=GOING, **ended(143)), "PodDeleted", DELETED, None),
         (failed(meta=GOING, **ended(1, WORDS)), "PodDeleted", DELETED, None),
         (failed(meta=GOING, **ended(137, "", "OOMKilled")), "OutOfMemory", OOM, 137),
+        # The clock of its node is behind.
+        (
+            failed(meta=GOING | {"deletionTimestamp": at(29)}, **ended(143)),
+            "PodDeleted",
+            DELETED,
+            None,
+        ),
         # It had ended by itself before the deletion.
         (
             failed(meta=GOING | {"deletionTimestamp": at(29)}, **ended(3)),

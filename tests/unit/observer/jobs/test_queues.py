@@ -223,7 +223,7 @@ def test_without_its_mark_kueue_s_report_on_a_deleted_pod_counts() -> None:
     report = queued(preempted="InClusterQueue")
     bare = observed(job(**IN_TEAM), pod("Failed", meta=GOING, **ended(143)))
     assert told(replace(bare, queued=report))[:2] == ("Failed", "Preempted")
-    assert told(bare)[1] == "NonZeroExit"
+    assert told(bare)[1] == "PodDeleted"
     # What waits is not deleted by Kueue, whatever its report says of an earlier turn.
     gate = unscheduled("SchedulingGated", "")
     assert gate.metadata

@@ -149,8 +149,9 @@ def test_it_is_known_when_a_server_becomes_idle(place: Place) -> None:
     assert place.lines[0]["idleSeconds"] == 100
 
 
-def test_gpus_are_kept_of_a_pod() -> None:
-    limits = {"nvidia.com/gpu": "2", "cpu": "1"}
+@pytest.mark.parametrize("name", ["nvidia.com/gpu", "canhazgpu.com/gpu"])
+def test_gpus_are_kept_of_a_pod(name: str) -> None:
+    limits = {name: "2", "cpu": "1"}
     one = {"name": "a", "resources": {"limits": limits}}
     raw = {"metadata": {"name": "p"}, "spec": {"containers": [one, one | {"name": "b"}]}}
     small = small_pod(msgspec.convert(raw, Pod))

@@ -13,10 +13,13 @@ from devctl_observer.watching.store import Key
 
 from devctl.api.prices import NO_PRICE, Price
 from devctl.api.quantities import GPU
+from devctl.api.vllm_run import GPUS
 from unit.observer.gpu_workload.things import pod as workload_pod
 from unit.observer.gpu_workload.things import workload
 from unit.observer.objects import NOW, flavor, node
 from unit.observer.usage.test_controller import Place
+from unit.observer.vllm_run.things import pod as run_pod
+from unit.observer.vllm_run.things import run
 
 if TYPE_CHECKING:
     from devctl_observer.kinds.flavors.model import Flavor
@@ -73,6 +76,25 @@ def test_it_has_an_owner_a_team_and_the_price_of_its_gpus(place: Place) -> None:
     assert "name" not in line
     assert (line["seconds"], line["gpuSeconds"]) == (600, 1200)
     # 2.50 and half of 1.00 for each of two GPUs, for ten minutes.
+    assert line["cost"] == 3 * MICRO * 1200 // 3600
+
+
+def test_a_run_counts_the_gpus_of_its_claim(place: Place) -> None:
+    made = run_pod(
+        startTime=NOW - timedelta(minutes=10),
+        meta={
+            "namespace": TEAM,
+            "creationTimestamp": NOW - timedelta(minutes=11),
+            "annotations": {GPUS: "2"},
+        },
+    )
+    place.sources.runs.put(Key(TEAM, "one"), 1, run(meta={"namespace": TEAM}, owner="alice"))
+    assert place.running.pod(None, made) == {TEAM}
+    place.look()
+    (line,) = place.lines
+    who = {name: line[name] for name in ("owner", "kind", "flavor", "team")}
+    assert who == {"owner": "alice", "kind": "VLLMRun", "flavor": "big", "team": "v"}
+    assert (line["seconds"], line["gpuSeconds"]) == (600, 1200)
     assert line["cost"] == 3 * MICRO * 1200 // 3600
 
 

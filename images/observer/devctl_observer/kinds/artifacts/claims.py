@@ -17,7 +17,7 @@ from devctl_observer.control.kind import Kind
 from devctl_observer.judging.clocks import from_text, to_text
 from devctl_observer.judging.conditions import condition
 from devctl_observer.judging.model import labels_of, meta_of, notes_of
-from devctl_observer.judging.pods import claim_names
+from devctl_observer.judging.pods import claim_names, has_ended
 from devctl_observer.watching.kept import without_history
 from devctl_observer.watching.store import Key
 
@@ -92,8 +92,7 @@ def users_of(namespace_pods: Iterable[Pod], claim: str) -> list[str]:
     return sorted(
         meta_of(pod.metadata).name
         for pod in namespace_pods
-        if claim in claim_names(pod)
-        and not (pod.status and pod.status.phase in {"Succeeded", "Failed"})
+        if claim in claim_names(pod) and not has_ended(pod)
     )
 
 

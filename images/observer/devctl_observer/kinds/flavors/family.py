@@ -12,6 +12,7 @@ from devctl.api.placing import NodeFacts
 from devctl_observer.control.family import Family
 from devctl_observer.control.figures import COMMON
 from devctl_observer.control.process import Process
+from devctl_observer.judging.devices import Claim
 from devctl_observer.kinds.flavors.controller import FlavorController
 from devctl_observer.kinds.flavors.model import Flavor
 from devctl_observer.kinds.flavors.placed_pods import PLACED, Asked, NodeUse, PlacedPod, asked
@@ -41,6 +42,7 @@ class Flavors(Family[Flavor]):
         self.policies: Callable[[], None] = lambda: None
         """Told of each change that may concern LifecyclePolicies."""
         self._count = Pace(self.look_again, _COUNTED)
+        process.children.devices.listeners.append(self._devices)
 
     @property
     def others(self) -> Sequence[Followed]:
@@ -64,6 +66,10 @@ class Flavors(Family[Flavor]):
     def node(self, old: NodeFacts | None, new: NodeFacts | None) -> None:  # noqa: ARG002 - any change may matter
         """Reconcile every flavor."""
         self.look_again()
+
+    def _devices(self, _old: Claim | None, _new: Claim | None) -> None:
+        """Count again what nodes offer by claim."""
+        self._count.wish()
 
     def _placed(self, old: Asked | None, new: Asked | None) -> None:
         self.use.change(old, new)

@@ -13,6 +13,7 @@ from lightkube.core.resource import ApiInfo, NamespacedResourceG, ResourceDef
 from lightkube.operators import not_equal, not_in
 
 from devctl.api.placing import PODS, effective_requests
+from devctl.api.pod_requests import added_up, plus
 from devctl_observer.kinds.flavors.model import Resources
 
 PLACED: Mapping[str, Any] = {
@@ -75,24 +76,14 @@ def asked(pod: PlacedPod) -> Asked:
 
 
 def requests(spec: PodSpec) -> dict[str, Decimal]:
-    """What the scheduler counts for a pod.
-
-    Containers run together, so their sum counts; init containers run before, so their peak counts.
-    """
-    total = {PODS: Decimal(1)}
-    for container in spec.containers:
-        total = _sum(total, _of(container.resources))
-    # Sidecars count with the main containers, and with the init containers after them.
-    beside: dict[str, Decimal] = {}
-    peak: dict[str, Decimal] = {}
-    for container in spec.init_containers:
-        needs = _sum(beside, _of(container.resources))
-        if container.restart_policy == "Always":
-            beside = needs
-        peak = _most(peak, needs)
-    # Pod-level requests replace those of the containers.
-    total = _most(_sum(total, beside), peak) | _of(spec.resources)
-    return _sum(total, effective_requests(spec.overhead, {}))
+    """What the scheduler counts for a pod."""
+    main = [_of(container.resources) for container in spec.containers]
+    return added_up(
+        [{PODS: Decimal(1)}, *main],
+        ((_of(each.resources), each.restart_policy) for each in spec.init_containers),
+        whole=_of(spec.resources),
+        overhead=effective_requests(spec.overhead, {}),
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -103,14 +94,6 @@ def _shared(amounts: Amounts) -> Amounts:
 
 def _of(resources: Resources) -> dict[str, Decimal]:
     return effective_requests(resources.requests, resources.limits)
-
-
-def _sum(one: dict[str, Decimal], other: dict[str, Decimal]) -> dict[str, Decimal]:
-    return {name: one.get(name, _NONE) + other.get(name, _NONE) for name in one | other}
-
-
-def _most(one: dict[str, Decimal], other: dict[str, Decimal]) -> dict[str, Decimal]:
-    return {name: max(one.get(name, _NONE), other.get(name, _NONE)) for name in one | other}
 
 
 class NodeUse:
@@ -136,7 +119,7 @@ class NodeUse:
         """The sum of requests on a node by pods of a lower priority."""
         found = self._of_priority.get(node, {})
         lower = (sums for level, sums in found.items() if level < priority)
-        return reduce(_sum, lower, dict[str, Decimal]())
+        return reduce(plus, lower, dict[str, Decimal]())
 
     def _add(self, asked: Asked, sign: int) -> None:
         levels = self._of_priority.setdefault(asked.node, {})

@@ -5,21 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from decimal import Decimal
+from typing import Any, Protocol
 
 from devctl.api.devserver import FlavorCondition
 from devctl.api.messages import listed
 from devctl.api.placing import Needs, NodeFacts, effective_requests, obstacle, room
 from devctl_observer.judging.conditions import FALSE, TRUE, condition, merge
 from devctl_observer.kinds.flavors.model import Flavor
-from devctl_observer.kinds.flavors.placed_pods import NodeUse
+
+
+class Use(Protocol):
+    """What is used of nodes."""
+
+    def of(self, node: str, /) -> Mapping[str, Decimal]:
+        """What is used of one."""
 
 
 def flavor_status(
     flavor: Flavor,
     flavors: Mapping[str, Flavor],
     nodes: Sequence[NodeFacts],
-    use: NodeUse,
+    use: Use,
     now: datetime,
 ) -> dict[str, Any]:
     """The desired status of a flavor."""
@@ -59,7 +66,7 @@ def fit(flavor: Flavor, nodes: Sequence[NodeFacts]) -> dict[str, Any]:
     return condition(kind, FALSE, "NoNodeFits", f"none of {len(nodes)} nodes fits: {told}")
 
 
-def counts(flavor: Flavor, nodes: Sequence[NodeFacts], use: NodeUse) -> tuple[int, int]:
+def counts(flavor: Flavor, nodes: Sequence[NodeFacts], use: Use) -> tuple[int, int]:
     """How many pods of a flavor fit into the empty cluster, and how many more fit now."""
     needs = _needs(flavor)
     total = sum(room(needs, node) for node in nodes)

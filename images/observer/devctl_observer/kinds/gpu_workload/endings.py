@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from lightkube.models.batch_v1 import JobCondition
 from lightkube.models.core_v1 import Pod
-from lightkube.resources.batch_v1 import Job
 
 from devctl.api.workloads import PREEMPTED
 from devctl_observer.judging.exits import (
@@ -19,6 +18,7 @@ from devctl_observer.judging.exits import (
     program_did,
     was_deleted,
 )
+from devctl_observer.judging.job_conditions import job_condition
 from devctl_observer.judging.pods import node_of
 from devctl_observer.judging.printable import LONGEST, shown
 from devctl_observer.kinds.gpu_workload.culprit import culprit
@@ -70,12 +70,6 @@ def _times(seen: Observed) -> tuple[datetime | None, datetime | None]:
     started = [ended.startedAt for ended in ends if ended.startedAt]
     finished = [ended.finishedAt for ended in ends if ended.finishedAt]
     return min(started, default=None), max(finished, default=None)
-
-
-def job_condition(job: Job, kind: str) -> JobCondition | None:
-    """A condition of a Job, if it is true."""
-    conditions = (job.status.conditions if job.status else None) or []
-    return next((c for c in conditions if c.type == kind and c.status == "True"), None)
 
 
 def node_lost(node: str) -> End:

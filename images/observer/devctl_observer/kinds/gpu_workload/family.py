@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -21,7 +20,6 @@ from devctl_observer.kinds.gpu_workload.controller import WorkloadController
 from devctl_observer.kinds.gpu_workload.model import GPUWorkload
 from devctl_observer.kinds.gpu_workload.observed import WorkloadCaches
 from devctl_observer.kinds.gpu_workload.registry import installed
-from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key
 
 _RANKED = re.compile("(.+)-[0-9]+-[0-9]+-[a-z0-9]{5}")
@@ -45,11 +43,6 @@ class GPUWorkloads(Family[GPUWorkload]):
         super().__init__(WorkloadController(self.caches, process, installed()))
         for phase in Phase:
             _WORKLOADS.labels(phase=phase).set_function(partial(self._count, phase))
-
-    @property
-    def others(self) -> Sequence[Followed]:
-        """Who holds GPUs without a request of a pod's."""
-        return self.caches.claimed.followed
 
     def of_child(self, about: ObjectReference) -> Key | None:
         """The owner of a Job or pod of that name.

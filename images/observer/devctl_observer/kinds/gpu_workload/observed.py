@@ -11,10 +11,13 @@ from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import Pod
 
 from devctl.api.gpu_workload import LABEL, RANK
+from devctl.api.placing import NodeFacts
+from devctl.api.quantities import GPU
 from devctl_observer.judging.clocks import from_text
 from devctl_observer.judging.exits import DISRUPTED
 from devctl_observer.judging.model import is_owned, labels_of, meta_of
-from devctl_observer.judging.pods import Surroundings, is_refused, node_of, pod_condition
+from devctl_observer.judging.pods import Surroundings, has_ended, is_refused, node_of, pod_condition
+from devctl_observer.kinds.flavors.capacity import Capacity
 from devctl_observer.kinds.flavors.model import Flavor
 from devctl_observer.kinds.flavors.placed_pods import Asked, NodeUse
 from devctl_observer.kinds.gpu_workload.claimed import ClaimedGpus
@@ -72,14 +75,18 @@ class WorkloadCaches:
     """All pods on nodes."""
     flavors: Store[Flavor] = field(default_factory=Store)
     """All flavors, for their prices."""
-    claimed: ClaimedGpus = field(default_factory=ClaimedGpus)
-    """GPUs that ResourceClaims hold, which no pod requests."""
     workloads: Store[GPUWorkload] = field(default_factory=lambda: Store(placing))
     jobs: Store[Job] = field(default_factory=Store)
     gone: dict[Key, dict[int, Pod]] = field(default_factory=dict)
     """The last pods of each attempt that are gone, by rank, until its end is recorded."""
     chosen: dict[Key, GPUWorkload] = field(default_factory=dict)
     """Workloads with nodes that are not stored yet: the request is under way."""
+
+    def __post_init__(self) -> None:
+        """Count GPUs that ResourceClaims hold, beside those that pods request."""
+        children = self.children
+        self.claimed = ClaimedGpus(children.devices)
+        self.capacity = Capacity(children.nodes, self.use, children.devices)
 
     def own_jobs(self, item: GPUWorkload) -> list[Job]:
         """The Jobs of a workload, of all attempts."""
@@ -111,14 +118,26 @@ class WorkloadCaches:
         prices = gpu_prices(self.children.nodes, self.flavors)
         return [
             Place(
-                node,
-                with_gpus(self.use.of(node.name), self.claimed.on(node.name)),
-                self.use.below(node.name, item.level),
+                self._with_cache(node),
+                self._used(node.name),
+                self.capacity.below(node.name, item.level),
                 promised.get(node.name, {}),
                 prices.get(node.name),
             )
-            for node in self.children.nodes
+            for node in self.capacity.nodes
         ]
+
+    def _used(self, node: str) -> Mapping[str, Decimal]:
+        """What pods request of a node, and what claims hold of its GPUs."""
+        used = self.capacity.of(node)
+        # There, all that is taken of what it offers is counted already.
+        whole = GPU in self.capacity.claimed(node)
+        return used if whole else with_gpus(used, self.claimed.on(node))
+
+    def _with_cache(self, node: NodeFacts) -> NodeFacts:
+        """A node with all images that it is known to have: it lists only some of them itself."""
+        cached = self.children.caches.images_on(node.name)
+        return replace(node, images=node.images | cached) if cached else node
 
     def _promised(self, key: Key, now: datetime) -> Mapping[str, Mapping[str, Decimal]]:
         """What the other workloads will request that have a node but no pod on it yet, by node."""
@@ -151,7 +170,7 @@ class WorkloadCaches:
         if node_of(pod):
             # The watch of all pods may not know it yet, or may know that it has ended.
             unknown = self.placed.get(Key(meta.namespace, meta.name)) is None
-            return node_of(pod) if unknown and not _ended(pod) else ""
+            return node_of(pod) if unknown and not has_ended(pod) else ""
         if nominated := pod.status and pod.status.nominatedNodeName:
             return nominated
         return "" if is_refused(pod) else choice
@@ -204,10 +223,6 @@ def rank_of(pod: Pod) -> int:
 
 def _job_of(pod: Pod) -> str:
     return labels_of(pod).get(JOB_OF, "")
-
-
-def _ended(pod: Pod) -> bool:
-    return (pod.status.phase if pod.status else None) in {"Succeeded", "Failed"}
 
 
 def _key(item: GPUWorkload) -> Key:

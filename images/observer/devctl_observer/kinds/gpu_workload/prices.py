@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from devctl.api.placing import NodeFacts, effective_requests
 from devctl.api.prices import MICRO, NO_PRICE, Price
-from devctl.api.quantities import GPU
+from devctl.api.quantities import gpus_in
 from devctl_observer.kinds.flavors.model import Flavor
 
 
@@ -53,7 +53,7 @@ def _is_priced(flavor: Flavor) -> bool:
 
 def _gpus(flavor: Flavor) -> int:
     given = flavor.spec.resources
-    return int(effective_requests(given.requests, given.limits).get(GPU, 0))
+    return gpus_in(effective_requests(given.requests, given.limits))
 
 
 def _selects(flavor: Flavor, node: NodeFacts) -> bool:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import NamedTuple
 
-CHEAP = "gpu-orchestrator/cheap-node"
-"""Label of a node, with the value `true`, that costs less than others."""
+from devctl.api.gpu_workload import CHEAP
 
 _CHEAPER, _PRICED, _CACHED = 1_000_000_000, 1_000, 1_000
 """So that a cheap node wins over any price, and a price or the image over any number of GPUs."""
@@ -30,7 +29,8 @@ class Candidate:
     price: float | None = None
     """Price of a GPU per hour; None if unknown."""
     cached: frozenset[str] = frozenset()
-    """Images that it has, as far as it lists them: most nodes list the 50 largest."""
+    """Images that it has, as far as it lists them (most nodes list the 50 largest), or as its cache
+    agent reports them."""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from lightkube.resources.batch_v1 import Job
 
 from devctl.api.gpu_workload import ATTEMPT, is_made, is_over
 from devctl_observer.control.role_controller import Cause, Known, usual_cause
+from devctl_observer.judging.job_conditions import job_condition
 from devctl_observer.judging.model import labels_of, meta_of
-from devctl_observer.kinds.gpu_workload.endings import job_condition
 from devctl_observer.kinds.gpu_workload.model import GPUWorkload
 from devctl_observer.kinds.gpu_workload.status import has_expired
 

@@ -15,7 +15,7 @@ from devctl.api.labels import HOOKS
 from devctl.api.workloads import PREEMPTED
 from devctl_observer.judging.clocks import to_text
 from devctl_observer.judging.model import Transition, meta_of, notes_of
-from devctl_observer.judging.pods import ends_at, own_statuses, pod_condition
+from devctl_observer.judging.pods import ends_at, has_ended, own_statuses, pod_condition
 from devctl_observer.judging.printable import shown
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.replicas import ordinal
@@ -79,8 +79,7 @@ def hooks_of(pod: Pod) -> list[str]:
 
 def is_ending(pod: Pod) -> bool:
     """Whether a pod ends; a container that just ends by itself is started again."""
-    over = pod.status is not None and pod.status.phase in {"Failed", "Succeeded"}
-    return over or ends_at(pod) is not None
+    return has_ended(pod) or ends_at(pod) is not None
 
 
 def ended(pod: Pod, event: str) -> Ended | None:

@@ -15,7 +15,7 @@ from devctl.api.labels import DEVSERVER, MADE_FROM
 from devctl.api.made_from import MadeFrom, read_record
 from devctl.api.placing import effective_requests
 from devctl.api.pod_spec import ACTIVITY_PROBE, shape
-from devctl.api.quantities import GPU
+from devctl.api.quantities import gpus_in
 from devctl_observer.judging.model import is_owned, meta_of, notes_of
 from devctl_observer.judging.pods import Surroundings, is_refused
 from devctl_observer.kinds.flavors.model import Flavor
@@ -63,11 +63,11 @@ class Observed:
         """How many GPUs its pods request together; 0 if it has none."""
         given = self.record.flavor_spec.get("resources", {}) if self.record else {}
         try:
-            amounts = effective_requests(given.get("requests", {}), given.get("limits", {}))
+            gpus = gpus_in(effective_requests(given.get("requests", {}), given.get("limits", {})))
         except (AttributeError, ValueError):
             # The record is an annotation: others than its role may have changed it.
             return 0
-        return self.size * int(amounts.get(GPU, 0))
+        return self.size * gpus
 
     @property
     def layout(self) -> Mapping[str, Any]:

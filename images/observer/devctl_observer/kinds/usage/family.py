@@ -29,6 +29,7 @@ from devctl_observer.kinds.usage.running import Running
 from devctl_observer.kinds.usage.totals import Totals
 from devctl_observer.kinds.users.family import Users
 from devctl_observer.kinds.users.model import User
+from devctl_observer.kinds.vllm_run.family import VLLMRuns
 from devctl_observer.watching.reflector import Followed
 from devctl_observer.watching.store import Key
 
@@ -41,17 +42,18 @@ class Usages(Family[Usage]):
     def __init__(
         self,
         flavors: Flavors,
-        run: tuple[Servers, Jobs, GPUWorkloads],
+        run: tuple[Servers, Jobs, GPUWorkloads, VLLMRuns],
         payers: tuple[Users, Teams],
         process: Process,
     ) -> None:
         """Start without any state."""
-        servers, jobs, workloads = run
+        servers, jobs, workloads, runs = run
         sources = Sources(
             servers=servers.caches,
             jobs=jobs.store,
             flavors=flavors.store,
             workloads=workloads.store,
+            runs=runs.store,
             users=payers[0].store,
             nodes=process.children.nodes,
         )

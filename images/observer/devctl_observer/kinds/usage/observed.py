@@ -15,10 +15,12 @@ from devctl.api.labels import DEVSERVER, FLAVOR, OWNER_UID
 from devctl.api.placing import NodeFacts
 from devctl.api.pod_spec import shape
 from devctl.api.prices import NO_PRICE, Price
-from devctl.api.quantities import GPU
+from devctl.api.quantities import gpus_in
 from devctl.api.usage import LineKey
+from devctl.api.vllm_run import GPUS
+from devctl.api.vllm_run import LABEL as RUN
 from devctl_observer.judging.model import labels_of, meta_of, notes_of
-from devctl_observer.judging.pods import node_of, own_statuses
+from devctl_observer.judging.pods import gpus_of, node_of, own_statuses
 from devctl_observer.kinds.flavors.model import Flavor
 from devctl_observer.kinds.gpu_workload.model import GPUWorkload
 from devctl_observer.kinds.gpu_workload.prices import gpu_price, priced_by
@@ -26,7 +28,11 @@ from devctl_observer.kinds.jobs.model import Job, JobSpec
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.servers.observed import Caches
 from devctl_observer.kinds.users.model import User
+from devctl_observer.kinds.vllm_run.model import VLLMRun
 from devctl_observer.watching.store import Key, Store
+
+BY_NODE = {kinds.GPU_WORKLOAD.name, kinds.VLLM_RUN.name}
+"""Kinds without a flavor: what their GPUs cost, those of the node say."""
 
 
 @dataclass(frozen=True)
@@ -47,21 +53,25 @@ class Sources:
     jobs: Store[Job]
     flavors: Store[Flavor]
     workloads: Store[GPUWorkload] = field(default_factory=Store)
+    runs: Store[VLLMRun] = field(default_factory=Store)
     users: Store[User] = field(default_factory=Store)
     nodes: Store[NodeFacts] = field(default_factory=Store)
 
     def is_counted(self, pod: Pod) -> bool:
-        """Whether a pod is a server's or a workload's, or the one that runs a job."""
+        """Whether a pod is a server's, a workload's or a run's, or the one that runs a job."""
         labels = labels_of(pod)
         if job := labels.get(JOB):
             return meta_of(pod.metadata).name == pod_name(job)
-        return bool(labels.get(DEVSERVER) or labels.get(LABEL))
+        return any(labels.get(name) for name in (DEVSERVER, LABEL, RUN))
 
     def line_of(self, pod: Pod) -> tuple[LineKey, bool]:
         """The line of a pod, and whether it is certain: its owner and its flavor exist."""
         labels, meta = labels_of(pod), meta_of(pod.metadata)
         if name := labels.get(LABEL):
-            return self._of_workload(Key(meta.namespace, name), node_of(pod))
+            key = Key(meta.namespace, name)
+            return self._of_node(kinds.GPU_WORKLOAD, self.workloads.get(key), pod)
+        if name := labels.get(RUN):
+            return self._of_node(kinds.VLLM_RUN, self.runs.get(Key(meta.namespace, name)), pod)
         if name := labels.get(DEVSERVER):
             server = self.servers.servers.get(Key(meta.namespace, name))
             flavor = notes_of(pod).get(FLAVOR, "")
@@ -82,29 +92,31 @@ class Sources:
         key = Key(meta.namespace, meta.name)
         name = self.servers.observe(key, server).flavor
         flavor = self.flavors.get(Key("", name))
-        asked = flavor.spec.resources.requests.get(GPU, 0) if flavor else 0
+        asked = gpus_in(flavor.spec.resources.requests) if flavor else 0
         line = self._of_server(server, meta.name, meta.uid, name)
-        return line, shape(server.pod_spec)[0], int(asked)
+        return line, shape(server.pod_spec)[0], asked
 
     def priced(self, line: LineKey, node: str = "") -> LineKey:
         """A line with the price of today; that of a flavor that is deleted stays.
 
         Args:
             line: The line.
-            node: The node of a workload's pod: what its GPUs cost, its flavors say.
+            node: The node of a pod without a flavor: what its GPUs cost, the node's flavors say.
         """
-        if line.kind != kinds.GPU_WORKLOAD.name:
+        if line.kind not in BY_NODE:
             return line._replace(price=self._price_of(line.flavor, line.price))
         found = self._priced_by(node)
         if found is None:
             return line
         return line._replace(flavor=found.metadata.name, price=gpu_price(found))
 
-    def _of_workload(self, key: Key, node: str) -> tuple[LineKey, bool]:
-        item = self.workloads.get(key)
-        users = (user for user in self.users if user.namespace == key.namespace)
+    def _of_node(
+        self, kind: kinds.Kind, item: GPUWorkload | VLLMRun | None, pod: Pod
+    ) -> tuple[LineKey, bool]:
+        node, namespace = node_of(pod), meta_of(pod.metadata).namespace
+        users = (user for user in self.users if user.namespace == namespace)
         team = next((user.spec.team for user in users), "")
-        line = LineKey(item.spec.owner if item else "", kinds.GPU_WORKLOAD.name, team=team)
+        line = LineKey(item.spec.owner if item else "", kind.name, team=team)
         return self.priced(line, node), item is not None and self._priced_by(node) is not None
 
     def _priced_by(self, node: str) -> Flavor | None:
@@ -125,14 +137,15 @@ class Sources:
         return LineKey(owner, kinds.DEVSERVER.name, name, uid, flavor, team, price)
 
 
+def all_gpus_of(pod: Pod) -> int:
+    """The GPUs of a pod: those that it requests, and those of a run's claim."""
+    claimed = notes_of(pod).get(GPUS, "") if labels_of(pod).get(RUN) else ""
+    return gpus_of(pod) + int(claimed or 0)
+
+
 def started_at(pod: Pod) -> int | None:
     """When a pod's node began with it; None if it has not."""
     return _seconds(pod.status.startTime if pod.status else None)
-
-
-def has_ended(pod: Pod) -> bool:
-    """Whether nothing of a pod runs any more."""
-    return pod.status is not None and pod.status.phase in {"Succeeded", "Failed"}
 
 
 def finished_at(pod: Pod) -> int | None:

@@ -7,19 +7,19 @@ from collections.abc import Callable, Mapping
 
 from lightkube.models.core_v1 import Pod
 
-from devctl.api.kinds import GPU_WORKLOAD
 from devctl_observer.control.process import Clock
 from devctl_observer.judging.clocks import from_text
 from devctl_observer.judging.model import meta_of
-from devctl_observer.judging.pods import gpus_of, node_of
+from devctl_observer.judging.pods import has_ended, node_of
 from devctl_observer.kinds.servers.model import Server
 from devctl_observer.kinds.usage.book import Book
 from devctl_observer.kinds.usage.ledger import REMEMBERED, Seen
 from devctl_observer.kinds.usage.observed import (
+    BY_NODE,
     Sources,
+    all_gpus_of,
     created_at,
     finished_at,
-    has_ended,
     idle_since,
     started_at,
     stop_of,
@@ -59,8 +59,8 @@ class Running:
             if not self._sources.is_counted(new):
                 return found
             line, certain = self._sources.line_of(new)
-            node = node_of(new) if line.kind == GPU_WORKLOAD.name else ""
-            track = Track(line, start, gpus_of(new), created=created_at(new), node=node)
+            node = node_of(new) if line.kind in BY_NODE else ""
+            track = Track(line, start, all_gpus_of(new), created=created_at(new), node=node)
             if not first:
                 track.started = now
             elif certain:

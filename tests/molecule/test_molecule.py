@@ -7,13 +7,13 @@ and would hide that such a run makes nothing.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from support.commands import must
 from support.servers import wait_until
 
 from devctl.local.paths import REPOSITORY
@@ -46,21 +46,34 @@ def molecule(kubeconfig: Path, images: dict[str, Image], tmp_path: Path) -> Call
     }
 
     def run(*words: str) -> str:
-        return must(
-            subprocess.run(
-                ["molecule", *words],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                check=False,
-                cwd=REPOSITORY,
-                stdin=subprocess.DEVNULL,
-                env=os.environ | environment,
-                timeout=900,
-            )
+        result = subprocess.run(
+            ["molecule", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            cwd=REPOSITORY,
+            stdin=subprocess.DEVNULL,
+            env=os.environ | environment,
+            timeout=900,
         )
+        if result.returncode:
+            pytest.fail(f"{failed_task(result.stdout)}\n{result.stdout}")
+        return result.stdout
 
     return run
+
+
+def failed_task(output: str) -> str:
+    """The last task that failed and what it said: a summary shows the first line of a failure."""
+    task = ""
+    failed = f"failed, and no task of it: {output[-200:]!r}"
+    for line in output.splitlines():
+        if found := re.search(r"TASK \[(.*?)\]", line):
+            task = found[1]
+        if said := line.partition("fatal: ")[2]:
+            failed = f"{task}: {said[:1000]}"
+    return failed
 
 
 def left(kubectl: Kubectl) -> list[str]:

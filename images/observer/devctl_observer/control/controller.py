@@ -26,6 +26,11 @@ T = TypeVar("T")
 Ours = TypeVar("Ours", bound=Item)
 
 
+def is_superseded(error: ApiError) -> bool:
+    """Whether the object was changed or deleted meanwhile, which the watch will report soon."""
+    return error.status.code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}
+
+
 class Controller(ABC, Generic[T]):
     """Handles a kind's work queue; `store` has the observed objects."""
 
@@ -55,8 +60,7 @@ class Controller(ABC, Generic[T]):
         try:
             return await self._look(key, item)
         except ApiError as error:
-            # It was deleted or replaced, which the watch will report soon.
-            if error.status.code in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
+            if is_superseded(error):
                 return None
             raise
 

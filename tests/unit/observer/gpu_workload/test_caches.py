@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from decimal import Decimal
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -22,6 +24,7 @@ from devctl_observer.kinds.gpu_workload.wake import cause
 from devctl_observer.watching.children import Children
 from devctl_observer.watching.kept import node_facts
 from devctl_observer.watching.store import Key, Store
+from lightkube import ApiError
 from lightkube.resources.batch_v1 import Job
 
 from devctl.api.gpu_workload import LABEL
@@ -40,6 +43,7 @@ from unit.observer.gpu_workload.things import (
     workload,
 )
 from unit.observer.objects import NOW, flavor, node
+from unit.observer.running import api_error
 
 if TYPE_CHECKING:
     from devctl_observer.control.cluster_api import ClusterApi
@@ -254,9 +258,12 @@ class FakeApi:
     caches: WorkloadCaches
     woken: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
+    fails: ApiError | None = None
 
     async def apply_status(self, _: Any, meta: Any, status: dict[str, Any]) -> dict[str, Any]:
         await asyncio.sleep(0.001)
+        if self.fails:
+            raise self.fails
         return self._stored(meta, status)
 
     async def wake(self, _: Any, meta: Any, value: str) -> dict[str, Any]:
@@ -361,6 +368,22 @@ def test_figures_of_failures_and_retries() -> None:
     assert figure("failed_total", **counted) == before[0] + 1
     assert figure("retries_total") == before[1] + 1
     assert figure("reconcile_duration_seconds_count", result="success") == took + 1
+
+
+@pytest.mark.parametrize(
+    ("code", "result"), [(HTTPStatus.CONFLICT, "superseded"), (HTTPStatus.FORBIDDEN, "error")]
+)
+def test_a_workload_that_has_changed_meanwhile_is_not_an_error(
+    code: HTTPStatus, result: str
+) -> None:
+    known = caches()
+    known.workloads.put(KEY, 1, workload())
+    looked, api = controller(known)
+    api.fails = api_error(code)
+    before = figure("reconcile_duration_seconds_count", result=result)
+    with nullcontext() if result == "superseded" else pytest.raises(ApiError):
+        assert asyncio.run(looked.look(KEY)) is None
+    assert figure("reconcile_duration_seconds_count", result=result) == before + 1
 
 
 def test_a_strategy_that_fails_stops_nobody_else() -> None:

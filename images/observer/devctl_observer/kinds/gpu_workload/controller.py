@@ -10,9 +10,11 @@ from time import perf_counter
 from typing import Any
 
 import msgspec
+from lightkube import ApiError
 
 from devctl.api.image_names import full_name
 from devctl.api.messages import listed
+from devctl_observer.control.controller import is_superseded
 from devctl_observer.control.process import Process
 from devctl_observer.control.role_controller import RoleController, soonest
 from devctl_observer.judging.clocks import Clocks, from_text
@@ -68,6 +70,10 @@ class WorkloadController(RoleController[GPUWorkload]):
         try:
             wait = await self._reconcile(key, item)
             result = "success"
+        except ApiError as error:
+            if is_superseded(error):
+                result = "superseded"
+            raise
         finally:
             DURATION.labels(result=result).observe(perf_counter() - started)
         return wait

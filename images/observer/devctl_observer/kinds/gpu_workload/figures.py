@@ -36,7 +36,7 @@ for _strategy in BUILT_IN:
     SCHEDULED.labels(strategy=_strategy)
 for _reason in set(_REASONS.values()):
     FAILED.labels(reason=_reason)
-for _result in ("success", "error"):
+for _result in ("success", "superseded", "error"):
     DURATION.labels(result=_result)
 
 

@@ -11,6 +11,7 @@ from uuid import uuid4
 import pytest
 from support.command_line import CommandLine
 from support.commands import devctl, must
+from support.forwarding import forwarded
 from support.servers import SMALL, DevServer, apply_flavor, succeeds, wait_until
 from support.tiers.prepare import PARTS
 
@@ -194,16 +195,11 @@ def test_restricted_pods_resolve_names_and_reach_the_api_server(
 def test_exec_and_port_forward_pass_every_policy(kubectl: Kubectl, guarded: str) -> None:
     """They come from the API server through the pod's node."""
     assert kubectl("-n", guarded, "exec", "server", "--", "echo", "passed") == "passed\n"
-    command = [str(kubectl.program), f"--kubeconfig={kubectl.kubeconfig}", "-n", guarded]
-    forward = [*command, "port-forward", "pod/server", ":8080"]
-    with subprocess.Popen(forward, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout
-        port = process.stdout.readline().split(":")[1].split()[0]
+    with forwarded(kubectl, guarded, "pod/server", 8080) as port:
         ask = f"exec 3<>/dev/tcp/127.0.0.1/{port} && cat <&3"
         said = subprocess.run(
             ["bash", "-c", ask], capture_output=True, text=True, timeout=20, check=True
         )
-        process.terminate()
     assert said.stdout == "served\n"
 
 

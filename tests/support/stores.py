@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import signal
 import subprocess
 import tarfile
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
+from support.forwarding import forwarded
 from support.processes import pids_of_pod
 from support.pushed_images import delete, enlarged, push
 from support.servers import wait_until
@@ -108,10 +108,6 @@ class Stores:
         wait_until(lambda: self._has_pod(store), f"{store} has a pod")
         self._kubectl("rollout", "status", *which, "--timeout=120s")
 
-    @property
-    def _program(self) -> list[str]:
-        return [str(self._kubectl.program), f"--kubeconfig={self._kubectl.kubeconfig}"]
-
     def _has_pod(self, store: str) -> bool:
         pods = self._kubectl.api.list("pod", NAMESPACE, labels=f"{_LABEL}={store}")
         return any("deletionTimestamp" not in pod["metadata"] for pod in pods)
@@ -121,16 +117,8 @@ class Stores:
 
     @contextmanager
     def _forwarded(self, store: str) -> Iterator[str]:
-        where = ["-n", NAMESPACE, f"service/{store}", ":80"]
-        command = [*self._program, "port-forward", "--address=127.0.0.1", *where]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            try:
-                assert process.stdout
-                found = re.search(r"127\.0\.0\.1:(\d+)", process.stdout.readline())
-                assert found
-                yield f"http://127.0.0.1:{found[1]}"
-            finally:
-                process.terminate()
+        with forwarded(self._kubectl, NAMESPACE, f"service/{store}", 80) as port:
+            yield f"http://127.0.0.1:{port}"
 
 
 def _restarts(pod: dict[str, Any]) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 from support.command_line import PROGRAM, CommandLine
+from support.forwarding import forwarded
 from support.user_place import ACCOUNT, user_place
 from support.vllm_checkout import LISTS, Files, parsed
 from support.vllm_runs import PLURAL, Run
@@ -80,17 +80,11 @@ class VllmPlace:
     @contextmanager
     def forwarded(self, name: str, port: int = 8000) -> Iterator[httpx2.Client]:
         """A client of what a run serves, by `kubectl port-forward`."""
-        common = [str(self.kubectl.program), f"--kubeconfig={self.user.kubeconfig}"]
-        forward = ["-n", self.name, "port-forward", f"pod/{pod_name(name)}", f":{port}"]
-        with subprocess.Popen([*common, *forward], stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout
-            here = process.stdout.readline().split(":")[1].split()[0]
+        to = (self.name, f"pod/{pod_name(name)}", port, self.user.kubeconfig)
+        with forwarded(self.kubectl, *to) as here:
             base = f"http://127.0.0.1:{here}"
-            try:
-                with httpx2.Client(base_url=base, timeout=PATIENCE, trust_env=False) as client:
-                    yield client
-            finally:
-                process.terminate()
+            with httpx2.Client(base_url=base, timeout=PATIENCE, trust_env=False) as client:
+                yield client
 
 
 _SETTLED = {"Serving", "Running", "Succeeded", "Failed"}

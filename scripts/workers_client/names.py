@@ -1,0 +1,26 @@
+"""What components of the document are called in Python."""
+
+from __future__ import annotations
+
+import re
+
+_PAGE = re.compile(r"PageOf_(\w+)_")
+
+
+def class_name(component: str) -> str:
+    """The class of a component.
+
+    >>> class_name("PageOf_Job_"), class_name("Job")
+    ('JobPage', 'Job')
+    """
+    page = _PAGE.fullmatch(component)
+    return f"{page[1]}Page" if page else component
+
+
+def is_page(component: str) -> bool:
+    """Whether it is a part of a list.
+
+    >>> is_page("PageOf_Job_"), is_page("AvailableNodes")
+    (True, False)
+    """
+    return _PAGE.fullmatch(component) is not None

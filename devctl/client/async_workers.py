@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from devctl.client.async_calls import AsyncPart, awaited, iterated
-from devctl.client.workers.generated.calls import AsyncCalls
+from devctl.client.workers.generated.async_calls import AsyncCalls
 from devctl.client.workers.jobs import WorkerJobs
 from devctl.client.workers.keys import WorkerKeys
 from devctl.client.workers.nodes import WorkerNodes

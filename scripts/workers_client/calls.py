@@ -22,7 +22,6 @@ _MODULE = '''from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devctl.client.async_calls import AsyncPart, awaited, iterated
 from devctl.client.workers.generated.models import {models}
 from devctl.client.workers.pages import all_pages
 from devctl.client.workers.writing import part
@@ -41,7 +40,12 @@ class Calls:
         """Take the API; ask nothing yet."""
         self._api = api
 
-{methods}
+{methods}'''
+_TWINS = '''from __future__ import annotations
+
+from devctl.client.async_calls import AsyncPart, awaited, iterated
+from devctl.client.workers.generated.calls import Calls
+
 
 class AsyncCalls(AsyncPart):
     """Every operation of the GPU workers API; see Calls."""
@@ -76,14 +80,27 @@ def calls(document: Schema) -> str:
     Args:
         document: The API's.
     """
-    made = [call for operation in operations(document) for call in _calls(operation)]
+    made = _all(document)
     words = {word for call in made for word in re.findall(r"\w+", call.source)}
     classes = {class_name(name) for name in document["components"]["schemas"]}
     return _MODULE.format(
         models=", ".join(sorted(words & classes)),
         methods=textwrap.indent("\n".join(call.source for call in made), "    "),
-        twins=textwrap.indent("\n".join(call.twin for call in made), "    "),
     )
+
+
+def async_calls(document: Schema) -> str:
+    """The module that has them for asyncio, which the others do without.
+
+    Args:
+        document: The API's.
+    """
+    twins = "\n".join(call.twin for call in _all(document))
+    return _TWINS.format(twins=textwrap.indent(twins, "    "))
+
+
+def _all(document: Schema) -> list[Call]:
+    return [call for operation in operations(document) for call in _calls(operation)]
 
 
 def _calls(operation: Operation) -> Iterator[Call]:

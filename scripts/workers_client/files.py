@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workers_client.calls import calls
+from workers_client.calls import async_calls, calls
 from workers_client.document import as_text, document
 from workers_client.models import models
 
@@ -30,6 +30,7 @@ def rendered() -> Mapping[Path, str]:
     found = document()
     made = {
         "__init__": ("What the document of the GPU workers API is made into.", ""),
+        "async_calls": ("The operations of the GPU workers API.", async_calls(found)),
         "calls": ("The operations of the GPU workers API.", calls(found)),
         "models": ("What the GPU workers API is asked, and what it answers.", models(found)),
     }

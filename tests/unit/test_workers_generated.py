@@ -74,7 +74,7 @@ def test_an_operation_is_a_call_and_its_twin() -> None:
     assert "def make_thing(self, thing_id: str, body: Thing) -> Thing:" in made
     assert '"""Make it.\n\n        It is blue.' in made
     assert 'f"/things/{part(thing_id)}", body=body)' in made
-    assert "make_thing = awaited(Calls.make_thing)" in made
+    assert "make_thing = awaited(Calls.make_thing)" in calls.async_calls(described())
 
 
 def test_an_operation_that_answers_nothing_deletes() -> None:

@@ -20,7 +20,7 @@ from devctl.client.servers import Replica, Server
 from devctl.client.usage import Spending
 from devctl.client.users import Use, User
 from devctl.client.workers.generated import models as gpu_workers
-from devctl.client.workers.generated.models import Job as WorkerJob
+from devctl.client.workers.generated.models import WorkerJob
 from devctl.client.workers.jobs import NewWorkerJob
 from devctl.client.workers.workers import Workers
 from devctl.client.workloads.output import Output

@@ -22,8 +22,8 @@ from workers_client.names import class_name, is_page
 from workers_client.signatures import documented, entries
 
 _RECORDS = "devctl.client.workers.records"
-_BASES = {"AvailableNode": "NodeRecord", "Job": "JobRecord", "Node": "NodeRecord"}
-"""Classes with more than fields, by the component that they are the base of."""
+_BASES = {"AvailableNode": "NodeRecord", "Node": "NodeRecord", "WorkerJob": "JobRecord"}
+"""Classes with more than fields, by the class that they are the base of."""
 _KEPT = {"type", "format", "anyOf", "items", "additionalProperties", "enum"}
 """What a field is made of. Bounds are left out: the API checks them, and says what is wrong."""
 _FROZEN = defaultdict(dict, {"#all#": {"base_class_kwargs": {"frozen": True}}})

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 
 _PAGE = re.compile(r"PageOf_(\w+)_")
+_RENAMED = {"Job": "WorkerJob"}
+"""Components whose name another class of the SDK has."""
 
 
 def class_name(component: str) -> str:
     """The class of a component.
 
-    >>> class_name("PageOf_Job_"), class_name("Job")
-    ('JobPage', 'Job')
+    >>> class_name("PageOf_Node_"), class_name("Job")
+    ('NodePage', 'WorkerJob')
     """
-    page = _PAGE.fullmatch(component)
-    return f"{page[1]}Page" if page else component
+    if page := _PAGE.fullmatch(component):
+        return f"{class_name(page[1])}Page"
+    return _RENAMED.get(component, component)
 
 
 def is_page(component: str) -> bool:

@@ -57,7 +57,7 @@ def test_what_is_said_of_operations_here_is_said_of_some() -> None:
 
 def test_what_is_answered_may_lack_what_can_be_null_and_is_any_text() -> None:
     found = models.narrowed(document.document())["components"]["schemas"]
-    job = found["Job"]
+    job = found["WorkerJob"]
     assert job["properties"]["queue"]["default"] is None
     assert job["properties"]["state"] == {"type": "string"}
     assert "enum" in found["NewJob"]["properties"]["priority"]

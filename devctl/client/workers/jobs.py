@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from devctl.client.workers.generated.calls import Calls
-    from devctl.client.workers.generated.models import Cost, Job
+    from devctl.client.workers.generated.models import Cost, WorkerJob
 
 _POLL, _SLOWEST = 0.5, 5.0
 """Seconds between two looks at a job: at first, and at most."""
@@ -90,7 +90,7 @@ class WorkerJobs:
         """Take the API; ask nothing yet."""
         self._api = api
 
-    def submit(self, new: NewWorkerJob | NewJob, *, key: str = "") -> Job:
+    def submit(self, new: NewWorkerJob | NewJob, *, key: str = "") -> WorkerJob:
         """Submit a job. It is on record when this returns, and in the cluster a moment later.
 
         Args:
@@ -112,7 +112,7 @@ class WorkerJobs:
         name: str | None = None,
         since: datetime | None = None,
         before: datetime | None = None,
-    ) -> Iterator[Job]:
+    ) -> Iterator[WorkerJob]:
         """One's own, the newest first.
 
         Args:
@@ -125,11 +125,11 @@ class WorkerJobs:
             state=state, job_name=name, created_from=since, created_before=before
         )
 
-    def get(self, job_id: str) -> Job:
+    def get(self, job_id: str) -> WorkerJob:
         """One; raises NotFoundError if none of this ID is the caller's."""
         return self._api.get_job(job_id)
 
-    def cancel(self, job_id: str) -> Job:
+    def cancel(self, job_id: str) -> WorkerJob:
         """End a job, whether it runs or waits; one that is cancelled already stays so.
 
         Raises:
@@ -141,8 +141,8 @@ class WorkerJobs:
         self,
         job_id: str,
         timeout: float | None = None,
-        progress: Callable[[Job], object] = ignore,
-    ) -> Job:
+        progress: Callable[[WorkerJob], object] = ignore,
+    ) -> WorkerJob:
         """Wait until a job has ended, however it ends.
 
         Args:

@@ -21,8 +21,6 @@ from devctl.client.workers.generated.models import (
     Heard,
     Heartbeat,
     InvoiceAnswer,
-    Job,
-    JobPage,
     Key,
     KeyPage,
     LedgerEntry,
@@ -45,6 +43,8 @@ from devctl.client.workers.generated.models import (
     RegistrationTokenPage,
     Rotation,
     StatusReport,
+    WorkerJob,
+    WorkerJobPage,
 )
 from devctl.client.workers.pages import all_pages
 from devctl.client.workers.writing import part
@@ -63,7 +63,7 @@ class Calls:
         """Take the API; ask nothing yet."""
         self._api = api
 
-    def cancel_job(self, job_id: str) -> Job:
+    def cancel_job(self, job_id: str) -> WorkerJob:
         """End a job, whether it runs or waits.
 
         Repeating it changes nothing.
@@ -71,7 +71,9 @@ class Calls:
         Args:
             job_id: The job's ID.
         """
-        return self._api.call(Job, "POST", f"/gpu-workers/jobs/{part(job_id)}/cancel", repeat=True)
+        return self._api.call(
+            WorkerJob, "POST", f"/gpu-workers/jobs/{part(job_id)}/cancel", repeat=True
+        )
 
     def change_account(self, account_id: str, body: AccountChange) -> Account:
         """Say whether an account's jobs need credit.
@@ -174,13 +176,13 @@ class Calls:
             f"/gpu-workers/invoices/{part(month)}", {"account": account}, accept="text/csv"
         )
 
-    def get_job(self, job_id: str) -> Job:
+    def get_job(self, job_id: str) -> WorkerJob:
         """A job.
 
         Args:
             job_id: The job's ID.
         """
-        return self._api.call(Job, "GET", f"/gpu-workers/jobs/{part(job_id)}", repeat=True)
+        return self._api.call(WorkerJob, "GET", f"/gpu-workers/jobs/{part(job_id)}", repeat=True)
 
     def get_job_cost(self, job_id: str) -> Cost:
         """What a job costs: until now while it runs, for good once all its runs are charged.
@@ -308,7 +310,7 @@ class Calls:
         created_from: datetime | None = None,
         created_before: datetime | None = None,
         account: str | None = None,
-    ) -> Iterator[Job]:
+    ) -> Iterator[WorkerJob]:
         """The caller's jobs, the newest first.
 
         The state is the cluster's, so a page may have fewer jobs than its limit, and yet a next
@@ -324,7 +326,7 @@ class Calls:
         """
         return all_pages(
             self._api,
-            JobPage,
+            WorkerJobPage,
             "/gpu-workers/jobs/",
             {
                 "state": state,
@@ -411,7 +413,7 @@ class Calls:
             Heard, "POST", f"/gpu-workers/nodes/{part(node_id)}/heartbeat", body=body, repeat=True
         )
 
-    def report_job_status(self, job_id: str, body: StatusReport) -> Job:
+    def report_job_status(self, job_id: str, body: StatusReport) -> WorkerJob:
         """What the agent of a job's node says of it.
 
         It is shown; neither state nor bill follow it.
@@ -421,7 +423,7 @@ class Calls:
             body: What is asked.
         """
         return self._api.call(
-            Job, "POST", f"/gpu-workers/jobs/{part(job_id)}/status", body=body, repeat=True
+            WorkerJob, "POST", f"/gpu-workers/jobs/{part(job_id)}/status", body=body, repeat=True
         )
 
     def retire_node(self, node_id: str) -> None:
@@ -467,7 +469,7 @@ class Calls:
             MadeKey, "POST", f"/gpu-workers/keys/{part(key_id)}/rotate", body=body, key=key
         )
 
-    def submit_job(self, body: NewJob, *, key: str = "") -> Job:
+    def submit_job(self, body: NewJob, *, key: str = "") -> WorkerJob:
         """Submit a job.
 
         It is on record when this answers, and in the cluster a moment later.
@@ -476,4 +478,4 @@ class Calls:
             body: What is asked.
             key: Names the request: its repetition does nothing again. Empty for none.
         """
-        return self._api.call(Job, "POST", "/gpu-workers/jobs/", body=body, key=key)
+        return self._api.call(WorkerJob, "POST", "/gpu-workers/jobs/", body=body, key=key)

@@ -234,57 +234,6 @@ class InvoiceLine(Record, frozen=True, kw_only=True):
     job_id: str
 
 
-class Job(JobRecord, frozen=True, kw_only=True):
-    """A job.
-
-    Attributes:
-        gpu_memory_required: Of each GPU, in megabytes.
-        cost: Until now; `GET jobs/{id}/cost` has its parts.
-        reported: What the agent of its node says of it.
-
-    """
-
-    job_id: str
-    job_name: str
-    docker_image: str
-    docker_tag: str
-    gpu_count: int
-    gpu_memory_required: int
-    cpu_cores_required: int
-    memory_required: int
-    env: list[Variable]
-    priority: str
-    scheduling_strategy: str
-    timeout_seconds: int
-    retries: int
-    state: str
-    created_at: datetime
-    currency: str
-    reported: dict[str, Any]
-    command: list[str] | None = None
-    args: list[str] | None = None
-    queue: str | None = None
-    reason: str | None = None
-    message: str | None = None
-    node_name: str | None = None
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
-    exit_code: int | None = None
-    cost: str | None = None
-
-
-class JobPage(Record, frozen=True, kw_only=True):
-    """A page of a list.
-
-    Attributes:
-        next_cursor: The parameter `cursor` of the next page; null for the last one.
-
-    """
-
-    items: list[Job]
-    next_cursor: str | None = None
-
-
 class Key(Record, frozen=True, kw_only=True):
     """A key, without its secret.
 
@@ -666,3 +615,54 @@ class Variable(Record, frozen=True, kw_only=True):
 
     name: str
     value: str
+
+
+class WorkerJob(JobRecord, frozen=True, kw_only=True):
+    """A job.
+
+    Attributes:
+        gpu_memory_required: Of each GPU, in megabytes.
+        cost: Until now; `GET jobs/{id}/cost` has its parts.
+        reported: What the agent of its node says of it.
+
+    """
+
+    job_id: str
+    job_name: str
+    docker_image: str
+    docker_tag: str
+    gpu_count: int
+    gpu_memory_required: int
+    cpu_cores_required: int
+    memory_required: int
+    env: list[Variable]
+    priority: str
+    scheduling_strategy: str
+    timeout_seconds: int
+    retries: int
+    state: str
+    created_at: datetime
+    currency: str
+    reported: dict[str, Any]
+    command: list[str] | None = None
+    args: list[str] | None = None
+    queue: str | None = None
+    reason: str | None = None
+    message: str | None = None
+    node_name: str | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    exit_code: int | None = None
+    cost: str | None = None
+
+
+class WorkerJobPage(Record, frozen=True, kw_only=True):
+    """A page of a list.
+
+    Attributes:
+        next_cursor: The parameter `cursor` of the next page; null for the last one.
+
+    """
+
+    items: list[WorkerJob]
+    next_cursor: str | None = None

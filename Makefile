@@ -3,7 +3,7 @@
 .PHONY: help up down demo build load docker-build run deploy install cli example logs status artifacts clean
 .PHONY: build-k8s build-all build-controller build-nodeagent build-kubeletplugin docker push undeploy dev-setup hello
 .PHONY: test-short test-integration test-coverage
-.PHONY: new-kind wheel docs pictures manifests metrics boards rules
+.PHONY: new-kind wheel docs pictures manifests metrics boards rules api
 .PHONY: test test-changed test-one test-unit test-release test-plane test-pods test-host test-molecule test-faults test-newest-ansible test-gpu test-vllm molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent bench-savings bench-gpu-workloads bench-vllm bench-cache lock
 
 VENV := .venv
@@ -170,7 +170,7 @@ bench-cache: $(VENV)/installed ## A pod with an image of 1.5 GB, cold and from t
 bench-savings: $(VENV)/installed ## What stopping idle servers saves in a simulated week of 100 servers
 	PYTHONPATH=images/observer $(VENV)/bin/python tests/bench/savings.py
 
-manifests: metrics boards rules ## Update everything in the repository that is generated from code
+manifests: metrics boards rules api ## Update everything in the repository that is generated from code
 
 metrics: $(VENV)/installed ## Update the tables of docs/metrics.md from what observer and warm runner export
 	PYTHONPATH=images/observer:images/operator $(VENV)/bin/python scripts/metrics_tables.py
@@ -180,6 +180,9 @@ boards: $(VENV)/installed ## Update Grafana's boards in config/monitoring/boards
 
 rules: $(VENV)/installed ## Update the PrometheusRule from config/monitoring/rules/rules.yaml
 	$(VENV)/bin/python scripts/prometheus_rule.py
+
+api: $(VENV)/installed ## Update docs/workers-openapi.json from the gateway, and the client that is generated from it
+	PYTHONPATH=scripts:images/gateway $(VENV)/bin/python -m workers_client
 
 lock: $(VENV)/installed ## Update the locked requirement files
 	sh scripts/lock.sh $(VENV)

@@ -19,8 +19,9 @@ from devctl.client.runs.record import Run
 from devctl.client.servers import Replica, Server
 from devctl.client.usage import Spending
 from devctl.client.users import Use, User
+from devctl.client.workers.generated import models as gpu_workers
+from devctl.client.workers.generated.models import WorkerJob
 from devctl.client.workers.jobs import NewWorkerJob
-from devctl.client.workers.records import WorkerJob
 from devctl.client.workers.workers import Workers
 from devctl.client.workloads.output import Output
 from devctl.client.workloads.workload import Workload
@@ -78,6 +79,7 @@ __all__ = [
     "WorkerJob",
     "Workers",
     "Workload",
+    "gpu_workers",
     "local_command",
     "local_script",
     "remote_command",

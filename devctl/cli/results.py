@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from devctl.cli.tables import Column
     from devctl.client.objects import Named
     from devctl.client.runs.record import Run
-    from devctl.client.workers.records import WorkerJob
+    from devctl.client.workers.generated.models import WorkerJob
 
     Changed = Named | Run | WorkerJob
 

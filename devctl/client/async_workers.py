@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from devctl.client.async_calls import AsyncPart, awaited, iterated
+from devctl.client.workers.generated.async_calls import AsyncCalls
 from devctl.client.workers.jobs import WorkerJobs
 from devctl.client.workers.keys import WorkerKeys
 from devctl.client.workers.nodes import WorkerNodes
@@ -49,6 +50,7 @@ class AsyncWorkers(AsyncPart):
     def __init__(self, sync: Workers) -> None:
         """Wrap a client's API."""
         super().__init__(sync)
+        self.api = AsyncCalls(sync.api)
         self.nodes = AsyncWorkerNodes(sync.nodes)
         self.jobs = AsyncWorkerJobs(sync.jobs)
         self.keys = AsyncWorkerKeys(sync.keys)

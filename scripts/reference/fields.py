@@ -6,20 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 from reference import rst
+from reference.bounds import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-_BOUNDS = {
-    "minimum": "at least {}",
-    "maximum": "at most {}",
-    "minLength": "at least {} characters",
-    "maxLength": "at most {} characters",
-    "minItems": "at least {} items",
-    "maxItems": "at most {} items",
-    "maxProperties": "at most {} entries",
-}
 
 
 def kinds(folder: Path) -> dict[str, str]:
@@ -65,7 +56,7 @@ def _fields(path: str, schema: dict[str, Any]) -> Iterator[str]:
     required = schema.get("required", [])
     for name, field in schema.get("properties", {}).items():
         here = f"{path}.{name}"
-        notes = [_type(field), *(["required"] if name in required else []), *_notes(field)]
+        notes = [_type(field), *(["required"] if name in required else []), *bounds(field)]
         description = rst.text(field.get("description", ""))
         yield rst.definition(rst.literal(here), ", ".join(notes) + ".", description, _rules(field))
         yield from _below(here, field)
@@ -92,23 +83,6 @@ def _type(field: dict[str, Any]) -> str:
         return f"map of {_type(values)}"
     form = field.get("format")
     return f"{kind} ({form})" if form in {"date-time", "duration"} else kind
-
-
-def _notes(field: dict[str, Any]) -> Iterator[str]:
-    if "enum" in field:
-        yield "one of " + ", ".join(rst.literal(str(value)) for value in field["enum"])
-    if "default" in field:
-        yield f"default {rst.literal(_value(field['default']))}"
-    for name, words in _BOUNDS.items():
-        # At least one character or none is what `required` and the pattern say, too.
-        if name in field and (name, field[name]) != ("minLength", 1):
-            yield words.format(field[name])
-    if "pattern" in field:
-        yield f"matches {rst.literal(field['pattern'])}"
-
-
-def _value(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value) or '""'
 
 
 def _rules(schema: dict[str, Any]) -> str:

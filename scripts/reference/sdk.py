@@ -12,6 +12,11 @@ from devctl import sdk
 from devctl.client import async_client
 from devctl.client.client import Client, Part
 from devctl.client.jobs.jobs import Jobs
+from devctl.client.workers.generated import models
+from devctl.client.workers.generated.calls import Calls
+from devctl.client.workers.jobs import WorkerJobs
+from devctl.client.workers.keys import WorkerKeys
+from devctl.client.workers.nodes import WorkerNodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,10 +30,13 @@ def page() -> str:
     parts = [rst.title("Python")]
     parts += _section("Client", [Client, sdk.AsyncClient])
     parts += _section("Parts of a client", [*_parts(Client), *_parts(Jobs)])
+    parts += _section("GPU workers", [WorkerJobs, WorkerNodes, WorkerKeys, Calls])
+    records = (each for each in vars(models).values() if inspect.isclass(each))
+    asked = [each for each in records if each.__module__ == models.__name__]
+    parts += _section("Requests and answers of GPU workers", asked)
     named = [getattr(sdk, name) for name in sdk.__all__]
-    shown = [
-        each for each in named if inspect.isclass(each) and each not in {Client, sdk.AsyncClient}
-    ]
+    known = {Client, sdk.AsyncClient, *asked}
+    shown = [each for each in named if inspect.isclass(each) and each not in known]
     parts += _section("Objects", [each for each in shown if not issubclass(each, Exception)])
     functions = [each for each in named if inspect.isfunction(each)]
     parts += _section("Commands for runs", functions)
@@ -39,7 +47,7 @@ def page() -> str:
 def _parts(owner: type) -> list[type]:
     """The classes of an object's parts, which the module of AsyncClient imports.
 
-    Workers has a section of its own: it needs no client.
+    Workers is an object, and its parts have a section of their own: it needs no client.
     """
     found = (
         each

@@ -1,11 +1,11 @@
-"""The generated part of the documentation's site: a page for each command and each kind."""
+"""The generated part of the documentation's site: commands, kinds, the SDK and the HTTP API."""
 
 from __future__ import annotations
 
 import tomllib
 from typing import TYPE_CHECKING
 
-from reference import rst, sdk
+from reference import endpoints, rst, sdk
 from reference.commands import pages
 from reference.fields import kinds
 
@@ -51,6 +51,7 @@ def _site(repository: Path) -> dict[str, str]:
     found["fields"] = rst.title("Fields") + _toctree(fields)
     found["pictures"] = _pictures(repository)
     found["sdk"] = sdk.page()
+    found["gpu-workers"] = endpoints.page(repository / "docs/workers-openapi.json")
     return found
 
 

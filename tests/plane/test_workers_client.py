@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -18,6 +19,8 @@ from support.plane.content import NODES
 from support.servers import wait_until
 
 from devctl.api.gpu_worker_job import NAMESPACE
+from devctl.client.async_workers import AsyncWorkers
+from devctl.client.workers.generated import models as gpu_workers
 from devctl.client.workers.jobs import NewWorkerJob
 from devctl.client.workers.workers import Workers
 from devctl.errors import DeniedError, DevctlError, NotFoundError, UsageError
@@ -121,6 +124,55 @@ def test_a_key_stands_for_its_account_until_it_is_revoked(
         ada.keys.revoke(made.id)
         with pytest.raises(DeniedError):
             list(program.jobs.list())
+
+
+def test_the_whole_api_answers_what_its_document_says(
+    ada: Workers, gateway: GatewayProcess
+) -> None:
+    me = ada.api.my_account()
+    with Workers(url(gateway), signed(claims(sub="boss", groups=["gpu-admins"]))) as boss:
+        assert me.id in {account.id for account in boss.api.list_accounts(name=me.name)}
+        assert boss.api.get_account(me.id).subject == "ada"
+        change = gpu_workers.AccountChange(prepaid=False)
+        assert not boss.api.change_account(me.id, change).prepaid
+        given = boss.api.give_credit(me.id, gpu_workers.NewCredit(amount="5"), key="once")
+        assert boss.api.give_credit(me.id, gpu_workers.NewCredit(amount="5"), key="once") == given
+        assert given.id in {entry.id for entry in ada.api.list_ledger_entries()}
+        made = boss.api.create_registration_token()
+        assert made.id in {token.id for token in boss.api.list_registration_tokens()}
+        boss.api.revoke_registration_token(made.id)
+        changes = [entry.action for entry in boss.api.list_audit_entries(target=me.id)]
+        assert changes == ["account.credit"]
+        node = next(ada.nodes.list(state="active"))
+        priced = boss.api.change_node(node.id, gpu_workers.NodeChange(max_concurrent_jobs=2))
+        assert priced.max_concurrent_jobs == 2
+    assert ada.api.get_node_stats(node.id).free.job_slots <= 2
+    assert (ada.api.healthz().status, ada.api.readyz().status) == ("ok", "ok")
+
+
+def test_an_agent_speaks_for_its_node(gateway: GatewayProcess, agents: list[Agent]) -> None:
+    node = agents[0].node_id
+    beat = gpu_workers.Heartbeat(
+        node_id=node, gpu_memory_available=4096, cpu_cores_available=2, current_jobs=0
+    )
+    with Workers(url(gateway), agents[0].key) as workers:
+        assert workers.api.report_heartbeat(node, beat).state == "active"
+        new = workers.api.register_agent(gpu_workers.NewAgent(node_id=node, agent_version="2"))
+        assert workers.api.get_agent(new.agent_id) == new
+        reported = workers.api.get_node_stats(node).reported
+        assert reported
+        assert (reported.gpu_memory_available, reported.health_status) == (4096, "healthy")
+        with pytest.raises(NotFoundError):
+            workers.api.report_heartbeat(agents[1].node_id, beat)
+
+
+def test_asyncio_has_the_same(ada: Workers) -> None:
+    async def look() -> tuple[str, set[str]]:
+        both = AsyncWorkers(ada)
+        me = await both.api.my_account()
+        return me.name, {node.node_name async for node in both.api.list_nodes()}
+
+    assert asyncio.run(look()) == (ada.api.my_account().name, {*NODES})
 
 
 def test_errors_are_devctls_own(ada: Workers, as_user: Callable[[str], Workers]) -> None:

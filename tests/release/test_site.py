@@ -25,3 +25,5 @@ def test_the_site_is_built_and_every_link_leads_somewhere(tmp_path: Path) -> Non
     assert "--nproc-per-node" in create
     server = (tmp_path / "reference/fields/devserver.html").read_text()
     assert "spec.distributed.worldSize" in server
+    workers = (tmp_path / "reference/gpu-workers.html").read_text()
+    assert "POST /gpu-workers/jobs/{job_id}/cancel" in workers

@@ -87,7 +87,10 @@ def test_every_go_module_graph_is_locked_and_built(path: Path) -> None:
 
 
 def test_modules_stay_short() -> None:
-    limits = {path: 500 for path in tracked() if path.suffix == ".py"}
+    # Nobody edits what `make api` writes, and it grows with the API.
+    generated = REPOSITORY / "devctl" / "client" / "workers" / "generated"
+    modules = {path for path in tracked() if path.suffix == ".py"}
+    limits = {path: 500 for path in modules if not path.is_relative_to(generated)}
     limits |= {path: 200 for path in limits if path.is_relative_to(REPOSITORY / "devctl" / "cli")}
     lengths = {path: len(path.read_text().splitlines()) for path in limits}
     assert {name(p): n for p, n in lengths.items() if n >= limits[p]} == {}

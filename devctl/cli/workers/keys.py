@@ -15,11 +15,11 @@ from devctl.cli.times import age, until
 from devctl.cli.workers.options import served
 
 if TYPE_CHECKING:
-    from devctl.client.workers.records import Key, MadeKey
+    from devctl.client.workers.generated.models import Key, MadeKey
     from devctl.client.workers.workers import Workers
 
 
-def _ends(key: Key) -> str:
+def _ends(key: Key | MadeKey) -> str:
     if key.revoked_at:
         return f"revoked {age(key.revoked_at)} ago"
     if key.expires_at and key.expires_at <= times.now():

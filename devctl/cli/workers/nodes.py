@@ -17,7 +17,7 @@ from devctl.cli.workers.options import needs, served
 from devctl.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from devctl.client.workers.records import Available
+    from devctl.client.workers.generated.models import AvailableNodes
     from devctl.client.workers.workers import Workers
 
 _COLOURS = {"active": "green", "error": "red", "inactive": "yellow", "maintenance": "yellow"}
@@ -94,7 +94,7 @@ def nodes(
     _print(found, output)
 
 
-def _print(found: Available, output: str) -> None:
+def _print(found: AvailableNodes, output: str) -> None:
     if output not in {"table", "wide", "name"}:
         print_document(found.raw, output)
     elif found.items:

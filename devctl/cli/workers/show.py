@@ -20,7 +20,7 @@ from devctl.text import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from devctl.client.workers.records import WorkerJob
+    from devctl.client.workers.generated.models import WorkerJob
     from devctl.client.workers.workers import Workers
 
 

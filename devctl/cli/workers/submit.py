@@ -18,7 +18,7 @@ from devctl.errors import DevctlError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from devctl.client.workers.records import WorkerJob
+    from devctl.client.workers.generated.models import WorkerJob
     from devctl.client.workers.workers import Workers
 
 

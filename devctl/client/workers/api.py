@@ -7,13 +7,13 @@ import time
 from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import quote
 
 import httpx2
 import msgspec
 
-from devctl.client.workers.place import place_of
+from devctl.client.workers.place import PREFIX, place_of
 from devctl.client.workers.problems import error_of
+from devctl.client.workers.writing import given, seconds
 from devctl.errors import ConnectionLostError, DevctlError, UsageError, WaitTimeoutError
 from devctl.text import one_line
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from devctl.client.workers.place import Place
-
-    Query = Mapping[str, str | int | bool | None]
+    from devctl.client.workers.writing import Query
 
 T = TypeVar("T")
 KEY = "Idempotency-Key"
@@ -78,29 +77,36 @@ class Api:
         if "_http" in self.__dict__:
             self._http.close()
 
-    def get(self, kind: type[T], path: str, query: Query | None = None) -> T:
-        """What is at a path."""
-        return self._read(kind, self._ask("GET", path, query=query))
-
-    def text(self, path: str, query: Query | None = None, *, accept: str) -> str:
-        """The same as text, in a format."""
-        return self._ask("GET", path, query=query, headers={"Accept": accept}).text
-
-    def post(
-        self, kind: type[T], path: str, body: object = None, *, key: str = "", repeat: bool = False
+    def call(  # noqa: PLR0913 - what a request has
+        self,
+        kind: type[T],
+        method: str,
+        path: str,
+        query: Query | None = None,
+        *,
+        body: object = None,
+        key: str = "",
+        repeat: bool = False,
     ) -> T:
-        """Ask for something to be done.
+        """What is answered to a request.
 
         Args:
             kind: Of the answer.
+            method: HTTP's.
             path: Where.
+            query: Parameters; those that are None are left out.
             body: What is asked.
             key: Names the request, so that its repetition does nothing again; empty for none.
             repeat: Whether a repetition does nothing again anyway.
         """
+        content = None if body is None else msgspec.json.encode(body)
         headers = {KEY: key} if key else {}
-        answer = self._ask("POST", path, body=body, headers=headers, repeat=repeat or bool(key))
-        return self._read(kind, answer)
+        again = repeat or bool(key)
+        return self._read(kind, self._ask(method, path, query, content, headers, repeat=again))
+
+    def text(self, path: str, query: Query | None = None, *, accept: str) -> str:
+        """What is at a path, as text in a format."""
+        return self._ask("GET", path, query, headers={"Accept": accept}).text
 
     def delete(self, path: str) -> None:
         """Delete what is at a path."""
@@ -117,7 +123,7 @@ class Api:
         begun = False
         try:
             with self._http.stream(
-                "GET", self._url(path), params=_given(query), timeout=timeout
+                "GET", self._url(path), params=given(query), timeout=timeout
             ) as answer:
                 if not answer.is_success:
                     raise error_of(answer.status_code, answer.read())
@@ -134,23 +140,21 @@ class Api:
         self,
         method: str,
         path: str,
-        *,
         query: Query | None = None,
-        body: object = None,
+        content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
-        repeat: bool | None = None,
+        *,
+        repeat: bool = True,
     ) -> httpx2.Response:
-        again = method in {"GET", "DELETE"} if repeat is None else repeat
-        content = None if body is None else msgspec.json.encode(body)
         about = {"Content-Type": "application/json"} if content else {}
         for attempt in range(1, _ATTEMPTS + 1):
-            last = attempt == _ATTEMPTS or not again
+            last = attempt == _ATTEMPTS or not repeat
             pause = _FIRST_PAUSE * 2 ** (attempt - 1)
             try:
                 answer = self._http.request(
                     method,
                     self._url(path),
-                    params=_given(query),
+                    params=given(query),
                     content=content,
                     headers={**about, **(headers or {})},
                 )
@@ -162,12 +166,12 @@ class Api:
                     return answer
                 if last or answer.status_code not in _BUSY:
                     raise error_of(answer.status_code, answer.content)
-                pause = max(pause, _seconds(answer.headers.get("Retry-After", "")))
+                pause = max(pause, seconds(answer.headers.get("Retry-After", "")))
             _sleep(min(_LONGEST_PAUSE, pause) * random.uniform(0.75, 1.25))  # noqa: S311 - jitter
         raise AssertionError("the last attempt returns or raises")
 
     def _url(self, path: str) -> str:
-        return f"{self.place.url}/{path}"
+        return f"{self.place.url.removesuffix(PREFIX)}{path}"
 
     def _read(self, kind: type[T], answer: httpx2.Response) -> T:
         try:
@@ -183,35 +187,6 @@ class Api:
         if isinstance(error, httpx2.UnsupportedProtocol):
             return UsageError(f"`{where}` is not an address of the GPU workers API", _CHECK)
         return DevctlError(f"{where} cannot be reached: {_why(error)}", _CHECK)
-
-
-def part(name: str) -> str:
-    """A name as a part of a path.
-
-    >>> part("a/../b")
-    'a%2F..%2Fb'
-
-    Raises:
-        UsageError: It is empty, or dots, which lead elsewhere.
-    """
-    if not name.strip("."):
-        raise UsageError(f"`{name}` is not an ID", "give the ID that a list shows")
-    return quote(name, safe="")
-
-
-def _given(query: Query | None) -> dict[str, str]:
-    """The parameters that have a value."""
-    found = {name: value for name, value in (query or {}).items() if value is not None}
-    return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in found.items()}
-
-
-def _seconds(text: str) -> float:
-    """What Retry-After says in seconds; 0 if it says something else.
-
-    >>> _seconds("3"), _seconds("Wed, 21 Oct 2026 07:28:00 GMT"), _seconds("-1")
-    (3.0, 0.0, 0.0)
-    """
-    return float(text) if text.isascii() and text.isdecimal() else 0.0
 
 
 def _why(error: Exception) -> str:

@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from devctl.client.waiting import ignore
-from devctl.client.workers.api import Api, part
+from devctl.client.workers.generated.models import NewJob, Variable
 from devctl.client.workers.images import parts_of
-from devctl.client.workers.pages import all_pages
-from devctl.client.workers.records import Cost, WorkerJob
 from devctl.errors import WaitTimeoutError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from devctl.client.workers.generated.calls import Calls
+    from devctl.client.workers.generated.models import Cost, WorkerJob
 
 _POLL, _SLOWEST = 0.5, 5.0
 """Seconds between two looks at a job: at first, and at most."""
@@ -29,6 +31,7 @@ class NewWorkerJob:
         image: A reference, with a tag or digest or without.
         name: For people.
         command: In place of the image's.
+        args: In place of the image's; the command gets them.
         gpus: How many; None for 1 if it needs GPU memory, else 0.
         gpu_memory: Of all its GPUs together, in megabytes.
         cores: CPU cores.
@@ -45,6 +48,7 @@ class NewWorkerJob:
     image: str
     name: str
     command: Sequence[str] = ()
+    args: Sequence[str] = ()
     gpus: int | None = None
     gpu_memory: int | None = None
     cores: int | None = None
@@ -57,37 +61,36 @@ class NewWorkerJob:
     timeout: int | None = None
     retries: int | None = None
 
-    def document(self) -> dict[str, Any]:
-        """The body of the request; raises UsageError if the image is none."""
+    def request(self) -> NewJob:
+        """As the API is asked; raises UsageError if the image is none."""
         repository, tag = parts_of(self.image)
         found = {
-            "job_name": self.name,
-            "docker_image": repository,
-            "docker_tag": tag,
             "gpu_memory_required": self.gpu_memory,
             "gpu_count": self.gpus,
             "cpu_cores_required": self.cores,
             "memory_required": self.memory,
             "input_data": dict(self.input) or None,
             "command": list(self.command) or None,
-            "env": [{"name": name, "value": value} for name, value in self.env.items()] or None,
+            "args": list(self.args) or None,
+            "env": [Variable(name=name, value=value) for name, value in self.env.items()] or None,
             "queue": self.queue,
             "priority": self.priority,
             "scheduling_strategy": self.strategy,
             "timeout_seconds": self.timeout,
             "retries": self.retries,
         }
-        return {name: value for name, value in found.items() if value is not None}
+        said: dict[str, Any] = {name: value for name, value in found.items() if value is not None}
+        return NewJob(job_name=self.name, docker_image=repository, docker_tag=tag, **said)
 
 
 class WorkerJobs:
     """Submit, follow and cancel jobs."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Calls) -> None:
         """Take the API; ask nothing yet."""
         self._api = api
 
-    def submit(self, new: NewWorkerJob, *, key: str = "") -> WorkerJob:
+    def submit(self, new: NewWorkerJob | NewJob, *, key: str = "") -> WorkerJob:
         """Submit a job. It is on record when this returns, and in the cluster a moment later.
 
         Args:
@@ -99,20 +102,32 @@ class WorkerJobs:
             UsageError: Something cannot be as it is asked for.
             DeniedError: The account has no credit left.
         """
-        return self._api.post(WorkerJob, "jobs/", new.document(), key=key or str(uuid.uuid4()))
+        body = new.request() if isinstance(new, NewWorkerJob) else new
+        return self._api.submit_job(body, key=key or str(uuid.uuid4()))
 
-    def list(self, *, state: str | None = None, name: str | None = None) -> Iterator[WorkerJob]:
+    def list(
+        self,
+        *,
+        state: str | None = None,
+        name: str | None = None,
+        since: datetime | None = None,
+        before: datetime | None = None,
+    ) -> Iterator[WorkerJob]:
         """One's own, the newest first.
 
         Args:
             state: Only those in this state.
             name: Only those of this name.
+            since: Only those submitted from then on; with a time zone.
+            before: Only those submitted before; with a time zone.
         """
-        return all_pages(self._api, WorkerJob, "jobs/", {"state": state, "job_name": name})
+        return self._api.list_jobs(
+            state=state, job_name=name, created_from=since, created_before=before
+        )
 
     def get(self, job_id: str) -> WorkerJob:
         """One; raises NotFoundError if none of this ID is the caller's."""
-        return self._api.get(WorkerJob, f"jobs/{part(job_id)}")
+        return self._api.get_job(job_id)
 
     def cancel(self, job_id: str) -> WorkerJob:
         """End a job, whether it runs or waits; one that is cancelled already stays so.
@@ -120,7 +135,7 @@ class WorkerJobs:
         Raises:
             DevctlError: It has ended otherwise; the reason is `Conflict`.
         """
-        return self._api.post(WorkerJob, f"jobs/{part(job_id)}/cancel", repeat=True)
+        return self._api.cancel_job(job_id)
 
     def wait(
         self,
@@ -166,13 +181,11 @@ class WorkerJobs:
         Raises:
             DevctlError: It has no pod yet, or none any more.
         """
-        return self._api.stream(
-            f"jobs/{part(job_id)}/logs", {"follow": follow or None, "tail": tail}
-        )
+        return self._api.get_job_logs(job_id, follow=follow or None, tail=tail)
 
     def cost(self, job_id: str) -> Cost:
         """What a job costs: until now while it runs, and for good once it is charged."""
-        return self._api.get(Cost, f"jobs/{part(job_id)}/cost")
+        return self._api.get_job_cost(job_id)
 
 
 def _sleep(seconds: float) -> None:

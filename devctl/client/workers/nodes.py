@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devctl.client.workers.api import Api, part
-from devctl.client.workers.pages import all_pages
-from devctl.client.workers.records import Available, Node
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from devctl.client.workers.generated.calls import Calls
+    from devctl.client.workers.generated.models import AvailableNodes, Node
 
 
 class WorkerNodes:
     """The nodes that run jobs."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Calls) -> None:
         """Take the API; ask nothing yet."""
         self._api = api
 
-    def list(self) -> Iterator[Node]:
-        """All of them, the newest first."""
-        return all_pages(self._api, Node, "nodes/")
+    def list(self, *, state: str | None = None, gpu_type: str | None = None) -> Iterator[Node]:
+        """All of them, the newest first.
+
+        Args:
+            state: Only those in this state.
+            gpu_type: Only those with such GPUs.
+        """
+        return self._api.list_nodes(state=state, gpu_type=gpu_type)
 
     def get(self, node_id: str) -> Node:
         """One; raises NotFoundError if there is none of this ID."""
-        return self._api.get(Node, f"nodes/{part(node_id)}")
+        return self._api.get_node(node_id)
 
     def available(
         self,
@@ -35,7 +39,7 @@ class WorkerNodes:
         cores: int = 0,
         memory: int = 0,
         strategy: str | None = None,
-    ) -> Available:
+    ) -> AvailableNodes:
         """Those on which a job fits now; or why there is none.
 
         Args:
@@ -45,11 +49,10 @@ class WorkerNodes:
             memory: In megabytes.
             strategy: The order: leastLoaded, packed, costOptimized or random.
         """
-        query = {
-            "gpu_count": gpus,
-            "gpu_memory_required": gpu_memory,
-            "cpu_cores_required": cores,
-            "memory_required": memory,
-            "scheduling_strategy": strategy,
-        }
-        return self._api.get(Available, "available-nodes/", query)
+        return self._api.list_available_nodes(
+            gpu_count=gpus,
+            gpu_memory_required=gpu_memory,
+            cpu_cores_required=cores,
+            memory_required=memory,
+            scheduling_strategy=strategy,
+        )

@@ -5,14 +5,16 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from devctl.client.workers.api import Api, part
+from devctl.client.workers.api import Api
+from devctl.client.workers.generated.calls import Calls
 from devctl.client.workers.jobs import WorkerJobs
 from devctl.client.workers.keys import WorkerKeys
 from devctl.client.workers.nodes import WorkerNodes
-from devctl.client.workers.records import Balance, Invoice
 
 if TYPE_CHECKING:
     import httpx2
+
+    from devctl.client.workers.generated.models import AccountBalance, InvoiceAnswer
 
 
 class Workers(AbstractContextManager["Workers"]):
@@ -39,10 +41,11 @@ class Workers(AbstractContextManager["Workers"]):
             token: A token or key; else DEVCTL_WORKERS_TOKEN, else the setting `workers_token`.
             transport: In place of the network, for tests.
         """
-        self._api = Api(url, token, transport)
-        self.nodes = WorkerNodes(self._api)
-        self.jobs = WorkerJobs(self._api)
-        self.keys = WorkerKeys(self._api)
+        self._connection = Api(url, token, transport)
+        self.api = Calls(self._connection)
+        self.nodes = WorkerNodes(self.api)
+        self.jobs = WorkerJobs(self.api)
+        self.keys = WorkerKeys(self.api)
 
     def __exit__(self, *_error: object) -> None:
         """Close the connections."""
@@ -50,16 +53,16 @@ class Workers(AbstractContextManager["Workers"]):
 
     def close(self) -> None:
         """Close the connections: no request can be made afterwards."""
-        self._api.close()
+        self._connection.close()
 
-    def balance(self) -> Balance:
+    def balance(self) -> AccountBalance:
         """What one's account has left."""
-        return self._api.get(Balance, "accounts/me/balance")
+        return self.api.get_balance()
 
-    def invoice(self, month: str) -> Invoice:
+    def invoice(self, month: str) -> InvoiceAnswer:
         """What one's account is charged for a month, such as `2026-05`."""
-        return self._api.get(Invoice, f"invoices/{part(month)}")
+        return self.api.get_invoice(month)
 
     def invoice_csv(self, month: str) -> str:
         """The same as CSV."""
-        return self._api.text(f"invoices/{part(month)}", accept="text/csv")
+        return self.api.get_invoice_csv(month)

@@ -12,7 +12,7 @@ from devctl_gateway.http.body_limit import BodyLimit
 from devctl_gateway.http.headers import SafeHeaders
 from devctl_gateway.http.limits import FailureLimit, Limits
 from devctl_gateway.http.metrics import Jobs, Measured, Metrics
-from devctl_gateway.http.problem_schema import PROBLEMS
+from devctl_gateway.http.problem_schema import PROBLEMS, Described
 from devctl_gateway.http.problems import add_handlers
 from devctl_gateway.http.request_ids import RequestIds
 from devctl_gateway.identity.gate import Gate
@@ -33,7 +33,7 @@ def create_app(context: Context) -> FastAPI:
     limits = Limits(context.settings.requests_per_minute, context.settings.failures_per_minute)
     metrics = Metrics()
     metrics.registry.register(Jobs(context))
-    app = FastAPI(
+    app = Described(
         title="GPU workers",
         version="v1alpha1",
         summary="Nodes with GPUs, the jobs that run on them, and what those cost.",

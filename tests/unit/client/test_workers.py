@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devctl.client.workers import api as api_module
-from devctl.client.workers import images, place
+from devctl.client.workers import images, place, writing
 from devctl.client.workers.images import parts_of
 from devctl.client.workers.jobs import NewWorkerJob
 from devctl.client.workers.place import address, place_of
@@ -55,7 +55,7 @@ def workers(api: WorkersApi, pauses: list[float]) -> Iterator[Workers]:
 
 
 def test_examples() -> None:
-    for module in (api_module, images, place):
+    for module in (images, place, writing):
         assert doctest.testmod(module).failed == 0
 
 
@@ -278,7 +278,7 @@ def test_an_id_that_leads_elsewhere_is_refused(name: str, workers: Workers) -> N
 @given(st.text(min_size=1, max_size=30))
 def test_an_id_stays_one_part_of_the_path(name: str) -> None:
     try:
-        found = api_module.part(name)
+        found = writing.part(name)
     except UsageError:
         assert set(name) == {"."}
     except UnicodeEncodeError:

@@ -39,15 +39,19 @@ async def authenticated(request: Request, _: _Documented = None) -> Principal:
 
 Caller = Annotated[Principal, Depends(authenticated)]
 """The parameter of an endpoint that everybody known may use."""
+NodeCaller = Annotated[Principal, Security(authenticated, scopes=[Role.NODE.value])]
+"""The same, for OpenAPI: of an endpoint that answers everybody but nodes that nothing is there."""
 
 
 def require(*roles: Role) -> Callable[[Principal], Awaitable[Principal]]:
     """A dependency that lets pass who has one of some roles, as the parameter's value.
 
-    An admin has the roles operator and user as well, an operator the role user.
+    An admin has the roles operator and user as well, an operator the role user. OpenAPI has them in
+    the operation's security requirement.
     """
+    caller = Security(authenticated, scopes=[role.value for role in roles])
 
-    async def allowed(principal: Caller) -> Principal:
+    async def allowed(principal: Principal = caller) -> Principal:
         if principal.roles.isdisjoint(roles):
             names = " or ".join(f"`{role}`" for role in roles)
             raise ForbiddenError(

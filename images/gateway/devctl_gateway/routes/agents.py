@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Request
 from devctl_gateway.errors import NotFoundError
 from devctl_gateway.http.audit import record
 from devctl_gateway.http.context import Inside
-from devctl_gateway.identity.dependencies import Caller
+from devctl_gateway.identity.dependencies import Caller, NodeCaller
 from devctl_gateway.schemas.nodes import Agent, NewAgent
 from devctl_gateway.schemas.text import Id
 from devctl_gateway.settings import PREFIX
@@ -23,7 +23,9 @@ router = APIRouter(prefix=f"{PREFIX}/agents", tags=["agents"])
 
 
 @router.post("/register", status_code=HTTPStatus.CREATED)
-async def register_agent(request: Request, new: NewAgent, caller: Caller, inside: Inside) -> Agent:
+async def register_agent(
+    request: Request, new: NewAgent, caller: NodeCaller, inside: Inside
+) -> Agent:
     """Note which agent a node has, with the node's key. It keeps its ID."""
     if caller.node_id != new.node_id:
         raise NotFoundError(f"there is no node `{new.node_id}` of yours", "use the node's own key")

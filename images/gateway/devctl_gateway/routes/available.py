@@ -26,7 +26,7 @@ async def list_available_nodes(  # noqa: PLR0913, PLR0917 - its parameters
     _: Caller,
     inside: Inside,
     gpu_memory_required: Annotated[int, Query(**_MEGABYTES, description="In megabytes.")] = 0,
-    cpu_cores_required: Annotated[int, Query(ge=0, le=4096)] = 0,
+    cpu_cores_required: Annotated[int, Query(ge=0, le=4096, description="Whole cores.")] = 0,
     memory_required: Annotated[int, Query(**_MEGABYTES, description="In megabytes.")] = 0,
     gpu_count: Annotated[
         int | None, Query(ge=0, le=8, description="1 if GPU memory is required, else 0.")

@@ -22,7 +22,7 @@ from devctl_gateway.http.etags import answer
 from devctl_gateway.http.idempotency import Answer, Idempotent
 from devctl_gateway.http.paging import Page, next_cursor
 from devctl_gateway.http.problems import Problem
-from devctl_gateway.identity.dependencies import Caller
+from devctl_gateway.identity.dependencies import Caller, NodeCaller
 from devctl_gateway.identity.principal import Role
 from devctl_gateway.routes.access import account_of, job_of
 from devctl_gateway.routes.job_answers import cost_of, job_answer
@@ -162,7 +162,7 @@ async def get_job_logs(
 
 @router.post("/{job_id}/status")
 async def report_job_status(
-    request: Request, job_id: _JobId, report: StatusReport, caller: Caller, inside: Inside
+    request: Request, job_id: _JobId, report: StatusReport, caller: NodeCaller, inside: Inside
 ) -> Job:
     """What the agent of a job's node says of it. It is shown; neither state nor bill follow it."""
     async with begin(inside.engine) as connection:

@@ -20,7 +20,7 @@ from devctl_gateway.http.context import Inside
 from devctl_gateway.http.etags import answer, changed, check_unchanged
 from devctl_gateway.http.idempotency import Answer, Idempotent
 from devctl_gateway.http.paging import Page, next_cursor
-from devctl_gateway.identity.dependencies import Caller, Registrar, require
+from devctl_gateway.identity.dependencies import Caller, NodeCaller, Registrar, require
 from devctl_gateway.identity.keys import issue
 from devctl_gateway.identity.principal import Principal, Role
 from devctl_gateway.identity.registrar import Registration
@@ -146,7 +146,7 @@ async def get_node(request: Request, node_id: _NodeId, caller: Caller, inside: I
 
 @router.post("/{node_id}/heartbeat")
 async def report_heartbeat(
-    node_id: _NodeId, report: Heartbeat, caller: Caller, inside: Inside
+    node_id: _NodeId, report: Heartbeat, caller: NodeCaller, inside: Inside
 ) -> Heard:
     """What a node's agent reports. A node reports for itself alone."""
     if caller.node_id != node_id or report.node_id != node_id:

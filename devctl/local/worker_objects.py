@@ -39,7 +39,7 @@ NAMES = (
 """The gateway's, in its certificate."""
 _POSTGRES = f"gpu-workers-postgres.{NAMESPACE}.svc"
 _FOLDER = "/etc/gateway/identity"
-DIGEST = "imagepod.dev/digest"
+DIGEST = "checksum/identity"
 """Annotation of the ConfigMap: pods with another one are replaced."""
 
 

@@ -93,6 +93,16 @@ def test_with_a_provider_its_users_are_accepted_beside_the_cluster_s_own_key(
     assert len(digests) == 2
 
 
+def test_the_digest_is_not_a_mark_of_devctl_s_in_a_template() -> None:
+    """The policy `devctl-templates` lets no Deployment controller pass those on."""
+    kinds = (REPOSITORY / "config/crd").glob("*.yaml")
+    groups = {yaml.safe_load(each.read_text()).get("spec", {}).get("group") for each in kinds}
+    assert "imagepod.dev" in groups
+    assert worker_objects.DIGEST.partition("/")[0] not in groups
+    part = REPOSITORY / "config/local/parts/workers/kustomization.yaml"
+    assert part.read_text().count(f"annotations.[{worker_objects.DIGEST}]") == 2
+
+
 def test_the_part_makes_them() -> None:
     assert load_parts()["workers"].objects == worker_objects.__name__.rpartition(".")[2]
 

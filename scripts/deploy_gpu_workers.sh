@@ -4,7 +4,7 @@
 # usage: scripts/deploy_gpu_workers.sh
 #   KUBECONFIG  the cluster; without it, the local one, which is brought up
 #   REGISTRY    with KUBECONFIG: where the cluster pulls images from, such as registry.example.com/team
-#   WITH        with KUBECONFIG: folders of config/gateway to add, such as `cert-manager autoscaling monitoring`;
+#   WITH        with KUBECONFIG: folders of config/gateway to add, such as `cert-manager autoscaling monitoring artifacts`;
 #               with `sqlite`, there is no PostgreSQL
 #   VENV        default: .venv
 set -eu

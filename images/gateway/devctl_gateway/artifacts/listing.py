@@ -67,7 +67,7 @@ class _Walk:
     """Collects the paths of files, up to a bound."""
 
     paths: list[str] = field(default_factory=list)
-    left: int = MOST
+    left: int = field(default_factory=lambda: MOST)
     truncated: bool = False
 
     def look(self, folder: int, prefix: str, depth: int) -> None:

@@ -111,7 +111,7 @@ def _after(page: PageRequest) -> str:
     """The last path of the page before; empty for the first page."""
     found = page.after(str)
     try:
-        return base64.urlsafe_b64decode(found[0]).decode() if found else ""
+        return base64.b64decode(found[0], b"-_", validate=True).decode() if found else ""
     except (ValueError, binascii.Error):
         raise Problem(
             HTTPStatus.UNPROCESSABLE_ENTITY,

@@ -192,6 +192,23 @@ class Invoice(Record, frozen=True, kw_only=True):
     credited: str
 
 
+class Artifact(Record, frozen=True, kw_only=True):
+    """A file that a job has written."""
+
+    path: str
+    """Below /artifacts."""
+    size: int
+    """In bytes."""
+    modified: datetime
+
+
+class ArtifactPage(Page[Artifact], frozen=True, kw_only=True):
+    """A part of the list of a job's files."""
+
+    truncated: bool = False
+    """Whether the job has more than the list shows, on any page."""
+
+
 class Key(Record, frozen=True, kw_only=True):
     """An API key, without its secret."""
 

@@ -24,12 +24,16 @@ if TYPE_CHECKING:
 
 CLAIM = yaml.safe_load((CONFIG / "artifacts/claim.yaml").read_text())
 NAME = CLAIM["metadata"]["name"]
+OLD = "job-000000000000"
 
 
 @pytest.fixture
 def volume(tmp_path: Path) -> Path:
+    """It has files of a job that is long gone."""
     found = tmp_path / "volume"
-    found.mkdir()
+    (found / OLD / "out").mkdir(parents=True)
+    (found / OLD / "out/model.pt").write_bytes(b"weights")
+    (found / OLD / "out").chmod(0)
     return found
 
 
@@ -48,9 +52,10 @@ def gateway(
         made.stop()
 
 
-def test_what_a_program_writes_is_served_until_it_is_removed(
+def test_what_a_program_writes_is_served_and_what_is_old_is_removed(
     gateway: GatewayProcess, kubectl: Kubectl, volume: Path
 ) -> None:
+    wait_until(lambda: not list(volume.iterdir()), "what was kept long enough is removed")
     registered(gateway, kubectl, NODES)
     with gateway.client("ada") as ada, gateway.client("bob") as bob:
         for field in ("artifactsClaim", "artifacts_claim"):
@@ -97,8 +102,4 @@ def test_what_a_program_writes_is_served_until_it_is_removed(
         one.end()
         wait_until(lambda: bool(ada.get(f"/jobs/{job_id}/cost").json()["final"]), "it has ended")
         assert ada.get(f"{asked}/out/model.pt").content == b"weights"
-        # Its first round is at its start.
-        gateway.stop()
-        gateway.start()
-        wait_until(lambda: not list(volume.iterdir()), "what was kept long enough is removed")
-        assert ada.get(asked).json()["items"] == []
+        assert [each.name for each in volume.iterdir()] == [job_id]

@@ -358,6 +358,25 @@ def test_the_local_cluster_keeps_artifacts() -> None:
     ]
 
 
+def test_the_script_needs_a_class_of_volumes_for_artifacts(tmp_path: Path) -> None:
+    # It knows the kinds, and no class.
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_text('#!/bin/sh\ncase "$*" in "get crd "*) echo there ;; esac\n')
+    kubectl.chmod(0o755)
+    environment = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "KUBECONFIG": str(tmp_path / "kubeconfig"),
+        "REGISTRY": "registry.example.com/team",
+        "WITH": "sqlite artifacts",
+        "VENV": str(tmp_path / "none"),
+    }
+    done = subprocess.run(
+        [SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert f"no class `{SHARED_CLASS}`" in done.stderr
+
+
 @pytest.mark.parametrize(
     "name", ["artifacts", "cert-manager", "autoscaling", "monitoring", "sqlite"]
 )

@@ -4,7 +4,7 @@
 # usage: scripts/deploy_gpu_workers.sh
 #   KUBECONFIG  the cluster; without it, the local one, which is brought up
 #   REGISTRY    with KUBECONFIG: where the cluster pulls images from, such as registry.example.com/team
-#   WITH        with KUBECONFIG: folders of config/gateway to add, such as `cert-manager autoscaling monitoring`;
+#   WITH        with KUBECONFIG: folders of config/gateway to add, such as `cert-manager autoscaling monitoring artifacts`;
 #               with `sqlite`, there is no PostgreSQL
 #   VENV        default: .venv
 set -eu
@@ -102,8 +102,14 @@ deploy_elsewhere() {
     [ -n "$found" ] ||
       fail "the cluster does not know $kind.imagepod.dev" "deploy devctl first: \`make deploy\`"
   done
-  install_devctl
   with=${WITH:-}
+  if among artifacts "$with"; then
+    found=$(kubectl get storageclass devctl-shared --ignore-not-found --output name)
+    [ -n "$found" ] ||
+      fail "the cluster has no class \`devctl-shared\` of volumes for many nodes" \
+        "make one, or apply config/gateway with an overlay whose claim names another class"
+  fi
+  install_devctl
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
 

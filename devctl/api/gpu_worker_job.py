@@ -30,6 +30,8 @@ SLOTS = f"{GROUP}/job-slots"
 
 INPUT_FILE = "/input/input.json"
 """Where a program finds its input_data."""
+ARTIFACTS_FOLDER = "/artifacts"
+"""Where a program writes what is to be fetched, if its spec has `artifactsClaim`."""
 MAX_INPUT = 65536
 """Bytes of input_data, which is in the environment as well."""
 

@@ -27,6 +27,9 @@ class AsyncWorkerJobs(AsyncPart):
     cancel = awaited(WorkerJobs.cancel)
     wait = awaited(WorkerJobs.wait)
     logs = iterated(WorkerJobs.logs)
+    artifacts = awaited(WorkerJobs.artifacts)
+    download = awaited(WorkerJobs.download)
+    pull = awaited(WorkerJobs.pull)
     cost = awaited(WorkerJobs.cost)
 
 

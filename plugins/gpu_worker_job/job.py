@@ -9,7 +9,14 @@ from apply.manifests import CREATE_ONLY
 from apply.pods import lost_node_tolerations
 from apply.values import entries
 
-from devctl.api.gpu_worker_job import APP, INPUT_FILE, JOB_APP, config_name, resources
+from devctl.api.gpu_worker_job import (
+    APP,
+    ARTIFACTS_FOLDER,
+    INPUT_FILE,
+    JOB_APP,
+    config_name,
+    resources,
+)
 from devctl.api.gpu_workload import PRIORITIES, TOLERATIONS
 from devctl.api.queues import QUEUE_NAME
 from gpu_worker_job.affinity import affinity
@@ -44,6 +51,8 @@ def job_values(item: Mapping[str, Any], identity: Mapping[str, str]) -> dict[str
         "resources": resources(spec),
         "config": config_name(name),
         "input_folder": INPUT_FILE.rpartition("/")[0],
+        "artifacts_claim": spec.get("artifactsClaim"),
+        "artifacts_folder": ARTIFACTS_FOLDER,
     }
 
 

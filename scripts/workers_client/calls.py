@@ -17,6 +17,8 @@ CONSTANT = frozenset({"cancel_job", "report_heartbeat", "report_job_status"})
 """Operations whose repetition changes nothing, though their method does not say so."""
 AT_ONCE = frozenset({"healthz", "readyz"})
 """Operations that ask how something is now: they are not repeated until it is well."""
+_FILE, _SILENCE = "application/octet-stream", 60.0
+"""The media type of files, and the seconds after which one that does not go on is given up."""
 _REPEATED = frozenset({"GET", "DELETE", "PUT"})
 _MODULE = '''from __future__ import annotations
 
@@ -24,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from devctl.client.workers.generated.models import {models}
 from devctl.client.workers.pages import all_pages
-from devctl.client.workers.writing import part
+from devctl.client.workers.writing import part, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,6 +118,7 @@ def _calls(operation: Operation) -> Iterator[Call]:
             more = f"{about.rstrip('.')}; as {form.upper()}."
             yield _call(operation, more, "str", run, suffix=f"_{form}")
     else:
+        where += [f"silence={_SILENCE}"] if _FILE in operation.answers else []
         yield _call(operation, about, "Iterator[bytes]", f"self._api.stream({', '.join(where)})")
 
 

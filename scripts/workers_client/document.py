@@ -44,8 +44,8 @@ class Operation(NamedTuple):
     def answers(self) -> Schema:
         """Schemas of its answer by media type; none if the answer has no content."""
         responses = self.details["responses"]
-        (good,) = [found for status, found in responses.items() if status.startswith("2")]
-        content = good.get("content", {})
+        good = min(status for status in responses if status.startswith("2"))
+        content = responses[good].get("content", {})
         return {media: each.get("schema", {}) for media, each in content.items()}
 
     @property

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _KEY = "idempotency-key"
 _BY_PAGES = frozenset({"limit", "cursor"})
 """Parameters of lists, which are read page by page."""
+_WHOLE = frozenset({"path"})
+"""Parameters of a path that have several parts, which the document cannot say."""
 _FORMAT = "format"
 """A parameter that the header Accept stands for."""
 _TYPES = {"string": "str", "integer": "int", "boolean": "bool"}
@@ -127,8 +129,12 @@ def documented(description: str, schema: Schema) -> str:
 
 def place(operation: Operation) -> str:
     """The expression of its path."""
-    path = re.sub(r"\{(\w+)\}", r"{part(\1)}", operation.path)
+    path = re.sub(r"\{(\w+)\}", _written, operation.path)
     return f'f"{path}"' if "{" in path else f'"{path}"'
+
+
+def _written(name: re.Match[str]) -> str:
+    return f"{{{'whole' if name[1] in _WHOLE else 'part'}({name[1]})}}"
 
 
 def _type(schema: Schema) -> str:

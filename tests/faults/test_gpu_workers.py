@@ -151,9 +151,7 @@ def ran(day: Day, fleet: Fleet, nodes: dict[str, str], impatient: None) -> Ran: 
         for name in sorted(set(owners) - {"returns"}):
             wait(name, "completed", "failed", "cancelled")
         with stopped(day.cluster, last, "kubelet", "containerd"):
-            wait_until(
-                lambda: len(pods_of(day, ids["returns"])) == 2, "it has another pod", LOST
-            )
+            wait_until(lambda: len(pods_of(day, ids["returns"])) == 2, "it has another pod", LOST)
         wait("returns", "completed", seconds=LOST)
         for name, job_id in ids.items():
             path = f"/jobs/{job_id}/cost"
@@ -208,7 +206,9 @@ def closed_places(day: Day) -> list[str]:
 
 def test_each_job_ends_as_it_should(ran: Ran) -> None:
     said = {name: (job["state"], job["reason"], job["exit_code"]) for name, job in ran.jobs.items()}
-    expected = dict.fromkeys(ran.jobs, ("completed", "Completed", 0))
+    expected: dict[str, tuple[str, str, int | None]] = dict.fromkeys(
+        ran.jobs, ("completed", "Completed", 0)
+    )
     expected |= {
         "fails": ("failed", "NonZeroExit", 7),
         "cancelled": ("cancelled", "Cancelled", None),

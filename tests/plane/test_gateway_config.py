@@ -99,7 +99,12 @@ def gateway(things: list[Thing]) -> Thing:
 
 @pytest.mark.parametrize(
     "components",
-    [(), ("sqlite",), ("autoscaling",), ("cert-manager", "monitoring", "autoscaling")],
+    [
+        (),
+        ("sqlite", "artifacts"),
+        ("autoscaling",),
+        ("cert-manager", "monitoring", "autoscaling", "artifacts"),
+    ],
     ids="+".join,
 )
 def test_the_api_server_takes_the_gateway_with_its_components(

@@ -49,6 +49,7 @@ def refusal(kubectl: Kubectl, namespace: str, spec: Thing) -> str:
         ({"inputData": "\u00e4" * (MAX_INPUT // 2 + 1)}, "the input is at most 64 KiB long"),
         ({"env": [{"name": "JOB_ID", "value": "x"}]}, "are set by devctl"),
         ({"command": ["a\x1bb"]}, "spec.command"),
+        ({"artifactsClaim": "../x"}, "spec.artifactsClaim"),
         ({"schedulingStrategy": "best"}, "Unsupported value"),
         ({"unknown": 1}, "field not declared in schema"),
     ],
@@ -66,6 +67,7 @@ def test_nothing_of_it_changes_but_that_it_is_cancelled(kubectl: Kubectl, namesp
         *({"owner": "acc-2"}, {"image": "other:1"}, {"cpuCores": 2}, {"retries": 1}),
         *({"command": ["b"]}, {"args": ["b"]}, {"env": [{"name": "A", "value": "b"}]}),
         *({"queueName": "gpus"}, {"timeoutSeconds": 5}, {"inputData": "{}"}, {"jobName": "x"}),
+        {"artifactsClaim": "kept"},
     ):
         assert CHANGED in refusal(kubectl, namespace, least | changes), changes
     assert refusal(kubectl, namespace, least | {"cancelled": True}) == ""

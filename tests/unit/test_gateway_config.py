@@ -15,6 +15,7 @@ from devserver_user.network import egress
 
 from devctl.api.gpu_worker_job import APP, GROUP, JOB_APP, NAMESPACE, PLURAL
 from devctl.api.gpu_worker_node import PLURAL as NODES
+from devctl.client.doctor import SHARED_CLASS
 from devctl.local.paths import REPOSITORY
 from devctl.local.worker_objects import CERTIFICATE, DATABASE, IDENTITY, SERVICE, SIGNING_KEY
 
@@ -318,7 +319,67 @@ def test_the_script_needs_a_registry_for_a_foreign_cluster(tmp_path: Path) -> No
     assert done.stdout == ""
 
 
-@pytest.mark.parametrize("name", ["cert-manager", "autoscaling", "monitoring", "sqlite"])
+def test_artifacts_are_on_one_volume_that_jobs_and_gateway_have_as_the_same_user() -> None:
+    claim = only("gateway/artifacts/claim.yaml")
+    assert claim["metadata"]["namespace"] == NAMESPACE
+    assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
+    # The same names on EKS and locally.
+    assert claim["spec"]["storageClassName"] == SHARED_CLASS
+    patches = [each for each in only("gateway/artifacts/deployment.yaml") if each["op"] != "test"]
+    path = "/spec/template/spec/"
+    context = {
+        each["path"].removeprefix(f"{path}securityContext/"): each["value"]
+        for each in patches
+        if each["path"].startswith(f"{path}securityContext/")
+    }
+    job = (REPOSITORY / "roles/gpu_worker_job/templates/job.yaml.j2").read_text()
+    assert context.keys() == {"runAsUser", "runAsGroup", "fsGroup", "fsGroupChangePolicy"}
+    for name, value in context.items():
+        assert f"{name}: {value}\n" in job
+    env = {e["value"]["name"]: e["value"]["value"] for e in patches if e["path"].endswith("env/-")}
+    settings = Settings.from_environment(env | {"GATEWAY_DATABASE": "sqlite+aiosqlite://"})
+    assert settings.artifacts_claim == claim["metadata"]["name"]
+    assert settings.artifacts_days == Settings("").artifacts_days
+    (mount,) = (each["value"] for each in patches if each["path"].endswith("volumeMounts/-"))
+    (volume,) = (each["value"] for each in patches if each["path"].endswith("volumes/-"))
+    assert mount == {"name": volume["name"], "mountPath": settings.artifacts_folder}
+    assert volume["persistentVolumeClaim"] == {"claimName": settings.artifacts_claim}
+
+
+def test_without_the_component_nothing_is_kept() -> None:
+    assert (Settings("").artifacts_claim, Settings("").artifacts_folder) == ("", "")
+    _, gateway = (variables(each) for each in containers())
+    assert not [name for name in gateway if "ARTIFACTS" in name]
+
+
+def test_the_local_cluster_keeps_artifacts() -> None:
+    assert only("local/parts/workers/kustomization.yaml")["components"] == [
+        "../../../gateway/artifacts"
+    ]
+
+
+def test_the_script_needs_a_class_of_volumes_for_artifacts(tmp_path: Path) -> None:
+    # It knows the kinds, and no class.
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_text('#!/bin/sh\ncase "$*" in "get crd "*) echo there ;; esac\n')
+    kubectl.chmod(0o755)
+    environment = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "KUBECONFIG": str(tmp_path / "kubeconfig"),
+        "REGISTRY": "registry.example.com/team",
+        "WITH": "sqlite artifacts",
+        "VENV": str(tmp_path / "none"),
+    }
+    done = subprocess.run(
+        [SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert f"no class `{SHARED_CLASS}`" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "name", ["artifacts", "cert-manager", "autoscaling", "monitoring", "sqlite"]
+)
 def test_what_the_script_can_add_is_a_component(name: str) -> None:
     assert only(f"gateway/{name}/kustomization.yaml")["kind"] == "Component"
     assert name in SCRIPT.read_text()

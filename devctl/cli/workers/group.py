@@ -16,6 +16,8 @@ from devctl.cli.lazy import Entry, SectionedGroup
             "jobs": Entry("devctl.cli.workers.jobs:jobs", "List your jobs"),
             "show": Entry("devctl.cli.workers.show:show", "Show details of a job, and why"),
             "logs": Entry("devctl.cli.workers.logs:logs", "Print its output"),
+            "artifacts": Entry("devctl.cli.workers.artifacts:artifacts", "List its files"),
+            "pull": Entry("devctl.cli.workers.artifacts:pull", "Fetch its files"),
             "cancel": Entry("devctl.cli.workers.cancel:cancel", "End jobs"),
             "cost": Entry("devctl.cli.workers.cost:cost", "Show what a job or a month costs"),
             "keys": Entry("devctl.cli.workers.keys:keys", "Make and end API keys"),

@@ -14,6 +14,7 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from tarfile import TarInfo
 from typing import TYPE_CHECKING
 
 from devctl.client.files import remote
@@ -28,7 +29,6 @@ from devctl.text import readable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from io import FileIO
-    from tarfile import TarInfo
 
     from devctl.client.files.remote import Place
     from devctl.client.files.transfer import Progress
@@ -88,6 +88,12 @@ def fetch(
     Also returns what `tar` said about files that it could not read. DevctlError if there is no
     room, or the pod sent what no well-behaved one does.
     """
+    unpacking = prepare(sizes, arrived, progress)
+    return unpacking, remote.fetch(place, list(sizes), unpacking.take) if sizes else []
+
+
+def prepare(sizes: Mapping[str, int], arrived: Path, progress: Progress | None = None) -> Unpacking:
+    """Expect files in a staging folder, given their sizes; HostError if there is no room."""
     space, size = room(arrived), sum(sizes.values())
     if size > space:
         raise HostError(
@@ -95,8 +101,7 @@ def fetch(
             "free space, or fetch less at once",
         )
     expect(progress, sizes.values())
-    unpacking = Unpacking(arrived, space, frozenset(sizes), progress)
-    return unpacking, remote.fetch(place, list(sizes), unpacking.take) if sizes else []
+    return Unpacking(arrived, space, frozenset(sizes), progress)
 
 
 def _remove_stale(target: Path) -> None:
@@ -141,28 +146,33 @@ class Unpacking:
     def take(self, pieces: Iterator[bytes]) -> None:
         """Unpack archives; DevctlError if they are hostile, cut off or too large."""
         members = Members(pieces)
-        try:
-            with Beneath(self.arrived) as here:
-                for member in members:
-                    if not member.isdir():
-                        self._take(here, members, member)
-                # They come last, so that nothing can be written through a link.
-                for name, target in self._links.items():
-                    here.symlink(target, name)
-        except OSError as error:
-            full = error.errno in {errno.ENOSPC, errno.EDQUOT}
-            raise HostError(
-                f"the files cannot be kept here: {error.strerror}; nothing here was changed",
-                "free space, or choose another folder" if full else "choose another folder",
-            ) from error
+        with _kept(), Beneath(self.arrived) as here:
+            for member in members:
+                if not member.isdir():
+                    self._take(here, members, member)
+            # They come last, so that nothing can be written through a link.
+            for name, target in self._links.items():
+                here.symlink(target, name)
 
-    def _take(self, here: Beneath, members: Members, member: TarInfo) -> None:
-        name = member.name.removeprefix("./")
+    def take_file(self, name: str, content: Iterator[bytes], changed_at: float) -> None:
+        """Keep one file that comes by itself, changed so many seconds after 1970."""
+        self._check(name)
+        self._seen[name] = "file"
+        about = TarInfo(name)
+        about.mtime = int(changed_at)
+        with _kept(), Beneath(self.arrived) as here:
+            self._write(here.create(name), content, about)
+
+    def _check(self, name: str) -> None:
         check_name(name)
         if name not in self.wanted:
             raise hostile(f"`{readable(name)}`, which nobody has asked it for")
         if name in self._seen:
             raise hostile(f"`{readable(name)}` twice")
+
+    def _take(self, here: Beneath, members: Members, member: TarInfo) -> None:
+        name = member.name.removeprefix("./")
+        self._check(name)
         if member.issym():
             inside = "leads into a git repository" if within_git(member.linkname) else ""
             why = link_problem(name, member.linkname) or inside
@@ -201,6 +211,19 @@ class Unpacking:
             os.fchmod(file.fileno(), (member.mode & 0o755 | 0o600) & ~umask)
             mtime = min(max(member.mtime, 0), _LATEST)
             os.utime(file.fileno(), (mtime, mtime))
+
+
+@contextmanager
+def _kept() -> Iterator[None]:
+    """Say what to do if files cannot be written here."""
+    try:
+        yield
+    except OSError as error:
+        full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+        raise HostError(
+            f"the files cannot be kept here: {error.strerror}; nothing here was changed",
+            "free space, or choose another folder" if full else "choose another folder",
+        ) from error
 
 
 def _pieces(file: FileIO) -> Iterator[bytes]:

@@ -112,24 +112,38 @@ class Api:
         """Delete what is at a path."""
         self._ask("DELETE", path)
 
-    def stream(self, path: str, query: Query | None = None) -> Iterator[bytes]:
+    def stream(
+        self, path: str, query: Query | None = None, *, silence: float | None = None
+    ) -> Iterator[bytes]:
         """What is at a path, as it comes.
+
+        Args:
+            path: Where.
+            query: Its parameters.
+            silence: Seconds until it counts as lost, and after which a busy API is asked again;
+                None for something that says nothing for as long as it wants.
 
         Raises:
             ConnectionLostError: It ended early.
             DevctlError: It cannot be had.
         """
-        timeout = httpx2.Timeout(10, read=None)
+        timeout = httpx2.Timeout(10, read=silence)
         begun = False
         try:
-            with self._http.stream(
-                "GET", self._url(path), params=given(query), timeout=timeout
-            ) as answer:
-                if not answer.is_success:
-                    raise error_of(answer.status_code, answer.read())
-                for part in answer.iter_bytes():
-                    begun = True
-                    yield part
+            for attempt in range(1, _ATTEMPTS + 1):
+                with self._http.stream(
+                    "GET", self._url(path), params=given(query), timeout=timeout
+                ) as answer:
+                    if answer.is_success:
+                        for part in answer.iter_bytes():
+                            begun = True
+                            yield part
+                        return
+                    last = attempt == _ATTEMPTS or silence is None
+                    if last or answer.status_code not in _BUSY:
+                        raise error_of(answer.status_code, answer.read())
+                    pause = _pause(attempt, answer)
+                _sleep(pause)
         except httpx2.RequestError as error:
             if begun:
                 why = f"the connection to the GPU workers API was lost: {_why(error)}"
@@ -149,7 +163,7 @@ class Api:
         about = {"Content-Type": "application/json"} if content else {}
         for attempt in range(1, _ATTEMPTS + 1):
             last = attempt == _ATTEMPTS or not repeat
-            pause = _FIRST_PAUSE * 2 ** (attempt - 1)
+            answer = None
             try:
                 answer = self._http.request(
                     method,
@@ -166,8 +180,7 @@ class Api:
                     return answer
                 if last or answer.status_code not in _BUSY:
                     raise error_of(answer.status_code, answer.content)
-                pause = max(pause, seconds(answer.headers.get("Retry-After", "")))
-            _sleep(min(_LONGEST_PAUSE, pause) * random.uniform(0.75, 1.25))  # noqa: S311 - jitter
+            _sleep(_pause(attempt, answer))
         raise AssertionError("the last attempt returns or raises")
 
     def _url(self, path: str) -> str:
@@ -187,6 +200,13 @@ class Api:
         if isinstance(error, httpx2.UnsupportedProtocol):
             return UsageError(f"`{where}` is not an address of the GPU workers API", _CHECK)
         return DevctlError(f"{where} cannot be reached: {_why(error)}", _CHECK)
+
+
+def _pause(attempt: int, answer: httpx2.Response | None) -> float:
+    """Seconds until a request is repeated, given its last answer if there was one."""
+    asked = seconds(answer.headers.get("Retry-After", "")) if answer is not None else 0.0
+    pause = min(_LONGEST_PAUSE, max(_FIRST_PAUSE * 2 ** (attempt - 1), asked))
+    return float(pause * random.uniform(0.75, 1.25))  # noqa: S311 - jitter
 
 
 def _why(error: Exception) -> str:

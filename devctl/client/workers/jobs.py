@@ -15,9 +15,12 @@ from devctl.errors import WaitTimeoutError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
+    from pathlib import Path
 
+    from devctl.client.files.copy import Copied
+    from devctl.client.files.transfer import Progress
     from devctl.client.workers.generated.calls import Calls
-    from devctl.client.workers.generated.models import Cost, WorkerJob
+    from devctl.client.workers.generated.models import Artifacts, Cost, WorkerJob
 
 _POLL, _SLOWEST = 0.5, 5.0
 """Seconds between two looks at a job: at first, and at most."""
@@ -182,6 +185,45 @@ class WorkerJobs:
             DevctlError: It has no pod yet, or none any more.
         """
         return self._api.get_job_logs(job_id, follow=follow or None, tail=tail)
+
+    def artifacts(self, job_id: str) -> Artifacts:
+        """The files that a job has written until now, sorted by path.
+
+        Raises:
+            NotFoundError: There is no such job, or the deployment keeps no files.
+        """
+        from devctl.client.workers import artifacts  # noqa: PLC0415 - heavy
+
+        return artifacts.listed(self._api, job_id)
+
+    def download(self, job_id: str, path: str, target: Path, moved: Progress | None = None) -> Path:
+        """Fetch one of a job's files, and say where it is.
+
+        Args:
+            job_id: Which job.
+            path: Of the file, as `artifacts` has it.
+            target: Where it goes; in a folder, it keeps its name. A file there is replaced.
+            moved: Told of the bytes that have come.
+
+        Raises:
+            NotFoundError: There is no such file.
+            UsageError: It would be part of a git repository here.
+            ConnectionLostError: It is not complete, and not here.
+        """
+        from devctl.client.workers import artifacts  # noqa: PLC0415 - heavy
+
+        return artifacts.download(self._api, job_id, path, target, moved)
+
+    def pull(self, job_id: str, into: Path, moved: Progress | None = None) -> Copied:
+        """Fetch a job's files into a folder; no local file is replaced by a different one.
+
+        Raises:
+            DevctlError: Local files are in the way, there is no room, or something is sent that no
+                honest API would; all local files are then unchanged.
+        """
+        from devctl.client.workers import artifacts  # noqa: PLC0415 - heavy
+
+        return artifacts.pull(self._api, job_id, into, moved)
 
     def cost(self, job_id: str) -> Cost:
         """What a job costs: until now while it runs, and for good once it is charged."""

@@ -26,6 +26,18 @@ def part(name: str) -> str:
     return quote(name, safe="")
 
 
+def whole(path: str) -> str:
+    """A path of several parts, as the end of one.
+
+    >>> whole("a b/c.txt")
+    'a%20b/c.txt'
+
+    Raises:
+        UsageError: A part of it is empty, or dots, which lead elsewhere.
+    """
+    return "/".join(part(name) for name in path.split("/"))
+
+
 def given(query: Query | None) -> dict[str, str]:
     """The parameters that have a value."""
     return {name: _text(value) for name, value in (query or {}).items() if value is not None}

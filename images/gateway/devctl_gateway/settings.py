@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 PREFIX = "/gpu-workers"
 """What the paths of all endpoints begin with."""
-_NUMBERS = ("port", "tls_port", "heartbeat_seconds", "requests_per_minute", "failures_per_minute")
+_NUMBERS = (
+    *("port", "tls_port", "heartbeat_seconds", "requests_per_minute", "failures_per_minute"),
+    "artifacts_days",
+)
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,9 @@ class Settings:
         queue: The LocalQueue of jobs that name none; empty without Kueue.
         requests_per_minute: Of one principal, at one replica.
         failures_per_minute: To prove who asks, from one address, at one replica.
+        artifacts_claim: The claim that jobs write their files to; empty where none are kept.
+        artifacts_folder: Where this process has its volume.
+        artifacts_days: For how long they are kept after a job's end.
     """
 
     database: str
@@ -48,6 +54,20 @@ class Settings:
     queue: str = ""
     requests_per_minute: int = 3000
     failures_per_minute: int = 60
+    artifacts_claim: str = ""
+    artifacts_folder: str = ""
+    artifacts_days: int = 7
+
+    def __post_init__(self) -> None:
+        """Refuse what would lose files.
+
+        Raises:
+            ValueError: Jobs would write files that nobody can fetch, or the other way round.
+        """
+        if bool(self.artifacts_claim) != bool(self.artifacts_folder):
+            raise ValueError("set both of GATEWAY_ARTIFACTS_CLAIM and GATEWAY_ARTIFACTS_FOLDER")
+        if self.artifacts_days < 0:
+            raise ValueError("GATEWAY_ARTIFACTS_DAYS cannot be negative")
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:

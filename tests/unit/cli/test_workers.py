@@ -15,6 +15,8 @@ from devctl.client.workers import workers as module
 from unit.client.workers_things import JOB, TOKEN, URL, WorkersApi, job, key, node, page, problem
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from unit.cli.conftest import Devctl
 
 LINES = [
@@ -184,6 +186,66 @@ def test_logs(gateway: WorkersApi, devctl: Devctl) -> None:
     gateway.add(f"GET jobs/{JOB}/logs", httpx2.Response(200, content=b"one\ntwo\n"))
     assert devctl("workers", "logs", "-f", JOB).stdout == "one\ntwo\n"
     assert gateway.lines == [f"GET jobs/{JOB}/logs?follow=true"]
+
+
+FILES = {
+    "items": [
+        {"path": "loss.csv", "size": 34_000, "modified": "2026-01-02T11:55:00Z"},
+        {"path": "out/model.pt", "size": 7, "modified": "2026-01-02T11:59:30Z"},
+    ],
+    "next_cursor": None,
+    "truncated": False,
+}
+
+
+def test_artifacts(gateway: WorkersApi, devctl: Devctl) -> None:
+    gateway.add(f"GET jobs/{JOB}/artifacts", FILES)
+    found = devctl("workers", "artifacts", JOB)
+    assert found.stdout.splitlines() == [
+        "NAME          SIZE   AGE",
+        "loss.csv      34 KB  5m",
+        "out/model.pt  7 B    30s",
+    ]
+    assert f"`devctl workers pull {JOB}`" in found.stderr
+    document = json.loads(devctl("workers", "artifacts", JOB, "-o", "json").stdout)
+    assert document["items"][1]["path"] == "out/model.pt"
+    gateway.answers.clear()
+    gateway.add(f"GET jobs/{JOB}/artifacts", {**FILES, "items": [], "truncated": True})
+    none = devctl("workers", "artifacts", JOB)
+    assert (none.code, none.stdout) == (0, "")
+    assert none.stderr.splitlines()[0] == "no files"
+    assert "more files than the API lists" in none.stderr
+
+
+def test_pull(gateway: WorkersApi, devctl: Devctl, tmp_path: Path) -> None:
+    gateway.add(f"GET jobs/{JOB}/artifacts", FILES)
+    for path in ("loss.csv", "out/model.pt"):
+        gateway.add(f"GET jobs/{JOB}/artifacts/{path}", httpx2.Response(200, content=b"weights"))
+    into = tmp_path / "results"
+    found = devctl("workers", "pull", JOB, "--to", str(into))
+    assert (found.code, found.stdout, found.stderr) == (0, "", f"{into}: 2 files, 14 B\n")
+    assert (into / "out/model.pt").read_bytes() == b"weights"
+    (into / "loss.csv").write_bytes(b"mine")
+    refused = devctl("workers", "pull", JOB, "--to", str(into))
+    assert refused.code == 1
+    assert "would be replaced" in refused.stderr
+    assert (into / "loss.csv").read_bytes() == b"mine"
+
+
+def test_pull_makes_a_folder_of_the_job_s_name_and_says_what_is_missing(
+    gateway: WorkersApi, devctl: Devctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    gateway.add(f"GET jobs/{JOB}/artifacts", {**FILES, "truncated": True})
+    gateway.add(f"GET jobs/{JOB}/artifacts/loss.csv", httpx2.Response(200, content=b"1"))
+    found = devctl("workers", "pull", JOB)
+    assert found.code == 1
+    assert found.stderr.splitlines() == [
+        f"{JOB}: 1 file, 1 B",
+        "left out: `out/model.pt`: it is gone since it was listed",
+        "left out: there are more files than the API lists",
+    ]
+    assert (tmp_path / JOB / "loss.csv").read_bytes() == b"1"
 
 
 def test_cancel_leaves_alone_what_has_ended(gateway: WorkersApi, devctl: Devctl) -> None:

@@ -119,6 +119,21 @@ def test_a_strategy_is_what_the_scheduler_prefers(strategy: str, kind: str) -> N
     assert "requiredDuringSchedulingIgnoredDuringExecution" in found["nodeAffinity"]
 
 
+def test_its_pods_see_their_own_folder_of_the_claim_and_nothing_without_one() -> None:
+    found = pod(item(artifactsClaim="kept"))
+    (container,) = found["containers"]
+    mount = {"name": "artifacts", "mountPath": "/artifacts", "subPath": "job-1"}
+    assert [each for each in container["volumeMounts"] if each["name"] == "artifacts"] == [mount]
+    volume = {"name": "artifacts", "persistentVolumeClaim": {"claimName": "kept"}}
+    assert volume in found["volumes"]
+    assert found["securityContext"].items() >= CONFINED_POD.items()
+    without = pod(item())
+    assert "artifacts" not in {each["name"] for each in without["volumes"]}
+    assert "/artifacts" not in {
+        each["mountPath"] for each in without["containers"][0]["volumeMounts"]
+    }
+
+
 @given(TEXT, st.lists(TEXT, min_size=1, max_size=3))
 def test_any_text_reaches_the_program_unchanged(text: str, command: list[str]) -> None:
     of = item(inputData=text, command=command, env=[{"name": "OWN", "value": text}])

@@ -13,6 +13,7 @@ from devctl.client.workers.generated.models import (
     AccountChange,
     AccountPage,
     Agent,
+    Artifacts,
     AuditEntry,
     AuditEntryPage,
     AvailableNodes,
@@ -47,7 +48,7 @@ from devctl.client.workers.generated.models import (
     WorkerJobPage,
 )
 from devctl.client.workers.pages import all_pages
-from devctl.client.workers.writing import part
+from devctl.client.workers.writing import part, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,6 +185,20 @@ class Calls:
         """
         return self._api.call(WorkerJob, "GET", f"/gpu-workers/jobs/{part(job_id)}", repeat=True)
 
+    def get_job_artifact(self, job_id: str, path: str) -> Iterator[bytes]:
+        """A file of a job's, as it is now.
+
+        An answer that is shorter than its Content-Length is of a file that became shorter
+        meanwhile.
+
+        Args:
+            job_id: The job's ID.
+            path: As the list has it.
+        """
+        return self._api.stream(
+            f"/gpu-workers/jobs/{part(job_id)}/artifacts/{whole(path)}", silence=60.0
+        )
+
     def get_job_cost(self, job_id: str) -> Cost:
         """What a job costs: until now while it runs, for good once all its runs are charged.
 
@@ -299,6 +314,28 @@ class Calls:
                 "gpu_count": gpu_count,
                 "scheduling_strategy": scheduling_strategy,
             },
+            repeat=True,
+        )
+
+    def list_job_artifacts(
+        self, job_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> Artifacts:
+        """A job's files, sorted by path; none if it has written none, or they were removed.
+
+        Regular files alone: neither links nor files with two names. Names with control characters,
+        or that are not UTF-8, are left out. A page may have fewer files than its limit, and yet a
+        next.
+
+        Args:
+            job_id: The job's ID.
+            limit: Items at most. Unless said, `50`.
+            cursor: The `next_cursor` of the page before.
+        """
+        return self._api.call(
+            Artifacts,
+            "GET",
+            f"/gpu-workers/jobs/{part(job_id)}/artifacts",
+            {"limit": limit, "cursor": cursor},
             repeat=True,
         )
 

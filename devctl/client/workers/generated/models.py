@@ -81,6 +81,35 @@ class Agent(Record, frozen=True, kw_only=True):
     health_status: str | None = None
 
 
+class Artifact(Record, frozen=True, kw_only=True):
+    """A file, as it was when it was looked at: a job that runs may change it.
+
+    Attributes:
+        path: Below /artifacts; `GET jobs/{id}/artifacts/{path}` has it.
+        size: In bytes.
+
+    """
+
+    path: str
+    size: int
+    modified: datetime
+
+
+class Artifacts(Record, frozen=True, kw_only=True):
+    """A page of a job's files.
+
+    Attributes:
+        next_cursor: The parameter `cursor` of the next page; null for the last one.
+        truncated: Whether there is more than a list shows, on any page: too many entries, or
+            folders too deep. Their files can be had by their paths, unless these are too long.
+
+    """
+
+    items: list[Artifact]
+    truncated: bool
+    next_cursor: str | None = None
+
+
 class AuditEntry(Record, frozen=True, kw_only=True):
     """Who changed what."""
 

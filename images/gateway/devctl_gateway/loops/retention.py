@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from devctl_gateway.billing.runs import is_settled, parse_time
 from devctl_gateway.cluster.objects import Thing
 from devctl_gateway.context import Context
+from devctl_gateway.loops.old_artifacts import remove_old_artifacts
 from devctl_gateway.store import jobs, requests
 from devctl_gateway.store.engine import begin, connect
 
@@ -19,12 +20,17 @@ _BATCH = 500
 
 
 async def retain(context: Context) -> None:
-    """Delete the objects of jobs that ended long ago, if their ends are kept, and old requests."""
+    """Delete objects and artifacts of jobs that ended long ago, and old requests."""
     now = context.clock()
     async with begin(context.engine) as connection:
         await requests.forget(connection, now - REQUESTS, _BATCH)
-    if not context.cluster.synced:
-        return
+    if context.cluster.synced:
+        await _let_go(context, now)
+    await remove_old_artifacts(context)
+
+
+async def _let_go(context: Context, now: datetime) -> None:
+    """Delete the objects of jobs that ended long ago, if their ends are kept."""
     old = old_ones(context.cluster.jobs, now)[:_BATCH]
     async with connect(context.engine) as connection:
         kept = await jobs.kept(connection, old)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from devctl_gateway.routes import (
     accounts,
     agents,
+    artifacts,
     audit,
     available,
     billing,
@@ -17,6 +18,9 @@ from devctl_gateway.routes import (
 
 ROUTERS = tuple(
     each.router
-    for each in (accounts, agents, audit, available, billing, health, jobs, keys, nodes, tokens)
+    for each in (
+        *(accounts, agents, artifacts, audit, available, billing, health, jobs, keys, nodes),
+        tokens,
+    )
 )
 """Those of all resources."""

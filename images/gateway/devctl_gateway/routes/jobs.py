@@ -49,7 +49,8 @@ async def submit_job(new: NewJob, caller: Caller, attempt: Idempotent) -> Respon
     """Submit a job. It is on record when this answers, and in the cluster a moment later."""
     context, account = attempt.context, account_of(caller)
     try:
-        spec = spec_of(new, account, context.settings.queue)
+        settings = context.settings
+        spec = spec_of(new, account, settings.queue, settings.artifacts_claim)
     except ValueError as error:
         raise InvalidError(str(error)) from None
     job_id = new_id("job")

@@ -105,13 +105,14 @@ OWN = frozenset({"JOB_ID", "GPU_COUNT", "INPUT_DATA", "INPUT_DATA_FILE"})
 """Variables that nobody else sets."""
 
 
-def spec_of(new: NewJob, owner: str, queue: str) -> dict[str, Any]:
+def spec_of(new: NewJob, owner: str, queue: str, artifacts_claim: str = "") -> dict[str, Any]:
     """The spec of the GPUWorkerJob of a submission.
 
     Args:
         new: The submission.
         owner: The ID of the account that pays.
         queue: The queue of jobs that name none; empty for none.
+        artifacts_claim: The claim that it writes files to; empty for none.
 
     Raises:
         ValueError: It asks for what cannot be: the message says what.
@@ -149,6 +150,7 @@ def spec_of(new: NewJob, owner: str, queue: str) -> dict[str, Any]:
         "args": new.args,
         "env": [entry.model_dump() for entry in new.env] or None,
         "queueName": new.queue or queue or None,
+        "artifactsClaim": artifacts_claim or None,
     }
     return found | {name: value for name, value in optional.items() if value is not None}
 

@@ -99,3 +99,9 @@ async def kept(connection: AsyncConnection, ids: Sequence[str]) -> Sequence[str]
 async def keep(connection: AsyncConnection, job_id: str, final: dict[str, Any]) -> None:
     """Keep how a job ended."""
     await connection.execute(update(JOBS).where(_TABLE.id == job_id).values(final=final))
+
+
+async def ends(connection: AsyncConnection, ids: Sequence[str]) -> dict[str, RowMapping]:
+    """How some jobs ended, and when that was charged; those that there are, by their IDs."""
+    query = select(_TABLE.id, _TABLE.final, _TABLE.settled_at, _TABLE.created_at)
+    return {row["id"]: row for row in await all_rows(connection, query.where(_TABLE.id.in_(ids)))}

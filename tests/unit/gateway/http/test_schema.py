@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from devctl_gateway.cluster.client import Cluster
 
-TAGS = ["accounts", "audit", "billing", "keys", "registration tokens"]
+TAGS = ["accounts", "artifacts", "audit", "billing", "keys", "registration tokens"]
 """Of endpoints that never ask the cluster."""
 
 # What a schema cannot say: a cursor is one that a list has answered, a request's name a new one.

@@ -144,6 +144,15 @@ def test_the_longest_reference_is_one_that_the_cluster_takes() -> None:
     assert len(found) <= FIELDS["image"]["maxLength"]
 
 
+def test_the_claim_of_artifacts_is_the_gateway_s_to_say() -> None:
+    assert "artifactsClaim" not in spec()
+    assert spec_of(asked(), "acc-1", "", "kept")["artifactsClaim"] == "kept"
+    assert "artifactsClaim" in FIELDS
+    for name in ("artifactsClaim", "artifacts_claim"):
+        with pytest.raises(ValidationError):
+            asked(**{name: "of-somebody-else"})
+
+
 @given(st.text("aA0._:/@-", max_size=20), st.text("aA0._:@-", min_size=1, max_size=12))
 def test_an_answer_has_the_image_and_the_tag_that_were_asked_for(image: str, tag: str) -> None:
     try:

@@ -25,6 +25,9 @@ JOB_APP = "imagepod-gpu-job"
 LABEL = f"{GROUP}/gpuworkerjob"
 """Label of what a GPUWorkerJob's role creates: its name."""
 
+STRATEGY = f"{GROUP}/scheduling-strategy"
+"""Label of the pods of Jobs: spec.schedulingStrategy."""
+
 SLOTS = f"{GROUP}/job-slots"
 """Resource of a Node, of which each job takes one: a node's max_concurrent_jobs."""
 

@@ -14,7 +14,7 @@ from support.servers import wait_until
 from support.tenants import ALICE, OBSERVER, OPERATOR, allowed
 
 from devctl.api.gpu_worker_job import GROUP, NAMESPACE, SLOTS
-from devctl.api.gpu_worker_node import CONTROLLER, GPU_MEMORY, PLURAL, STATE
+from devctl.api.gpu_worker_node import CONTROLLER, GPU_MEMORY, PLURAL, PRICES, STATE
 from devctl.api.kinds import GPU_WORKER_NODE
 from devctl.local.paths import REPOSITORY
 
@@ -123,7 +123,7 @@ def marks(kubectl: Kubectl, node: str = HERE) -> dict[str, str]:
     found = kubectl.api.get("node", node)
     assert found
     labels, status = found["metadata"].get("labels", {}), found.get("status", {})
-    every = {key: labels[key] for key in (STATE, GPU_MEMORY) if key in labels}
+    every = {key: labels[key] for key in (STATE, GPU_MEMORY, PRICES) if key in labels}
     for list_ in ("capacity", "allocatable"):
         if SLOTS in status.get(list_, {}):
             every[list_] = status[list_][SLOTS]
@@ -131,7 +131,8 @@ def marks(kubectl: Kubectl, node: str = HERE) -> dict[str, str]:
 
 
 def marked(state: str = "active", slots: str = "2", memory: str = "24576") -> dict[str, str]:
-    return {STATE: state, GPU_MEMORY: memory, "capacity": slots, "allocatable": slots}
+    labels = {STATE: state, GPU_MEMORY: memory, PRICES: "1.20_0.01_0.002"}
+    return {**labels, "capacity": slots, "allocatable": slots}
 
 
 def wait_for(kubectl: Kubectl, wanted: dict[str, str], node: str = HERE) -> None:
@@ -258,7 +259,7 @@ def test_what_the_kind_does_not_take(kubectl: Kubectl, spec: Thing, said: str) -
         kubectl("create", "--dry-run=server", "--validate=strict", "-f", "-", input=text)
 
 
-LABELS = {STATE: "active", GPU_MEMORY: "1"}
+LABELS = {STATE: "active", GPU_MEMORY: "1", PRICES: "1.20_0.03_0.004"}
 
 
 @pytest.mark.parametrize(
@@ -269,6 +270,7 @@ LABELS = {STATE: "active", GPU_MEMORY: "1"}
         {"metadata": {"labels": {f"{GROUP}/other": "1"}}},
         {"metadata": {"labels": {STATE: "asleep"}}},
         {"metadata": {"labels": {GPU_MEMORY: "much"}}},
+        {"metadata": {"labels": {PRICES: "much"}}},
         {"metadata": {"annotations": {STATE: "active"}}},
         {"metadata": {"finalizers": ["example.com/x"]}},
         {"spec": {"unschedulable": True}},

@@ -82,3 +82,7 @@ class Prices(NamedTuple):
         2124000.0
         """
         return 1024 * (self.gpu * gpus + self.core * cores) + self.gigabyte * megabytes
+
+
+NO_PRICES = Prices()
+"""Of a node for which nobody has set any."""

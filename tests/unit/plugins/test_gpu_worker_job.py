@@ -159,7 +159,7 @@ def preferred(of: Thing, *workers: Thing) -> dict[str, int]:
 
 def test_what_costs_this_very_job_less_is_preferred() -> None:
     many_cores, many_gpus = worker("1", core="0.10"), worker("2", core="0.01")
-    job = {"schedulingStrategy": "costOptimized", "gpuMemoryMegabytes": 8192}
+    job: Thing = {"schedulingStrategy": "costOptimized", "gpuMemoryMegabytes": 8192}
     assert preferred(item(**job, gpus=1, cpuCores=32), many_cores, many_gpus).keys() == {
         "2.00_0.01_0.00"
     }

@@ -42,7 +42,7 @@ class Cluster:
         usage = Usage()
         self._usage = usage.nodes
         self._jobs = Copy(http, GPU_WORKER_JOB.path(namespace))
-        self._nodes = Copy(http, "api/v1/nodes", keep=_small_node)
+        self._nodes = Copy(http, "api/v1/nodes", keep=small_node)
         self._pods = Copy(
             http, "api/v1/pods", keep=small_pod, changed=usage.changed, key=_namespaced
         )
@@ -165,15 +165,16 @@ async def connected(kubeconfig: str, namespace: str) -> AsyncIterator[Cluster]:
             task.cancel()
 
 
-def _small_node(node: Thing) -> Thing:
+def small_node(node: Thing) -> Thing:
     """What is kept of a Node: a heartbeat changes none of it."""
     status = node.get("status", {})
     ready = [each for each in status.get("conditions") or [] if each["type"] == "Ready"]
     said = [{"type": each["type"], "status": each["status"]} for each in ready]
     kept = {"conditions": said, "allocatable": status.get("allocatable") or {}}
-    labels = node["metadata"].get("labels") or {}
+    labels, spec = node["metadata"].get("labels") or {}, node.get("spec", {})
     return {
         "metadata": {"name": node["metadata"]["name"], "labels": labels},
+        "spec": {name: spec[name] for name in ("unschedulable", "taints") if name in spec},
         "status": kept,
     }
 

@@ -52,6 +52,10 @@ ENDED = frozenset({Phase.COMPLETED, Phase.FAILED, Phase.CANCELLED})
 """Phases that nothing follows."""
 
 
+WAITING = "Waiting"
+"""The reason of one that waits for room on a node that could take it, or for what takes seconds."""
+
+
 class Condition(StrEnum):
     """Its conditions."""
 

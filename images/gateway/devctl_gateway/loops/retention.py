@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from devctl_gateway.billing.runs import is_settled, parse_time
-from devctl_gateway.cluster.objects import Thing
+from devctl_gateway.billing.runs import is_settled
+from devctl_gateway.cluster.objects import Thing, parse_time
 from devctl_gateway.context import Context
 from devctl_gateway.store import jobs, requests
 from devctl_gateway.store.engine import begin, connect
@@ -29,6 +29,16 @@ async def retain(context: Context) -> None:
     async with connect(context.engine) as connection:
         kept = await jobs.kept(connection, old)
     for name in kept:
+        await context.cluster.delete_job(name)
+
+
+async def remove_deleted(context: Context) -> None:
+    """Delete the objects of jobs that somebody has deleted, with their pods, once nothing runs."""
+    if not context.cluster.synced:
+        return
+    async with connect(context.engine) as connection:
+        found = await jobs.deleted(connection, context.clock() - OBJECTS)
+    for name in context.cluster.jobs.keys() & set(found):
         await context.cluster.delete_job(name)
 
 

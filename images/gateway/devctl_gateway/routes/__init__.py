@@ -9,6 +9,7 @@ from devctl_gateway.routes import (
     available,
     billing,
     health,
+    job_deletion,
     jobs,
     keys,
     nodes,
@@ -17,6 +18,9 @@ from devctl_gateway.routes import (
 
 ROUTERS = tuple(
     each.router
-    for each in (accounts, agents, audit, available, billing, health, jobs, keys, nodes, tokens)
+    for each in (
+        *(accounts, agents, audit, available, billing, health),
+        *(jobs, job_deletion, keys, nodes, tokens),
+    )
 )
 """Those of all resources."""

@@ -9,8 +9,9 @@ from decimal import Decimal
 from devctl.api.gpu_worker_job import SLOTS
 from devctl.api.gpu_worker_node import Prices
 from devctl.api.gpu_workload import TOLERATIONS
-from devctl.api.placing import NodeFacts, Taint, closed
+from devctl.api.placing import closed
 from devctl.api.quantities import GPU, parse_quantity
+from devctl_gateway.cluster.node_facts import facts, is_ready
 from devctl_gateway.cluster.objects import Thing
 from devctl_gateway.scheduling.fit import Offer, free
 from devctl_gateway.scheduling.state import state_of
@@ -41,29 +42,6 @@ def offers(
         _offer(row, nodes.get(row["node_name"]), requested.get(row["node_name"], {}), now, every)
         for row in rows
     ]
-
-
-def is_ready(node: Thing | None) -> bool:
-    """Whether there is a Node, and its kubelet says that it is ready."""
-    said = (node or {}).get("status", {}).get("conditions") or []
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in said)
-
-
-def facts(node: Thing | None) -> NodeFacts:
-    """What placing goes by of a Node, but for what it has."""
-    found = node or {}
-    meta, spec = found.get("metadata", {}), found.get("spec", {})
-    return NodeFacts(
-        name=meta.get("name", ""),
-        ready=is_ready(node),
-        cordoned=bool(spec.get("unschedulable")),
-        labels=tuple(sorted((meta.get("labels") or {}).items())),
-        taints=tuple(
-            Taint(each["key"], each.get("value", ""), each["effect"])
-            for each in spec.get("taints") or []
-        ),
-        allocatable=(),
-    )
 
 
 def amounts(node: Thing | None) -> dict[str, int]:

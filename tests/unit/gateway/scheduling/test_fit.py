@@ -7,11 +7,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from devctl_gateway.cluster.client import small_node
+from devctl_gateway.cluster.node_facts import facts, small_node
 from devctl_gateway.loops.registry import worker_nodes
 from devctl_gateway.scheduling import fit as module
 from devctl_gateway.scheduling.fit import Offer, Wanted, fitting, obstacle, why_not
-from devctl_gateway.scheduling.offers import facts, offers
+from devctl_gateway.scheduling.offers import offers
 from devctl_gateway.scheduling.order import STRATEGIES, ordered
 from devctl_gateway.scheduling.state import MISSED, state_of
 from devctl_gateway.store.tables import NODES

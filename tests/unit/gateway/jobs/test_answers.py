@@ -11,8 +11,8 @@ from devctl_gateway.loops.settlement import settle
 from devctl_gateway.loops.submitter import due
 from devctl_gateway.store import jobs, ledger
 from devctl_gateway.store.engine import begin, connect
-from devctl_gateway.store.tables import NODES
-from sqlalchemy import insert
+from devctl_gateway.store.tables import JOBS, NODES
+from sqlalchemy import insert, update
 from support.gateway_app import Gateway, running
 from support.gateway_billing import moment, price, run
 from support.gateway_cluster import Cluster
@@ -90,8 +90,7 @@ async def test_a_job_from_before_says_what_its_gpus_have_together(api: Gateway) 
     async with api.user() as ada:
         job_id = await submit(ada, gpu_memory_required=8191, gpu_count=2)
         async with begin(api.context.engine) as connection:
-            change = jobs.JOBS.update().values(gpu_memory_required=None)
-            await connection.execute(change)
+            await connection.execute(update(JOBS).values(gpu_memory_required=None))
         assert (await shown(ada, job_id))["gpu_memory_required"] == 8192
 
 

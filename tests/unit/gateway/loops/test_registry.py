@@ -20,8 +20,10 @@ from support.gateway_cluster import Cluster
 from support.gateway_store import AT, ROWS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from devctl_gateway.cluster import client
-    from sqlalchemy.ext.asyncio import AsyncEngine
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 pytestmark = pytest.mark.anyio
 OURS, ORPHAN = "gpu-1", "gpu-0"
@@ -89,8 +91,8 @@ async def test_one_that_is_registered_at_the_last_moment_stays(
     del cluster.workers[ORPHAN]
     known = nodes.ids
 
-    async def too_early(connection: object) -> dict[str, str]:
-        found = dict(await known(connection))  # type: ignore[arg-type] - whatever it is given
+    async def too_early(connection: AsyncConnection) -> Mapping[str, str]:
+        found = await known(connection)
         await register(engine)
         return found
 

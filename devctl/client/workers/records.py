@@ -104,7 +104,7 @@ class WorkerJob(Record, frozen=True, kw_only=True):
     """Or its digest."""
     gpu_count: int
     gpu_memory_required: int
-    """Of each GPU."""
+    """Of all its GPUs together."""
     cpu_cores_required: int
     memory_required: int
     state: str
@@ -114,6 +114,10 @@ class WorkerJob(Record, frozen=True, kw_only=True):
     reason: str | None = None
     message: str | None = None
     node_name: str | None = None
+    node_id: str | None = None
+    queue_position: int | None = None
+    """Its place among those that wait for the same; 1 is next."""
+    gpu_memory_per_gpu: int = 0
     command: list[str] | None = None
     args: list[str] | None = None
     queue: str | None = None

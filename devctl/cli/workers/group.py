@@ -17,6 +17,7 @@ from devctl.cli.lazy import Entry, SectionedGroup
             "show": Entry("devctl.cli.workers.show:show", "Show details of a job, and why"),
             "logs": Entry("devctl.cli.workers.logs:logs", "Print its output"),
             "cancel": Entry("devctl.cli.workers.cancel:cancel", "End jobs"),
+            "delete": Entry("devctl.cli.workers.delete:delete", "Take jobs out of the list"),
             "cost": Entry("devctl.cli.workers.cost:cost", "Show what a job or a month costs"),
             "keys": Entry("devctl.cli.workers.keys:keys", "Make and end API keys"),
         },
@@ -30,7 +31,6 @@ def workers() -> None:
 
     \b
     Examples:
-      devctl workers nodes
       devctl workers submit pytorch/pytorch --gpu-memory 8Gi --input @in.json
       devctl workers logs -f JOB
     """

@@ -101,14 +101,18 @@ class WorkerJobs:
         """
         return self._api.post(WorkerJob, "jobs/", new.document(), key=key or str(uuid.uuid4()))
 
-    def list(self, *, state: str | None = None, name: str | None = None) -> Iterator[WorkerJob]:
+    def list(
+        self, *, state: str | None = None, name: str | None = None, node: str | None = None
+    ) -> Iterator[WorkerJob]:
         """One's own, the newest first.
 
         Args:
             state: Only those in this state.
             name: Only those of this name.
+            node: Only those that are or were on the node of this ID.
         """
-        return all_pages(self._api, WorkerJob, "jobs/", {"state": state, "job_name": name})
+        query = {"state": state, "job_name": name, "node_id": node}
+        return all_pages(self._api, WorkerJob, "jobs/", query)
 
     def get(self, job_id: str) -> WorkerJob:
         """One; raises NotFoundError if none of this ID is the caller's."""
@@ -121,6 +125,16 @@ class WorkerJobs:
             DevctlError: It has ended otherwise; the reason is `Conflict`.
         """
         return self._api.post(WorkerJob, f"jobs/{part(job_id)}/cancel", repeat=True)
+
+    def delete(self, job_id: str) -> None:
+        """End a job if it runs or waits, and have it listed no more once it has ended.
+
+        What it has cost stays in bills; one that is deleted already stays so.
+
+        Raises:
+            NotFoundError: None of this ID is the caller's.
+        """
+        self._api.delete(f"jobs/{part(job_id)}")
 
     def wait(
         self,

@@ -112,7 +112,7 @@ def test_show(gateway: WorkersApi, devctl: Devctl) -> None:
 def test_show_says_whose_turn_it_is_and_what_each_gpu_has(
     gateway: WorkersApi, devctl: Devctl
 ) -> None:
-    memory = {"gpu_count": 2, "gpu_memory_required": 16384}
+    memory: dict[str, Any] = {"gpu_count": 2, "gpu_memory_required": 16384}
     gateway.add(f"GET jobs/{JOB}", job(state="pending", queue_position=3, **memory))
     lines = devctl("workers", "show", JOB).stdout.splitlines()
     assert "Place:        3 of those that wait" in lines

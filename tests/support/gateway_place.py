@@ -151,9 +151,11 @@ def reporting(gateway: GatewayProcess, agents: list[Agent]) -> Iterator[None]:
         agent.report(gateway)
     thread = Thread(target=report)
     thread.start()
-    yield
-    ended.set()
-    thread.join(60)
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(60)
 
 
 def submitted(client: httpx2.Client, **changes: Any) -> str:

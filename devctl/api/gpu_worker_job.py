@@ -25,6 +25,9 @@ JOB_APP = "imagepod-gpu-job"
 LABEL = f"{GROUP}/gpuworkerjob"
 """Label of what a GPUWorkerJob's role creates: its name."""
 
+STRATEGY = f"{GROUP}/scheduling-strategy"
+"""Label of the pods of Jobs: spec.schedulingStrategy."""
+
 SLOTS = f"{GROUP}/job-slots"
 """Resource of a Node, of which each job takes one: a node's max_concurrent_jobs."""
 
@@ -49,6 +52,10 @@ class Phase(StrEnum):
 
 ENDED = frozenset({Phase.COMPLETED, Phase.FAILED, Phase.CANCELLED})
 """Phases that nothing follows."""
+
+
+WAITING = "Waiting"
+"""The reason of one that waits for room on a node that could take it, or for what takes seconds."""
 
 
 class Condition(StrEnum):

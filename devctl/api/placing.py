@@ -85,15 +85,24 @@ def obstacle(needs: Needs, node: NodeFacts) -> str:
     for key, value in sorted(needs.node_selector.items()):
         if labels.get(key) != value:
             return f"no label {key}={value}"
+    return closed(needs.tolerations, node) or _too_small(needs.requests, dict(node.allocatable))
+
+
+def closed(tolerations: Sequence[Toleration], node: NodeFacts) -> str:
+    """Why no new pod comes to a node, however little it needs, or an empty text.
+
+    >>> closed((), NodeFacts("a", True, True, (), (), ()))
+    'cordoned'
+    """
     if not node.ready:
         return "not ready"
-    if node.cordoned and not _tolerates(needs.tolerations, _CORDON):
+    if node.cordoned and not _tolerates(tolerations, _CORDON):
         return "cordoned"
     for taint in node.taints:
-        if taint.effect != "PreferNoSchedule" and not _tolerates(needs.tolerations, taint):
+        if taint.effect != "PreferNoSchedule" and not _tolerates(tolerations, taint):
             value = f"={taint.value}" if taint.value else ""
             return f"taint {taint.key}{value}:{taint.effect}"
-    return _too_small(needs.requests, dict(node.allocatable))
+    return ""
 
 
 def room(needs: Needs, node: NodeFacts, used: Mapping[str, Decimal] | None = None) -> int:

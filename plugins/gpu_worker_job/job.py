@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from apply.manifests import CREATE_ONLY
@@ -14,22 +14,27 @@ from devctl.api.gpu_worker_job import (
     ARTIFACTS_FOLDER,
     INPUT_FILE,
     JOB_APP,
+    STRATEGY,
     config_name,
     resources,
 )
 from devctl.api.gpu_workload import PRIORITIES, TOLERATIONS
 from devctl.api.queues import QUEUE_NAME
-from gpu_worker_job.affinity import affinity
+from gpu_worker_job.affinity import affinity, spread
 
 
-def job_values(item: Mapping[str, Any], identity: Mapping[str, str]) -> dict[str, Any]:
+def job_values(
+    item: Mapping[str, Any], identity: Mapping[str, str], workers: Iterable[Mapping[str, Any]]
+) -> dict[str, Any]:
     """The values for the Job's template.
 
     Args:
         item: The GPUWorkerJob.
         identity: The labels that mark an object as the job's.
+        workers: All GPUWorkerNodes.
     """
     spec, name = item["spec"], str(item["metadata"]["name"])
+    strategy = {STRATEGY: spec["schedulingStrategy"]}
     queue = {QUEUE_NAME: spec["queueName"]} if spec.get("queueName") else {}
     return {
         "name": name,
@@ -38,11 +43,12 @@ def job_values(item: Mapping[str, Any], identity: Mapping[str, str]) -> dict[str
         "suspended": bool(queue),
         # A Job's template never changes.
         "annotations": {CREATE_ONLY: "true"},
-        "pod_labels": {"app": JOB_APP} | dict(identity),
+        "pod_labels": {"app": JOB_APP} | strategy | dict(identity),
         "retries": spec["retries"],
         "seconds": spec["timeoutSeconds"],
         "priority_class": PRIORITIES[spec["priority"]][0],
-        "affinity": affinity(spec),
+        "affinity": affinity(spec, workers),
+        "spread": spread(spec),
         "tolerations": _tolerations(),
         "image": spec["image"],
         "command": spec.get("command"),

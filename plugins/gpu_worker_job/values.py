@@ -30,18 +30,21 @@ def identity(owner: Mapping[str, Any]) -> dict[str, str]:
     return {MANAGED_BY: MANAGER, LABEL: str(owner["metadata"]["name"])}
 
 
-def values(owner: Mapping[str, Any], *, jobs: list[dict[str, Any]]) -> Values:
+def values(
+    owner: Mapping[str, Any], *, jobs: list[dict[str, Any]], workers: list[dict[str, Any]]
+) -> Values:
     """The values for the templates, and what to remove.
 
     Args:
         owner: The GPUWorkerJob.
         jobs: The Jobs with its labels.
+        workers: All GPUWorkerNodes.
     """
     expired, stopped = has_expired(owner), is_over(owner)
     return Values(
         {
             "config": None if stopped or expired else config_values(owner),
-            "job": job_values(owner, identity(owner)) if is_made(owner) else None,
+            "job": job_values(owner, identity(owner), workers) if is_made(owner) else None,
         },
         # The pods of a Job that has ended keep their logs.
         remove=[

@@ -6,17 +6,24 @@ import json
 import os
 import re
 import subprocess
-from contextlib import contextmanager, suppress
 from datetime import datetime
-from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-import httpx2
 import pytest
-from support.gateway_place import JOB, Agent, granted, registered, writer
+from support.gateway_place import (
+    JOB,
+    Agent,
+    end,
+    granted,
+    registered,
+    reporting,
+    submitted,
+    wait_for,
+    writer,
+)
 from support.gateway_process import USERS, GatewayProcess
 from support.gateway_store import sqlite_url
-from support.gpu_worker_jobs import WorkerJob, rejecting
+from support.gpu_worker_jobs import rejecting
 from support.plane.content import NODES
 from support.postgres_process import PostgresProcess
 from support.servers import wait_until
@@ -28,6 +35,7 @@ from devctl.local.paths import REPOSITORY
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import httpx2
     from support.commands import Kubectl
     from support.plane.plane import Plane
 
@@ -72,49 +80,6 @@ def ada(gateway: GatewayProcess, agents: list[Agent]) -> Iterator[httpx2.Client]
     """A user, while all agents report."""
     with reporting(gateway, agents), gateway.client("ada") as client:
         yield client
-
-
-@contextmanager
-def reporting(gateway: GatewayProcess, agents: list[Agent]) -> Iterator[None]:
-    """Agents report as often as they are to, however long the test takes."""
-    ended = Event()
-
-    def report() -> None:
-        while not ended.wait(2):
-            for agent in agents:
-                # The gateway may be away.
-                with suppress(httpx2.HTTPError):
-                    agent.report(gateway)
-
-    for agent in agents:
-        agent.report(gateway)
-    thread = Thread(target=report)
-    thread.start()
-    yield
-    ended.set()
-    thread.join(60)
-
-
-def submitted(client: httpx2.Client, **changes: Any) -> str:
-    answer = client.post("/jobs/", json=JOB | changes)
-    assert answer.status_code == 201, answer.text
-    assert answer.headers["location"] == f"/gpu-workers/jobs/{answer.json()['job_id']}"
-    return str(answer.json()["job_id"])
-
-
-def wait_for(client: httpx2.Client, job_id: str, state: str) -> Thing:
-    found: Thing = {}
-
-    def so() -> bool:
-        found.update(client.get(f"/jobs/{job_id}").json())
-        return bool(found["state"] == state)
-
-    wait_until(so, lambda: f"{job_id} is {state}: {found}", 90)
-    return found
-
-
-def end(kubectl: Kubectl, job_id: str, scenario: str = "succeed") -> None:
-    WorkerJob(kubectl.api, NAMESPACE, job_id).end(scenario)
 
 
 def test_a_job_runs_on_a_registered_node_and_is_billed_for_it(

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from devctl_gateway.store import tables
+from devctl_gateway.store import jobs, tables
 from devctl_gateway.store.append_only import TABLES
 from devctl_gateway.store.engine import begin, connect, make_engine
 from devctl_gateway.store.migrating import BASE, current, migrate, revisions
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, inspect, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from support.gateway_databases import *  # noqa: F403 - pytest looks for fixtures here
 from support.gateway_store import AT, ROWS, fill, made, sqlite_url
@@ -35,9 +35,23 @@ async def engine(url: str) -> AsyncIterator[AsyncEngine]:
 
 
 async def rows(engine: AsyncEngine) -> dict[str, list[dict[str, Any]]]:
+    """What every table has, in the columns that it has at this revision."""
+
+    def columns(connection: Connection) -> dict[str, set[str]]:
+        found = inspect(connection)
+        return {each.name: {c["name"] for c in found.get_columns(each.name)} for each in ROWS}
+
     async with connect(engine) as connection:
+        there = await connection.run_sync(columns)
         return {
-            table.name: [dict(row._mapping) for row in await connection.execute(select(table))]  # noqa: SLF001 - its documented name
+            table.name: [
+                dict(row)
+                for row in (
+                    await connection.execute(
+                        select(*(c for c in table.c if c.name in there[table.name]))
+                    )
+                ).mappings()
+            ]
             for table in ROWS
         }
 
@@ -58,18 +72,49 @@ async def test_forwards_and_back_with_data_in_every_table(url: str) -> None:
     await fill(engine)
     before = await rows(engine)
     assert all(before.values())
+
+    async def has_kept_all() -> bool:
+        """Nothing is lost, and what is new is empty."""
+        found = await rows(engine)
+        new = {
+            name: dict.fromkeys(row[0].keys() - before[name][0].keys())
+            for name, row in found.items()
+        }
+        return found == {name: [row | new[name] for row in before[name]] for name in before}
+
     for revision in later:
         await migrate(engine, revision)
-        assert await rows(engine) == before
+        assert await has_kept_all()
     for revision in [*later[::-1][1:], oldest]:
         await migrate(engine, revision)
-        assert await rows(engine) == before
+        assert await has_kept_all()
     assert await migrate(engine) == (oldest, revisions()[-1])
-    assert await rows(engine) == before
+    assert await has_kept_all()
     assert (await migrate(engine, BASE))[1] == ""
     await migrate(engine)
     assert not any((await rows(engine)).values())
     await engine.dispose()
+
+
+async def test_a_deleted_job_is_shown_again_by_a_release_that_knows_none(url: str) -> None:
+    async with made(url) as engine:
+        await fill(engine)
+        async with begin(engine) as connection:
+            await jobs.keep(connection, "job-1", {"phase": "Completed"})
+            assert await jobs.delete(connection, "job-1", AT)
+            assert not await jobs.delete(connection, "job-1", AT)
+        assert await shown(engine) == []
+        assert len((await rows(engine))["ledger"]) == 1
+        await migrate(engine, "0002")
+        assert len((await rows(engine))["ledger"]) == len((await rows(engine))["jobs"]) == 1
+        await migrate(engine)
+        assert await shown(engine) == ["job-1"]
+
+
+async def shown(engine: AsyncEngine) -> list[str]:
+    async with connect(engine) as connection:
+        found = await jobs.page(connection, jobs.Wanted("acc-1"), after=None, limit=10)
+    return [row["id"] for row in found]
 
 
 async def test_replicas_that_start_at_once_migrate_once(url: str) -> None:

@@ -14,7 +14,7 @@ from support.servers import wait_until
 from support.tenants import ALICE, OBSERVER, OPERATOR, allowed
 
 from devctl.api.gpu_worker_job import GROUP, NAMESPACE, SLOTS
-from devctl.api.gpu_worker_node import CONTROLLER, GPU_MEMORY, PLURAL, STATE
+from devctl.api.gpu_worker_node import CONTROLLER, GPU_MEMORY, PLURAL, PRICES, STATE
 from devctl.api.kinds import GPU_WORKER_NODE
 from devctl.local.paths import REPOSITORY
 
@@ -123,15 +123,21 @@ def marks(kubectl: Kubectl, node: str = HERE) -> dict[str, str]:
     found = kubectl.api.get("node", node)
     assert found
     labels, status = found["metadata"].get("labels", {}), found.get("status", {})
-    every = {key: labels[key] for key in (STATE, GPU_MEMORY) if key in labels}
+    every = {key: labels[key] for key in (STATE, GPU_MEMORY, PRICES) if key in labels}
     for list_ in ("capacity", "allocatable"):
         if SLOTS in status.get(list_, {}):
             every[list_] = status[list_][SLOTS]
     return every
 
 
-def marked(state: str = "active", slots: str = "2", memory: str = "24576") -> dict[str, str]:
-    return {STATE: state, GPU_MEMORY: memory, "capacity": slots, "allocatable": slots}
+def marked(
+    state: str = "active",
+    slots: str = "2",
+    memory: str = "24576",
+    prices: str = "1.20_0.01_0.002",
+) -> dict[str, str]:
+    labels = {STATE: state, GPU_MEMORY: memory, PRICES: prices}
+    return {**labels, "capacity": slots, "allocatable": slots}
 
 
 def wait_for(kubectl: Kubectl, wanted: dict[str, str], node: str = HERE) -> None:
@@ -239,6 +245,62 @@ def test_maintenance_keeps_new_jobs_away_and_lets_those_that_run_go_on(
         job.delete()
 
 
+@pytest.mark.usefixtures("deployed")
+def test_the_cheapest_node_with_room_is_chosen_although_another_one_is_emptier(
+    kubectl: Kubectl, worker: Callable[..., None], namespace: str
+) -> None:
+    one, two, three, four = jobs = [
+        WorkerJob(kubectl.api, namespace, f"job-{number}") for number in range(4)
+    ]
+    cheap, dear = priced("1.20"), priced("3.60")
+    # A job of the default strategy is on the cheap node alone.
+    worker(maxConcurrentJobs=2, **cheap)
+    wait_for(kubectl, marked(prices="1.20_0.00_0.00"))
+    one.apply()
+    assert one.wait("Running")["node"] == HERE
+    worker("gpu-dear", nodeName=THERE, **dear)
+    wait_for(kubectl, marked(prices="3.60_0.00_0.00"), THERE)
+    two.apply(schedulingStrategy="costOptimized")
+    assert two.wait("Running")["node"] == HERE
+    # There is no room left.
+    three.apply(schedulingStrategy="costOptimized")
+    assert three.wait("Running")["node"] == THERE
+    for job in (one, two, three):
+        job.delete()
+    # What is cheap is what is cheap for this very job.
+    worker(maxConcurrentJobs=2, **priced("1.20", core="9"))
+    wait_for(kubectl, marked(prices="1.20_9.00_0.00"))
+    four.apply(schedulingStrategy="costOptimized", cpuCores=2)
+    assert four.wait("Running")["node"] == THERE
+    for job in jobs:
+        job.delete()
+
+
+@pytest.mark.usefixtures("deployed")
+def test_packed_jobs_stay_together_and_others_keep_apart(
+    kubectl: Kubectl, worker: Callable[..., None], namespace: str
+) -> None:
+    packed, spread, beside = jobs = [
+        WorkerJob(kubectl.api, namespace, f"job-{number}") for number in range(3)
+    ]
+    worker()
+    worker("gpu-other", nodeName=THERE)
+    for node in NODES:
+        wait_for(kubectl, marked(), node)
+    packed.apply(schedulingStrategy="packed")
+    first = packed.wait("Running")["node"]
+    spread.apply(schedulingStrategy="leastLoaded")
+    assert spread.wait("Running")["node"] != first
+    beside.apply(schedulingStrategy="packed")
+    assert beside.wait("Running")["node"] == first
+    for job in jobs:
+        job.delete()
+
+
+def priced(gpu: str, core: str = "0") -> Thing:
+    return {"prices": {"perGPUHour": gpu, "perCoreHour": core, "perGigabyteHour": "0"}}
+
+
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
@@ -258,7 +320,7 @@ def test_what_the_kind_does_not_take(kubectl: Kubectl, spec: Thing, said: str) -
         kubectl("create", "--dry-run=server", "--validate=strict", "-f", "-", input=text)
 
 
-LABELS = {STATE: "active", GPU_MEMORY: "1"}
+LABELS = {STATE: "active", GPU_MEMORY: "1", PRICES: "1.20_0.03_0.004"}
 
 
 @pytest.mark.parametrize(
@@ -269,6 +331,7 @@ LABELS = {STATE: "active", GPU_MEMORY: "1"}
         {"metadata": {"labels": {f"{GROUP}/other": "1"}}},
         {"metadata": {"labels": {STATE: "asleep"}}},
         {"metadata": {"labels": {GPU_MEMORY: "much"}}},
+        {"metadata": {"labels": {PRICES: "much"}}},
         {"metadata": {"annotations": {STATE: "active"}}},
         {"metadata": {"finalizers": ["example.com/x"]}},
         {"spec": {"unschedulable": True}},

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
+import httpx2
 import yaml
 from support.gateway_process import CONFIG, GatewayProcess
+from support.gpu_worker_jobs import WorkerJob
 from support.plane.parts import ObserverProcess
 from support.servers import wait_until
 
@@ -16,10 +19,10 @@ from devctl.api.gpu_worker_node import CONTROLLER, PLURAL
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import httpx2
     from support.commands import Kubectl
     from support.plane.plane import Plane
 
+Thing = dict[str, Any]
 FACTS = {
     "hostname": "one.example",
     "gpu_count": 2,
@@ -130,3 +133,51 @@ def registered(gateway: GatewayProcess, kubectl: Kubectl, nodes: Sequence[str]) 
 
     wait_until(lambda: all(label(node) == "active" for node in nodes), "nodes take jobs")
     return agents
+
+
+@contextmanager
+def reporting(gateway: GatewayProcess, agents: list[Agent]) -> Iterator[None]:
+    """Agents report as often as they are to, however long the test takes."""
+    ended = Event()
+
+    def report() -> None:
+        while not ended.wait(2):
+            for agent in agents:
+                # The gateway may be away.
+                with suppress(httpx2.HTTPError):
+                    agent.report(gateway)
+
+    for agent in agents:
+        agent.report(gateway)
+    thread = Thread(target=report)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(60)
+
+
+def submitted(client: httpx2.Client, **changes: Any) -> str:
+    """The ID of a job that is submitted."""
+    answer = client.post("/jobs/", json=JOB | changes)
+    assert answer.status_code == 201, answer.text
+    assert answer.headers["location"] == f"/gpu-workers/jobs/{answer.json()['job_id']}"
+    return str(answer.json()["job_id"])
+
+
+def wait_for(client: httpx2.Client, job_id: str, state: str) -> Thing:
+    """A job once it is in a state."""
+    found: Thing = {}
+
+    def so() -> bool:
+        found.update(client.get(f"/jobs/{job_id}").json())
+        return bool(found["state"] == state)
+
+    wait_until(so, lambda: f"{job_id} is {state}: {found}", 90)
+    return found
+
+
+def end(kubectl: Kubectl, job_id: str, scenario: str = "succeed") -> None:
+    """End the program of a job."""
+    WorkerJob(kubectl.api, NAMESPACE, job_id).end(scenario)

@@ -13,7 +13,7 @@ from devctl_gpu_worker_agent.gateway import Gateway
 from devctl_observer.families import ALONE
 
 from devctl.api.gpu_worker_job import APP, GROUP, NAMESPACE, SLOTS
-from devctl.api.gpu_worker_node import CONTROLLER, GPU_MEMORY, PLURAL, STATE, State
+from devctl.api.gpu_worker_node import CONTROLLER, GPU_MEMORY, PLURAL, PRICES, STATE, State
 from devctl.local.paths import REPOSITORY
 from devctl.local.worker_objects import CERTIFICATE, SERVICE
 
@@ -182,7 +182,7 @@ def test_the_policy_knows_the_labels_the_states_and_the_account() -> None:
     (condition,) = policy["spec"]["matchConditions"]
     assert f"'system:serviceaccount:{NAMESPACE}:{CONTROLLER}'" in condition["expression"]
     named = {each["name"]: each["expression"] for each in policy["spec"]["variables"]}
-    assert set(re.findall(r"'([^']+)'", named["ours"])) == {STATE, GPU_MEMORY}
+    assert set(re.findall(r"'([^']+)'", named["ours"])) == {STATE, GPU_MEMORY, PRICES}
     assert named["slots"] == f"'{SLOTS}'"
     (values,) = (
         each["expression"]

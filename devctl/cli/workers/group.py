@@ -19,6 +19,7 @@ from devctl.cli.lazy import Entry, SectionedGroup
             "artifacts": Entry("devctl.cli.workers.artifacts:artifacts", "List its files"),
             "pull": Entry("devctl.cli.workers.artifacts:pull", "Fetch its files"),
             "cancel": Entry("devctl.cli.workers.cancel:cancel", "End jobs"),
+            "delete": Entry("devctl.cli.workers.delete:delete", "Take jobs out of the list"),
             "cost": Entry("devctl.cli.workers.cost:cost", "Show what a job or a month costs"),
             "keys": Entry("devctl.cli.workers.keys:keys", "Make and end API keys"),
         },
@@ -32,7 +33,6 @@ def workers() -> None:
 
     \b
     Examples:
-      devctl workers nodes
       devctl workers submit pytorch/pytorch --gpu-memory 8Gi --input @in.json
       devctl workers logs -f JOB
     """

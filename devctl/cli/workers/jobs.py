@@ -25,8 +25,10 @@ COLUMNS = [
     Column("NAME", lambda job: job.job_name),
     Column("STATE", lambda job: job.state, style=lambda text: painted(text, COLOURS.get(text))),
     Column("REASON", lambda job: job.reason, spare=True),
+    Column("PLACE", lambda job: job.queue_position, spare=True),
     Column("GPUS", lambda job: job.gpu_count, spare=True),
     Column("NODE", lambda job: job.node_name, spare=True),
+    Column("NODE ID", lambda job: job.node_id, wide=True),
     Column("IMAGE", lambda job: job.image, wide=True),
     Column("GPU MEMORY", lambda job: memory(job.gpu_memory_required), wide=True),
     Column("CORES", lambda job: job.cpu_cores_required, wide=True),
@@ -38,20 +40,26 @@ COLUMNS = [
 @click.command()
 @click.option("--state", type=click.Choice(STATES), help="Only those in this state.")
 @click.option("--name", metavar="NAME", help="Only those of this name.")
+@click.option("--node", metavar="ID", help="Only those that are or were on this node.")
 @click.option(
     "--limit", type=click.IntRange(min=1), metavar="N", help="The newest ones only; else all."
 )
 @output(*FORMATS)
 @served
 def jobs(
-    workers: Workers, state: str | None, name: str | None, limit: int | None, output: str
+    workers: Workers,
+    state: str | None,
+    name: str | None,
+    node: str | None,
+    limit: int | None,
+    output: str,
 ) -> None:
-    """List your jobs, the newest first.
+    """List your jobs, the newest first. PLACE is that of a job that waits: 1 is next.
 
     \b
     Examples:
       devctl workers jobs
       devctl workers jobs --state running -o wide
     """
-    found = islice(workers.jobs.list(state=state, name=name), limit)
+    found = islice(workers.jobs.list(state=state, name=name, node=node), limit)
     print_items(found, output, COLUMNS, "workerjob", empty="no jobs")

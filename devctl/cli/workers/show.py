@@ -59,15 +59,17 @@ def facts(job: WorkerJob) -> Iterator[tuple[str, str]]:
     yield "State", f"{job.state} ({job.reason})" if job.reason else job.state
     if job.message:
         yield "", job.message
+    if job.queue_position is not None:
+        yield "Place", f"{job.queue_position} of those that wait"
     if job.exit_code is not None:
         yield "Exit code", str(job.exit_code)
     yield "Image", job.image
-    gpus = f"{job.gpu_count} of {memory(job.gpu_memory_required)} or more"
+    gpus = f"{job.gpu_count} of {memory(job.gpu_memory_per_gpu)} or more"
     yield "GPUs", gpus if job.gpu_memory_required else str(job.gpu_count)
     yield "CPU", f"{job.cpu_cores_required} cores" if job.cpu_cores_required > 1 else "1 core"
     yield "Memory", memory(job.memory_required)
     if job.node_name:
-        yield "Node", job.node_name
+        yield "Node", f"{job.node_name} ({job.node_id})" if job.node_id else job.node_name
     yield "Age", age(job.created_at)
     if job.started_at:
         yield "Started", f"{age(job.started_at)} ago ({job.started_at:%Y-%m-%d %H:%M:%S} UTC)"

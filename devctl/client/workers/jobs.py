@@ -113,6 +113,7 @@ class WorkerJobs:
         *,
         state: str | None = None,
         name: str | None = None,
+        node: str | None = None,
         since: datetime | None = None,
         before: datetime | None = None,
     ) -> Iterator[WorkerJob]:
@@ -121,11 +122,12 @@ class WorkerJobs:
         Args:
             state: Only those in this state.
             name: Only those of this name.
+            node: Only those that are or were on the node of this ID.
             since: Only those submitted from then on; with a time zone.
             before: Only those submitted before; with a time zone.
         """
         return self._api.list_jobs(
-            state=state, job_name=name, created_from=since, created_before=before
+            state=state, job_name=name, node_id=node, created_from=since, created_before=before
         )
 
     def get(self, job_id: str) -> WorkerJob:
@@ -139,6 +141,16 @@ class WorkerJobs:
             DevctlError: It has ended otherwise; the reason is `Conflict`.
         """
         return self._api.cancel_job(job_id)
+
+    def delete(self, job_id: str) -> None:
+        """End a job if it runs or waits, and have it listed no more once it has ended.
+
+        What it has cost stays in bills; one that is deleted already stays so.
+
+        Raises:
+            NotFoundError: None of this ID is the caller's.
+        """
+        self._api.delete_job(job_id)
 
     def wait(
         self,

@@ -10,8 +10,9 @@ from devctl_gateway.app import create_app
 from devctl_gateway.cluster.client import connected
 from devctl_gateway.context import Context
 from devctl_gateway.listening import server
+from devctl_gateway.loops.orphans import remove_orphans
 from devctl_gateway.loops.registry import register_all
-from devctl_gateway.loops.retention import retain
+from devctl_gateway.loops.retention import remove_deleted, retain
 from devctl_gateway.loops.running import Loop
 from devctl_gateway.loops.settlement import settle_all
 from devctl_gateway.loops.submitter import submit_all
@@ -29,7 +30,9 @@ def loops(context: Context, submitted: asyncio.Event) -> list[Loop]:
     return [
         Loop("submitter", partial(submit_all, context), 2, submitted),
         Loop("registry", partial(register_all, context, {}), 5),
+        Loop("orphans", partial(remove_orphans, context, {}), 5),
         Loop("settlement", partial(settle_all, context), 5),
+        Loop("removal", partial(remove_deleted, context), 5),
         Loop("retention", partial(retain, context), 300),
     ]
 

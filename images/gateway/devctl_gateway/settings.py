@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 PREFIX = "/gpu-workers"
 """What the paths of all endpoints begin with."""
 _NUMBERS = (
-    *("port", "tls_port", "heartbeat_seconds", "requests_per_minute", "failures_per_minute"),
-    "artifacts_days",
+    *("port", "tls_port", "heartbeat_seconds", "orphan_seconds", "artifacts_days"),
+    *("requests_per_minute", "failures_per_minute"),
 )
 
 
@@ -33,6 +33,7 @@ class Settings:
             TLS.
         tls_port: Where it listens with TLS.
         heartbeat_seconds: How often an agent is to report; three missed make a node inactive.
+        orphan_seconds: For how long a GPUWorkerNode stays that no node is registered for.
         currency: Of all prices.
         queue: The LocalQueue of jobs that name none; empty without Kueue.
         requests_per_minute: Of one principal, at one replica.
@@ -50,6 +51,7 @@ class Settings:
     tls_folder: str = ""
     tls_port: int = 8443
     heartbeat_seconds: int = 30
+    orphan_seconds: int = 300
     currency: str = "USD"
     queue: str = ""
     requests_per_minute: int = 3000

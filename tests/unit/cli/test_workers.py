@@ -75,11 +75,13 @@ def test_where_a_job_fits(gateway: WorkersApi, devctl: Devctl) -> None:
 
 
 def test_jobs(gateway: WorkersApi, devctl: Devctl) -> None:
-    gateway.add("GET jobs/", page(job("job-2", "pending", reason="Queued"), job("job-1")))
-    listed = devctl("workers", "jobs", "--state", "pending")
-    assert listed.stdout.splitlines()[0].split()[:4] == ["ID", "NAME", "STATE", "REASON"]
-    assert listed.stdout.splitlines()[1].split()[:4] == ["job-2", "training", "pending", "Queued"]
-    assert gateway.lines == ["GET jobs/?limit=200&state=pending"]
+    waits = job("job-2", "pending", reason="Queued", queue_position=3)
+    gateway.add("GET jobs/", page(waits, job("job-1")))
+    listed = devctl("workers", "jobs", "--state", "pending", "--node", "gpu-1").stdout.splitlines()
+    assert listed[0].split()[:5] == ["ID", "NAME", "STATE", "REASON", "PLACE"]
+    assert listed[1].split()[:5] == ["job-2", "training", "pending", "Queued", "3"]
+    assert gateway.lines == ["GET jobs/?limit=200&state=pending&node_id=gpu-1"]
+    assert "gpu-0123456789ab" in devctl("workers", "jobs", "-o", "wide").stdout
     assert devctl("workers", "jobs", "--limit", "1", "-o", "name").stdout == "workerjob/job-2\n"
     gateway.answers["GET jobs/"] = [page()]
     assert devctl("workers", "jobs") == (0, "", "no jobs\n")
@@ -101,11 +103,34 @@ def test_show(gateway: WorkersApi, devctl: Devctl) -> None:
         "Exit code:    7",
     ]
     assert "GPUs:         1 of 8Gi or more" in lines
+    assert "Node:         gpu-node-1 (gpu-0123456789ab)" in lines
     assert "Took:         2m" in lines
     assert "Cost:         0.10 USD" in lines
     assert devctl("workers", "show", JOB, "-o", "jsonpath={.state}").stdout == "failed"
     missing = devctl("workers", "show", "job-9")
     assert (missing.code, missing.stdout) == (3, "")
+
+
+def test_show_says_whose_turn_it_is_and_what_each_gpu_has(
+    gateway: WorkersApi, devctl: Devctl
+) -> None:
+    memory: dict[str, Any] = {"gpu_count": 2, "gpu_memory_required": 16384}
+    gateway.add(f"GET jobs/{JOB}", job(state="pending", queue_position=3, **memory))
+    lines = devctl("workers", "show", JOB).stdout.splitlines()
+    assert "Place:        3 of those that wait" in lines
+    assert "GPUs:         2 of 8Gi or more" in lines
+
+
+def test_delete(gateway: WorkersApi, devctl: Devctl) -> None:
+    gateway.add("GET jobs/job-1", job("job-1"))
+    gateway.add("DELETE jobs/job-1", httpx2.Response(204))
+    wrong = devctl("workers", "delete", "job-1", "job-9")
+    assert (wrong.code, wrong.stdout) == (3, "")
+    assert not any(line.startswith("DELETE") for line in gateway.lines)
+    assert devctl("workers", "delete", "job-1") == (0, "workerjob/job-1 deleted\n", "")
+    assert gateway.lines[-1] == "DELETE jobs/job-1"
+    found = devctl("workers", "delete", "job-1", "-o", "json")
+    assert json.loads(found.stdout)["job_id"] == "job-1"
 
 
 def test_what_a_job_says_cannot_reach_the_terminal(gateway: WorkersApi, devctl: Devctl) -> None:

@@ -256,7 +256,9 @@ def test_nothing_is_ever_written_outside_of_the_folder(
     def answer(request: httpx2.Request) -> httpx2.Response:
         if request.url.path.endswith("/artifacts"):
             items = [file(name) for name in names if name.isascii() or _is_text(name)]
-            return httpx2.Response(200, json={"items": items, "next_cursor": None, "truncated": False})
+            return httpx2.Response(
+                200, json={"items": items, "next_cursor": None, "truncated": False}
+            )
         return httpx2.Response(200, content=b"x")
 
     with Workers(URL, TOKEN, transport=httpx2.MockTransport(answer)) as workers:

@@ -6,7 +6,7 @@ import doctest
 from typing import Any
 
 import pytest
-from gpu_worker_job import affinity, job
+from gpu_worker_job import affinity, costs, job
 from gpu_worker_job import values as values_module
 from gpu_worker_job.values import identity, values
 from hypothesis import given
@@ -14,9 +14,12 @@ from hypothesis import strategies as st
 from unit.plugins.templates import CONFINED_CONTAINER, CONFINED_POD, HOSTILE, TEXT, rendered
 
 from devctl.api import gpu_worker_job as words
+from devctl.api import gpu_worker_node as node_words
+from devctl.api.prices import write_amount
 from devctl.api.queues import QUEUE_NAME
 
 Thing = dict[str, Any]
+STRATEGIES = ("leastLoaded", "packed", "costOptimized", "cacheAware", "random")
 EXPIRED = {"phase": "Completed", "conditions": [{"type": "JobExpired", "status": "True"}]}
 
 
@@ -41,20 +44,26 @@ def item(status: Thing | None = None, **spec: Any) -> Thing:
     return {"metadata": metadata, "spec": defaults | spec, "status": status or {}}
 
 
-def children(of: Thing) -> dict[str, Thing]:
+def worker(gpu: str, *, core: str = "0", memory: int = 24576, gpus: int = 2) -> Thing:
+    """A GPUWorkerNode, by what it costs."""
+    prices = {"perGPUHour": gpu, "perCoreHour": core, "perGigabyteHour": "0"}
+    return {"spec": {"gpuCount": gpus, "gpuMemoryMegabytes": memory, "prices": prices}}
+
+
+def children(of: Thing, *workers: Thing) -> dict[str, Thing]:
     """What is created, by kind."""
-    names = values(of, jobs=[]).names
+    names = values(of, jobs=[], workers=[*workers]).names
     return {thing["kind"]: thing for thing in rendered("gpu_worker_job", dict(names))}
 
 
-def pod(of: Thing) -> Thing:
+def pod(of: Thing, *workers: Thing) -> Thing:
     """The spec of the Job's pods."""
-    found: Thing = children(of)["Job"]["spec"]["template"]["spec"]
+    found: Thing = children(of, *workers)["Job"]["spec"]["template"]["spec"]
     return found
 
 
 def test_examples() -> None:
-    for module in (words, job, affinity, values_module):
+    for module in (words, node_words, job, affinity, costs, values_module):
         assert doctest.testmod(module).failed == 0
 
 
@@ -102,20 +111,24 @@ def test_each_run_has_its_time() -> None:
     assert "activeDeadlineSeconds" not in spec
 
 
+PREFER = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
 @pytest.mark.parametrize(
-    ("strategy", "kind"),
+    ("strategy", "kinds"),
     [
-        ("leastLoaded", "podAntiAffinity"),
-        ("packed", "podAffinity"),
-        ("costOptimized", "nodeAffinity"),
-        ("cacheAware", ""),
-        ("random", ""),
+        ("leastLoaded", ["spread"]),
+        ("packed", ["podAffinity"]),
+        ("costOptimized", ["nodeAffinity"]),
+        ("cacheAware", []),
+        ("random", []),
     ],
 )
-def test_a_strategy_is_what_the_scheduler_prefers(strategy: str, kind: str) -> None:
-    found = pod(item(schedulingStrategy=strategy))["affinity"]
-    prefer = "preferredDuringSchedulingIgnoredDuringExecution"
-    assert [name for name, terms in found.items() if prefer in terms] == ([kind] if kind else [])
+def test_a_strategy_is_what_the_scheduler_prefers(strategy: str, kinds: list[str]) -> None:
+    spec = pod(item(schedulingStrategy=strategy))
+    found = spec["affinity"]
+    preferred = [name for name, terms in found.items() if PREFER in terms]
+    assert preferred + ["spread"] * ("topologySpreadConstraints" in spec) == kinds
     assert "requiredDuringSchedulingIgnoredDuringExecution" in found["nodeAffinity"]
 
 
@@ -132,6 +145,83 @@ def test_its_pods_see_their_own_folder_of_the_claim_and_nothing_without_one() ->
     assert "/artifacts" not in {
         each["mountPath"] for each in without["containers"][0]["volumeMounts"]
     }
+
+
+def test_no_strategy_draws_or_repels_the_pods_of_another() -> None:
+    items = {name: item(schedulingStrategy=name) for name in STRATEGIES}
+    labels = {
+        name: children(each)["Job"]["spec"]["template"]["metadata"]["labels"]
+        for name, each in items.items()
+    }
+    for name, each in items.items():
+        found = pod(each)["affinity"]
+        assert "podAntiAffinity" not in found
+        for term in found.get("podAffinity", {}).get(PREFER, []):
+            wanted = term["podAffinityTerm"]["labelSelector"]["matchLabels"].items()
+            assert [other for other in labels if labels[other].items() >= wanted] == [name]
+
+
+def preferred(of: Thing, *workers: Thing) -> dict[str, int]:
+    """The weight of each price."""
+    found = dict[str, int]()
+    for term in pod(of, *workers)["affinity"]["nodeAffinity"][PREFER]:
+        assert 1 <= term["weight"] <= 100
+        (expression,) = term["preference"]["matchExpressions"]
+        for value in expression["values"]:
+            found[value] = found.get(value, 0) + term["weight"]
+    return found
+
+
+def test_what_costs_this_very_job_less_is_preferred() -> None:
+    many_cores, many_gpus = worker("1", core="0.10"), worker("2", core="0.01")
+    job: Thing = {"schedulingStrategy": "costOptimized", "gpuMemoryMegabytes": 8192}
+    assert preferred(item(**job, gpus=1, cpuCores=32), many_cores, many_gpus).keys() == {
+        "2.00_0.01_0.00"
+    }
+    assert preferred(item(**job, gpus=2, cpuCores=1), many_cores, many_gpus).keys() == {
+        "1.00_0.10_0.00"
+    }
+
+
+def test_nodes_that_cost_the_same_are_preferred_alike() -> None:
+    found = preferred(
+        item(schedulingStrategy="costOptimized", cpuCores=1),
+        worker("1.00"),
+        worker("0.50", core="0.50"),
+        worker("9"),
+    )
+    assert len(found) == 2
+    assert len({*found.values()}) == 1
+
+
+def test_only_nodes_that_could_take_it_count() -> None:
+    job = item(schedulingStrategy="costOptimized", gpus=2, gpuMemoryMegabytes=8192)
+    found = preferred(job, worker("1", memory=4096), worker("2", gpus=1), worker("3"), worker("4"))
+    assert found.keys() == {"3.00_0.00_0.00"}
+
+
+@pytest.mark.parametrize("workers", [[], [worker("1")], [worker("1"), worker("1.00")]], ids=len)
+def test_without_a_difference_in_price_a_label_says_which_are_cheap(workers: list[Thing]) -> None:
+    found = pod(item(schedulingStrategy="costOptimized"), *workers)["affinity"]["nodeAffinity"]
+    ((term,),) = [found[PREFER]]
+    assert term["preference"]["matchExpressions"][0]["key"] == "gpu-orchestrator/cheap-node"
+
+
+@given(st.lists(st.integers(0, 10**9), unique=True, min_size=2, max_size=12))
+def test_the_cheaper_of_two_always_outweighs_being_emptier(amounts: list[int]) -> None:
+    workers = [worker(write_amount(amount)) for amount in amounts]
+    found = preferred(item(schedulingStrategy="costOptimized"), *workers)
+    cheapest = sorted(amounts)
+    labels = [node_words.Prices(amount).label for amount in cheapest]
+    weights = [found.get(label, 0) for label in labels]
+    told = min(len(amounts) - 1, costs.LEVELS)
+    assert weights == sorted(weights, reverse=True)
+    assert all(weights[:told])
+    assert not any(weights[told:])
+    # Which nodes have room, the scheduler knows: the best of them gets 200 points.
+    for first in range(told):
+        scaled = [2 * (100 * each // weights[first]) for each in weights[first:]]
+        assert scaled[0] - scaled[1] >= 160
 
 
 @given(TEXT, st.lists(TEXT, min_size=1, max_size=3))
@@ -187,7 +277,7 @@ def test_the_job_is_removed_by_a_decision_only(of: Thing, ended: str, *, removed
     own |= {"metadata": {"name": "job-1", "ownerReferences": [{"uid": "u1"}]}}
     others = {"metadata": {"name": "job-1", "ownerReferences": [{"uid": "u0"}]}}
     going: Thing = {"metadata": {**own["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
-    found = values(of, jobs=[own, others, going]).remove
+    found = values(of, jobs=[own, others, going], workers=[]).remove
     assert found == ([own] if removed else [])
 
 

@@ -17,6 +17,7 @@ class AsyncCalls(AsyncPart):
     change_node = awaited(Calls.change_node)
     create_key = awaited(Calls.create_key)
     create_registration_token = awaited(Calls.create_registration_token)
+    delete_job = awaited(Calls.delete_job)
     get_account = awaited(Calls.get_account)
     get_agent = awaited(Calls.get_agent)
     get_balance = awaited(Calls.get_balance)

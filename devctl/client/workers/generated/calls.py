@@ -127,6 +127,16 @@ class Calls:
             MadeRegistrationToken, "POST", "/gpu-workers/registration-tokens/", body=body, key=key
         )
 
+    def delete_job(self, job_id: str) -> None:
+        """Cancel a job if it runs or waits, and show it no more once it has ended.
+
+        What it has cost stays in the ledger and in invoices. Repeating it changes nothing.
+
+        Args:
+            job_id: The job's ID.
+        """
+        self._api.delete(f"/gpu-workers/jobs/{part(job_id)}")
+
     def get_account(self, account_id: str) -> Account:
         """An account.
 
@@ -346,12 +356,13 @@ class Calls:
         job_name: str | None = None,
         created_from: datetime | None = None,
         created_before: datetime | None = None,
+        node_id: str | None = None,
         account: str | None = None,
     ) -> Iterator[WorkerJob]:
         """The caller's jobs, the newest first.
 
-        The state is the cluster's, so a page may have fewer jobs than its limit, and yet a next
-        one.
+        State and node are the cluster's, so a page may have fewer jobs than its limit, and yet a
+        next one.
 
         Args:
             state: Only those in this state. It is pending, scheduled, running, completed, failed or
@@ -359,6 +370,7 @@ class Calls:
             job_name: Only those of this name.
             created_from: Only those from then on.
             created_before: Only those before.
+            node_id: Only those that are or were there.
             account: Of another account; admins only.
         """
         return all_pages(
@@ -370,6 +382,7 @@ class Calls:
                 "job_name": job_name,
                 "created_from": created_from,
                 "created_before": created_before,
+                "node_id": node_id,
                 "account": account,
             },
         )

@@ -650,7 +650,11 @@ class WorkerJob(JobRecord, frozen=True, kw_only=True):
     """A job.
 
     Attributes:
-        gpu_memory_required: Of each GPU, in megabytes.
+        gpu_memory_required: Of all its GPUs together, in megabytes, as it was asked for.
+        gpu_memory_per_gpu: What each of its GPUs has at least, in megabytes.
+        queue_position: Its place among those that wait for the same: 1 is next; null unless it
+            waits.
+        node_id: Of the node that it runs on, or ran on last.
         cost: Until now; `GET jobs/{id}/cost` has its parts.
         reported: What the agent of its node says of it.
 
@@ -662,6 +666,7 @@ class WorkerJob(JobRecord, frozen=True, kw_only=True):
     docker_tag: str
     gpu_count: int
     gpu_memory_required: int
+    gpu_memory_per_gpu: int
     cpu_cores_required: int
     memory_required: int
     env: list[Variable]
@@ -678,6 +683,8 @@ class WorkerJob(JobRecord, frozen=True, kw_only=True):
     queue: str | None = None
     reason: str | None = None
     message: str | None = None
+    queue_position: int | None = None
+    node_id: str | None = None
     node_name: str | None = None
     started_at: datetime | None = None
     finished_at: datetime | None = None

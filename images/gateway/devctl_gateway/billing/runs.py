@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from devctl.api.gpu_worker_job import ENDED, Phase
+from devctl_gateway.cluster.objects import parse_time
 from devctl_gateway.store.runs import Run
 
 
@@ -41,15 +42,6 @@ def run_of(job: Mapping[str, Any], run: Mapping[str, Any], now: datetime | None 
         started,
         max(started, finished),
     )
-
-
-def parse_time(text: str) -> datetime:
-    """A time of Kubernetes' as tables have it.
-
-    >>> parse_time("2026-05-04T12:00:00Z").isoformat()
-    '2026-05-04T12:00:00'
-    """
-    return datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None, microsecond=0)
 
 
 def _longest(job: Mapping[str, Any], run: Mapping[str, Any], now: datetime) -> datetime:

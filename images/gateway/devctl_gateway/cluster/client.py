@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any
 
@@ -14,15 +14,17 @@ from lightkube.config.kubeconfig import KubeConfig
 
 from devctl.api.kinds import GPU_WORKER_JOB, GPU_WORKER_NODE
 from devctl_gateway.cluster.copies import Copy
+from devctl_gateway.cluster.node_facts import small_node
 from devctl_gateway.cluster.objects import Thing
+from devctl_gateway.cluster.queues import Queues
+from devctl_gateway.cluster.refusals import WAIT, no_log, refused, translated
 from devctl_gateway.cluster.usage import Usage, small_pod
-from devctl_gateway.errors import ClusterError, RejectedError
+from devctl_gateway.errors import ClusterError
 
 MANAGER = "gpu-workers-gateway"
 _LONGEST_LOG = 1 << 26
 """Bytes of a log that are sent at most."""
-_WAIT = "wait, and repeat the request"
-_INVALID = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
+_GONE = frozenset({HTTPStatus.NOT_FOUND})
 
 
 class Cluster:
@@ -39,23 +41,35 @@ class Cluster:
     ) -> None:
         """Know nothing yet."""
         self._http, self._streams, self._namespace = http, streams, namespace
+        self.queues = Queues(http, namespace)
+        """What Kueue says of those that wait."""
         usage = Usage()
         self._usage = usage.nodes
         self._jobs = Copy(http, GPU_WORKER_JOB.path(namespace))
-        self._nodes = Copy(http, "api/v1/nodes", keep=_small_node)
+        self._workers = Copy(http, GPU_WORKER_NODE.path())
+        self._nodes = Copy(http, "api/v1/nodes", keep=small_node)
         self._pods = Copy(
             http, "api/v1/pods", keep=small_pod, changed=usage.changed, key=_namespaced
         )
 
     @property
+    def _copies(self) -> tuple[Copy, ...]:
+        return self._jobs, self._workers, self._nodes, self._pods
+
+    @property
     def synced(self) -> bool:
         """Whether the copies are there, and have been current within the last minute."""
-        return all(copy.current for copy in (self._jobs, self._nodes, self._pods))
+        return all(copy.current for copy in self._copies)
 
     @property
     def jobs(self) -> Mapping[str, Thing]:
         """GPUWorkerJobs by name, which is the job's ID."""
         return self._jobs.objects
+
+    @property
+    def workers(self) -> Mapping[str, Thing]:
+        """GPUWorkerNodes by name, which is the node's ID."""
+        return self._workers.objects
 
     @property
     def nodes(self) -> Mapping[str, Thing]:
@@ -73,7 +87,7 @@ class Cluster:
     async def run(self) -> None:
         """Keep the copies current until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            for copy in (self._jobs, self._nodes, self._pods):
+            for copy in self._copies:
                 tasks.create_task(copy.run())
 
     async def apply_job(self, job: Thing) -> None:
@@ -88,11 +102,18 @@ class Cluster:
     async def delete_job(self, name: str) -> None:
         """Delete a GPUWorkerJob, and what it owns; nothing if it is not there."""
         path, body = GPU_WORKER_JOB.path(self._namespace, name), {"propagationPolicy": "Background"}
-        await self._ask("DELETE", path, json=body, missing=True)
+        await self._ask("DELETE", path, json=body, fine=_GONE)
 
     async def apply_node(self, node: Thing) -> None:
         """Create a GPUWorkerNode, or change its spec."""
         await self._apply(GPU_WORKER_NODE.path(name=node["metadata"]["name"]), node)
+
+    async def delete_node(self, node: Thing) -> None:
+        """Delete a GPUWorkerNode, unless it is another one or has changed since."""
+        meta = node["metadata"]
+        known = {name: meta[name] for name in ("uid", "resourceVersion")}
+        path, body = GPU_WORKER_NODE.path(name=meta["name"]), {"preconditions": known}
+        await self._ask("DELETE", path, json=body, fine=_GONE | {HTTPStatus.CONFLICT})
 
     async def review(self, token: str, audience: str) -> Thing:
         """The status of a TokenReview."""
@@ -113,16 +134,16 @@ class Cluster:
         """
         pod = self.jobs.get(job, {}).get("status", {}).get("podName")
         if not pod:
-            raise ClusterError("the job has no pod yet, or none any more", _WAIT)
+            raise ClusterError("the job has no pod yet, or none any more", WAIT)
         query = {"container": "job", "follow": str(follow).lower(), "limitBytes": str(_LONGEST_LOG)}
         query |= {} if tail is None else {"tailLines": str(tail)}
         path = f"api/v1/namespaces/{self._namespace}/pods/{pod}/log"
         timeout = httpx2.Timeout(10, read=None if follow else 30)
-        with _translated():
+        with translated():
             async with self._streams.stream("GET", path, params=query, timeout=timeout) as answer:
                 if answer.is_error:
                     await answer.aread()
-                    raise _no_log(answer)
+                    raise no_log(answer)
                 async for part in answer.aiter_bytes():
                     yield part
 
@@ -136,12 +157,12 @@ class Cluster:
         )
 
     async def _ask(
-        self, method: str, path: str, *, missing: bool = False, **options: Any
+        self, method: str, path: str, *, fine: frozenset[int] = frozenset(), **options: Any
     ) -> httpx2.Response:
-        with _translated():
+        with translated():
             answer = await self._http.request(method, path, **options)
-        if answer.is_error and not (missing and answer.status_code == HTTPStatus.NOT_FOUND):
-            raise _refused(answer)
+        if answer.is_error and answer.status_code not in fine:
+            raise refused(answer)
         return answer
 
 
@@ -165,48 +186,5 @@ async def connected(kubeconfig: str, namespace: str) -> AsyncIterator[Cluster]:
             task.cancel()
 
 
-def _small_node(node: Thing) -> Thing:
-    """What is kept of a Node: a heartbeat changes none of it."""
-    status = node.get("status", {})
-    ready = [each for each in status.get("conditions") or [] if each["type"] == "Ready"]
-    said = [{"type": each["type"], "status": each["status"]} for each in ready]
-    kept = {"conditions": said, "allocatable": status.get("allocatable") or {}}
-    labels = node["metadata"].get("labels") or {}
-    return {
-        "metadata": {"name": node["metadata"]["name"], "labels": labels},
-        "status": kept,
-    }
-
-
 def _namespaced(thing: Thing) -> str:
     return f"{thing['metadata']['namespace']}/{thing['metadata']['name']}"
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    """Errors of a connection, as ours."""
-    try:
-        yield
-    except httpx2.HTTPError as error:
-        raise ClusterError(f"the API server does not answer ({error!r})", _WAIT) from error
-
-
-def _no_log(answer: httpx2.Response) -> ClusterError:
-    """Why there is no log to read."""
-    if answer.status_code == HTTPStatus.NOT_FOUND:
-        return ClusterError("the job's pod is gone, and its log with it", "submit the job again")
-    if answer.status_code == HTTPStatus.BAD_REQUEST:
-        return ClusterError("the job's program has not started yet", _WAIT)
-    return _refused(answer)
-
-
-def _refused(answer: httpx2.Response) -> ClusterError:
-    """What the API server says to a request that it does not serve."""
-    try:
-        said = str(answer.json()["message"])
-    except (ValueError, KeyError, TypeError):
-        said = answer.reason_phrase
-    text = f"the API server answers {answer.status_code}: {said[:500]}"
-    if answer.status_code in _INVALID:
-        return RejectedError(text, "change what you ask for")
-    return ClusterError(text, _WAIT)

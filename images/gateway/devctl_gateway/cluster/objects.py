@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
-from devctl.api.gpu_worker_job import GROUP, KIND, VERSION, Phase
+from devctl.api.gpu_worker_job import ENDED, GROUP, KIND, VERSION, Phase
 
 Thing = dict[str, Any]
+OVER = frozenset(phase.lower() for phase in ENDED)
+"""The states, as the API has them, that nothing follows."""
 _TOLD = ("reason", "message", "node", "startedAt", "finishedAt", "exitCode")
+
+
+def parse_time(text: str) -> datetime:
+    """A time of Kubernetes' as tables have it.
+
+    >>> parse_time("2026-05-04T12:00:00Z").isoformat()
+    '2026-05-04T12:00:00'
+    """
+    return datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None, microsecond=0)
 
 
 def manifest(
@@ -43,6 +55,11 @@ def told(job: Thing | None, final: Mapping[str, Any] | None) -> dict[str, Any]:
     if not status:
         found |= {"reason": "Submitted", "message": "it is about to be created in the cluster"}
     return {"state": state, **found}
+
+
+def is_over(job: Thing | None, final: Mapping[str, Any] | None) -> bool:
+    """Whether a job has ended, as `told` says it."""
+    return told(job, final)["state"] in OVER
 
 
 def rejected(why: str, *, cancelled: bool) -> dict[str, Any]:

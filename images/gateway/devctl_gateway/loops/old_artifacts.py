@@ -9,7 +9,7 @@ from pathlib import Path
 
 from devctl_gateway.artifacts.removal import folders, purge, set_aside
 from devctl_gateway.artifacts.threads import in_thread
-from devctl_gateway.billing.runs import parse_time
+from devctl_gateway.cluster.objects import parse_time
 from devctl_gateway.context import Context
 from devctl_gateway.errors import UnavailableError
 from devctl_gateway.store import jobs

@@ -7,9 +7,9 @@ from datetime import datetime
 
 from devctl.api.gpu_worker_node import API_VERSION, KIND
 from devctl.api.prices import write_amount
+from devctl_gateway.cluster.node_facts import is_ready
 from devctl_gateway.cluster.objects import Thing
 from devctl_gateway.context import Context
-from devctl_gateway.scheduling.offers import is_ready
 from devctl_gateway.scheduling.state import state_of
 from devctl_gateway.store import nodes
 from devctl_gateway.store.engine import connect
@@ -17,7 +17,7 @@ from devctl_gateway.store.rows import Row
 
 
 async def register_all(context: Context, known: dict[str, Thing]) -> None:
-    """Apply what has changed since; nothing while the cluster is out of sight.
+    """Apply what is missing or has changed since; nothing while the cluster is out of sight.
 
     Args:
         context: Of the process.
@@ -30,7 +30,7 @@ async def register_all(context: Context, known: dict[str, Thing]) -> None:
     every = context.settings.heartbeat_seconds
     wanted = worker_nodes(rows, context.cluster.nodes, now=context.clock(), every=every)
     for name, manifest in wanted.items():
-        if known.get(name) != manifest:
+        if known.get(name) != manifest or name not in context.cluster.workers:
             await context.cluster.apply_node(manifest)
             known[name] = manifest
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from devctl_gateway.billing.runs import is_settled, parse_time
-from devctl_gateway.cluster.objects import Thing
+from devctl_gateway.artifacts.removal import remove_artifacts
+from devctl_gateway.billing.runs import is_settled
+from devctl_gateway.cluster.objects import Thing, parse_time
 from devctl_gateway.context import Context
 from devctl_gateway.loops.old_artifacts import remove_old_artifacts
 from devctl_gateway.store import jobs, requests
@@ -35,6 +36,20 @@ async def _let_go(context: Context, now: datetime) -> None:
     async with connect(context.engine) as connection:
         kept = await jobs.kept(connection, old)
     for name in kept:
+        await context.cluster.delete_job(name)
+
+
+async def remove_deleted(context: Context) -> None:
+    """Delete the artifacts, objects and pods of jobs that somebody has deleted and that have ended.
+
+    Artifacts are first: without its object, a job is not looked at here again.
+    """
+    if not context.cluster.synced:
+        return
+    async with connect(context.engine) as connection:
+        found = await jobs.deleted(connection, context.clock() - OBJECTS)
+    for name in context.cluster.jobs.keys() & set(found):
+        await remove_artifacts(context.settings, name)
         await context.cluster.delete_job(name)
 
 

@@ -10,6 +10,7 @@ from devctl_gateway.routes import (
     available,
     billing,
     health,
+    job_deletion,
     jobs,
     keys,
     nodes,
@@ -19,8 +20,8 @@ from devctl_gateway.routes import (
 ROUTERS = tuple(
     each.router
     for each in (
-        *(accounts, agents, artifacts, audit, available, billing, health, jobs, keys, nodes),
-        tokens,
+        *(accounts, agents, artifacts, audit, available, billing, health),
+        *(jobs, job_deletion, keys, nodes, tokens),
     )
 )
 """Those of all resources."""

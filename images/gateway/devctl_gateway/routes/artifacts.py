@@ -93,7 +93,7 @@ async def _volume(context: Context, caller: Principal, job_id: str) -> Folder:
         NotFoundError: The caller has no such job, or no files are kept here.
     """
     async with connect(context.engine) as connection:
-        await job_of(connection, caller, job_id)
+        await job_of(context, connection, caller, job_id)
     if not context.settings.artifacts_folder:
         raise NotFoundError(
             "this deployment keeps no artifacts",

@@ -49,7 +49,7 @@ async def list_available_nodes(  # noqa: PLR0913, PLR0917 - its parameters
         now=inside.clock(),
         every=inside.settings.heartbeat_seconds,
     )
-    fit = ordered(fitting(wanted, found), scheduling_strategy)
+    fit = ordered(fitting(wanted, found), scheduling_strategy, wanted)
     return AvailableNodes(
         items=[
             AvailableNode(

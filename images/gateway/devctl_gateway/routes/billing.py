@@ -51,7 +51,7 @@ async def get_job_cost(
 ) -> Cost:
     """What a job costs: until now while it runs, for good once all its runs are charged."""
     async with connect(inside.engine) as connection:
-        job = await job_of(connection, caller, job_id)
+        job = await job_of(inside, connection, caller, job_id)
         lines = await ledger.of_job(connection, job_id)
         final = job["settled_at"] is not None
         held = Held.of(job["spec"])

@@ -12,8 +12,9 @@ from fastapi.responses import StreamingResponse
 from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from devctl.api.gpu_worker_job import ENDED, Phase
+from devctl.api.gpu_worker_job import Phase
 from devctl_gateway.billing.balance import balance_of
+from devctl_gateway.cluster.objects import OVER, told
 from devctl_gateway.context import Context
 from devctl_gateway.errors import ConflictError, InvalidError, NotFoundError
 from devctl_gateway.http.audit import record
@@ -24,8 +25,8 @@ from devctl_gateway.http.paging import Page, next_cursor
 from devctl_gateway.http.problems import Problem
 from devctl_gateway.identity.dependencies import Caller, NodeCaller
 from devctl_gateway.identity.principal import Role
-from devctl_gateway.routes.access import account_of, job_of
-from devctl_gateway.routes.job_answers import cost_of, job_answer
+from devctl_gateway.routes.access import account_of, is_gone, job_of
+from devctl_gateway.routes.job_answers import NOWHERE, cost_of, job_answer, job_answers
 from devctl_gateway.schemas.jobs import Job, NewJob, State, StatusReport, spec_of
 from devctl_gateway.schemas.page import PageOf
 from devctl_gateway.schemas.text import Id, Line
@@ -37,7 +38,6 @@ from devctl_gateway.store.ids import new_id
 
 router = APIRouter(prefix=f"{PREFIX}/jobs", tags=["jobs"])
 _JobId = Annotated[Id, Path(description="The job's ID.")]
-_OVER = frozenset(phase.lower() for phase in ENDED)
 _UNTIL_LOGS = 2.0
 """Seconds that an answer waits for a program's first words; a silent one is answered without."""
 _ORDER = [phase.lower() for phase in (Phase.PENDING, Phase.SCHEDULED, Phase.RUNNING)]
@@ -64,14 +64,15 @@ async def submit_job(new: NewJob, caller: Caller, attempt: Idempotent) -> Respon
             account_id=account,
             job_name=new.job_name,
             spec=spec,
+            gpu_memory=new.gpu_memory_required,
             now=context.clock(),
         )
         await record(connection, attempt.request, caller.id, "job.submit", job_id)
-        row = await job_of(connection, caller, job_id)
-        shown = job_answer(context, row, 0)
+        row = await job_of(context, connection, caller, job_id)
+        shown = job_answer(context, row, NOWHERE, 0)
         where = {"Location": f"{PREFIX}/jobs/{job_id}"}
         answered = await attempt.answer(connection, caller.id, Answer(shown, headers=where))
-    _nudge(attempt.request)
+    nudge(attempt.request)
     return answered
 
 
@@ -84,11 +85,13 @@ async def list_jobs(  # noqa: PLR0913, PLR0917 - its parameters
     job_name: Annotated[Line | None, Query(description="Only those of this name.")] = None,
     created_from: Annotated[Moment | None, Query(description="Only those from then on.")] = None,
     created_before: Annotated[Moment | None, Query(description="Only those before.")] = None,
+    node_id: Annotated[Id | None, Query(description="Only those that are or were there.")] = None,
     account: Annotated[Id | None, Query(description="Of another account; admins only.")] = None,
 ) -> PageOf[Job]:
     """The caller's jobs, the newest first.
 
-    The state is the cluster's, so a page may have fewer jobs than its limit, and yet a next one.
+    State and node are the cluster's, so a page may have fewer jobs than its limit, and yet a next
+    one.
     """
     whose = account_of(caller)
     if account and account != whose and Role.ADMIN not in caller.roles:
@@ -100,9 +103,13 @@ async def list_jobs(  # noqa: PLR0913, PLR0917 - its parameters
             after=page.after_time(),
             limit=page.limit + 1,
         )
-    items = [job_answer(inside, row) for row in rows[: page.limit]]
+    there = [row for row in rows[: page.limit] if not is_gone(inside, row)]
     return PageOf[Job](
-        items=[item for item in items if state in {None, item.state}],
+        items=[
+            item
+            for item in await job_answers(inside, there)
+            if state in {None, item.state} and node_id in {None, item.node_id}
+        ],
         next_cursor=next_cursor(rows, page.limit, lambda row: (row["created_at"], row["id"])),
     )
 
@@ -111,25 +118,27 @@ async def list_jobs(  # noqa: PLR0913, PLR0917 - its parameters
 async def get_job(request: Request, job_id: _JobId, caller: Caller, inside: Inside) -> Response:
     """A job."""
     async with connect(inside.engine) as connection:
-        row = await job_of(connection, caller, job_id)
+        row = await job_of(inside, connection, caller, job_id)
         cost = await cost_of(inside, connection, row)
-    return answer(request, job_answer(inside, row, cost))
+    (found,) = await job_answers(inside, [row], cost)
+    return answer(request, found)
 
 
 @router.post("/{job_id}/cancel", status_code=HTTPStatus.ACCEPTED)
 async def cancel_job(request: Request, job_id: _JobId, caller: Caller, inside: Inside) -> Job:
     """End a job, whether it runs or waits. Repeating it changes nothing."""
     async with begin(inside.engine) as connection:
-        row = await job_of(connection, caller, job_id)
-        state = job_answer(inside, row).state
-        if state in _OVER and row["cancelled_at"] is None:
+        row = await job_of(inside, connection, caller, job_id)
+        state = told(inside.cluster.jobs.get(job_id), row["final"])["state"]
+        if state in OVER and row["cancelled_at"] is None:
             raise ConflictError(f"the job has ended: it is {state}")
         if row["cancelled_at"] is None:
             await jobs.cancel(connection, job_id, inside.clock())
             await record(connection, request, caller.id, "job.cancel", job_id)
-        row = await job_of(connection, caller, job_id)
-    _nudge(request)
-    return job_answer(inside, row)
+        row = await job_of(inside, connection, caller, job_id)
+    nudge(request)
+    (found,) = await job_answers(inside, [row])
+    return found
 
 
 @router.get(
@@ -146,7 +155,7 @@ async def get_job_logs(
 ) -> StreamingResponse:
     """What a job has written, as long as its pod is there."""
     async with connect(inside.engine) as connection:
-        await job_of(connection, caller, job_id)
+        await job_of(inside, connection, caller, job_id)
     parts = inside.cluster.logs(job_id, follow=follow, tail=tail)
     begun = asyncio.ensure_future(anext(parts, b""))
     await asyncio.wait([begun], timeout=_UNTIL_LOGS)
@@ -168,8 +177,9 @@ async def report_job_status(
     """What the agent of a job's node says of it. It is shown; neither state nor bill follow it."""
     async with begin(inside.engine) as connection:
         row = await jobs.get(connection, job_id)
-        shown = job_answer(inside, row) if row and caller.node_id else None
-        if row is None or shown is None or shown.node_name != caller.name:
+        theirs = row and caller.node_id and not is_gone(inside, row)
+        node = told(inside.cluster.jobs.get(job_id), row["final"])["node"] if row else None
+        if row is None or not theirs or node != caller.name:
             raise NotFoundError(f"there is no job `{job_id}` on a node of yours")
         if _is_older(report.status, (row["reported"] or {}).get("status")):
             raise ConflictError(f"`{row['reported']['status']}` was reported before")
@@ -177,16 +187,17 @@ async def report_job_status(
         await jobs.report(connection, job_id, said)
         await record(connection, request, caller.id, "job.report", job_id, status=report.status)
         row = await jobs.get(connection, job_id)
-    return job_answer(inside, cast("RowMapping", row))
+    (found,) = await job_answers(inside, [cast("RowMapping", row)])
+    return found
 
 
 def _is_older(new: str, known: str | None) -> bool:
     """Whether a state comes before one that was reported; an end is the last one."""
     if known is None:
         return False
-    if known in _OVER:
+    if known in OVER:
         return new != known
-    return new not in _OVER and _ORDER.index(new) < _ORDER.index(known)
+    return new not in OVER and _ORDER.index(new) < _ORDER.index(known)
 
 
 async def _check_credit(context: Context, connection: AsyncConnection, account: str) -> None:
@@ -202,6 +213,6 @@ async def _check_credit(context: Context, connection: AsyncConnection, account: 
         )
 
 
-def _nudge(request: Request) -> None:
+def nudge(request: Request) -> None:
     """Have the submitter look at once."""
     cast("asyncio.Event", request.app.state.submitted).set()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from devctl.api.prices import write_amount
+from devctl_gateway.cluster.node_facts import is_ready
 from devctl_gateway.context import Context
 from devctl_gateway.scheduling.fit import Offer
-from devctl_gateway.scheduling.offers import is_ready, offers
+from devctl_gateway.scheduling.offers import offers
 from devctl_gateway.scheduling.state import state_of
 from devctl_gateway.schemas.nodes import Free, Node
 from devctl_gateway.store.rows import Row

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from devctl.api.gpu_worker_node import State
+from devctl.api.gpu_worker_node import NO_PRICES, Prices, State
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,11 @@ class Offer:
     """In megabytes."""
     slots: int
     """Further jobs that it takes."""
-    gpu_hour: int = 0
-    """Price of a GPU's hour, in micro-units."""
+    jobs: int = 0
+    """Those that it has."""
+    prices: Prices = NO_PRICES
+    closed: str = ""
+    """Why the scheduler places no job there, however little it needs; empty if it does."""
 
 
 def obstacle(wanted: Wanted, offer: Offer) -> str:
@@ -49,6 +52,8 @@ def obstacle(wanted: Wanted, offer: Offer) -> str:
     """
     if offer.state is not State.ACTIVE:
         return f"it is {offer.state}"
+    if offer.closed:
+        return f"it is closed to new jobs ({offer.closed})"
     for word, needs, has in (
         ("GPU memory (MB)", wanted.gpu_memory, offer.gpu_memory),
         ("GPUs", wanted.gpus, offer.gpus),

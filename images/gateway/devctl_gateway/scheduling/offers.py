@@ -7,7 +7,11 @@ from datetime import datetime
 from decimal import Decimal
 
 from devctl.api.gpu_worker_job import SLOTS
+from devctl.api.gpu_worker_node import Prices
+from devctl.api.gpu_workload import TOLERATIONS
+from devctl.api.placing import closed
 from devctl.api.quantities import GPU, parse_quantity
+from devctl_gateway.cluster.node_facts import facts, is_ready
 from devctl_gateway.cluster.objects import Thing
 from devctl_gateway.scheduling.fit import Offer, free
 from devctl_gateway.scheduling.state import state_of
@@ -28,7 +32,7 @@ def offers(
     """What registered nodes offer now.
 
     Args:
-        rows: Registrations, each with `gpu_hour`, its price in micro-units.
+        rows: Registrations, each with its latest prices.
         nodes: Nodes by name.
         requested: What pods hold of each, by name: cores in thousandths, memory in bytes.
         now: The time.
@@ -38,12 +42,6 @@ def offers(
         _offer(row, nodes.get(row["node_name"]), requested.get(row["node_name"], {}), now, every)
         for row in rows
     ]
-
-
-def is_ready(node: Thing | None) -> bool:
-    """Whether there is a Node, and its kubelet says that it is ready."""
-    said = (node or {}).get("status", {}).get("conditions") or []
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in said)
 
 
 def amounts(node: Thing | None) -> dict[str, int]:
@@ -63,7 +61,8 @@ def _offer(
     every: int,
 ) -> Offer:
     has = amounts(node)
-    slots = row["max_concurrent_jobs"] - taken.get(SLOTS, 0)
+    jobs = taken.get(SLOTS, 0)
+    hourly = (row[name] or 0 for name in ("gpu_hour", "core_hour", "gigabyte_hour"))
     return Offer(
         row["id"],
         row["node_name"],
@@ -74,6 +73,9 @@ def _offer(
         gpus_total=has.get(GPU, 0),
         cores=free(has, taken, _CPU) // 1000,
         memory=free(has, taken, _MEMORY) // _MEGABYTE,
-        slots=max(0, slots),
-        gpu_hour=row["gpu_hour"] or 0,
+        slots=max(0, row["max_concurrent_jobs"] - jobs),
+        jobs=jobs,
+        prices=Prices(*hourly),
+        # What a job's pod tolerates of a lost node is only to stay there.
+        closed=closed(TOLERATIONS, facts(node)),
     )

@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 
-from devctl_gateway.scheduling.fit import Offer
+from devctl_gateway.scheduling.fit import Offer, Wanted
 
-Key = Callable[[Offer, str], tuple[int, ...]]
-"""What offers are sorted by, the lowest first: of an offer, and of a seed for lots."""
+Key = Callable[[Offer, Wanted, str], tuple[int, ...]]
+"""What offers are sorted by, the lowest first: of an offer, a job, and a seed for lots."""
 
 STRATEGIES: Mapping[str, Key] = {
-    "leastLoaded": lambda offer, _: (-offer.gpus, -offer.cores),
-    "packed": lambda offer, _: (offer.gpus, offer.cores),
-    "costOptimized": lambda offer, _: (offer.gpu_hour, -offer.gpus),
-    "random": lambda offer, seed: (_drawn(f"{seed}\n{offer.node_id}"),),
+    "leastLoaded": lambda offer, *_: (offer.jobs, -offer.gpus, -offer.cores),
+    "packed": lambda offer, *_: (-offer.jobs, offer.gpus, offer.cores),
+    "costOptimized": lambda offer, wanted, _: (
+        offer.prices.hourly(wanted.gpus, wanted.cores, wanted.memory),
+        *offer.prices,
+        -offer.gpus,
+    ),
+    "random": lambda offer, _, seed: (_drawn(f"{seed}\n{offer.node_id}"),),
 }
-"""The strategies of the gateway. The observer's of the same names prefer the same nodes."""
+"""By strategy. What a job's pod prefers is in the role's `affinity`: the same cost, and jobs."""
 
 
-def ordered(offers: Sequence[Offer], strategy: str, seed: str = "") -> list[Offer]:
-    """Offers, the one that suits best first; equal ones by their names."""
+def ordered(offers: Sequence[Offer], strategy: str, wanted: Wanted, seed: str = "") -> list[Offer]:
+    """Offers, the one that suits a job best first; equal ones by their names."""
     key = STRATEGIES[strategy]
-    return sorted(offers, key=lambda offer: (*key(offer, seed), offer.node_name))
+    return sorted(offers, key=lambda offer: (*key(offer, wanted, seed), offer.node_name))
 
 
 def _drawn(text: str) -> int:

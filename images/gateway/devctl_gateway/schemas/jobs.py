@@ -186,7 +186,10 @@ class Job(BaseModel):
     docker_image: str
     docker_tag: str
     gpu_count: int
-    gpu_memory_required: int = Field(description="Of each GPU, in megabytes.")
+    gpu_memory_required: int = Field(
+        description="Of all its GPUs together, in megabytes, as it was asked for."
+    )
+    gpu_memory_per_gpu: int = Field(description="What each of its GPUs has at least, in megabytes.")
     cpu_cores_required: int
     memory_required: int
     command: list[str] | None
@@ -200,6 +203,10 @@ class Job(BaseModel):
     state: State
     reason: str | None
     message: str | None
+    queue_position: int | None = Field(
+        description="Its place among those that wait for the same: 1 is next; null unless it waits."
+    )
+    node_id: str | None = Field(description="Of the node that it runs on, or ran on last.")
     node_name: str | None
     created_at: Time
     started_at: Time | None

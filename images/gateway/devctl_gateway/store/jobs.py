@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import RowMapping, insert, select, update
+from sqlalchemy import RowMapping, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from devctl_gateway.store.rows import all_rows, page_of
@@ -33,11 +33,13 @@ async def add(  # noqa: PLR0913 - a row
     account_id: str,
     job_name: str,
     spec: dict[str, Any],
+    gpu_memory: int,
     now: datetime,
 ) -> None:
     """Remember a submission."""
     row = {"id": job_id, "account_id": account_id, "job_name": job_name, "spec": spec}
-    await connection.execute(insert(JOBS).values(**row, created_at=now, reported={}))
+    change = insert(JOBS).values(**row, gpu_memory_required=gpu_memory, created_at=now, reported={})
+    await connection.execute(change)
 
 
 async def get(connection: AsyncConnection, job_id: str) -> RowMapping | None:
@@ -52,7 +54,7 @@ async def page(
     after: tuple[datetime, str] | None,
     limit: int,
 ) -> Sequence[RowMapping]:
-    """Jobs, the newest first.
+    """Jobs, the newest first, without those that were deleted and whose ends are kept.
 
     Args:
         connection: To the database.
@@ -60,7 +62,7 @@ async def page(
         after: created_at and ID of the last one of the page before.
         limit: Rows at most.
     """
-    query = select(JOBS)
+    query = select(JOBS).where(or_(_TABLE.deleted_at.is_(None), _TABLE.final.is_(None)))
     if wanted.account_id is not None:
         query = query.where(_TABLE.account_id == wanted.account_id)
     if wanted.job_name is not None:
@@ -79,6 +81,12 @@ async def cancel(connection: AsyncConnection, job_id: str, now: datetime) -> Non
     await connection.execute(change.values(cancelled_at=now))
 
 
+async def delete(connection: AsyncConnection, job_id: str, now: datetime) -> bool:
+    """Note that a job is to be shown no more once it has ended; whether that is new."""
+    change = update(JOBS).where(_TABLE.id == job_id, _TABLE.deleted_at.is_(None))
+    return (await connection.execute(change.values(deleted_at=now))).rowcount == 1
+
+
 async def report(connection: AsyncConnection, job_id: str, reported: dict[str, Any]) -> None:
     """Note what its node's agent says of a job."""
     change = update(JOBS).where(_TABLE.id == job_id)
@@ -88,6 +96,20 @@ async def report(connection: AsyncConnection, job_id: str, reported: dict[str, A
 async def unfinished(connection: AsyncConnection) -> Sequence[RowMapping]:
     """The jobs whose objects are still needed."""
     return await all_rows(connection, select(JOBS).where(_TABLE.final.is_(None)))
+
+
+async def created(connection: AsyncConnection) -> Mapping[str, datetime]:
+    """When the jobs were submitted whose ends are not kept yet, by their IDs."""
+    query = select(_TABLE.id, _TABLE.created_at).where(_TABLE.final.is_(None))
+    return {row.id: row.created_at for row in await connection.execute(query)}
+
+
+async def deleted(connection: AsyncConnection, since: datetime) -> Sequence[str]:
+    """The jobs that were deleted, and whose ends are kept since then."""
+    query = select(_TABLE.id).where(
+        _TABLE.settled_at >= since, _TABLE.deleted_at.is_not(None), _TABLE.final.is_not(None)
+    )
+    return (await connection.execute(query)).scalars().all()
 
 
 async def kept(connection: AsyncConnection, ids: Sequence[str]) -> Sequence[str]:

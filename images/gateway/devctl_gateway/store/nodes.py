@@ -48,6 +48,12 @@ async def everything(connection: AsyncConnection) -> Sequence[RowMapping]:
     return await all_rows(connection, _query().order_by(_TABLE.node_name))
 
 
+async def ids(connection: AsyncConnection) -> Mapping[str, str]:
+    """The IDs of all nodes, by their names in the cluster."""
+    found = await connection.execute(select(_TABLE.node_name, _TABLE.id))
+    return {row.node_name: row.id for row in found}
+
+
 async def page(
     connection: AsyncConnection,
     *,

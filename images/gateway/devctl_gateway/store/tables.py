@@ -142,10 +142,16 @@ JOBS = Table(
     Column("reported", JSON, nullable=False, default=dict),
     Column("settled_at", DateTime),
     Column("final", JSON),
+    Column("deleted_at", DateTime),
+    Column("gpu_memory_required", Integer),
     Index(None, "account_id", "created_at", "id"),
     Index(None, "settled_at"),
 )
-"""Submissions. `spec` is the GPUWorkerJob's; `reported` what its node's agent says of it."""
+"""Submissions. `spec` is the GPUWorkerJob's; `reported` what its node's agent says of it.
+
+`gpu_memory_required` is what was asked for, of all GPUs together; None in rows from before it was
+kept. One with `deleted_at` is not shown once it has ended.
+"""
 
 RUNS = Table(
     "runs",

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from devctl_gateway.cluster.node_facts import facts, small_node
 from devctl_gateway.loops.registry import worker_nodes
 from devctl_gateway.scheduling import fit as module
 from devctl_gateway.scheduling.fit import Offer, Wanted, fitting, obstacle, why_not
@@ -18,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.gateway_store import AT, ROWS
 
-from devctl.api.gpu_worker_node import State
+from devctl.api.gpu_worker_node import Prices, State
 
 EVERY = 30
 ROW: dict[str, Any] = {
@@ -72,12 +73,41 @@ def test_what_a_node_offers_is_what_no_pod_holds() -> None:
     taken = {"cpu": 2500, "memory": 1 << 30, "nvidia.com/gpu": 1, "imagepod.dev/job-slots": 1}
     (offer,) = offers([ROW], {"one": NODE}, {"one": taken}, now=AT, every=EVERY)
     assert (offer.gpus, offer.gpus_total, offer.cores) == (1, 2, 13)
-    assert (offer.memory, offer.slots, offer.gpu_hour) == (31 * 1024, 1, 5)
+    assert (offer.memory, offer.slots, offer.jobs) == (31 * 1024, 1, 1)
+    assert (offer.prices, offer.closed) == (Prices(5, 0, 0), "")
     (gone,) = offers([ROW], {}, {}, now=AT, every=EVERY)
     assert (gone.state, gone.gpus, gone.cores) == (State.INACTIVE, 0, 0)
 
 
-def offer(node: str = "a", state: State = State.ACTIVE, **has: int) -> Offer:
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ({"unschedulable": True}, "cordoned"),
+        ({"taints": [{"key": "a", "value": "b", "effect": "NoSchedule"}]}, "taint a=b:NoSchedule"),
+        ({"taints": [{"key": "a", "effect": "NoExecute"}]}, "taint a:NoExecute"),
+        ({"taints": [{"key": "a", "effect": "PreferNoSchedule"}]}, ""),
+        # What only takes pods with GPUs takes jobs.
+        ({"taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]}, ""),
+    ],
+)
+def test_a_node_that_the_scheduler_passes_over_is_not_offered(
+    spec: dict[str, Any], says: str
+) -> None:
+    (found,) = offers([ROW], {"one": {**NODE, "spec": spec}}, {}, now=AT, every=EVERY)
+    assert found.closed == says
+    assert obstacle(Wanted(), found) == (f"it is closed to new jobs ({says})" if says else "")
+    assert fitting(Wanted(), [found]) == ([] if says else [found])
+
+
+def test_the_gateway_keeps_of_a_node_what_it_is_placed_by() -> None:
+    spec = {"unschedulable": True, "taints": [{"key": "a", "effect": "NoSchedule"}], "podCIDR": "x"}
+    kept = small_node({**NODE, "metadata": {"name": "one"}, "spec": spec})
+    assert facts(kept).cordoned
+    assert facts(kept).taints == (("a", "", "NoSchedule"),)
+    assert "podCIDR" not in kept["spec"]
+
+
+def offer(node: str = "a", state: State = State.ACTIVE, **has: Any) -> Offer:
     amounts = {"gpu_memory": 24576, "gpus": 2, "cores": 8, "memory": 4096, "slots": 1} | has
     return Offer(f"gpu-{node}", node, state, "RTX", gpus_total=8, **amounts)
 
@@ -125,19 +155,25 @@ def test_a_larger_job_never_fits_where_a_smaller_one_does_not(
 def test_an_order_loses_no_node_and_is_always_the_same(
     nodes: list[Offer], strategy: str, seed: str
 ) -> None:
-    first = ordered(nodes, strategy, seed)
+    first = ordered(nodes, strategy, Wanted(1), seed)
     assert sorted(first, key=repr) == sorted(nodes, key=repr)
-    assert [each.node_id for each in ordered(nodes[::-1], strategy, seed)] == [
+    assert [each.node_id for each in ordered(nodes[::-1], strategy, Wanted(1), seed)] == [
         each.node_id for each in first
     ]
 
 
 def test_strategies_prefer_what_they_say() -> None:
-    empty, full = offer("empty", gpus=8), offer("full", gpus=1)
-    assert ordered([full, empty], "leastLoaded")[0] is empty
-    assert ordered([full, empty], "packed")[0] is full
-    cheap, dear = offer("z", gpu_hour=1), offer("a", gpu_hour=2)
-    assert ordered([dear, cheap], "costOptimized")[0] is cheap
+    empty, full = offer("empty", gpus=1), offer("full", gpus=1, jobs=1)
+    assert ordered([full, empty], "leastLoaded", Wanted(1))[0] is empty
+    assert ordered([empty, full], "packed", Wanted(1))[0] is full
+    # Of as many jobs, by what is free.
+    large, small = offer("large", gpus=8), offer("small", gpus=1)
+    assert ordered([small, large], "leastLoaded", Wanted(1))[0] is large
+    assert ordered([large, small], "packed", Wanted(1))[0] is small
+    cheap, dear = offer("z", prices=Prices(1, 2)), offer("a", prices=Prices(2, 1))
+    assert ordered([dear, cheap], "costOptimized", Wanted())[0] is cheap
+    assert ordered([dear, cheap], "costOptimized", Wanted(2, cores=1))[0] is cheap
+    assert ordered([cheap, dear], "costOptimized", Wanted(1, cores=2))[0] is dear
 
 
 def test_the_cluster_is_told_of_each_node_with_its_state_and_prices() -> None:

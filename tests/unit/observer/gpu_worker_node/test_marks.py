@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from lightkube.resources.core_v1 import Node
 
 from devctl.api.gpu_worker_job import SLOTS
-from devctl.api.gpu_worker_node import GPU_MEMORY, STATE, State
+from devctl.api.gpu_worker_node import GPU_MEMORY, PRICES, STATE, State
 from unit.observer.objects import NOW, ago, node
 
 if TYPE_CHECKING:
@@ -30,13 +30,15 @@ if TYPE_CHECKING:
     from devctl_observer.judging.model import Meta
 
 NODE = "node-a"
-OURS = {STATE: "active", GPU_MEMORY: "24576"}
+OURS = {STATE: "active", GPU_MEMORY: "24576", PRICES: "1.20_0.03_0.00"}
 
 Thing = dict[str, Any]
 
 
 def worker(name: str = "gpu-1", metadata: Thing | None = None, **spec: Any) -> Worker:
-    given = {"nodeName": NODE, "gpuCount": 2, "gpuMemoryMegabytes": 24576, "maxConcurrentJobs": 2}
+    given: Thing = {"nodeName": NODE, "gpuCount": 2, "gpuMemoryMegabytes": 24576}
+    given["maxConcurrentJobs"] = 2
+    given["prices"] = {"perGPUHour": "1.2", "perCoreHour": "0.03"}
     return KIND.parse(
         {
             "metadata": {
@@ -148,7 +150,7 @@ def test_in_every_state_running_jobs_keep_their_slots(state: State) -> None:
 def test_a_node_without_an_object_loses_what_is_ours_and_nothing_else(alone: Alone) -> None:
     alone.node(OURS, "2")
     alone.look()
-    assert alone.api.labels == [(NODE, {GPU_MEMORY: None, STATE: None})]
+    assert alone.api.labels == [(NODE, dict.fromkeys(OURS))]
     assert alone.api.slots == [(NODE, {SLOTS: None})]
 
 
@@ -185,8 +187,8 @@ def test_without_its_node_it_says_so_until_one_joins(alone: Alone) -> None:
 
 
 @given(
-    has=st.dictionaries(st.sampled_from([STATE, GPU_MEMORY]), st.text(max_size=5)),
-    wants=st.dictionaries(st.sampled_from([STATE, GPU_MEMORY]), st.text(max_size=5)),
+    has=st.dictionaries(st.sampled_from([*OURS]), st.text(max_size=5)),
+    wants=st.dictionaries(st.sampled_from([*OURS]), st.text(max_size=5)),
 )
 def test_a_change_leads_to_exactly_what_is_wanted(
     has: dict[str, str], wants: dict[str, str]

@@ -8,7 +8,7 @@ from datetime import timedelta
 from lightkube.models.core_v1 import Pod
 
 from devctl.api import devserver
-from devctl.api.gpu_worker_job import Phase
+from devctl.api.gpu_worker_job import WAITING, Phase
 from devctl.api.workloads import QUEUED
 from devctl_observer.judging.clocks import Clocks
 from devctl_observer.judging.conditions import failure
@@ -25,8 +25,6 @@ from devctl_observer.kinds.gpu_worker_job.observed import Observed
 
 NO_NODE = "NoNode"
 """No registered node could take it, even if it were empty."""
-WAITING = "Waiting"
-"""It waits for room on a node that could take it, or for what takes seconds."""
 UNSTARTED = timedelta(minutes=2)
 """For how long its container may fail to start: no other job gets its room meanwhile."""
 WORDS = Words(

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from devctl.api.gpu_worker_job import SLOTS
-from devctl.api.gpu_worker_node import GPU_MEMORY, STATE
+from devctl.api.gpu_worker_node import GPU_MEMORY, PRICES, STATE, Prices
 from devctl.api.placing import NodeFacts
 from devctl_observer.kinds.gpu_worker_node.model import Worker
 
-_LABELS = (GPU_MEMORY, STATE)
+_LABELS = (GPU_MEMORY, PRICES, STATE)
 _EVER = datetime.max.replace(tzinfo=UTC)
 
 
@@ -53,7 +53,8 @@ def wanted(worker: Worker | None) -> Marks:
     if worker is None:
         return NONE
     spec = worker.spec
-    labels = {STATE: spec.state, GPU_MEMORY: str(spec.gpu_memory_megabytes)}
+    prices = Prices.of({"prices": spec.prices}).label
+    labels = {STATE: spec.state, GPU_MEMORY: str(spec.gpu_memory_megabytes), PRICES: prices}
     return Marks(labels, str(spec.max_concurrent_jobs))
 
 

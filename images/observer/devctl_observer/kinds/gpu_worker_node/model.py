@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 from lightkube.resources.core_v1 import Node
 
@@ -19,6 +21,7 @@ class WorkerSpec(Base, frozen=True):
     gpu_memory_megabytes: int = 0
     max_concurrent_jobs: int = 0
     state: str = State.PENDING
+    prices: Mapping[str, str] = {}
 
 
 class Worker(Item, frozen=True):

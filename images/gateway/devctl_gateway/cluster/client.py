@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from http import HTTPStatus
 from typing import Any
@@ -15,14 +15,13 @@ from lightkube.config.kubeconfig import KubeConfig
 from devctl.api.kinds import GPU_WORKER_JOB, GPU_WORKER_NODE
 from devctl_gateway.cluster.copies import Copy
 from devctl_gateway.cluster.objects import Thing
+from devctl_gateway.cluster.refusals import WAIT, refused
 from devctl_gateway.cluster.usage import Usage, small_pod
-from devctl_gateway.errors import ClusterError, RejectedError
+from devctl_gateway.errors import ClusterError
 
 MANAGER = "gpu-workers-gateway"
 _LONGEST_LOG = 1 << 26
 """Bytes of a log that are sent at most."""
-_WAIT = "wait, and repeat the request"
-_INVALID = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 
 
 class Cluster:
@@ -105,7 +104,7 @@ class Cluster:
         found: Thing = answer.json()["status"]
         return found
 
-    async def logs(self, job: str, *, follow: bool, tail: int | None) -> AsyncIterator[bytes]:
+    async def logs(self, job: str, *, follow: bool, tail: int | None) -> AsyncGenerator[bytes]:
         """What the last pod of a job has written.
 
         Raises:
@@ -113,7 +112,7 @@ class Cluster:
         """
         pod = self.jobs.get(job, {}).get("status", {}).get("podName")
         if not pod:
-            raise ClusterError("the job has no pod yet, or none any more", _WAIT)
+            raise ClusterError("the job has no pod yet, or none any more", WAIT)
         query = {"container": "job", "follow": str(follow).lower(), "limitBytes": str(_LONGEST_LOG)}
         query |= {} if tail is None else {"tailLines": str(tail)}
         path = f"api/v1/namespaces/{self._namespace}/pods/{pod}/log"
@@ -141,7 +140,7 @@ class Cluster:
         with _translated():
             answer = await self._http.request(method, path, **options)
         if answer.is_error and not (missing and answer.status_code == HTTPStatus.NOT_FOUND):
-            raise _refused(answer)
+            raise refused(answer)
         return answer
 
 
@@ -188,7 +187,7 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except httpx2.HTTPError as error:
-        raise ClusterError(f"the API server does not answer ({error!r})", _WAIT) from error
+        raise ClusterError(f"the API server does not answer ({error!r})", WAIT) from error
 
 
 def _no_log(answer: httpx2.Response) -> ClusterError:
@@ -196,17 +195,5 @@ def _no_log(answer: httpx2.Response) -> ClusterError:
     if answer.status_code == HTTPStatus.NOT_FOUND:
         return ClusterError("the job's pod is gone, and its log with it", "submit the job again")
     if answer.status_code == HTTPStatus.BAD_REQUEST:
-        return ClusterError("the job's program has not started yet", _WAIT)
-    return _refused(answer)
-
-
-def _refused(answer: httpx2.Response) -> ClusterError:
-    """What the API server says to a request that it does not serve."""
-    try:
-        said = str(answer.json()["message"])
-    except (ValueError, KeyError, TypeError):
-        said = answer.reason_phrase
-    text = f"the API server answers {answer.status_code}: {said[:500]}"
-    if answer.status_code in _INVALID:
-        return RejectedError(text, "change what you ask for")
-    return ClusterError(text, _WAIT)
+        return ClusterError("the job's program has not started yet", WAIT)
+    return refused(answer)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
-from support.gateway_place import JOB, Agent, granted, registered, writer
+from support.gateway_bodies import JOB
+from support.gateway_place import Agent, granted, registered, writer
 from support.gateway_process import USERS, GatewayProcess
 from support.gateway_store import sqlite_url
 from support.gpu_worker_jobs import WorkerJob, rejecting

@@ -155,14 +155,16 @@ async def store(folder: Path, url: str = "") -> AsyncIterator[AsyncEngine]:
 
 
 @asynccontextmanager
-async def running(folder: Path, url: str = "", **settings: Any) -> AsyncIterator[Gateway]:
-    """A gateway that knows no cluster: for what never asks one."""
+async def running(
+    folder: Path, url: str = "", *, cluster: Cluster | None = None, **settings: Any
+) -> AsyncIterator[Gateway]:
+    """A gateway; without a cluster, for what never asks one."""
     async with store(folder, url) as engine:
         clock = Clock()
         context = Context(
             Settings(**{"database": "", "identity_file": identity_file(folder), **settings}),
             engine,
-            cast("Cluster", None),
+            cast("Cluster", cluster),
             clock,
         )
         yield Gateway(create_app(context), context, clock)

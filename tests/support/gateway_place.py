@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from support.gateway_bodies import FACTS, PRICES
 from support.gateway_process import CONFIG, GatewayProcess
 from support.plane.parts import ObserverProcess
 from support.servers import wait_until
@@ -19,30 +20,6 @@ if TYPE_CHECKING:
     import httpx2
     from support.commands import Kubectl
     from support.plane.plane import Plane
-
-FACTS = {
-    "hostname": "one.example",
-    "gpu_count": 2,
-    "gpu_type": "RTX 4090",
-    "gpu_memory_total": 24576,
-    "cpu_cores": 16,
-    "memory_total": 32768,
-    "max_concurrent_jobs": 4,
-}
-PRICES = {
-    "price_per_gpu_hour": "1.20",
-    "price_per_cpu_hour": "0.03",
-    "price_per_memory_gb_hour": "0.004",
-}
-JOB = {
-    "job_name": "A job",
-    "docker_image": "localhost/any",
-    "docker_tag": "1",
-    "gpu_memory_required": 8192,
-    "cpu_cores_required": 1,
-    "memory_required": 64,
-    "input_data": {"epochs": 3},
-}
 
 
 @contextmanager

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 PREFIX = "/gpu-workers"
 """What the paths of all endpoints begin with."""
-_NUMBERS = ("port", "tls_port", "heartbeat_seconds", "requests_per_minute", "failures_per_minute")
+_NUMBERS = (
+    *("port", "tls_port", "heartbeat_seconds"),
+    *("requests_per_minute", "failures_per_minute", "open_logs"),
+)
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Settings:
         queue: The LocalQueue of jobs that name none; empty without Kueue.
         requests_per_minute: Of one principal, at one replica.
         failures_per_minute: To prove who asks, from one address, at one replica.
+        open_logs: Logs that one principal reads or follows at a time, at one replica.
     """
 
     database: str
@@ -48,6 +52,7 @@ class Settings:
     queue: str = ""
     requests_per_minute: int = 3000
     failures_per_minute: int = 60
+    open_logs: int = 5
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:

@@ -11,12 +11,16 @@ from devctl_gateway.routes import (
     health,
     jobs,
     keys,
+    logs,
     nodes,
     tokens,
 )
 
 ROUTERS = tuple(
     each.router
-    for each in (accounts, agents, audit, available, billing, health, jobs, keys, nodes, tokens)
+    for each in (
+        *(accounts, agents, audit, available, billing, health),
+        *(jobs, keys, logs, nodes, tokens),
+    )
 )
 """Those of all resources."""

@@ -1,4 +1,4 @@
-"""A cluster in this process: an API server that has what a test puts there, and notes what it is asked."""
+"""A cluster in this process: an API server that has what a test puts there."""
 
 from __future__ import annotations
 
@@ -80,5 +80,5 @@ async def cluster_of(server: ApiServer) -> AsyncIterator[Cluster]:
 async def until(so: Callable[[], bool]) -> None:
     """Let others go on until something is so, for ten seconds at most."""
     async with asyncio.timeout(10):
-        while not so():
+        while not so():  # noqa: ASYNC110 - whatever it is, nobody sets an event for it
             await asyncio.sleep(0)

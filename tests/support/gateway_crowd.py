@@ -8,14 +8,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import httpx2
+from devctl_gateway.store import tables
+from devctl_gateway.store.engine import connect
 from sqlalchemy import select
 from support.gateway_app import Gateway, claims, running, signed
 from support.gateway_bodies import FACTS, JOB
 from support.gateway_cluster import ApiServer, cluster_of, until
 
 from devctl.api.gpu_worker_job import PLURAL
-from devctl_gateway.store import tables
-from devctl_gateway.store.engine import connect
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

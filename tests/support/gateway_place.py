@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from support.gateway_bodies import FACTS, PRICES
 from support.gateway_process import CONFIG, GatewayProcess
+from support.gateway_store import sqlite_url
 from support.plane.parts import ObserverProcess
+from support.postgres_process import PostgresProcess
 from support.servers import wait_until
 
 from devctl.api.gpu_worker_job import GROUP, NAMESPACE
@@ -16,10 +18,13 @@ from devctl.api.gpu_worker_node import CONTROLLER, PLURAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     import httpx2
     from support.commands import Kubectl
     from support.plane.plane import Plane
+
+STORES = ("sqlite", "postgresql")
 
 
 @contextmanager
@@ -59,6 +64,29 @@ def writer(plane: Plane) -> Iterator[ObserverProcess]:
         yield process
     finally:
         process.stop()
+
+
+@contextmanager
+def serving(plane: Plane, folder: Path, store: str, **settings: Any) -> Iterator[GatewayProcess]:
+    """A gateway whose store is empty, and of the sort that STORES names."""
+    server = PostgresProcess() if store == "postgresql" else None
+    if server:
+        server.start()
+    try:
+        url = server.database() if server else sqlite_url(folder)
+        made = GatewayProcess(plane, folder, url, **settings)
+        migrated = made.run("migrate")
+        assert migrated.returncode == 0, migrated.stderr
+        made.start()
+        try:
+            yield made
+        finally:
+            made.stop()
+            # Of two that name one Node, the older one wins.
+            plane.kubectl("delete", f"{PLURAL}.{GROUP}", "--all")
+    finally:
+        if server:
+            server.remove()
 
 
 class Agent:

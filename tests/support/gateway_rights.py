@@ -26,7 +26,12 @@ ACCOUNTS = ALL - NODES
 LOGINS = frozenset({ADA, BOB, KEEPER, BOSS})
 ADAS = frozenset({ADA, ADAS_KEY, ADAS_OTHER_KEY})
 KEEPERS = frozenset({KEEPER, BOSS})
-_REPORT = {"gpu_memory_available": 1, "cpu_cores_available": 1, "current_jobs": 0}
+_REPORT = {
+    "node_id": "{node_id}",
+    "gpu_memory_available": 1,
+    "cpu_cores_available": 1,
+    "current_jobs": 0,
+}
 _NOT_FOUND, _FORBIDDEN = 404, 403
 
 
@@ -118,12 +123,12 @@ USES = [
     Use("GET /nodes/", ALL),
     Use("GET /nodes/{node_id}", ALL - {TWO}),
     Use("GET /nodes/{node_id}/stats", ALL - {TWO}),
-    Use("POST /nodes/{node_id}/heartbeat", frozenset({ONE}), body=_REPORT | {"node_id": "{node_id}"}),
+    Use("POST /nodes/{node_id}/heartbeat", frozenset({ONE}), body=_REPORT),
     Use(
         "POST /nodes/{node_id}/heartbeat",
         frozenset(),
         ids={"node_id": "other_node_id"},
-        body=_REPORT | {"node_id": "{node_id}"},
+        body=_REPORT,
     ),
     Use("PATCH /nodes/{node_id}", KEEPERS, 403, body={"price_per_gpu_hour": "0"}),
     Use("POST /keys/", LOGINS, 403, body={"name": "mine"}),

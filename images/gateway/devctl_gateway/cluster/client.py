@@ -17,7 +17,7 @@ from devctl_gateway.cluster.copies import Copy
 from devctl_gateway.cluster.objects import Thing
 from devctl_gateway.cluster.refusals import WAIT, refused
 from devctl_gateway.cluster.usage import Usage, small_pod
-from devctl_gateway.errors import ClusterError
+from devctl_gateway.errors import ClusterError, ConflictError, GatewayError
 
 MANAGER = "gpu-workers-gateway"
 _LONGEST_LOG = 1 << 26
@@ -108,11 +108,12 @@ class Cluster:
         """What the last pod of a job has written.
 
         Raises:
-            ClusterError: It has no pod, or its node does not answer.
+            ConflictError: It has no pod, or that has not started yet.
+            ClusterError: Its node does not answer.
         """
         pod = self.jobs.get(job, {}).get("status", {}).get("podName")
         if not pod:
-            raise ClusterError("the job has no pod yet, or none any more", WAIT)
+            raise ConflictError("the job has no pod yet, or none any more", WAIT)
         query = {"container": "job", "follow": str(follow).lower(), "limitBytes": str(_LONGEST_LOG)}
         query |= {} if tail is None else {"tailLines": str(tail)}
         path = f"api/v1/namespaces/{self._namespace}/pods/{pod}/log"
@@ -190,10 +191,10 @@ def _translated() -> Iterator[None]:
         raise ClusterError(f"the API server does not answer ({error!r})", WAIT) from error
 
 
-def _no_log(answer: httpx2.Response) -> ClusterError:
+def _no_log(answer: httpx2.Response) -> GatewayError:
     """Why there is no log to read."""
     if answer.status_code == HTTPStatus.NOT_FOUND:
-        return ClusterError("the job's pod is gone, and its log with it", "submit the job again")
+        return ConflictError("the job's pod is gone, and its log with it", "submit the job again")
     if answer.status_code == HTTPStatus.BAD_REQUEST:
-        return ClusterError("the job's program has not started yet", WAIT)
+        return ConflictError("the job's program has not started yet", WAIT)
     return refused(answer)

@@ -1,4 +1,4 @@
-"""Every operation, and every ID, times everybody who may not use it: of OWASP's ten, API1 and API5."""
+"""Every operation and every ID times everybody who may not: of OWASP's ten, API1 and API5."""
 
 from __future__ import annotations
 

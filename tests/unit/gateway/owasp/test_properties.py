@@ -1,15 +1,17 @@
-"""What requests may set and answers show, and that all of it is bounded: API3 and API4 of OWASP's ten."""
+"""What requests may set and answers show, and how much: of OWASP's ten, API3 and API4."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from devctl_gateway.store import tables
 from support.gateway_crowd import PEOPLE, Crowd, Rows
 from support.gateway_document import Operation, operations, resolved
 from support.gateway_rights import USES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.anyio
 Thing = dict[str, Any]

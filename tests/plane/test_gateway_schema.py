@@ -31,11 +31,14 @@ if TYPE_CHECKING:
 
 Thing = dict[str, Any]
 MANY = 10**6
-ALL = ("--max-examples=2",)
-"""Each boundary of each field, made-up values, and whole chains of requests."""
-FEW = ("--max-examples=1", "--phases=fuzzing")
-"""For those who are only refused more: a request of each sort to each operation."""
-CALLERS = {"boss": ALL, "keeper": FEW, "ada": FEW, "node": FEW}
+CALLERS = {
+    "node": ("agents", "jobs", "nodes"),
+    "ada": ("accounts", "billing", "costs", "jobs", "keys"),
+    "keeper": ("keys", "nodes", "registration tokens"),
+    "boss": (),
+}
+"""Who asks, and the tags of what they may use: the table of rights has the rest. An administrator
+is last, who retires nodes and ends keys, and tries each boundary of each field of all."""
 OF_NODES = {
     "POST /agents/register",
     "POST /jobs/{job_id}/status",
@@ -98,7 +101,7 @@ def test_every_answer_is_as_described(
 ) -> None:
     agent = agents.get(caller, agents["boss"])
     report = checked(gateway, tmp_path, caller, agent, known)
-    assert report["operations"]["tested"] == len(operations())
+    assert report["operations"]["tested"] == report["operations"]["selected"]
     rates = report["valid_rates"]
     accepted = {
         name.replace("/gpu-workers", "")
@@ -108,6 +111,7 @@ def test_every_answer_is_as_described(
     whole = {str(each) for each in operations()} - NOWHERE
     if caller == "boss":
         assert whole - OF_NODES <= accepted
+        assert report["operations"]["tested"] == len(operations())
     elif caller == "node":
         assert accepted >= OF_NODES
 
@@ -124,15 +128,12 @@ def checked(
         shown = one.headers["authorization"]
         url = str(one.base_url)
     command = [
-        *(Path(sys.executable).with_name("st"), "run", f"{url}openapi.json"),
-        *(
-            "--checks=all",
-            "--generation-deterministic",
-            "--no-color",
-            f"--header=Authorization: {shown}",
-        ),
+        *(str(Path(sys.executable).with_name("st")), "run", f"{url}openapi.json"),
+        *("--checks=all", "--max-examples=1", "--generation-deterministic", "--no-color"),
         *("--report=json", f"--report-json-path={folder / 'report.json'}"),
-        *CALLERS[caller],
+        f"--header=Authorization: {shown}",
+        *(f"--include-tag={tag}" for tag in CALLERS[caller]),
+        *(["--phases=fuzzing"] if CALLERS[caller] else []),
     ]
     own = {
         "GATEWAY_KNOWN": json.dumps({**known, "node_id": agent.node_id}),

@@ -36,7 +36,11 @@ class ApiServer:
     def put(self, plural: str, thing: Thing) -> None:
         """Have an object, and tell who watches."""
         thing["metadata"]["resourceVersion"] = "2"
-        self._events[plural].put_nowait({"type": "MODIFIED", "object": thing})
+        self.say(plural, {"type": "MODIFIED", "object": thing})
+
+    def say(self, plural: str, event: Thing) -> None:
+        """Tell who watches whatever this is."""
+        self._events[plural].put_nowait(event)
 
     async def __call__(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request."""

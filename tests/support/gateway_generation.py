@@ -16,7 +16,7 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.generation.meta import TestPhase
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping
+    from collections.abc import Mapping, MutableMapping
 
 _MOST_OF_A_GPU = 1 << 20
 _KNOWN: dict[str, str] = json.loads(os.environ.get("GATEWAY_KNOWN", "{}"))
@@ -42,7 +42,7 @@ def before_call(
         _make_possible(case.body)
 
 
-def _replace(given: MutableMapping[str, Any], known: dict[str, str]) -> None:
+def _replace(given: MutableMapping[str, Any], known: Mapping[str, Any]) -> None:
     given.update({name: value for name, value in known.items() if name in given})
 
 

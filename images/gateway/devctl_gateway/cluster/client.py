@@ -93,16 +93,18 @@ class Cluster:
         """Create a GPUWorkerNode, or change its spec."""
         await self._apply(GPU_WORKER_NODE.path(name=node["metadata"]["name"]), node)
 
-    async def review(self, token: str, audience: str) -> Thing:
-        """The status of a TokenReview."""
+    async def review(self, token: str, audience: str) -> object:
+        """The status of a TokenReview: whatever the API server says it is."""
         body = {
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenReview",
             "spec": {"token": token, "audiences": [audience]},
         }
         answer = await self._ask("POST", "apis/authentication.k8s.io/v1/tokenreviews", json=body)
-        found: Thing = answer.json()["status"]
-        return found
+        try:
+            return answer.json()["status"]
+        except (ValueError, KeyError, TypeError):
+            raise ClusterError("the API server answers what is no TokenReview", WAIT) from None
 
     async def logs(self, job: str, *, follow: bool, tail: int | None) -> AsyncGenerator[bytes]:
         """What the last pod of a job has written.
@@ -120,7 +122,7 @@ class Cluster:
         timeout = httpx2.Timeout(10, read=None if follow else 30)
         with _translated():
             async with self._streams.stream("GET", path, params=query, timeout=timeout) as answer:
-                if answer.is_error:
+                if not answer.is_success:
                     await answer.aread()
                     raise _no_log(answer)
                 async for part in answer.aiter_bytes():
@@ -140,7 +142,7 @@ class Cluster:
     ) -> httpx2.Response:
         with _translated():
             answer = await self._http.request(method, path, **options)
-        if answer.is_error and not (missing and answer.status_code == HTTPStatus.NOT_FOUND):
+        if not answer.is_success and not (missing and answer.status_code == HTTPStatus.NOT_FOUND):
             raise refused(answer)
         return answer
 

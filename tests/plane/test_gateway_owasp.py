@@ -11,9 +11,6 @@ import pytest
 from support.gateway_databases import postgres  # noqa: F401 - pytest looks for it here
 from unit.gateway.owasp.conftest import people, rows  # noqa: F401
 from unit.gateway.owasp.test_access import *  # noqa: F403 - the tests
-from unit.gateway.owasp.test_properties import (  # noqa: F401
-    test_nobody_assigns_what_is_not_asked_for,
-)
 
 if TYPE_CHECKING:
     from support.postgres_process import PostgresProcess

@@ -79,7 +79,8 @@ class Crowd:
             found = {}
             for table in _TABLES:
                 columns = [each for each in table.c if each.name != "last_used_at"]
-                rows = await connection.execute(select(*columns))
+                query = select(*columns).order_by(*table.primary_key)
+                rows = await connection.execute(query)
                 found[table.name] = [dict(row) for row in rows.mappings()]
             return found
 

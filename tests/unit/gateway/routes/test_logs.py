@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 from devctl_gateway.routes import logs
+from support.gateway_bodies import JOB
 from support.gateway_cluster import until
 from support.gateway_crowd import ADA, ADAS_KEY, BOB, BOSS, Crowd, crowd, submit
 
@@ -93,6 +94,10 @@ async def test_a_refusal_holds_no_place(people: Crowd, programs: list[Program]) 
         gone = await people.ask(BOSS, "GET", f"/jobs/{people.ids['job_id']}/logs")
         assert gone.status_code == 409
         assert "its log with it" in gone.json()["detail"]
+    waiting = (await people.made(BOB, "/jobs/", JOB))["job_id"]
+    none = await people.ask(BOB, "GET", f"/jobs/{waiting}/logs")
+    assert none.status_code == 409
+    assert "no pod yet" in none.json()["detail"]
     assert not programs
 
 

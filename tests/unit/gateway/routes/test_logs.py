@@ -67,7 +67,8 @@ async def test_one_account_follows_a_few_logs_at_a_time_and_others_go_on(
             for who in (ADA, ADAS_KEY)
         ]
         await until(lambda: len(programs) == MOST)
-        refused = await people.ask(ADA, "GET", path)
+        async with asyncio.timeout(10):
+            refused = await people.ask(ADA, "GET", path)
         assert refused.status_code == 429
         assert refused.headers["content-type"] == "application/problem+json"
         assert int(refused.headers["Retry-After"]) > 0

@@ -10,26 +10,24 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.gateway_bodies import JOB
 from support.gateway_place import (
-    JOB,
+    STORES,
     Agent,
     end,
     granted,
     registered,
     reporting,
+    serving,
     submitted,
     wait_for,
     writer,
 )
-from support.gateway_process import USERS, GatewayProcess
-from support.gateway_store import sqlite_url
 from support.gpu_worker_jobs import rejecting
 from support.plane.content import NODES
-from support.postgres_process import PostgresProcess
 from support.servers import wait_until
 
-from devctl.api.gpu_worker_job import GROUP, NAMESPACE
-from devctl.api.gpu_worker_node import PLURAL
+from devctl.api.gpu_worker_job import NAMESPACE
 from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
 
     import httpx2
     from support.commands import Kubectl
+    from support.gateway_process import GatewayProcess
     from support.plane.plane import Plane
 
 Thing = dict[str, Any]
@@ -50,24 +49,12 @@ def place(kubectl: Kubectl, deployed: Plane) -> Iterator[Plane]:
         yield deployed
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=STORES)
 def gateway(
     request: pytest.FixtureRequest, place: Plane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[GatewayProcess]:
-    folder = tmp_path_factory.mktemp("gateway")
-    server = PostgresProcess() if request.param == "postgresql" else None
-    if server:
-        server.start()
-    made = GatewayProcess(place, folder, server.database() if server else sqlite_url(folder))
-    migrated = made.run("migrate")
-    assert migrated.returncode == 0, migrated.stderr
-    made.start()
-    yield made
-    made.stop()
-    # Of two that name one Node, the older one wins.
-    place.kubectl("delete", f"{PLURAL}.{GROUP}", "--all")
-    if server:
-        server.remove()
+    with serving(place, tmp_path_factory.mktemp("gateway"), request.param) as one:
+        yield one
 
 
 @pytest.fixture(scope="module")
@@ -170,15 +157,6 @@ def test_what_is_somebody_elses_is_not_there(
     wait_for(ada, job_id, "cancelled")
 
 
-@pytest.mark.parametrize(
-    "field",
-    [{"cost": "0"}, {"owner": "acc-1"}, {"state": "completed"}, {"account_id": "x"}],
-    ids=lambda field: next(iter(field)),
-)
-def test_nobody_assigns_what_is_not_theirs(ada: httpx2.Client, field: Thing) -> None:
-    assert ada.post("/jobs/", json=JOB | field).status_code == 422
-
-
 def test_an_answer_has_what_was_asked_for_and_lists_can_be_of_a_time(ada: httpx2.Client) -> None:
     asked = {
         "gpu_memory_required": 40000,
@@ -205,7 +183,7 @@ def test_an_answer_has_what_was_asked_for_and_lists_can_be_of_a_time(ada: httpx2
     assert listed(created_from=at)
     assert listed(created_from=at, created_before="9999-12-31T23:59:59Z")
     assert not listed(created_before=at)
-    for wrong in ("2026-05-01T00:00:00", "0001-01-01T00:00:00+14:00", "today"):
+    for wrong in ("2026-05-01T00:00:00", "0001-01-01T00:00:00+14:00", "today", "1700000000"):
         assert ada.get("/jobs/", params={"created_from": wrong}).status_code == 422
     ada.post(f"/jobs/{job_id}/cancel")
     wait_for(ada, job_id, "cancelled")
@@ -290,7 +268,7 @@ def test_without_the_api_server_jobs_wait_and_none_is_lost(
 def test_logs_of_a_job_without_a_pod_are_a_clear_problem(ada: httpx2.Client) -> None:
     job_id = submitted(ada, gpu_memory_required=40000)
     said = ada.get(f"/jobs/{job_id}/logs")
-    assert said.status_code == 503
+    assert said.status_code == 409
     assert "no pod" in said.json()["detail"]
     ada.post(f"/jobs/{job_id}/cancel")
     wait_for(ada, job_id, "cancelled")
@@ -318,22 +296,6 @@ def test_a_silent_node_is_inactive_and_a_maintained_one_gets_nothing_new(
         assert state(two) == "active"
         operator.patch(f"/nodes/{one.node_id}", json={"maintenance": False})
     ada.close()
-
-
-def test_everybody_needs_a_token(gateway: GatewayProcess) -> None:
-    with gateway.client() as nobody:
-        document = nobody.get("/openapi.json").json()
-        paths = [
-            (method, path.removeprefix("/gpu-workers"))
-            for path, methods in document["paths"].items()
-            for method in methods
-            if path.startswith("/gpu-workers")
-        ]
-        assert len(paths) > 25
-        for method, path in paths:
-            answer = nobody.request(method, path.replace("{month}", "2026-05"))
-            assert answer.status_code == 401, (method, path, answer.status_code)
-    assert {*USERS} == {"ada", "bob", "eve", "keeper", "boss"}
 
 
 def test_the_calls_of_the_documentation_work_as_they_are_written(

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from support.gateway_place import JOB, granted, registered, writer
+from support.gateway_bodies import JOB
+from support.gateway_place import granted, registered, writer
 from support.gateway_process import CONFIG, GatewayProcess
 from support.gateway_store import sqlite_url
 from support.gpu_worker_jobs import WorkerJob

@@ -1,51 +1,88 @@
-"""A cluster in memory, as the gateway sees one."""
+"""A cluster in this process: an API server that has what a test puts there."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import asyncio
+import json
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+import httpx2
+from devctl_gateway.cluster.client import Cluster
+
+from devctl.api.gpu_worker_job import NAMESPACE, PLURAL
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
 Thing = dict[str, Any]
+_LISTS = (PLURAL, "nodes", "pods")
 
 
-@dataclass
-class Cluster:
-    """What it has, and what was asked of it."""
+class ApiServer:
+    """Lists and watches, and whatever else a test has it answer.
 
-    jobs: dict[str, Thing] = field(default_factory=dict)
-    nodes: dict[str, Thing] = field(default_factory=dict)
-    workers: dict[str, Thing] = field(default_factory=dict)
-    requested: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    line: dict[str, int] = field(default_factory=dict)
-    """Places in every queue."""
-    synced: bool = True
-    asked: list[str] = field(default_factory=list)
+    Attributes:
+        answers: How it answers paths that end in a text; None for 404.
+        asked: The methods and paths of requests for neither lists nor watches, in order.
+    """
 
-    @property
-    def queues(self) -> Cluster:
-        """Its queues."""
-        return self
+    def __init__(self) -> None:
+        """Have nothing."""
+        self.answers: dict[str, Callable[[httpx2.Request], Awaitable[httpx2.Response]]] = {}
+        self.asked: list[str] = []
+        self._events: dict[str, asyncio.Queue[Thing]] = {each: asyncio.Queue() for each in _LISTS}
 
-    async def places(self, queue: str) -> dict[str, int]:
-        """The places in a queue."""
-        self.asked.append(f"queue {queue}")
-        return self.line
+    def put(self, plural: str, thing: Thing) -> None:
+        """Have an object, and tell who watches."""
+        thing["metadata"]["resourceVersion"] = "2"
+        self.say(plural, {"type": "MODIFIED", "object": thing})
 
-    async def delete_job(self, name: str) -> None:
-        """Delete a job."""
-        self.asked.append(f"delete {name}")
-        del self.jobs[name]
+    def say(self, plural: str, event: Thing) -> None:
+        """Tell who watches whatever this is."""
+        self._events[plural].put_nowait(event)
 
-    async def delete_node(self, node: Thing) -> None:
-        """Delete a GPUWorkerNode."""
-        name = str(node["metadata"]["name"])
-        self.asked.append(f"delete {name}")
-        del self.workers[name]
+    async def __call__(self, request: httpx2.Request) -> httpx2.Response:
+        """Answer a request."""
+        path = request.url.path
+        ours = next((each for each in self.answers if path.endswith(each)), None)
+        kind = path.rpartition("/")[2]
+        if request.method != "GET" or kind not in _LISTS:
+            self.asked.append(f"{request.method} {path}")
+        if ours is not None:
+            return await self.answers[ours](request)
+        if request.method != "GET" or kind not in _LISTS:
+            return httpx2.Response(404 if request.method == "GET" else 200, json={})
+        if "watch" in request.url.params:
+            return httpx2.Response(200, content=self._watch(kind))
+        return httpx2.Response(200, json={"metadata": {"resourceVersion": "1"}, "items": []})
 
-    async def apply_node(self, node: Thing) -> None:
-        """Create or change one."""
-        self.asked.append(f"apply {node['metadata']['name']}")
-        self.workers[node["metadata"]["name"]] = node
+    async def _watch(self, kind: str) -> AsyncIterator[bytes]:
+        while True:
+            yield json.dumps(await self._events[kind].get()).encode() + b"\n"
+
+
+@asynccontextmanager
+async def cluster_of(server: ApiServer) -> AsyncIterator[Cluster]:
+    """What a gateway knows of an API server, kept current."""
+    base, transport = "https://api.test", httpx2.MockTransport(server)
+    async with (
+        httpx2.AsyncClient(base_url=base, transport=transport) as http,
+        httpx2.AsyncClient(base_url=base, transport=transport) as streams,
+    ):
+        cluster = Cluster(http, streams, NAMESPACE)
+        task = asyncio.create_task(cluster.run())
+        await until(lambda: cluster.synced)
+        try:
+            yield cluster
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+async def until(so: Callable[[], bool]) -> None:
+    """Let others go on until something is so, for ten seconds at most."""
+    async with asyncio.timeout(10):
+        while not so():  # noqa: ASYNC110 - whatever it is, nobody sets an event for it
+            await asyncio.sleep(0)

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 import yaml
+from support.gateway_bodies import FACTS, JOB, PRICES
 from support.gateway_process import CONFIG, GatewayProcess
+from support.gateway_store import sqlite_url
 from support.gpu_worker_jobs import WorkerJob
 from support.plane.parts import ObserverProcess
+from support.postgres_process import PostgresProcess
 from support.servers import wait_until
 
 from devctl.api.gpu_worker_job import GROUP, NAMESPACE
@@ -18,34 +21,13 @@ from devctl.api.gpu_worker_node import CONTROLLER, PLURAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from support.commands import Kubectl
     from support.plane.plane import Plane
 
 Thing = dict[str, Any]
-FACTS = {
-    "hostname": "one.example",
-    "gpu_count": 2,
-    "gpu_type": "RTX 4090",
-    "gpu_memory_total": 24576,
-    "cpu_cores": 16,
-    "memory_total": 32768,
-    "max_concurrent_jobs": 4,
-}
-PRICES = {
-    "price_per_gpu_hour": "1.20",
-    "price_per_cpu_hour": "0.03",
-    "price_per_memory_gb_hour": "0.004",
-}
-JOB = {
-    "job_name": "A job",
-    "docker_image": "localhost/any",
-    "docker_tag": "1",
-    "gpu_memory_required": 8192,
-    "cpu_cores_required": 1,
-    "memory_required": 64,
-    "input_data": {"epochs": 3},
-}
+STORES = ("sqlite", "postgresql")
 
 
 @contextmanager
@@ -85,6 +67,29 @@ def writer(plane: Plane) -> Iterator[ObserverProcess]:
         yield process
     finally:
         process.stop()
+
+
+@contextmanager
+def serving(plane: Plane, folder: Path, store: str, **settings: Any) -> Iterator[GatewayProcess]:
+    """A gateway whose store is empty, and of the sort that STORES names."""
+    server = PostgresProcess() if store == "postgresql" else None
+    if server:
+        server.start()
+    try:
+        url = server.database() if server else sqlite_url(folder)
+        made = GatewayProcess(plane, folder, url, **settings)
+        migrated = made.run("migrate")
+        assert migrated.returncode == 0, migrated.stderr
+        made.start()
+        try:
+            yield made
+        finally:
+            made.stop()
+            # Of two that name one Node, the older one wins.
+            plane.kubectl("delete", f"{PLURAL}.{GROUP}", "--all")
+    finally:
+        if server:
+            server.remove()
 
 
 class Agent:

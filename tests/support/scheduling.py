@@ -36,6 +36,7 @@ LONG = {
     "test_claims_crowd",
     "test_convergence",
     "test_egpu",
+    "test_gateway_schema",
     "test_gpu_crowd",
     "test_gpu_faults",
     "test_job_life",

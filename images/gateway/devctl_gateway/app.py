@@ -12,6 +12,7 @@ from devctl_gateway.http.body_limit import BodyLimit
 from devctl_gateway.http.headers import SafeHeaders
 from devctl_gateway.http.limits import FailureLimit, Limits
 from devctl_gateway.http.metrics import Jobs, Measured, Metrics
+from devctl_gateway.http.open_answers import OpenAnswers
 from devctl_gateway.http.problem_schema import PROBLEMS, Described
 from devctl_gateway.http.problems import add_handlers
 from devctl_gateway.http.request_ids import RequestIds
@@ -54,6 +55,7 @@ def create_app(context: Context) -> FastAPI:
     )
     app.state.context, app.state.metrics = context, metrics
     app.state.submitted = asyncio.Event()
+    app.state.open_answers = OpenAnswers(context.settings.open_logs)
     app.state.gate = Gate(context, limits.admit)
     add_handlers(app)
     for router in ROUTERS:

@@ -15,7 +15,7 @@ PREFIX = "/gpu-workers"
 """What the paths of all endpoints begin with."""
 _NUMBERS = (
     *("port", "tls_port", "heartbeat_seconds", "orphan_seconds", "artifacts_days"),
-    *("requests_per_minute", "failures_per_minute"),
+    *("requests_per_minute", "failures_per_minute", "open_logs"),
 )
 
 
@@ -38,6 +38,7 @@ class Settings:
         queue: The LocalQueue of jobs that name none; empty without Kueue.
         requests_per_minute: Of one principal, at one replica.
         failures_per_minute: To prove who asks, from one address, at one replica.
+        open_logs: Logs that one principal reads or follows at a time, at one replica.
         artifacts_claim: The claim that jobs write their files to; empty where none are kept.
         artifacts_folder: Where this process has its volume.
         artifacts_days: For how long they are kept after a job's end.
@@ -56,6 +57,7 @@ class Settings:
     queue: str = ""
     requests_per_minute: int = 3000
     failures_per_minute: int = 60
+    open_logs: int = 5
     artifacts_claim: str = ""
     artifacts_folder: str = ""
     artifacts_days: int = 7

@@ -205,7 +205,7 @@ def test_logs_that_break_off_are_no_end(api: WorkersApi, workers: Workers) -> No
 def test_logs_of_a_job_without_a_pod_are_an_error_that_says_so(
     api: WorkersApi, workers: Workers
 ) -> None:
-    api.add(f"GET jobs/{JOB}/logs", problem(503, "the job has no pod yet; wait, and repeat it"))
+    api.add(f"GET jobs/{JOB}/logs", problem(409, "the job has no pod yet; wait, and repeat it"))
     with pytest.raises(DevctlError, match="the job has no pod yet") as error:
         list(workers.jobs.logs(JOB))
     assert error.value.fix == "wait, and repeat it"

@@ -37,7 +37,7 @@ def back_off(restarts: int, last: dict[str, Any]) -> dict[str, Any]:
             waiting("ErrImagePull", NOT_FOUND),
             Phase.FAILED,
             "ImagePullFailed",
-            "does not exist: correct spec.image",
+            "does not exist: correct its name",
         ),
         (
             waiting("ImagePullBackOff", PULL),

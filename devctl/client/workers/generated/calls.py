@@ -222,6 +222,8 @@ class Calls:
     ) -> Iterator[bytes]:
         """What a job has written, as long as its pod is there.
 
+        An account reads a few logs at a time: one more is refused until one of them has ended.
+
         Args:
             job_id: The job's ID.
             follow: Until the job ends. Unless said, `false`.

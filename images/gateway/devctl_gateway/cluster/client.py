@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any
@@ -19,7 +19,7 @@ from devctl_gateway.cluster.objects import Thing
 from devctl_gateway.cluster.queues import Queues
 from devctl_gateway.cluster.refusals import WAIT, no_log, refused, translated
 from devctl_gateway.cluster.usage import Usage, small_pod
-from devctl_gateway.errors import ClusterError
+from devctl_gateway.errors import ClusterError, ConflictError
 
 MANAGER = "gpu-workers-gateway"
 _LONGEST_LOG = 1 << 26
@@ -115,33 +115,36 @@ class Cluster:
         path, body = GPU_WORKER_NODE.path(name=meta["name"]), {"preconditions": known}
         await self._ask("DELETE", path, json=body, fine=_GONE | {HTTPStatus.CONFLICT})
 
-    async def review(self, token: str, audience: str) -> Thing:
-        """The status of a TokenReview."""
+    async def review(self, token: str, audience: str) -> object:
+        """The status of a TokenReview: whatever the API server says it is."""
         body = {
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenReview",
             "spec": {"token": token, "audiences": [audience]},
         }
         answer = await self._ask("POST", "apis/authentication.k8s.io/v1/tokenreviews", json=body)
-        found: Thing = answer.json()["status"]
-        return found
+        try:
+            return answer.json()["status"]
+        except (ValueError, KeyError, TypeError):
+            raise ClusterError("the API server answers what is no TokenReview", WAIT) from None
 
-    async def logs(self, job: str, *, follow: bool, tail: int | None) -> AsyncIterator[bytes]:
+    async def logs(self, job: str, *, follow: bool, tail: int | None) -> AsyncGenerator[bytes]:
         """What the last pod of a job has written.
 
         Raises:
-            ClusterError: It has no pod, or its node does not answer.
+            ConflictError: It has no pod, or that has not started yet.
+            ClusterError: Its node does not answer.
         """
         pod = self.jobs.get(job, {}).get("status", {}).get("podName")
         if not pod:
-            raise ClusterError("the job has no pod yet, or none any more", WAIT)
+            raise ConflictError("the job has no pod yet, or none any more", WAIT)
         query = {"container": "job", "follow": str(follow).lower(), "limitBytes": str(_LONGEST_LOG)}
         query |= {} if tail is None else {"tailLines": str(tail)}
         path = f"api/v1/namespaces/{self._namespace}/pods/{pod}/log"
         timeout = httpx2.Timeout(10, read=None if follow else 30)
         with translated():
             async with self._streams.stream("GET", path, params=query, timeout=timeout) as answer:
-                if answer.is_error:
+                if not answer.is_success:
                     await answer.aread()
                     raise no_log(answer)
                 async for part in answer.aiter_bytes():
@@ -161,7 +164,7 @@ class Cluster:
     ) -> httpx2.Response:
         with translated():
             answer = await self._http.request(method, path, **options)
-        if answer.is_error and answer.status_code not in fine:
+        if not answer.is_success and answer.status_code not in fine:
             raise refused(answer)
         return answer
 

@@ -148,8 +148,6 @@ async def _attempt(
             max_length=255,
             description="A name for this request: if it is repeated, it is done once. "
             "Kept for a day.",
-            # Which ones are used already, no pattern could say.
-            json_schema_extra={"format": "idempotency-key"},
         ),
     ] = "",
 ) -> Attempt:

@@ -119,8 +119,6 @@ def _page(
         Query(
             max_length=_LONGEST,
             description="The `next_cursor` of the page before.",
-            # No pattern could say which ones are valid: tests of the schema know this format.
-            json_schema_extra={"format": "cursor"},
         ),
     ] = "",
 ) -> PageRequest:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from pydantic import BaseModel, Field, ValidationError
 
 from devctl.api.gpu_worker_job import NAMESPACE
-from devctl_gateway.errors import UnauthenticatedError
+from devctl_gateway.errors import ClusterError, UnauthenticatedError
 from devctl_gateway.identity.bearer import refused
 
 AUDIENCE = "gpu-workers"
@@ -16,7 +15,18 @@ AGENT = f"system:serviceaccount:{NAMESPACE}:imagepod-gpu-worker"
 _NODE = "authentication.kubernetes.io/node-name"
 
 
-def reviewed_node(status: Mapping[str, Any]) -> str:
+class _User(BaseModel):
+    username: str = ""
+    extra: dict[str, list[str]] = Field(default_factory=dict)
+
+
+class _Status(BaseModel):
+    authenticated: bool = False
+    audiences: list[str] = Field(default_factory=list)
+    user: _User = Field(default_factory=_User)
+
+
+def reviewed_node(status: object) -> str:
     """The node whose agent a token was bound to.
 
     Args:
@@ -24,18 +34,24 @@ def reviewed_node(status: Mapping[str, Any]) -> str:
 
     Raises:
         UnauthenticatedError: The token is not valid, not an agent's, or bound to no node.
+        ClusterError: It is no such status.
     """
-    if not status.get("authenticated") or AUDIENCE not in status.get("audiences", ()):
+    try:
+        found = _Status.model_validate(status, strict=True)
+    except ValidationError:
+        raise ClusterError(
+            "the API server's answer about a service account makes no sense", "try again soon"
+        ) from None
+    if not found.authenticated or AUDIENCE not in found.audiences:
         raise refused("this service account's token is not valid here")
-    user = status.get("user", {})
-    if user.get("username") != AGENT:
+    if found.user.username != AGENT:
         raise UnauthenticatedError(
             "this service account is not that of agents", f"agents have the account {AGENT}"
         )
-    nodes = user.get("extra", {}).get(_NODE, ())
+    nodes = found.user.extra.get(_NODE, ())
     if len(nodes) != 1:
         raise UnauthenticatedError(
             "this token is bound to no node",
             "mount one that belongs to the agent's pod, as the DaemonSet does",
         )
-    return str(nodes[0])
+    return nodes[0]

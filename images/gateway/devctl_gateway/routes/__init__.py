@@ -13,6 +13,7 @@ from devctl_gateway.routes import (
     job_deletion,
     jobs,
     keys,
+    logs,
     nodes,
     tokens,
 )
@@ -21,7 +22,7 @@ ROUTERS = tuple(
     each.router
     for each in (
         *(accounts, agents, artifacts, audit, available, billing, health),
-        *(jobs, job_deletion, keys, nodes, tokens),
+        *(jobs, job_deletion, keys, logs, nodes, tokens),
     )
 )
 """Those of all resources."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from http import HTTPStatus
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from fastapi.responses import StreamingResponse
 from sqlalchemy import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -38,8 +36,6 @@ from devctl_gateway.store.ids import new_id
 
 router = APIRouter(prefix=f"{PREFIX}/jobs", tags=["jobs"])
 _JobId = Annotated[Id, Path(description="The job's ID.")]
-_UNTIL_LOGS = 2.0
-"""Seconds that an answer waits for a program's first words; a silent one is answered without."""
 _ORDER = [phase.lower() for phase in (Phase.PENDING, Phase.SCHEDULED, Phase.RUNNING)]
 """States in which reports follow each other; one of an end is last."""
 
@@ -141,35 +137,6 @@ async def cancel_job(request: Request, job_id: _JobId, caller: Caller, inside: I
     return found
 
 
-@router.get(
-    "/{job_id}/logs",
-    response_class=StreamingResponse,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
-)
-async def get_job_logs(
-    job_id: _JobId,
-    caller: Caller,
-    inside: Inside,
-    follow: Annotated[bool, Query(description="Until the job ends.")] = False,  # noqa: FBT002
-    tail: Annotated[int | None, Query(ge=0, le=100_000, description="Only the last lines.")] = None,
-) -> StreamingResponse:
-    """What a job has written, as long as its pod is there."""
-    async with connect(inside.engine) as connection:
-        await job_of(inside, connection, caller, job_id)
-    parts = inside.cluster.logs(job_id, follow=follow, tail=tail)
-    begun = asyncio.ensure_future(anext(parts, b""))
-    await asyncio.wait([begun], timeout=_UNTIL_LOGS)
-    if begun.done():
-        begun.result()  # An error becomes an answer of its own, as nothing was sent yet.
-
-    async def everything() -> AsyncIterator[bytes]:
-        yield await begun
-        async for part in parts:
-            yield part
-
-    return StreamingResponse(everything(), media_type="text/plain; charset=utf-8")
-
-
 @router.post("/{job_id}/status")
 async def report_job_status(
     request: Request, job_id: _JobId, report: StatusReport, caller: NodeCaller, inside: Inside
@@ -181,11 +148,13 @@ async def report_job_status(
         node = told(inside.cluster.jobs.get(job_id), row["final"])["node"] if row else None
         if row is None or not theirs or node != caller.name:
             raise NotFoundError(f"there is no job `{job_id}` on a node of yours")
-        if _is_older(report.status, (row["reported"] or {}).get("status")):
-            raise ConflictError(f"`{row['reported']['status']}` was reported before")
+        known = (row["reported"] or {}).get("status")
+        if _is_older(report.status, known):
+            raise ConflictError(f"`{known}` was reported before")
         said = report.model_dump(exclude_none=True)
         await jobs.report(connection, job_id, said)
-        await record(connection, request, caller.id, "job.report", job_id, status=report.status)
+        if report.status != known:  # or an agent's reports would be most of the log
+            await record(connection, request, caller.id, "job.report", job_id, status=report.status)
         row = await jobs.get(connection, job_id)
     (found,) = await job_answers(inside, [cast("RowMapping", row)])
     return found

@@ -32,7 +32,7 @@ class NewNode(Asked):
     """A node that registers."""
 
     node_name: Name = Field(description="Its name in the cluster.")
-    hostname: Line
+    hostname: Annotated[Line, Field(max_length=253)]
     gpu_count: int = Field(ge=0, le=64)
     gpu_type: Line
     gpu_memory_total: Megabytes = Field(description="Memory of each GPU, in megabytes.")
@@ -156,7 +156,7 @@ class NewAgent(Asked):
     """An agent that says which one it is."""
 
     node_id: Id
-    agent_version: Line = "unknown"
+    agent_version: Annotated[Line, Field(max_length=64)] = "unknown"
 
 
 class Agent(BaseModel):

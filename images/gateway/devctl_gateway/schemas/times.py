@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, AwareDatetime
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator
+
+_DATED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]")
 
 
 def in_utc(at: datetime) -> datetime:
@@ -32,8 +35,19 @@ def plain(at: datetime) -> datetime:
         raise ValueError("in UTC, it is not in the years 1 to 9999") from None
 
 
+def dated(text: object) -> object:
+    """A text that begins with a date: seconds since 1970 are none of RFC 3339's times.
+
+    Raises:
+        ValueError: It does not.
+    """
+    if isinstance(text, str) and not _DATED.match(text):
+        raise ValueError("not a date and a time, such as 2025-01-02T03:04:05Z")
+    return text
+
+
 Time = Annotated[datetime, AfterValidator(in_utc)]
 """RFC 3339, such as `2025-01-02T03:04:05Z`."""
 
-Moment = Annotated[AwareDatetime, AfterValidator(plain)]
+Moment = Annotated[AwareDatetime, BeforeValidator(dated), AfterValidator(plain)]
 """A time that somebody asks for: RFC 3339, with a zone."""

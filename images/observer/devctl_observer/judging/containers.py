@@ -44,14 +44,14 @@ def judge_container(status: ContainerStatus) -> Verdict | None:
 def _pull_failed(image: str, reason: str, detail: str) -> Verdict:
     detail = pull_error(detail)
     if reason == "InvalidImageName":
-        advice = "the name is invalid: correct spec.image"
+        advice = "the name is invalid: correct it"
     elif _DENIED.search(detail):
-        advice = "it does not exist, or the cluster may not pull it: correct spec.image, or ask an \
+        advice = "it does not exist, or the cluster may not pull it: correct its name, or ask an \
 administrator for access"
     elif _MISSING.search(detail):
-        advice = "it does not exist: correct spec.image"
+        advice = "it does not exist: correct its name"
     else:
-        advice = "check spec.image, and that its registry can be reached"
+        advice = "check its name, and that its registry can be reached"
     message = f"image `{image}` cannot be pulled; {advice}"
     return Verdict(Phase.FAILED, "ImagePullFailed", f"{message} ({detail})" if detail else message)
 

@@ -89,7 +89,7 @@ def program_did(ended: ContainerStateTerminated | None, memory: str) -> tuple[st
     if ended and ended.reason == "OOMKilled":
         return "OutOfMemory", f"it exceeded its memory limit and was killed; {memory}"
     if ended and ended.reason in _START_FAILED:
-        advice = "check the image and spec.command"
+        advice = "check the image and the command"
         detail = shown(text, LONGEST // 2)
         return "StartFailed", f"its program cannot be started; {advice} ({detail})"
     if words := own_words(text):

@@ -15,7 +15,7 @@ from devctl_gateway.store.tables import JOBS, NODES
 from sqlalchemy import insert, update
 from support.gateway_app import Gateway, running
 from support.gateway_billing import moment, price, run
-from support.gateway_cluster import Cluster
+from support.gateway_memory import Cluster
 from support.gateway_store import ROWS
 
 if TYPE_CHECKING:

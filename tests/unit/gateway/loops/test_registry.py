@@ -16,7 +16,7 @@ from devctl_gateway.store.tables import NODES
 from hypothesis import given
 from hypothesis import strategies as st
 from support.gateway_app import Clock
-from support.gateway_cluster import Cluster
+from support.gateway_memory import Cluster
 from support.gateway_store import AT, ROWS
 
 if TYPE_CHECKING:

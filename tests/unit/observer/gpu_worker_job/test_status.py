@@ -176,6 +176,25 @@ def test_a_container_that_cannot_start_fails_after_a_while() -> None:
     assert state(seen, Clocks(later, NOW)) == ("Scheduled", "ImagePullFailed")
 
 
+def test_who_has_never_seen_the_object_is_told_of_none_of_its_fields() -> None:
+    scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": at(-60)}
+    pulls = [
+        ("ErrImagePull", "not found"),
+        ("ErrImagePull", "denied"),
+        ("ErrImagePull", "timeout"),
+        ("InvalidImageName", ""),
+    ]
+    for reason, message in pulls:
+        waits = {"waiting": {"reason": reason, "message": message}}
+        said = told(observed(None, pod("Pending", state=waits, conditions=[scheduled])))
+        assert said["reason"] == "ImagePullFailed"
+        assert "spec." not in said["message"]
+    unstarted = ended(code=128, reason="ContainerCannotRun", message="no such file")
+    said = told(observed(item(RUNNING), pod("Failed", state=unstarted), job=job("Failed")))
+    assert said["reason"] == "StartFailed"
+    assert "spec." not in said["message"]
+
+
 def test_each_retry_is_a_run() -> None:
     first = OPEN | {"finishedAt": at(-50), "exitCode": 7}
     second = pod(state=running(-20), uid="u2", meta={"creationTimestamp": at(-30)})

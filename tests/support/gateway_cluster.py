@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 from devctl_gateway.cluster.client import Cluster
 
+from devctl.api import gpu_worker_node
 from devctl.api.gpu_worker_job import NAMESPACE, PLURAL
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
 Thing = dict[str, Any]
-_LISTS = (PLURAL, "nodes", "pods")
+_LISTS = (PLURAL, gpu_worker_node.PLURAL, "nodes", "pods")
 
 
 class ApiServer:

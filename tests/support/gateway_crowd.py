@@ -30,8 +30,10 @@ ONE, TWO = "node one", "node two"
 # Those who come with a key are first: a login may end it.
 PEOPLE = (ADAS_KEY, ADAS_OTHER_KEY, BOBS_KEY, ONE, TWO, ADA, BOB, KEEPER, BOSS)
 _GROUPS = {KEEPER: ["gpu-operators"], BOSS: ["gpu-admins"]}
-MONTH = {"month": "2026-05"}
-ABSENT = MONTH | {
+FILE = "kept.txt"
+PLAIN = {"month": "2026-05", "path": FILE}
+"""What paths have beside IDs."""
+ABSENT = PLAIN | {
     "job_id": "job-000000000000",
     "node_id": "gpu-000000000000",
     "other_node_id": "gpu-000000000001",
@@ -88,8 +90,15 @@ class Crowd:
 @asynccontextmanager
 async def crowd(folder: Path, url: str = "", **settings: Any) -> AsyncIterator[Crowd]:
     """A gateway with all of them: Ada's job runs on node one."""
-    server = ApiServer()
-    many = {"requests_per_minute": 10**6, "failures_per_minute": 10**6, **settings}
+    server, volume = ApiServer(), folder / "artifacts"
+    volume.mkdir()
+    many = {
+        "requests_per_minute": 10**6,
+        "failures_per_minute": 10**6,
+        "artifacts_claim": "kept",
+        "artifacts_folder": str(volume),
+        **settings,
+    }
     async with (
         cluster_of(server) as cluster,
         running(folder, url, cluster=cluster, **many) as gateway,
@@ -100,8 +109,10 @@ async def crowd(folder: Path, url: str = "", **settings: Any) -> AsyncIterator[C
             )
             for who in (ADA, BOB, KEEPER, BOSS)
         }
-        made = Crowd(gateway, server, shown, dict(MONTH))
+        made = Crowd(gateway, server, shown, dict(PLAIN))
         await _fill(made)
+        (volume / made.ids["job_id"]).mkdir()
+        (volume / made.ids["job_id"] / FILE).write_text("Ada's")
         yield made
 
 

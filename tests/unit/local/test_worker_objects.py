@@ -100,7 +100,7 @@ def test_the_digest_is_not_a_mark_of_devctl_s_in_a_template() -> None:
     assert "imagepod.dev" in groups
     assert worker_objects.DIGEST.partition("/")[0] not in groups
     part = REPOSITORY / "config/local/parts/workers/kustomization.yaml"
-    assert part.read_text().count(f"annotations.[{worker_objects.DIGEST}]") == 2
+    assert part.read_text().count(f"annotations.{worker_objects.DIGEST}") == 2
 
 
 def test_the_part_makes_them() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.gateway_crowd import ABSENT, PEOPLE, Crowd, Rows
+from support.gateway_crowd import ABSENT, PEOPLE, PLAIN, Crowd, Rows
 from support.gateway_document import Operation, operations
 from support.gateway_rights import USES, Use
 
@@ -21,7 +21,7 @@ BUSY = 409
 
 def refusals() -> Iterator[Any]:
     for use in USES:
-        risk = "API1" if use.parameters - {"month"} else "API5"
+        risk = "API1" if use.parameters - {*PLAIN} else "API5"
         for who in PEOPLE:
             if who not in use.may:
                 yield pytest.param(use, who, id=f"{risk}-{use}-{who}")

@@ -120,7 +120,7 @@ async def there_is_one_version_and_all_of_it_is_described(_: Crowd) -> None:
     every = [each for router in ROUTERS for each in router.routes]
     routes = [each for each in every if isinstance(each, APIRoute)]
     assert routes == every
-    served = {(method, each.path) for each in routes for method in each.methods or ()}
+    served = {(method, each.path_format) for each in routes for method in each.methods or ()}
     described = {(each.method, each.whole_path) for each in operations()}
     assert served ^ described == {("GET", "/metrics")}
     assert not [each for each in operations() if each.said.get("deprecated")]

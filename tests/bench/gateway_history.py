@@ -48,22 +48,24 @@ async def remember(database: str, accounts: Sequence[str], count: int, nodes: li
         count: Of jobs.
         nodes: Names of those that they ran on.
     """
-    rows: dict[str, list[Row]] = {"jobs": [], "runs": [], "ledger": [], "audit": []}
+    # Those that have not ended apart, as one statement has the same columns for all its rows.
+    waiting, rows = list[Row](), {name: list[Row]() for name in ("jobs", "runs", "ledger", "audit")}
     found = History({account: [] for account in accounts}, [])
     for number in range(count):
         job_id, account = f"job-{number:012x}", accounts[number % len(accounts)]
         at, node = now() - timedelta(minutes=number), nodes[number % len(nodes)]
         found.jobs[account].append(job_id)
-        is_open = number % _OPEN == 0
-        if is_open:
-            found.waiting.append(job_id)
-        rows["jobs"].append(_job(job_id, account, at, node, is_open=is_open))
         rows["audit"].append(_submission(job_id, account, at))
-        if not is_open:
-            rows["runs"].append(_run(job_id, at, node))
-            rows["ledger"] += _charges(job_id, account, at)
+        if number % _OPEN == 0:
+            found.waiting.append(job_id)
+            waiting.append(_job(job_id, account, at))
+            continue
+        rows["jobs"].append(_job(job_id, account, at) | _end(at, node))
+        rows["runs"].append(_run(job_id, at, node))
+        rows["ledger"] += _charges(job_id, account, at)
     engine = make_engine(database)
     async with begin(engine) as connection:
+        await connection.execute(insert(tables.JOBS), waiting)
         for name, several in rows.items():
             await connection.execute(insert(tables.METADATA.tables[name]), several)
         await connection.exec_driver_sql("ANALYZE")
@@ -71,7 +73,18 @@ async def remember(database: str, accounts: Sequence[str], count: int, nodes: li
     return found
 
 
-def _job(job_id: str, account: str, at: datetime, node: str, *, is_open: bool) -> Row:
+def _job(job_id: str, account: str, at: datetime) -> Row:
+    return {
+        "id": job_id,
+        "account_id": account,
+        "job_name": JOB["job_name"],
+        "spec": spec_of(NewJob(**JOB), account, ""),
+        "created_at": at,
+        "reported": {},
+    }
+
+
+def _end(at: datetime, node: str) -> Row:
     final = {
         "phase": "Completed",
         "reason": "Completed",
@@ -81,16 +94,7 @@ def _job(job_id: str, account: str, at: datetime, node: str, *, is_open: bool) -
         "finishedAt": _text(at, _HOUR),
         "exitCode": 0,
     }
-    return {
-        "id": job_id,
-        "account_id": account,
-        "job_name": JOB["job_name"],
-        "spec": spec_of(NewJob(**JOB), account, ""),
-        "created_at": at,
-        "reported": {},
-        "settled_at": None if is_open else at,
-        "final": None if is_open else final,
-    }
+    return {"settled_at": at, "final": final}
 
 
 def _submission(job_id: str, account: str, at: datetime) -> Row:
@@ -118,8 +122,8 @@ def run_some(api: Api, waiting: Sequence[str], node: str) -> None:
     for name in waiting:
         wait_until(lambda name=name: api.get(kind, name, NAMESPACE) is not None, f"{name} is there")  # type: ignore[misc]
     for name in waiting[::2]:
-        run = {"podUID": f"uid-{name}", "node": node, "startedAt": _text(now())}
-        status = {"phase": "Running", "node": node, "startedAt": _text(now()), "runs": [run]}
+        pod = {"podUID": f"uid-{name}", "podName": name, "node": node, "startedAt": _text(now())}
+        status = {"phase": "Running", "node": node, "startedAt": _text(now()), "runs": [pod]}
         api.patch(kind, name, {"status": status}, NAMESPACE, sub="status")
 
 

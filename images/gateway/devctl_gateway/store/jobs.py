@@ -14,6 +14,8 @@ from devctl_gateway.store.rows import all_rows, page_of
 from devctl_gateway.store.tables import JOBS
 
 _TABLE = JOBS.c
+# The second is never without the first, which has an index.
+_UNFINISHED = (_TABLE.settled_at.is_(None), _TABLE.final.is_(None))
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,22 @@ async def report(connection: AsyncConnection, job_id: str, reported: dict[str, A
 
 
 async def unfinished(connection: AsyncConnection) -> Sequence[RowMapping]:
-    """The jobs whose objects are still needed."""
-    return await all_rows(connection, select(JOBS).where(_TABLE.final.is_(None)))
+    """The jobs whose objects are still needed, the oldest first: `id`, and whether `cancelled`.
+
+    Specs are left out: this is asked again and again, of few jobs of which anything is to be done.
+    """
+    query = (
+        select(_TABLE.id, _TABLE.cancelled_at.is_not(None).label("cancelled"))
+        .where(*_UNFINISHED)
+        .order_by(_TABLE.created_at)
+    )
+    return await all_rows(connection, query)
+
+
+async def specs(connection: AsyncConnection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The specs of those of some jobs whose objects are still needed, by ID."""
+    query = select(_TABLE.id, _TABLE.spec).where(_TABLE.id.in_(ids), *_UNFINISHED)
+    return {row["id"]: row["spec"] for row in await all_rows(connection, query)}
 
 
 async def kept(connection: AsyncConnection, ids: Sequence[str]) -> Sequence[str]:

@@ -32,7 +32,7 @@ from support.gateway_process import GatewayProcess, free_port
 from support.plane import content
 from support.plane.process import Process
 from support.postgres_process import PostgresProcess, ensure_postgres
-from support.servers import succeeds, wait_until
+from support.servers import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,9 +53,16 @@ def a_hello(python: Path, folder: Path) -> Iterator[str]:
     process.env = os.environ | {"PYTHONPATH": f"{code}:{code / 'images' / 'gateway'}"}
     process.start()
     url = f"http://127.0.0.1:{port}/"
-    wait_until(lambda: succeeds(lambda: httpx2.get(url).raise_for_status()), process.tail)
+    wait_until(lambda: _answers(url), process.tail)
     yield url
     process.stop()
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx2.get(url).is_success
+    except httpx2.HTTPError:
+        return False
 
 
 @contextmanager

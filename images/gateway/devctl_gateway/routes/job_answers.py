@@ -10,7 +10,6 @@ from devctl_gateway.billing.charges import Held
 from devctl_gateway.cluster.objects import told
 from devctl_gateway.context import Context
 from devctl_gateway.schemas.jobs import Job, Variable, image_parts
-from devctl_gateway.store import ledger
 from devctl_gateway.store.rows import Row
 
 
@@ -58,8 +57,7 @@ def job_answer(context: Context, row: Row, cost: int | None = None) -> Job:
 
 async def cost_of(context: Context, connection: AsyncConnection, row: Row) -> int:
     """What a job costs until now, in micro-units."""
-    lines = await ledger.of_job(connection, row["id"])
-    charged = -sum(int(line["amount"]) for line in lines)
+    charged = int(row["charged"])
     if row["settled_at"] is not None:
         return charged
     job, held = context.cluster.jobs.get(row["id"]), Held.of(row["spec"])

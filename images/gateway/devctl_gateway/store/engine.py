@@ -82,7 +82,7 @@ def _check_open(
         InvalidatePoolError: It has ended, and so have others: the pool makes new ones.
     """
     poll = select.poll()
-    poll.register(connection.driver_connection.pgconn.socket, select.POLLIN)  # type: ignore[attr-defined]
+    poll.register(connection.driver_connection.pgconn.socket, select.POLLIN)
     if poll.poll(0):
         raise InvalidatePoolError
 

@@ -7,15 +7,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import RowMapping, insert, select, update
+from sqlalchemy import RowMapping, bindparam, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from devctl_gateway.store.rows import all_rows, page_of
-from devctl_gateway.store.tables import JOBS
+from devctl_gateway.store.rows import Row, all_rows, page_of
+from devctl_gateway.store.tables import JOBS, LEDGER
 
 _TABLE = JOBS.c
 # The second is never without the first, which has an index.
 _UNFINISHED = (_TABLE.settled_at.is_(None), _TABLE.final.is_(None))
+_CHARGED = (
+    select(-func.coalesce(func.sum(LEDGER.c.amount), 0))
+    .where(LEDGER.c.job_id == _TABLE.id)
+    .scalar_subquery()
+)
+_ONE = select(JOBS, _CHARGED.label("charged")).where(_TABLE.id == bindparam("job_id"))
 
 
 @dataclass(frozen=True)
@@ -36,15 +42,17 @@ async def add(  # noqa: PLR0913 - a row
     job_name: str,
     spec: dict[str, Any],
     now: datetime,
-) -> None:
-    """Remember a submission."""
-    row = {"id": job_id, "account_id": account_id, "job_name": job_name, "spec": spec}
-    await connection.execute(insert(JOBS).values(**row, created_at=now, reported={}))
+) -> Row:
+    """Remember a submission: its row."""
+    of = {"id": job_id, "account_id": account_id, "job_name": job_name, "spec": spec}
+    row = {**of, "created_at": now, "reported": {}}
+    await connection.execute(insert(JOBS), row)
+    return {**row, "final": None, "settled_at": None, "cancelled_at": None, "charged": 0}
 
 
 async def get(connection: AsyncConnection, job_id: str) -> RowMapping | None:
-    """A job."""
-    return next(iter(await all_rows(connection, select(JOBS).where(_TABLE.id == job_id))), None)
+    """A job, with `charged`: what its account was charged for it, in micro-units."""
+    return (await connection.execute(_ONE, {"job_id": job_id})).mappings().one_or_none()
 
 
 async def page(

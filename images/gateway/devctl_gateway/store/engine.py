@@ -7,6 +7,7 @@ import sqlite3
 import time
 from contextlib import AbstractAsyncContextManager
 
+import msgspec
 from sqlalchemy import Connection, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection, DBAPICursor
 from sqlalchemy.exc import InvalidatePoolError
@@ -39,6 +40,7 @@ def make_engine(url: str) -> AsyncEngine:
             max_overflow=OVERFLOW,
             pool_timeout=5,
             pool_recycle=1800,
+            json_deserializer=msgspec.json.decode,  # a page of jobs has 150 documents
             connect_args={
                 "options": " ".join(f"-c {name}={value}" for name, value in options.items()),
                 "connect_timeout": 5,

@@ -4,7 +4,7 @@
 .PHONY: build-k8s build-all build-controller build-nodeagent build-kubeletplugin docker push undeploy dev-setup hello
 .PHONY: test-short test-integration test-coverage
 .PHONY: new-kind wheel docs pictures manifests metrics boards rules api
-.PHONY: test test-changed test-one test-unit test-release test-plane test-pods test-host test-molecule test-faults test-newest-ansible test-gpu test-vllm molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent bench-savings bench-gpu-workloads bench-vllm bench-cache lock
+.PHONY: test test-changed test-one test-unit test-release test-plane test-pods test-host test-molecule test-faults test-newest-ansible test-gpu test-vllm molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent bench-savings bench-gpu-workloads bench-vllm bench-cache lock bench-gateway
 
 VENV := .venv
 DEVCTL := $(VENV)/bin/devctl
@@ -132,7 +132,7 @@ new-kind: $(VENV)/installed ## The skeleton of a kind: make new-kind KIND=Notebo
 lint: $(VENV)/installed ## Style, types, layers, YAML and Ansible
 	sh scripts/lint.sh $(VENV)
 
-bench: bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent bench-savings bench-gpu-workloads bench-cache ## Every figure of docs/performance.md
+bench: bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent bench-savings bench-gpu-workloads bench-cache bench-gateway ## Every figure of docs/performance.md
 
 bench-local: $(VENV)/installed ## How long `up` takes: cold, cached, already up
 	$(VENV)/bin/python tests/bench/local_up.py
@@ -166,6 +166,9 @@ bench-vllm: $(VENV)/installed ## vLLM on processors: to the first answer, with a
 
 bench-cache: $(VENV)/installed ## A pod with an image of 1.5 GB, cold and from the cache, on the local cluster with the parts cache and stores
 	PYTHONPATH=tests $(VENV)/bin/python tests/bench/cached_start.py
+
+bench-gateway: $(VENV)/installed ## The GPU workers API with PostgreSQL, beside a bare FastAPI, on its own control plane
+	PYTHONPATH=tests:images/gateway $(VENV)/bin/python tests/bench/gateway.py $(if $(PYTHON),--python $(PYTHON))
 
 bench-savings: $(VENV)/installed ## What stopping idle servers saves in a simulated week of 100 servers
 	PYTHONPATH=images/observer $(VENV)/bin/python tests/bench/savings.py

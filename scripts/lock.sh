@@ -13,6 +13,7 @@ compile --python-version 3.11 --no-deps requirements/go.in --output-file require
 compile --python-version 3.11 --no-deps requirements/collections.in --output-file requirements/collections.txt
 compile --python-version 3.13 images/operator/requirements.in --output-file images/operator/requirements.txt
 compile --python-version 3.13 images/observer/requirements.in --output-file images/observer/requirements.txt
+compile --python-version 3.13 images/gateway/requirements.in --output-file images/gateway/requirements.txt
 # Jupyter works without the packages omitted here: see the file.
 compile --python-version 3.13 --no-emit-package debugpy --no-emit-package jedi --no-emit-package parso \
   images/devserver/requirements.in --output-file images/devserver/requirements.txt

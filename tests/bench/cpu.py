@@ -25,6 +25,8 @@ _ROWS = {
     "devctl_observer": ("observer", ""),
     "stepped_observer.py": ("observer", ""),
     "kwok": ("kwok", ""),
+    "devctl_gateway": ("gateway", ""),
+    "postgres": ("PostgreSQL", ""),
 }
 
 
@@ -64,8 +66,8 @@ def _read(path: Path) -> _Process | None:
         fields = (path / "stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
         return None
-    # A shell or tini has them as arguments after its own.
-    names = [word.rpartition("/")[2] for word in words]
+    # A shell or tini has them as arguments after its own; after a colon, PostgreSQL says more.
+    names = [word.rpartition("/")[2].partition(":")[0] for word in words]
     if names[0] in {"sh", "tini"}:
         return None
     rows = next((_ROWS[name] for name in names if name in _ROWS), None)

@@ -48,8 +48,8 @@ PATIENCE = 1200.0
 
 
 @contextmanager
-def a_plane() -> Iterator[Plane]:
-    """A control plane with operator and observer at work."""
+def control_plane() -> Iterator[Plane]:
+    """A control plane, without operator and observer."""
     programs = ensure_programs()
     python = operator_python()
     with tempfile.TemporaryDirectory(prefix="devctl-bench-") as name:
@@ -61,11 +61,18 @@ def a_plane() -> Iterator[Plane]:
         made = Plane(programs, python, pki, own)
         try:
             made.start()
-            made.observer.start(lambda: made.observer.identity in leases(made.kubectl, SYSTEM))
-            made.operator.start()
             yield made
         finally:
             made.stop()
+
+
+@contextmanager
+def a_plane() -> Iterator[Plane]:
+    """A control plane with operator and observer at work."""
+    with control_plane() as made:
+        made.observer.start(lambda: made.observer.identity in leases(made.kubectl, SYSTEM))
+        made.operator.start()
+        yield made
 
 
 def apply(plane: Plane, *items: Thing) -> None:

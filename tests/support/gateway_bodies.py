@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-FACTS = {
+from typing import Any
+
+FACTS: dict[str, Any] = {
     "hostname": "one.example",
     "gpu_count": 2,
     "gpu_type": "RTX 4090",
@@ -16,7 +18,7 @@ PRICES = {
     "price_per_cpu_hour": "0.03",
     "price_per_memory_gb_hour": "0.004",
 }
-JOB = {
+JOB: dict[str, Any] = {
     "job_name": "A job",
     "docker_image": "localhost/any",
     "docker_tag": "1",

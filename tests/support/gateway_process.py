@@ -34,10 +34,18 @@ class GatewayProcess:
         plane: Its cluster.
         folder: Its own files.
         database: SQLAlchemy's URL.
+        python: One that has what the gateway needs.
         settings: Further ones, by the names of attributes of Settings.
     """
 
-    def __init__(self, plane: Plane, folder: Path, database: str, **settings: Any) -> None:
+    def __init__(
+        self,
+        plane: Plane,
+        folder: Path,
+        database: str,
+        python: str | Path = sys.executable,
+        **settings: Any,
+    ) -> None:
         """Start nothing yet."""
         folder.mkdir(exist_ok=True)
         self.port = free_port()
@@ -56,14 +64,14 @@ class GatewayProcess:
             | {"PYTHONPATH": code}
             | {f"GATEWAY_{name.upper()}": str(value) for name, value in own.items()}
         )
-        command = (sys.executable, "-m", "devctl_gateway", "serve")
-        self._process = Process(command, folder / "gateway.log")
+        self._program = (python, "-m", "devctl_gateway")
+        self._process = Process((*self._program, "serve"), folder / "gateway.log")
         self._process.env = self.environment
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Run another of its programs to its end."""
         return subprocess.run(
-            [sys.executable, "-m", "devctl_gateway", *command],
+            [*self._program, *command],
             env=self.environment,
             capture_output=True,
             text=True,

@@ -60,9 +60,9 @@ async def open_charges(
     connection: AsyncConnection, job: Thing | None, held: Held, now: datetime
 ) -> list[Charge]:
     """The lines of what a GPUWorkerJob has run until now that is not charged yet."""
-    if job is None:
+    found = [*finished_runs(job), *open_runs(job, now)] if job else []
+    if not job or not found:
         return []
     charged = {run.pod_uid for run in await runs.of_job(connection, job["metadata"]["name"])}
-    found = [*finished_runs(job), *open_runs(job, now)]
     lines = [await charges_of(connection, r, held) for r in found if r.pod_uid not in charged]
     return [charge for each in lines for charge in each]

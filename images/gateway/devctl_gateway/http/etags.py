@@ -22,8 +22,12 @@ def etag_of(value: Any) -> str:
     >>> etag_of({"a": 1, "b": 2}) == etag_of({"b": 2, "a": 1})
     True
     """
-    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), default=str)
+    if isinstance(value, BaseModel):
+        return _tag(value.model_dump_json())
+    return _tag(json.dumps(value, sort_keys=True, separators=(",", ":"), default=str))
+
+
+def _tag(text: str) -> str:
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
 
 
@@ -38,17 +42,17 @@ def matches(header: str, etag: str) -> bool:
 
 def answer(request: Request, model: BaseModel) -> Response:
     """A model with its ETag; 304 if the client has it already."""
-    etag = etag_of(model)
+    text = model.model_dump_json()
+    etag = _tag(text)
     if (known := request.headers.get("if-none-match")) and matches(known, etag):
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers={"ETag": etag})
-    return Response(model.model_dump_json(), headers={"ETag": etag}, media_type="application/json")
+    return Response(text, headers={"ETag": etag}, media_type="application/json")
 
 
 def changed(model: BaseModel) -> Response:
     """A model after a change, with its new ETag."""
-    return Response(
-        model.model_dump_json(), headers={"ETag": etag_of(model)}, media_type="application/json"
-    )
+    text = model.model_dump_json()
+    return Response(text, headers={"ETag": _tag(text)}, media_type="application/json")
 
 
 def check_unchanged(request: Request, value: Any) -> None:

@@ -6,21 +6,16 @@ taking a replica for itself; no promise and no price depends on it.
 
 from __future__ import annotations
 
-import time
 from ipaddress import IPv6Address, ip_address
 from math import ceil
 
-from limits import RateLimitItemPerMinute
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from devctl_gateway.errors import TooManyRequestsError
 from devctl_gateway.http.problems import problem_of
+from devctl_gateway.http.window import Window
 
-_CROWD = 10_000
-"""Clients from which on those are dropped that have not been seen for a minute."""
 _UNAUTHORIZED = 401
 _IPV6_SITE = 64
 
@@ -54,24 +49,21 @@ class Limits:
 
     def __init__(self, requests: int, failures: int) -> None:
         """Have counted nothing."""
-        self._storage = MemoryStorage()
-        self._window = MovingWindowRateLimiter(self._storage)
-        self._requests = RateLimitItemPerMinute(requests, namespace="requests")
-        self._failures = RateLimitItemPerMinute(failures, namespace="failures")
+        self._requests, self._failures = Window(requests), Window(failures)
 
     def admit(self, principal: str) -> None:
-        """Count a request of somebody who is known.
+        """Count a request of somebody who is known; not one that is refused.
 
         Raises:
             TooManyRequestsError: There were too many.
         """
-        self._tidy()
-        if not self._window.hit(self._requests, principal):
+        if self._requests.is_full(principal):
             raise TooManyRequestsError(
-                f"more than {self._requests.amount} requests in a minute",
+                f"more than {self._requests.most} requests in a minute",
                 "wait as long as Retry-After says",
-                retry_after=self._wait(self._requests, principal),
+                retry_after=_seconds(self._requests, principal),
             )
+        self._requests.count(principal)
 
     def check_failures(self, address: str) -> None:
         """Refuse an address that has failed too often.
@@ -79,28 +71,21 @@ class Limits:
         Raises:
             TooManyRequestsError: It has.
         """
-        if not self._window.test(self._failures, address):
+        if self._failures.is_full(address):
             raise TooManyRequestsError(
-                f"more than {self._failures.amount} requests in a minute with wrong credentials",
+                f"more than {self._failures.most} requests in a minute with wrong credentials",
                 "wait as long as Retry-After says, and check your token or key",
-                retry_after=self._wait(self._failures, address),
+                retry_after=_seconds(self._failures, address),
             )
 
     def failed(self, address: str) -> None:
         """Count a failure to prove who asks."""
-        self._tidy()
-        self._window.hit(self._failures, address)
+        self._failures.count(address)
 
-    def _wait(self, item: RateLimitItemPerMinute, who: str) -> int:
-        reset_at = self._window.get_window_stats(item, who).reset_time
-        return max(1, ceil(reset_at - time.time()))
 
-    def _tidy(self) -> None:
-        # The storage empties what has expired, and keeps its name.
-        events = self._storage.events
-        if len(events) > _CROWD:
-            for name in [name for name, seen in list(events.items()) if not seen]:
-                self._storage.clear(name)
+def _seconds(window: Window, who: str) -> int:
+    """Whole seconds until they may ask again."""
+    return max(1, ceil(window.wait(who)))
 
 
 class FailureLimit:

@@ -112,7 +112,8 @@ class PageRequest:
         return found and (found[0], found[1])
 
 
-def _page(
+# Not a plain function, which would run in a thread, and that takes longer than all of it.
+async def _page(
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Items at most.")] = DEFAULT_LIMIT,
     cursor: Annotated[
         str,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from devctl_gateway.identity.issuers import Issuer
 from devctl_gateway.identity.key_set import KeySet
 from devctl_gateway.identity.key_sources import source_of
 from devctl_gateway.identity.principal import Role
+from devctl_gateway.identity.remembered import Remembered, Verified
 
 LEEWAY = 30
 """Seconds that clocks may differ by."""
@@ -57,6 +59,7 @@ class Verifier:
             each.issuer: (each, KeySet(source_of(each), symmetric=bool(each.key_file)))
             for each in issuers
         }
+        self._remembered = Remembered[Claims]()
 
     def knows(self, token: WebToken) -> bool:
         """Whether a token claims to be of an issuer that is accepted."""
@@ -72,29 +75,41 @@ class Verifier:
         if token.issuer not in self._known:
             raise refused()
         issuer, keys = self._known[token.issuer]
-        try:
-            header = jwt.get_unverified_header(token.text)
-            algorithm, kid = header.get("alg"), header.get("kid", "")
-            # The token chooses among what its issuer may use, and nothing else.
-            if algorithm not in issuer.algorithms or not isinstance(kid, str):
-                raise refused()
-            key = await keys.key(kid, algorithm)
-            if key is None:
-                raise refused()
-            claims = jwt.decode(
-                token.text,
-                key,
-                algorithms=[algorithm],
-                audience=issuer.audience,
-                issuer=issuer.issuer,
-                leeway=LEEWAY,
-                options={"require": _REQUIRED},
-            )
-        except jwt.ExpiredSignatureError:
-            raise refused(_EXPIRED) from None
-        except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError):
-            raise refused() from None
-        return read_claims(issuer, claims)
+        known = self._remembered.find(token.text)
+        if known is None or await keys.key(known.kid, known.algorithm) is not known.key:
+            known = await _verify(token, issuer, keys)
+            self._remembered.keep(token.text, known)
+        if known.ends <= time.time():
+            raise refused(_EXPIRED)
+        return known.meaning
+
+
+async def _verify(token: WebToken, issuer: Issuer, keys: KeySet) -> Verified[Claims]:
+    """What a token says, by its signature."""
+    try:
+        header = jwt.get_unverified_header(token.text)
+        algorithm, kid = header.get("alg"), header.get("kid", "")
+        # The token chooses among what its issuer may use, and nothing else.
+        if algorithm not in issuer.algorithms or not isinstance(kid, str):
+            raise refused()
+        key = await keys.key(kid, algorithm)
+        if key is None:
+            raise refused()
+        claims = jwt.decode(
+            token.text,
+            key,
+            algorithms=[algorithm],
+            audience=issuer.audience,
+            issuer=issuer.issuer,
+            leeway=LEEWAY,
+            options={"require": _REQUIRED},
+        )
+        ends = int(claims["exp"]) + LEEWAY
+    except jwt.ExpiredSignatureError:
+        raise refused(_EXPIRED) from None
+    except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError):
+        raise refused() from None
+    return Verified(kid, algorithm, key, ends, read_claims(issuer, claims))
 
 
 def read_claims(issuer: Issuer, claims: dict[str, Any]) -> Claims:

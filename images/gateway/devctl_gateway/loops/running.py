@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 log = logging.getLogger(__name__)
 
 _LONGEST_PAUSE = 60.0
+_SHORTEST_PAUSE = 0.2
+"""Of many nudges, those within so many seconds cost one step."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class Loop:
                 failures += 1
                 log.exception("%s", self.name)
             pause = min(_LONGEST_PAUSE, self.seconds * 2 ** min(failures, 10))
+            await asyncio.sleep(_SHORTEST_PAUSE)
             await self._wait(pause * random.uniform(0.75, 1.25))  # noqa: S311 - jitter
 
     async def _wait(self, seconds: float) -> None:

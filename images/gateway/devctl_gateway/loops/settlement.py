@@ -21,6 +21,9 @@ from devctl_gateway.store import jobs as jobs_store
 from devctl_gateway.store import ledger, runs
 from devctl_gateway.store.engine import begin, connect
 
+_BATCH = 500
+"""Jobs that are read at once."""
+
 
 async def settle_all(context: Context) -> None:
     """Charge all runs that have ended since; nothing while the cluster is out of sight."""
@@ -40,16 +43,26 @@ async def settle(engine: AsyncEngine, jobs: Mapping[str, Thing], now: datetime) 
         The number of runs that were not charged before.
     """
     async with connect(engine) as connection:
-        rows = await runs.unsettled(connection)
-    known = [(row, jobs[row["id"]]) for row in rows if row["id"] in jobs]
-    return sum([await _settle_job(engine, row, job, now) for row, job in known])
+        ids = await runs.unsettled_ids(connection)
+    # Of those that have ended alone, which are few, is the rest read.
+    ended, charged = [name for name in ids if name in jobs and _has_ended(jobs[name])], 0
+    for first in range(0, len(ended), _BATCH):
+        async with connect(engine) as connection:
+            rows = await runs.unsettled_of(connection, ended[first : first + _BATCH])
+        for row in rows:
+            if (job := jobs.get(row["id"])) is not None:
+                charged += await _settle_job(engine, row, job, now)
+    return charged
+
+
+def _has_ended(job: Thing) -> bool:
+    """Whether there may be something to charge: a run that has ended, or all of them."""
+    return bool(finished_runs(job)) or is_settled(job)
 
 
 async def _settle_job(engine: AsyncEngine, row: RowMapping, job: Thing, now: datetime) -> int:
     # In one order everywhere, or two replicas could wait for each other.
     found, held = sorted(finished_runs(job)), Held.of(row["spec"])
-    if not found and not is_settled(job):
-        return 0
     async with begin(engine) as connection:
         new = [run for run in found if await runs.add(connection, run)]
         for run in new:

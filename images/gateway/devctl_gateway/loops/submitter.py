@@ -17,6 +17,9 @@ from devctl_gateway.store.rows import Row
 
 log = logging.getLogger(__name__)
 
+_BATCH = 500
+"""Specs that are read at once."""
+
 
 async def submit_all(context: Context) -> None:
     """Make the objects that are missing, and cancel those that are to end.
@@ -30,18 +33,22 @@ async def submit_all(context: Context) -> None:
     # its row is not read. The other way round, a job that has ended could be made again.
     known = dict(context.cluster.jobs)
     async with connect(context.engine) as connection:
-        rows = await jobs.unfinished(connection)
-    failed = None
-    for wanted in due(rows, known, context.settings.namespace):
-        try:
-            await context.cluster.apply_job(wanted)
-        except RejectedError as error:
-            log.warning("%s: %s", wanted["metadata"]["name"], error)
-            if wanted["metadata"]["name"] not in known:
-                await _give_up(context, wanted, error.message)
-        except ClusterError as error:
-            log.warning("%s: %s", wanted["metadata"]["name"], error)
-            failed = error
+        wanted = due(await jobs.unfinished(connection), known)
+    failed, ids = None, [*wanted]
+    for first in range(0, len(ids), _BATCH):
+        async with connect(context.engine) as connection:
+            specs = await jobs.specs(connection, ids[first : first + _BATCH])
+        for name, spec in specs.items():
+            made = manifest(name, context.settings.namespace, spec, cancelled=wanted[name])
+            try:
+                await context.cluster.apply_job(made)
+            except RejectedError as error:
+                log.warning("%s: %s", name, error)
+                if name not in known:
+                    await _give_up(context, made, error.message)
+            except ClusterError as error:
+                log.warning("%s: %s", name, error)
+                failed = error
     if failed:
         raise failed
 
@@ -55,17 +62,16 @@ async def _give_up(context: Context, wanted: Thing, why: str) -> None:
         await jobs.keep(connection, name, final)
 
 
-def due(rows: Iterable[Row], known: Mapping[str, Thing], namespace: str) -> list[Thing]:
-    """The manifests that are to be applied.
+def due(rows: Iterable[Row], known: Mapping[str, Thing]) -> dict[str, bool]:
+    """The jobs whose objects are to be applied, and whether each is to end.
 
     Args:
         rows: Jobs whose ends are not kept yet.
         known: GPUWorkerJobs by name.
-        namespace: Where jobs run.
     """
-    found = []
+    found = {}
     for row in rows:
-        job, cancelled = known.get(row["id"]), row["cancelled_at"] is not None
+        job, cancelled = known.get(row["id"]), bool(row["cancelled"])
         if job is None or (cancelled and not job["spec"].get("cancelled", False)):
-            found.append(manifest(row["id"], namespace, row["spec"], cancelled=cancelled))
+            found[row["id"]] = cancelled
     return found

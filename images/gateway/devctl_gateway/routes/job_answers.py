@@ -15,7 +15,7 @@ from devctl_gateway.context import Context
 from devctl_gateway.scheduling.waiting import in_queue, waits_for_room
 from devctl_gateway.scheduling.waiting import places as places_for_room
 from devctl_gateway.schemas.jobs import Job, Variable, image_parts
-from devctl_gateway.store import jobs, ledger, nodes
+from devctl_gateway.store import jobs, nodes
 from devctl_gateway.store.engine import connect
 from devctl_gateway.store.rows import Row
 
@@ -107,8 +107,7 @@ def job_answer(context: Context, row: Row, around: Surroundings, cost: int | Non
 
 async def cost_of(context: Context, connection: AsyncConnection, row: Row) -> int:
     """What a job costs until now, in micro-units."""
-    lines = await ledger.of_job(connection, row["id"])
-    charged = -sum(int(line["amount"]) for line in lines)
+    charged = int(row["charged"])
     if row["settled_at"] is not None:
         return charged
     job, held = context.cluster.jobs.get(row["id"]), Held.of(row["spec"])

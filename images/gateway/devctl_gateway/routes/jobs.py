@@ -54,7 +54,7 @@ async def submit_job(new: NewJob, caller: Caller, attempt: Idempotent) -> Respon
         if earlier := await attempt.earlier(connection, caller.id):
             return earlier
         await _check_credit(context, connection, account)
-        await jobs.add(
+        row = await jobs.add(
             connection,
             job_id=job_id,
             account_id=account,
@@ -64,7 +64,6 @@ async def submit_job(new: NewJob, caller: Caller, attempt: Idempotent) -> Respon
             now=context.clock(),
         )
         await record(connection, attempt.request, caller.id, "job.submit", job_id)
-        row = await job_of(context, connection, caller, job_id)
         shown = job_answer(context, row, NOWHERE, 0)
         where = {"Location": f"{PREFIX}/jobs/{job_id}"}
         answered = await attempt.answer(connection, caller.id, Answer(shown, headers=where))

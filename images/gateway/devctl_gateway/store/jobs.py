@@ -7,13 +7,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import RowMapping, insert, or_, select, update
+from sqlalchemy import RowMapping, bindparam, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from devctl_gateway.store.rows import all_rows, page_of
-from devctl_gateway.store.tables import JOBS
+from devctl_gateway.store.rows import Row, all_rows, page_of
+from devctl_gateway.store.tables import JOBS, LEDGER
 
 _TABLE = JOBS.c
+# The second is never without the first, which has an index.
+_UNFINISHED = (_TABLE.settled_at.is_(None), _TABLE.final.is_(None))
+_CHARGED = (
+    select(-func.coalesce(func.sum(LEDGER.c.amount), 0))
+    .where(LEDGER.c.job_id == _TABLE.id)
+    .scalar_subquery()
+)
+_ONE = select(JOBS, _CHARGED.label("charged")).where(_TABLE.id == bindparam("job_id"))
 
 
 @dataclass(frozen=True)
@@ -35,16 +43,18 @@ async def add(  # noqa: PLR0913 - a row
     spec: dict[str, Any],
     gpu_memory: int,
     now: datetime,
-) -> None:
-    """Remember a submission."""
-    row = {"id": job_id, "account_id": account_id, "job_name": job_name, "spec": spec}
-    change = insert(JOBS).values(**row, gpu_memory_required=gpu_memory, created_at=now, reported={})
-    await connection.execute(change)
+) -> Row:
+    """Remember a submission: its row."""
+    of = {"id": job_id, "account_id": account_id, "job_name": job_name, "spec": spec}
+    row = {**of, "gpu_memory_required": gpu_memory, "created_at": now, "reported": {}}
+    await connection.execute(insert(JOBS), row)
+    ends = dict.fromkeys(("final", "settled_at", "cancelled_at", "deleted_at"))
+    return {**row, **ends, "charged": 0}
 
 
 async def get(connection: AsyncConnection, job_id: str) -> RowMapping | None:
-    """A job."""
-    return next(iter(await all_rows(connection, select(JOBS).where(_TABLE.id == job_id))), None)
+    """A job, with `charged`: what its account was charged for it, in micro-units."""
+    return (await connection.execute(_ONE, {"job_id": job_id})).mappings().one_or_none()
 
 
 async def page(
@@ -94,8 +104,22 @@ async def report(connection: AsyncConnection, job_id: str, reported: dict[str, A
 
 
 async def unfinished(connection: AsyncConnection) -> Sequence[RowMapping]:
-    """The jobs whose objects are still needed."""
-    return await all_rows(connection, select(JOBS).where(_TABLE.final.is_(None)))
+    """The jobs whose objects are still needed, the oldest first: `id`, and whether `cancelled`.
+
+    Specs are left out: this is asked again and again, of few jobs of which anything is to be done.
+    """
+    query = (
+        select(_TABLE.id, _TABLE.cancelled_at.is_not(None).label("cancelled"))
+        .where(*_UNFINISHED)
+        .order_by(_TABLE.created_at)
+    )
+    return await all_rows(connection, query)
+
+
+async def specs(connection: AsyncConnection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The specs of those of some jobs whose objects are still needed, by ID."""
+    query = select(_TABLE.id, _TABLE.spec).where(_TABLE.id.in_(ids), *_UNFINISHED)
+    return {row["id"]: row["spec"] for row in await all_rows(connection, query)}
 
 
 async def created(connection: AsyncConnection) -> Mapping[str, datetime]:

@@ -31,21 +31,23 @@ def _query() -> Select[Any]:
     )
 
 
+_ALL = _query()
+_BY_NAME = _ALL.order_by(_TABLE.node_name)
+
+
 async def get(connection: AsyncConnection, node_id: str) -> RowMapping | None:
     """A node."""
-    return next(iter(await all_rows(connection, _query().where(_TABLE.id == node_id))), None)
+    return next(iter(await all_rows(connection, _ALL.where(_TABLE.id == node_id))), None)
 
 
 async def named(connection: AsyncConnection, node_name: str) -> RowMapping | None:
     """The node with a name in the cluster."""
-    return next(
-        iter(await all_rows(connection, _query().where(_TABLE.node_name == node_name))), None
-    )
+    return next(iter(await all_rows(connection, _ALL.where(_TABLE.node_name == node_name))), None)
 
 
 async def everything(connection: AsyncConnection) -> Sequence[RowMapping]:
     """All nodes, by name."""
-    return await all_rows(connection, _query().order_by(_TABLE.node_name))
+    return await all_rows(connection, _BY_NAME)
 
 
 async def ids(connection: AsyncConnection) -> Mapping[str, str]:
@@ -69,7 +71,7 @@ async def page(
         after: registered_at and ID of the last one of the page before.
         limit: Rows at most.
     """
-    query = _query()
+    query = _ALL
     if gpu_type is not None:
         query = query.where(_TABLE.gpu_type == gpu_type)
     by = (_TABLE.registered_at, _TABLE.id)

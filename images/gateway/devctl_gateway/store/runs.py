@@ -13,6 +13,8 @@ from devctl_gateway.store.rows import all_rows
 from devctl_gateway.store.tables import JOBS, RUNS
 from devctl_gateway.store.unique import add_once
 
+_JOBS = select(JOBS.c.id, JOBS.c.account_id, JOBS.c.spec)
+
 
 class Run(NamedTuple):
     """A run with its end."""
@@ -40,17 +42,22 @@ async def of_job(connection: AsyncConnection, job_id: str) -> list[Run]:
     return [Run(**row) for row in (await connection.execute(query)).mappings()]
 
 
-async def unsettled(connection: AsyncConnection, account_id: str = "") -> Sequence[RowMapping]:
-    """The jobs of which not all is charged yet: their IDs, accounts and specs.
-
-    Args:
-        connection: To the database.
-        account_id: Whose; empty for all.
-    """
-    query = select(JOBS.c.id, JOBS.c.account_id, JOBS.c.spec).where(JOBS.c.settled_at.is_(None))
-    if account_id:
-        query = query.where(JOBS.c.account_id == account_id)
+async def unsettled(connection: AsyncConnection, account_id: str) -> Sequence[RowMapping]:
+    """The jobs of an account of which not all is charged yet: their IDs, accounts and specs."""
+    query = _JOBS.where(JOBS.c.settled_at.is_(None), JOBS.c.account_id == account_id)
     return await all_rows(connection, query)
+
+
+async def unsettled_of(connection: AsyncConnection, ids: Sequence[str]) -> Sequence[RowMapping]:
+    """The same of those of some jobs."""
+    query = _JOBS.where(JOBS.c.settled_at.is_(None), JOBS.c.id.in_(ids))
+    return await all_rows(connection, query)
+
+
+async def unsettled_ids(connection: AsyncConnection) -> Sequence[str]:
+    """The IDs of all jobs of which not all is charged yet."""
+    query = select(JOBS.c.id).where(JOBS.c.settled_at.is_(None))
+    return (await connection.execute(query)).scalars().all()
 
 
 async def settle(connection: AsyncConnection, job_id: str, now: datetime) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from devctl_gateway.errors import TooManyRequestsError
-from devctl_gateway.http import limits
 from devctl_gateway.http.limits import Limits, client_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,17 +81,6 @@ def test_one_network_of_ipv6_is_one_client(address: ipaddress.IPv6Address, host:
     if ipaddress.IPv6Address(base).ipv4_mapped is None and base:
         other = str(ipaddress.IPv6Address(base + host))
         assert client_of({"client": (other, 1)}) == client_of({"client": (str(address), 1)})
-
-
-def test_names_of_clients_that_have_gone_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "_CROWD", 5)
-    one = Limits(requests=3, failures=3)
-    for number in range(10):
-        one.admit(f"acc-{number}")
-    for events in one._storage.events.values():  # noqa: SLF001 - as a minute later
-        events.clear()
-    one.admit("acc-new")
-    assert len(one._storage.events) == 1  # noqa: SLF001
 
 
 def test_a_limit_that_is_reached_says_how_long() -> None:

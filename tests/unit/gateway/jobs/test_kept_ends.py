@@ -12,7 +12,7 @@ from devctl_gateway.loops.settlement import settle
 from devctl_gateway.loops.submitter import due
 from devctl_gateway.store import jobs
 from devctl_gateway.store.engine import begin, connect
-from support.gateway_billing import ACCOUNT, job, moment, prepare, run, text
+from support.gateway_billing import job, moment, prepare, run, text
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -29,8 +29,8 @@ def ended(name: str, phase: str = "Completed") -> dict[str, Any]:
 
 async def wanted(engine: AsyncEngine, known: dict[str, Any]) -> list[str]:
     async with connect(engine) as connection:
-        rows = [{**row, "spec": {"owner": ACCOUNT}} for row in await jobs.unfinished(connection)]
-    return [each["metadata"]["name"] for each in due(rows, known, "imagepod")]
+        found = due(await jobs.unfinished(connection), known)
+        return [*await jobs.specs(connection, [*found])]
 
 
 @pytest.mark.parametrize("phase", ["Completed", "Failed", "Cancelled"])

@@ -1,0 +1,159 @@
+"""The GPU workers API under load: one replica with PostgreSQL, and what a bare FastAPI answers.
+
+Prints figures and asserts none. Makes a control plane of its own, as tests/plane has it, without
+operator and observer: jobs get their objects, and wait. API server, etcd, PostgreSQL and the load
+generator share the machine with the gateway. Needs root.
+
+usage: gateway.py [--python PATH] [--jobs 2000] [--seconds 20] [--reads 500] [--submissions 50]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import resource
+import sys
+import tempfile
+import time
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import httpx2
+from bench import cpu
+from bench.gateway_history import remember, run_some
+from bench.gateway_requests import Users, reads, submissions
+from bench.many import control_plane
+from bench.vegeta import AS_FAST_AS_ANSWERED, Ask, Attack, ensure_vegeta
+from support.gateway_place import Agent, granted
+from support.gateway_process import GatewayProcess, free_port
+from support.plane import content
+from support.plane.process import Process
+from support.postgres_process import PostgresProcess, ensure_postgres
+from support.servers import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NODES = ("plane-1", "plane-2", "plane-3", "plane-4")
+MOST_SECONDS = 5
+"""How long it is asked as fast as it answers."""
+_ENOUGH = 20_000
+"""Submissions of which none has the Idempotency-Key of another, whatever the rate."""
+
+
+@contextmanager
+def a_hello(python: Path, folder: Path) -> Iterator[str]:
+    """A bare FastAPI; its address."""
+    port = free_port()
+    process = Process((python, Path(__file__).with_name("hello.py"), str(port)), folder / "hello")
+    code = Path(__file__).parents[2]
+    process.env = os.environ | {"PYTHONPATH": f"{code}:{code / 'images' / 'gateway'}"}
+    process.start()
+    url = f"http://127.0.0.1:{port}/"
+    wait_until(lambda: _answers(url), process.tail)
+    yield url
+    process.stop()
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx2.get(url).is_success
+    except httpx2.HTTPError:
+        return False
+
+
+@contextmanager
+def a_gateway(python: Path, jobs: int, folder: Path) -> Iterator[Users]:
+    """One replica with what it has seen; its users."""
+    with control_plane() as plane, granted(plane.kubectl), ExitStack() as ends:
+        for number, node in enumerate(NODES[len(content.NODES) :], len(content.NODES)):
+            plane.kubectl.api.create(content.node(node, number))
+        database = PostgresProcess()
+        ends.callback(database.remove)
+        database.start()
+        url = database.database()
+        # Long, as nobody plays the agents.
+        gateway = GatewayProcess(plane, folder, url, python=python, heartbeat_seconds=3600)
+        migrated = gateway.run("migrate")
+        if migrated.returncode:
+            sys.exit(migrated.stderr)
+        ends.callback(gateway.stop)
+        gateway.start()
+        for node in NODES:
+            Agent(gateway, node).report(gateway)
+        users = Users(gateway)
+        history = asyncio.run(remember(url, users.accounts, jobs, [*NODES]))
+        users.jobs = history.jobs
+        run_some(plane.kubectl.api, history.waiting, NODES[0])
+        print(f"{jobs} jobs of {len(users.accounts)} accounts, {len(history.waiting)} of them open")
+        yield users
+
+
+def most(folder: Path, what: str, asks: list[Ask], hello: float = 0) -> float:
+    """Ask as fast as it answers, and print how fast that is; answers a second."""
+    name = what.replace(" ", "-")
+    for seconds in (1, MOST_SECONDS):  # the first one warms up
+        attack = Attack(folder, name, asks, rate=AS_FAST_AS_ANSWERED, seconds=seconds)
+        figures = attack.figures()
+    ratio = f", {figures.rate / hello:.2f} of hello" if hello else ""
+    print(f"{what}: {figures}{ratio}", flush=True)
+    return figures.rate
+
+
+def together(folder: Path, users: Users, given: argparse.Namespace) -> None:
+    """Read and submit at constant rates at the same time, and print what became of it."""
+    before, began = cpu.seconds(), time.monotonic()
+    load = resource.getrusage(resource.RUSAGE_CHILDREN)
+    attacks = {
+        f"{rate} {what} a second": Attack(folder, what, asks, rate=rate, seconds=given.seconds)
+        for what, rate, asks in (
+            ("reads", given.reads, [ask for each in reads(users).values() for ask in each]),
+            ("submissions", given.submissions, submissions(users, range(_ENOUGH, 2 * _ENOUGH))),
+        )
+    }
+    for attack in attacks.values():
+        attack.wait()
+    seconds, after = time.monotonic() - began, cpu.seconds()
+    now = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = {name: after[name] - before.get(name, 0.0) for name in after}
+    used["load generator"] = now.ru_utime + now.ru_stime - load.ru_utime - load.ru_stime
+    for what, attack in attacks.items():
+        print(f"together, {what}: {attack.figures()}")
+    cores = sorted(used.items(), key=lambda entry: -entry[1])
+    said = ", ".join(f"{name} {spent / seconds:.2f}" for name, spent in cores if spent > 0.1)
+    print(f"cores meanwhile: {said}; load {os.getloadavg()[0]:.1f}", flush=True)
+
+
+def measure(users: Users, hello: str, folder: Path, given: argparse.Namespace) -> None:
+    """Print the figures."""
+    bare = most(folder, "hello", [Ask("GET", hello)])
+    for what, asks in reads(users).items():
+        most(folder, what, asks, bare)
+    most(folder, "submissions", submissions(users, range(_ENOUGH)), bare)
+    together(folder, users, given)
+
+
+def main() -> None:
+    """Measure as the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--python", type=Path, default=Path(sys.executable))
+    for name, default in (("jobs", 2000), ("seconds", 20), ("reads", 500), ("submissions", 50)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    given = parser.parse_args()
+    ensure_vegeta()
+    ensure_postgres()
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start", flush=True)
+    with tempfile.TemporaryDirectory(prefix="devctl-bench-") as name:
+        folder = Path(name)
+        with (
+            a_gateway(given.python, given.jobs, folder) as users,
+            a_hello(given.python, folder) as hello,
+        ):
+            measure(users, hello, folder, given)
+
+
+if __name__ == "__main__":
+    main()

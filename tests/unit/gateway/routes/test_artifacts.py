@@ -46,9 +46,9 @@ async def owner(gateway: Gateway) -> AsyncIterator[httpx2.AsyncClient]:
     """Whoever has submitted the job."""
     async with gateway.user() as client:
         me = (await client.get("/gpu-workers/accounts/me")).json()["id"]
-        row = {"account_id": me, "job_name": "a", "spec": {}, "now": gateway.clock()}
+        row = {"account_id": me, "job_name": "a", "spec": {}, "gpu_memory": 0}
         async with begin(gateway.context.engine) as connection:
-            await jobs.add(connection, job_id=JOB, **row)
+            await jobs.add(connection, job_id=JOB, now=gateway.clock(), **row)
         yield client
 
 

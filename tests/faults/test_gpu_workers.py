@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from datetime import datetime
@@ -86,7 +87,8 @@ def fleet(day: Day) -> Iterator[Fleet]:
     wait_until(made.is_ready, lambda: str(made.pods()), 120)
     yield made
     made.close()
-    must(devctl("local", "up", "--name", day.cluster.name, "--without", "workers"))
+    if not os.environ.get("DEVCTL_E2E_KEEP"):
+        must(devctl("local", "up", "--name", day.cluster.name, "--without", "workers"))
 
 
 @pytest.fixture(scope="module")
@@ -96,8 +98,8 @@ def nodes(day: Day, fleet: Fleet) -> dict[str, str]:
 
     def there() -> bool:
         for node in fleet.get("keeper", "/nodes/")["items"]:
-            if node["status"] == "active":
-                found[node["node_name"]] = node["node_id"]
+            if node["state"] == "active":
+                found[node["node_name"]] = node["id"]
         return len(found) == len(day.cluster.nodes)
 
     wait_until(there, lambda: f"agents have registered {found}", 120)
@@ -124,19 +126,19 @@ def ran(day: Day, fleet: Fleet, nodes: dict[str, str], impatient: None) -> Ran: 
     def wait(name: str, *states: str, seconds: float = 120) -> Thing:
         return fleet.wait(owners[name], ids[name], *states, seconds=seconds)
 
-    def set_aside(node_id: str, status: str) -> None:
-        answer = fleet.ask("keeper", "PATCH", f"/nodes/{node_id}", json={"status": status})
+    def set_state(node_id: str, state: str) -> None:
+        answer = fleet.ask("keeper", "PATCH", f"/nodes/{node_id}", json={"state": state})
         assert answer.status_code == 200, answer.text
 
     places = closed_places(day)
     with fleet.dying(EVERY) as killed:
-        set_aside(first, "maintenance")
+        set_state(first, "maintenance")
         until = {"name": "UNTIL", "value": str(int(time.time()) + 60)}
         submit(
             "returns", "while [ $(date +%s) -lt $UNTIL ]; do sleep 1; done", env=[until], retries=1
         )
         assert wait("returns", "running")["node_name"] == last
-        set_aside(first, "active")
+        set_state(first, "active")
         submit("cancelled", "sleep 3600")
         submit("fails", "echo it fails; exit 7")
         env = [{"name": "PLACES", "value": " ".join(places)}]

@@ -126,19 +126,19 @@ def ran(day: Day, fleet: Fleet, nodes: dict[str, str], impatient: None) -> Ran: 
     def wait(name: str, *states: str, seconds: float = 120) -> Thing:
         return fleet.wait(owners[name], ids[name], *states, seconds=seconds)
 
-    def set_state(node_id: str, state: str) -> None:
-        answer = fleet.ask("keeper", "PATCH", f"/nodes/{node_id}", json={"state": state})
+    def maintain(node_id: str, *, so: bool) -> None:
+        answer = fleet.ask("keeper", "PATCH", f"/nodes/{node_id}", json={"maintenance": so})
         assert answer.status_code == 200, answer.text
 
     places = closed_places(day)
     with fleet.dying(EVERY) as killed:
-        set_state(first, "maintenance")
+        maintain(first, so=True)
         until = {"name": "UNTIL", "value": str(int(time.time()) + 60)}
         submit(
             "returns", "while [ $(date +%s) -lt $UNTIL ]; do sleep 1; done", env=[until], retries=1
         )
         assert wait("returns", "running")["node_name"] == last
-        set_state(first, "active")
+        maintain(first, so=False)
         submit("cancelled", "sleep 3600")
         submit("fails", "echo it fails; exit 7")
         env = [{"name": "PLACES", "value": " ".join(places)}]

@@ -172,6 +172,35 @@ def test_a_kind_is_watched_safely_and_its_role_is_there(watch: dict[str, Any]) -
     assert role in preload.imported
 
 
+@pytest.mark.parametrize("watch", WATCHES, ids=lambda watch: str(watch["kind"]))
+def test_what_a_role_reads_is_current(watch: dict[str, Any]) -> None:
+    """The operator's proxy keeps copies, and one that it may not watch gets old."""
+    role = PurePosixPath(watch["role"]).name
+    (task,) = yaml.safe_load((REPOSITORY / "roles" / role / "tasks/main.yml").read_text())
+    never_copied = {(each.get("group", ""), each["kind"]) for each in watch["blacklist"]}
+    for each in task["apply"].get("neighbours", {}).values():
+        group, kind = each["apiVersion"].rpartition("/")[0], each["kind"]
+        verbs = operator_verbs(group, f"{kind.lower()}s")
+        assert "watch" in verbs or (group, kind) in never_copied, kind
+
+
+def operator_verbs(group: str, plural: str) -> set[str]:
+    """What the operator may do with a resource."""
+    every = (each for name in RIGHTS for each in documents("rbac", name))
+    roles = [
+        each
+        for each in every
+        if each["kind"] == "ClusterRole" and each["metadata"]["name"].startswith("devctl-operator")
+    ]
+    return {
+        verb
+        for role in roles
+        for rule in role["rules"]
+        if group in rule.get("apiGroups", []) and plural in rule.get("resources", [])
+        for verb in rule["verbs"]
+    }
+
+
 def test_the_watched_kinds_are_the_ones_that_are_installed() -> None:
     installed = {
         (crd["spec"]["group"], version["name"], crd["spec"]["names"]["kind"])

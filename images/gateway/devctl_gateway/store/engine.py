@@ -6,6 +6,7 @@ import select
 import sqlite3
 import time
 from contextlib import AbstractAsyncContextManager
+from functools import lru_cache
 
 import msgspec
 from sqlalchemy import Connection, event, make_url
@@ -61,15 +62,26 @@ def make_engine(url: str) -> AsyncEngine:
 
 def begin(engine: AsyncEngine) -> AbstractAsyncContextManager[AsyncConnection]:
     """A transaction that may write; committed at the end of the block, rolled back by an error."""
-    return engine.execution_options(**{_WRITES: True}).begin()
+    return _writing(engine).begin()
 
 
 def connect(engine: AsyncEngine) -> AbstractAsyncContextManager[AsyncConnection]:
     """A connection for queries, each of which sees what was committed before it."""
     if engine.dialect.name == "postgresql":
-        # Each transaction would be two more questions to the server, and show nothing else.
-        return engine.execution_options(isolation_level="AUTOCOMMIT").connect()
+        return _querying(engine).connect()
     return engine.connect()
+
+
+# An engine with options is made once: making it costs a tenth of a request.
+@lru_cache(maxsize=4)
+def _writing(engine: AsyncEngine) -> AsyncEngine:
+    return engine.execution_options(**{_WRITES: True})
+
+
+@lru_cache(maxsize=4)
+def _querying(engine: AsyncEngine) -> AsyncEngine:
+    # Each transaction would be two more questions to the server, and show nothing else.
+    return engine.execution_options(isolation_level="AUTOCOMMIT")
 
 
 def _check_open(

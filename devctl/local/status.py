@@ -72,9 +72,7 @@ def judge(
     unready = [
         pod
         for pod in pods or []
-        if pod["status"].get("phase") != "Succeeded"
-        and "deletionTimestamp" not in pod["metadata"]
-        and not _is_ready(pod)
+        if not _has_ended(pod) and "deletionTimestamp" not in pod["metadata"] and not _is_ready(pod)
     ]
     problems += [
         f"pod {p['metadata']['namespace']}/{p['metadata']['name']} is not ready" for p in unready
@@ -91,6 +89,12 @@ def judge(
         parts=settings.parts,
         problems=problems,
     )
+
+
+def _has_ended(pod: Mapping[str, Any]) -> bool:
+    """Whether its program was to run once, and has: a failed job is not the cluster's fault."""
+    phase, once = pod["status"].get("phase"), pod["spec"].get("restartPolicy") == "Never"
+    return bool(phase == "Succeeded" or (phase == "Failed" and once))
 
 
 def _node_row(node: Mapping[str, Any]) -> dict[str, Any]:

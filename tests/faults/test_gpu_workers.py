@@ -34,7 +34,7 @@ LOST = 240.0
 """Seconds: Kubernetes misses the node, a minute in which it may come back, and a new start."""
 OUTLASTS = 60
 """Seconds for which the job on the node that dies runs: less than until it is missed."""
-EVERY = 7.0
+EVERY = 12.0
 """Seconds from one killed replica to the next."""
 ASKED = """
 for place in $PLACES; do
@@ -220,7 +220,7 @@ def test_each_job_ends_as_it_should(ran: Ran) -> None:
 
 def test_none_is_lost_and_none_is_doubled(ran: Ran, day: Day) -> None:
     """Whatever was killed: each submission is one object, and each attempt one pod."""
-    assert len(ran.killed) >= 10
+    assert len(ran.killed) >= 8
     objects = {
         each["metadata"]["name"] for each in day.kubectl.api.list(f"{PLURAL}.{GROUP}", NAMESPACE)
     }

@@ -31,6 +31,7 @@ def node(name: str, ready: str = "True") -> dict[str, Any]:
 def pod(name: str, ready: str = "True", phase: str = "Running", **metadata: str) -> dict[str, Any]:
     return {
         "metadata": {"name": name, "namespace": "default", **metadata},
+        "spec": {"restartPolicy": "Never" if phase in {"Succeeded", "Failed"} else "Always"},
         "status": {"phase": phase, "conditions": [{"type": "Ready", "status": ready}]},
     }
 
@@ -40,6 +41,7 @@ NODES = [node("lab-1"), node("lab-2")]
 PODS = [
     pod("running"),
     pod("finished", ready="False", phase="Succeeded"),
+    pod("failed", ready="False", phase="Failed"),
     pod("going", ready="False", deletionTimestamp="2026-01-01T00:00:00Z"),
 ]
 HEALTHY: dict[str, list[dict[str, Any]] | None] = {"nodes": NODES, "pods": PODS}
@@ -48,7 +50,7 @@ HEALTHY: dict[str, list[dict[str, Any]] | None] = {"nodes": NODES, "pods": PODS}
 def test_a_healthy_cluster_is_up(cluster: ClusterSettings, paths: ClusterPaths) -> None:
     found = judge(cluster, paths, PROCESSES, HEALTHY, namespaces_present=True)
     assert (found.state, found.problems) == ("up", [])
-    assert found.pods == {"total": 3, "unready": 0}
+    assert found.pods == {"total": 4, "unready": 0}
     assert found.nodes[0] == {
         "name": "lab-1",
         "ready": True,
@@ -98,6 +100,12 @@ def test_the_chosen_parts_are_shown(cluster: ClusterSettings, paths: ClusterPath
             {**HEALTHY, "pods": [pod("coredns", "False")]},
             "pod default/coredns is not ready",
             id="pod-not-ready",
+        ),
+        pytest.param(
+            PROCESSES,
+            {**HEALTHY, "pods": [pod("kube-proxy", "False", "Failed") | {"spec": {}}]},
+            "pod default/kube-proxy is not ready",
+            id="pod-that-is-to-run-again",
         ),
         pytest.param(
             PROCESSES,

@@ -1,4 +1,4 @@
-"""A node dies with a rank, three jobs, the operator and the observer on it, and comes back."""
+"""A node dies with a rank, four jobs, the operator and the observer on it, and comes back."""
 
 from __future__ import annotations
 
@@ -11,17 +11,22 @@ from support.deployment import SYSTEM
 from support.fault_day import RANKS
 from support.processes import kill_leader, leader, stopped
 from support.servers import DevServer, wait_until
+from support.worker_costs import price_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from support.fault_day import Day, Standing
     from support.jobs import Job
+    from support.worker_fleet import Fleet
 
 Thing = dict[str, Any]
 PARTS = ("operator", "observer")
 OURS = "app.kubernetes.io/name=devctl"
 NO_IMAGE = "localhost/no/such:1"
+DORA = "dora"
+RETURNS = "[ -e /artifacts/began ] || { touch /artifacts/began; sleep 3600; }"
+"""What a job of the GPU workers API runs: for long at first, and not the second time."""
 LOST = 180
 """Seconds: Kubernetes misses the node, a minute in which it may come back, 10 to end, and some."""
 
@@ -42,6 +47,8 @@ class Fault:
         ended: What they said in the end, by name.
         in_use: Whether the ended one's volume was kept for its pod.
         jobs: All of them, by name, when the node was back.
+        worker: The object of a job of the GPU workers API that may start once more.
+        cost: What that job costs, in micro-units.
     """
 
     node: str
@@ -55,10 +62,13 @@ class Fault:
     ended: dict[str, Thing]
     in_use: bool
     jobs: dict[str, Job]
+    worker: Thing
+    cost: int
 
 
 @pytest.fixture(scope="module")
-def fault(day: Day, impatient: None) -> Fault:  # noqa: ARG001 - one waits less for it
+def fault(day: Day, fleet: Fleet, impatient: None) -> Fault:  # noqa: ARG001 - one waits less for it
+    fleet.login(DORA)
     node, before = day.cluster.nodes[-1].name, day.stand()
     here = next(rank for rank in RANKS if day.node_of(rank) == node)
     with all_new_pods_there(day):
@@ -67,10 +77,13 @@ def fault(day: Day, impatient: None) -> Fault:  # noqa: ARG001 - one waits less 
             "starting": day.job("starting-there", image=NO_IMAGE),
             "left": day.job("left-there"),
         }
+        gpu = {"gpu_memory_required": 4096, "retries": 1}
+        worker = fleet.submit(DORA, "returns", RETURNS, **gpu)
         running, starting, left = jobs.values()
         for job in (running, left):
             job.wait("Running")
         starting.wait("Pending", "ImagePullFailed")
+        fleet.wait(DORA, worker, "running")
     day.await_answer()
     moved, leaders = day.stand(), leaders_now(day)
 
@@ -102,12 +115,15 @@ def fault(day: Day, impatient: None) -> Fault:  # noqa: ARG001 - one waits less 
             lambda: str(running.status),
         )
         in_use, new = bool(running.get("pvc", running.claim)), leaders_now(day)
+        wait_until(lambda: len(fleet.pods_of(worker)) == 2, "it has another pod")
     for job in jobs.values():
         job.wait_gone("pod", job.pod)
+    fleet.wait(DORA, worker, "completed")
     day.await_answer()
     day.await_well()
+    billed = fleet.object(worker), fleet.cost(DORA, worker)
     stands, who = (before, moved, day.stand()), (leaders, new)
-    return Fault(node, *stands, who, replica, later.status, missed, ended, in_use, jobs)
+    return Fault(node, *stands, who, replica, later.status, missed, ended, in_use, jobs, *billed)
 
 
 def leaders_now(day: Day) -> dict[str, str]:
@@ -188,3 +204,11 @@ def test_a_job_that_was_deleted_meanwhile_leaves_its_volume(fault: Fault) -> Non
     left = fault.jobs["left"]
     assert not left.get("eaj", left.name)
     assert left.get("pvc", left.claim)
+
+
+def test_a_job_that_may_starts_once_more_elsewhere_and_both_runs_are_billed(
+    fault: Fault, day: Day
+) -> None:
+    runs = fault.worker["status"]["runs"]
+    assert [run["node"] for run in runs] == [fault.node, day.cluster.nodes[0].name]
+    assert fault.cost == sum(price_of(run, gpus=1) for run in runs)

@@ -34,6 +34,7 @@ def prometheus(kubectl: Kubectl, cluster: ClusterSettings) -> Prometheus:
 
 def test_everything_is_scraped(prometheus: Prometheus, cluster: ClusterSettings) -> None:
     expected = {job: ["up"] for job in PODS} | {job: ["up"] * len(cluster.nodes) for job in NODES}
+    expected |= {"gpu-workers-gateway": ["up"] * 2}
     wait_until(lambda: prometheus.targets() == expected, lambda: str(prometheus.targets()))
     for series in ("devctl_observer_leader", "container_memory_working_set_bytes"):
         wait_until(lambda name=series: bool(prometheus.query(name)), f"{series} is there")  # type: ignore[misc]

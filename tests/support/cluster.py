@@ -13,9 +13,10 @@ import pytest
 from support.command_line import CommandLine
 from support.commands import Kubectl, devctl, must
 from support.scheduling import Scheduling
-from support.servers import TWO_RANKS, DevServer, apply_flavor
+from support.servers import TWO_RANKS, DevServer, apply_flavor, wait_until
 from support.tiers import prepare
 from support.tiers.prepare import CLUSTER
+from support.worker_fleet import KEEPER, Fleet
 
 from devctl.local.cluster import existing
 from devctl.local.paths import cache_paths, cluster_paths
@@ -93,6 +94,22 @@ def inference_image(
     """The image that classifies images, on every node."""
     shared.once(prepare.load, "inference", name="load-inference")
     return images["inference"].reference
+
+
+@pytest.fixture(scope="session")
+def fleet(
+    deployed: None,  # noqa: ARG001 - it comes first
+    kubectl: Kubectl,
+    cluster: ClusterSettings,
+    images: dict[str, Image],
+) -> Iterator[Fleet]:
+    """The GPU workers API, with prices for all nodes."""
+    made = Fleet(kubectl, cluster.name, images["base"].reference)
+    made.login(KEEPER, "operator")
+    wait_until(made.is_ready, lambda: str(made.replicas()), 120)
+    made.price_nodes(len(cluster.nodes))
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="session")

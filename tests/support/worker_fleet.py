@@ -15,8 +15,9 @@ import pytest
 from support.commands import devctl, must
 from support.forwarding import forwarded
 from support.servers import wait_until
+from support.worker_costs import PRICES, SMALL, micro
 
-from devctl.api.gpu_worker_job import NAMESPACE
+from devctl.api.gpu_worker_job import GROUP, LABEL, NAMESPACE, PLURAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 Thing = dict[str, Any]
 GATEWAY = "gpu-workers-gateway"
+KEEPER = "keeper"
+"""An operator of nodes."""
 _PODS = "app.kubernetes.io/name=gpu-workers,app.kubernetes.io/component=gateway"
 _PATIENCE = 120.0
 """Seconds for one answer: longer than a replica needs to come back."""
@@ -37,11 +40,13 @@ class Fleet:
     Attributes:
         kubectl: The administrator's.
         cluster: Its name.
+        image: What jobs run; it has bash.
         tokens: What has been signed, by user.
     """
 
     kubectl: Kubectl
     cluster: str
+    image: str
     tokens: dict[str, str] = field(default_factory=dict)
     _way: ExitStack = field(default_factory=ExitStack)
     _port: int = 0
@@ -83,8 +88,11 @@ class Fleet:
         found: Thing = answer.json()
         return found
 
-    def submit(self, user: str, **job: Any) -> str:
-        """The ID of a new job."""
+    def submit(self, user: str, name: str, script: str, **more: Any) -> str:
+        """The ID of a new job that runs a script of bash's."""
+        repository, _, tag = self.image.rpartition(":")
+        image = {"docker_image": repository, "docker_tag": tag}
+        job = {"job_name": name, "command": ["bash", "-c", script], **image, **SMALL, **more}
         answer = self.ask(user, "POST", "/jobs/", json=job)
         assert answer.status_code == 201, answer.text
         return str(answer.json()["job_id"])
@@ -100,7 +108,16 @@ class Fleet:
         wait_until(so, lambda: f"{found.get('job_name')} is {states}: {found}", seconds)
         return found
 
-    def pods(self) -> list[Thing]:
+    def object(self, job_id: str) -> Thing:
+        """The cluster's own object of a job."""
+        return self.kubectl.api.get(f"{PLURAL}.{GROUP}", job_id, NAMESPACE) or {}
+
+    def pods_of(self, job_id: str) -> dict[str, Thing]:
+        """The pods of a job, by name."""
+        found = self.kubectl.api.list("pod", NAMESPACE, labels=f"{LABEL}={job_id}")
+        return {pod["metadata"]["name"]: pod for pod in found}
+
+    def replicas(self) -> list[Thing]:
         """The gateway's pods that are meant to stay."""
         found = self.kubectl.api.list("pod", NAMESPACE, labels=_PODS)
         return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
@@ -109,6 +126,31 @@ class Fleet:
         """Whether two replicas serve."""
         found = self.kubectl.api.get("deployment", GATEWAY, NAMESPACE)
         return bool(found and found["status"].get("readyReplicas") == 2)
+
+    def price_nodes(self, count: int) -> None:
+        """Wait until agents have registered that many nodes, and price them."""
+        found: set[str] = set()
+
+        def there() -> bool:
+            nodes = self.get(KEEPER, "/nodes/")["items"]
+            found.update(node["id"] for node in nodes if node["state"] == "active")
+            return len(found) == count
+
+        wait_until(there, lambda: f"agents have registered {found}", 120)
+        for node_id in found:
+            answer = self.ask(KEEPER, "PATCH", f"/nodes/{node_id}", json=PRICES)
+            assert answer.status_code == 200, answer.text
+
+    def cost(self, user: str, job_id: str) -> int:
+        """What a job costs for good, in micro-units."""
+        found: Thing = {}
+
+        def final() -> bool:
+            found.update(self.get(user, f"/jobs/{job_id}/cost"))
+            return bool(found["final"])
+
+        wait_until(final, lambda: f"{job_id} is charged: {found}", 120)
+        return micro(found["amount"])
 
     @contextmanager
     def dying(self, every: float) -> Iterator[list[str]]:
@@ -119,7 +161,7 @@ class Fleet:
         def kill() -> None:
             while not ended.wait(every):
                 with suppress(pytest.fail.Exception):  # the API server, or the pod, may be away
-                    name = choice.choice(self.pods())["metadata"]["name"]
+                    name = choice.choice(self.replicas())["metadata"]["name"]
                     now = ("--grace-period=0", "--force", "--wait=false")
                     self.kubectl("-n", NAMESPACE, "delete", "pod", name, *now)
                     killed.append(name)

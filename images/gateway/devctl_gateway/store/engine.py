@@ -15,8 +15,8 @@ from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
-POOL, OVERFLOW = 10, 10
-"""Connections of one replica, kept open and at most in addition; PostgreSQL allows 100 in all."""
+POOL = 15
+"""Connections of one replica, which stay open; PostgreSQL allows 100 in all, and there are six."""
 STATEMENT_MILLISECONDS = 10_000
 LOCK_MILLISECONDS = 5_000
 _WRITES = "gateway_writes"
@@ -38,9 +38,11 @@ def make_engine(url: str) -> AsyncEngine:
         engine = create_async_engine(
             found,
             pool_size=POOL,
-            max_overflow=OVERFLOW,
+            max_overflow=0,  # one that is opened for a moment costs more than waiting for another
             pool_timeout=5,
             pool_recycle=1800,
+            # Queries alone need no transaction: each would be two more questions to the server.
+            isolation_level="AUTOCOMMIT",
             json_deserializer=msgspec.json.decode,  # a page of jobs has 150 documents
             connect_args={
                 "options": " ".join(f"-c {name}={value}" for name, value in options.items()),
@@ -65,23 +67,16 @@ def begin(engine: AsyncEngine) -> AbstractAsyncContextManager[AsyncConnection]:
     return _writing(engine).begin()
 
 
+@lru_cache(maxsize=4)  # to make it costs as much as a question to the server
+def _writing(engine: AsyncEngine) -> AsyncEngine:
+    postgresql = engine.dialect.name == "postgresql"
+    options = {"isolation_level": "READ COMMITTED"} if postgresql else {_WRITES: True}
+    return engine.execution_options(**options)
+
+
 def connect(engine: AsyncEngine) -> AbstractAsyncContextManager[AsyncConnection]:
     """A connection for queries, each of which sees what was committed before it."""
-    if engine.dialect.name == "postgresql":
-        return _querying(engine).connect()
     return engine.connect()
-
-
-# An engine with options is made once: making it costs a tenth of a request.
-@lru_cache(maxsize=4)
-def _writing(engine: AsyncEngine) -> AsyncEngine:
-    return engine.execution_options(**{_WRITES: True})
-
-
-@lru_cache(maxsize=4)
-def _querying(engine: AsyncEngine) -> AsyncEngine:
-    # Each transaction would be two more questions to the server, and show nothing else.
-    return engine.execution_options(isolation_level="AUTOCOMMIT")
 
 
 def _check_open(

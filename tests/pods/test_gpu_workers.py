@@ -75,7 +75,7 @@ def ran(fleet: Fleet, cluster: ClusterSettings) -> Ran:
     places = closed_places(fleet.kubectl, cluster.nodes[0].name)
     env = [{"name": "PLACES", "value": " ".join(places)}]
     with fleet.dying(EVERY) as killed:
-        submit("cancelled", "sleep 3600")
+        submit("cancelled", "trap exit TERM; sleep 3600 & wait")
         submit("fails", "echo it fails; exit 7")
         submit("probe", ASKED, env=env, input_data={"epochs": 3})
         for number in range(7):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Thing = dict[str, Any]
 USERS = [f"{name}-{uuid4().hex[:6]}" for name in ("ada", "bob", "eve")]
 FILE = "/artifacts/said.txt"
-EVERY = 12.0
+EVERY = 8.0
 """Seconds from one killed replica to the next."""
 ASKED = """
 for place in $PLACES; do
@@ -137,7 +137,7 @@ def test_each_job_ends_as_it_should(ran: Ran) -> None:
 
 def test_none_is_lost_and_none_is_doubled(ran: Ran, kubectl: Kubectl) -> None:
     """Whatever was killed: each submission is one object, and has run in one pod."""
-    assert len(ran.killed) >= 3
+    assert len(ran.killed) >= 2
     accounts = {ran.fleet.get(user, "/accounts/me")["id"] for user in USERS}
     objects = [
         each["metadata"]["name"]

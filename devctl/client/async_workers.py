@@ -25,6 +25,7 @@ class AsyncWorkerJobs(AsyncPart):
     list = iterated(WorkerJobs.list)
     get = awaited(WorkerJobs.get)
     cancel = awaited(WorkerJobs.cancel)
+    delete = awaited(WorkerJobs.delete)
     wait = awaited(WorkerJobs.wait)
     logs = iterated(WorkerJobs.logs)
     artifacts = awaited(WorkerJobs.artifacts)

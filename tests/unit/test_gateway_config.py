@@ -232,7 +232,8 @@ def test_the_gateway_may_write_its_two_kinds_and_nothing_else() -> None:
         for rule in role.get("rules", ())
         for resource in rule["resources"]
     }
-    assert readable == {PLURAL, NODES, "nodes", "pods", "pods/log", "tokenreviews"}
+    queues = {"workloads", "localqueues/pendingworkloads"}
+    assert readable == {PLURAL, NODES, "nodes", "pods", "pods/log", "tokenreviews"} | queues
     pod = template("gateway/deployment.yaml")["spec"]
     account = documents("gateway/rbac.yaml")[0]["metadata"]
     assert pod["serviceAccountName"] == account["name"] == SERVICE

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from support.plane.plane import Plane
 
 Thing = dict[str, Any]
-MANY = 10**6
+MANY, FILE = 10**6, "kept.txt"
 CALLERS = {
     "node": ("agents", "jobs", "nodes"),
     "ada": ("accounts", "billing", "costs", "jobs", "keys"),
@@ -55,12 +55,22 @@ def place(operator_away: Plane) -> Iterator[Plane]:
         yield operator_away
 
 
+@pytest.fixture(scope="module")
+def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What stands for the volume."""
+    return tmp_path_factory.mktemp("artifacts")
+
+
 @pytest.fixture(scope="module", params=STORES)
 def gateway(
-    request: pytest.FixtureRequest, place: Plane, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    place: Plane,
+    artifacts: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[GatewayProcess]:
     folder = tmp_path_factory.mktemp("gateway")
-    with serving(place, folder, request.param, failures_per_minute=MANY) as one:
+    files = {"artifacts_claim": "kept", "artifacts_folder": str(artifacts)}
+    with serving(place, folder, request.param, failures_per_minute=MANY, **files) as one:
         yield one
 
 
@@ -71,8 +81,10 @@ def agents(gateway: GatewayProcess) -> dict[str, Agent]:
 
 
 @pytest.fixture(scope="module")
-def known(gateway: GatewayProcess, agents: dict[str, Agent], place: Plane) -> dict[str, str]:
-    """IDs of what is there: Ada's, and a job of hers on the node that reports."""
+def known(
+    gateway: GatewayProcess, agents: dict[str, Agent], place: Plane, artifacts: Path
+) -> dict[str, str]:
+    """IDs of what is there: Ada's, and a job of hers on the node that reports, with a file."""
     with gateway.client("ada") as ada, gateway.client("keeper") as keeper:
         token = keeper.post("/registration-tokens/").json()
         job_id = ada.post("/jobs/", json=JOB).json()["job_id"]
@@ -86,8 +98,10 @@ def known(gateway: GatewayProcess, agents: dict[str, Agent], place: Plane) -> di
     with gateway.client("ada") as ada:
         there = lambda: ada.get(f"/jobs/{job_id}").json()["node_name"] is not None  # noqa: E731
         wait_until(there, "the job is on the node")
+    (artifacts / job_id).mkdir()
+    (artifacts / job_id / FILE).write_text("kept")
     ids = {"job_id": job_id, "account_id": account["id"], "agent_id": agent["id"]}
-    return ids | {"token_id": token["id"]}
+    return ids | {"token_id": token["id"], "path": FILE}
 
 
 @pytest.mark.parametrize("caller", CALLERS)
@@ -101,7 +115,9 @@ def test_every_answer_is_as_described(
     agent = agents.get(caller, agents["boss"])
     with gateway.client("ada") as ada:  # each caller may end one
         key = ada.post("/keys/", json={"name": "a script's"}).json()
-    report = checked(gateway, tmp_path, caller, agent, known | {"key_id": key["id"]})
+        doomed = ada.post("/jobs/", json=JOB).json()
+    ends = {"key_id": key["id"], "doomed_job_id": doomed["job_id"]}
+    report = checked(gateway, tmp_path, caller, agent, known | ends)
     assert report["operations"]["tested"] == report["operations"]["selected"]
     rates = report["valid_rates"]
     accepted = {

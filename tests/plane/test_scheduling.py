@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.plane.content import GPUS
-from support.servers import DevServer, apply_flavor, small_server, wait_until
+from support.servers import DevServer, apply_flavor, small_server, succeeds, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,7 +105,9 @@ def test_a_server_makes_room_for_what_is_more_important(
         "containers": [{"name": "main", "image": "busybox:1", "resources": resources}],
     }
     metadata = {"name": "important", "namespace": server.namespace}
-    kubectl.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    # What checks a pod hears of its class a moment after it was created.
+    wait_until(lambda: succeeds(lambda: kubectl.api.create(manifest)), "its class is known")
 
     await_another(server, before["metadata"]["uid"])
     assert GPUS in waits(server)["message"]

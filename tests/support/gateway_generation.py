@@ -36,7 +36,8 @@ def before_call(
         _replace(case.query, {"cursor": ""})
     known = {} if case.meta.phase.name is TestPhase.STATEFUL else _KNOWN
     if case.path_parameters and not negative(ParameterLocation.PATH):
-        _replace(case.path_parameters, known)
+        doomed = known.get("doomed_job_id") if case.method == "DELETE" else None
+        _replace(case.path_parameters, known | ({"job_id": doomed} if doomed else {}))
     if isinstance(case.body, dict) and not negative(ParameterLocation.BODY):
         _replace(case.body, known | {"prepaid": False})  # or no job would be accepted any more
         _make_possible(case.body)

@@ -104,7 +104,7 @@ class Attack:
         targets.write_text("".join(f"{ask.line()}\n" for ask in asks))
         closed = rate == AS_FAST_AS_ANSWERED
         workers = _WORKERS if closed else _MOST
-        command = [
+        command: list[str | Path] = [
             *(_program(), "attack", "-format=json", f"-targets={targets}"),
             *(f"-rate={rate}/1s", f"-duration={seconds}s", f"-output={self._results}"),
             *(f"-max-workers={workers}", f"-connections={workers}", "-timeout=30s", "-max-body=0"),
@@ -120,7 +120,7 @@ class Attack:
     def figures(self) -> Figures:
         """What became of them, once all are answered."""
         self.wait()
-        encode = [_program(), "encode", "-to=csv", self._results]
+        encode: list[str | Path] = [_program(), "encode", "-to=csv", self._results]
         said = subprocess.run(encode, check=True, capture_output=True, text=True).stdout
         return read(said, self._rate)
 

@@ -60,6 +60,12 @@ def seconds(pids: Iterable[int] | None = None) -> dict[str, float]:
     return used
 
 
+def spent(pid: int) -> float:
+    """CPU seconds of a process until now, without its children."""
+    fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
 def _read(path: Path) -> _Process | None:
     try:
         words = (path / "cmdline").read_text(errors="replace").split("\0")[:4]

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import httpx2
-from bench import cpu
+from bench import cpu, memory
 from bench.gateway_history import remember, run_some
 from bench.gateway_requests import Users, reads, submissions
 from bench.many import control_plane
@@ -45,8 +45,8 @@ _ENOUGH = 20_000
 
 
 @contextmanager
-def a_hello(python: Path, folder: Path) -> Iterator[str]:
-    """A bare FastAPI; its address."""
+def a_hello(python: Path, folder: Path) -> Iterator[tuple[str, int]]:
+    """A bare FastAPI; its address and its process."""
     port = free_port()
     process = Process((python, Path(__file__).with_name("hello.py"), str(port)), folder / "hello")
     code = Path(__file__).parents[2]
@@ -54,7 +54,7 @@ def a_hello(python: Path, folder: Path) -> Iterator[str]:
     process.start()
     url = f"http://127.0.0.1:{port}/"
     wait_until(lambda: _answers(url), process.tail)
-    yield url
+    yield url, process.pid
     process.stop()
 
 
@@ -84,7 +84,7 @@ def a_gateway(python: Path, jobs: int, folder: Path) -> Iterator[Users]:
         gateway.start()
         for node in NODES:
             Agent(gateway, node).report(gateway)
-        users = Users(gateway)
+        users = Users(gateway, database)
         history = asyncio.run(remember(url, users.accounts, jobs, [*NODES]))
         users.jobs = history.jobs
         run_some(plane.kubectl.api, history.waiting, NODES[0])
@@ -92,20 +92,28 @@ def a_gateway(python: Path, jobs: int, folder: Path) -> Iterator[Users]:
         yield users
 
 
-def most(folder: Path, what: str, asks: list[Ask], hello: float = 0) -> float:
-    """Ask as fast as it answers, and print how fast that is; answers a second."""
+def most(folder: Path, what: str, pid: int, asks: list[Ask], hello: float = 0) -> float:
+    """Ask a process as fast as it answers, and print how fast that is; answers a second."""
     name = what.replace(" ", "-")
     for seconds in (1, MOST_SECONDS):  # the first one warms up
+        before = cpu.spent(pid)
         attack = Attack(folder, name, asks, rate=AS_FAST_AS_ANSWERED, seconds=seconds)
-        figures = attack.figures()
+        attack.wait()
+        spent, figures = cpu.spent(pid) - before, attack.figures()
+    each = f", {spent / figures.answered * 1000:.2f} ms of CPU each"
     ratio = f", {figures.rate / hello:.2f} of hello" if hello else ""
-    print(f"{what}: {figures}{ratio}", flush=True)
+    print(f"{what}: {figures}{ratio}{each}", flush=True)
     return figures.rate
+
+
+def _processes(users: Users) -> set[int]:
+    """What this program has started, and PostgreSQL, which is a child of nobody's."""
+    return {*memory.below(os.getpid()), *memory.below(users.database.pid)}
 
 
 def together(folder: Path, users: Users, given: argparse.Namespace) -> None:
     """Read and submit at constant rates at the same time, and print what became of it."""
-    before, began = cpu.seconds(), time.monotonic()
+    before, began = cpu.seconds(_processes(users)), time.monotonic()
     load = resource.getrusage(resource.RUSAGE_CHILDREN)
     attacks = {
         f"{rate} {what} a second": Attack(folder, what, asks, rate=rate, seconds=given.seconds)
@@ -116,7 +124,7 @@ def together(folder: Path, users: Users, given: argparse.Namespace) -> None:
     }
     for attack in attacks.values():
         attack.wait()
-    seconds, after = time.monotonic() - began, cpu.seconds()
+    seconds, after = time.monotonic() - began, cpu.seconds(_processes(users))
     now = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = {name: after[name] - before.get(name, 0.0) for name in after}
     used["load generator"] = now.ru_utime + now.ru_stime - load.ru_utime - load.ru_stime
@@ -127,14 +135,15 @@ def together(folder: Path, users: Users, given: argparse.Namespace) -> None:
     print(f"cores meanwhile: {said}; load {os.getloadavg()[0]:.1f}", flush=True)
 
 
-def measure(users: Users, hello: str, folder: Path, given: argparse.Namespace) -> None:
+def measure(users: Users, hello: tuple[str, int], folder: Path, given: argparse.Namespace) -> None:
     """Print the figures."""
-    bare = most(folder, "hello", [Ask("GET", hello)])
+    url, pid = hello
+    bare = most(folder, "hello", pid, [Ask("GET", url)])
     for what, asks in reads(users).items():
-        most(folder, what, asks, bare)
+        most(folder, what, users.pid, asks, bare)
     together(folder, users, given)
     # Last, as the cluster gets the objects of these for a while.
-    most(folder, "submissions", submissions(users, range(_ENOUGH)), bare)
+    most(folder, "submissions", users.pid, submissions(users, range(_ENOUGH)), bare)
 
 
 def main() -> None:

@@ -78,7 +78,7 @@ def _job(job_id: str, account: str, at: datetime) -> Row:
         "id": job_id,
         "account_id": account,
         "job_name": JOB["job_name"],
-        "spec": spec_of(NewJob(**JOB), account, ""),
+        "spec": spec_of(NewJob.model_validate(JOB), account, ""),
         "created_at": at,
         "reported": {},
     }

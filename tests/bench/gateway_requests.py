@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from support.gateway_process import GatewayProcess
+    from support.postgres_process import PostgresProcess
 
 _NAMES = ("ada", "bob", "eve")
 _HOURS = 8 * 3600
@@ -25,12 +26,15 @@ class Users:
     """Three users of a gateway, with tokens of both sorts.
 
     Attributes:
+        pid: The gateway's process.
+        database: Its server.
         accounts: Their IDs.
         jobs: What they have submitted, by account.
     """
 
-    def __init__(self, gateway: GatewayProcess) -> None:
+    def __init__(self, gateway: GatewayProcess, database: PostgresProcess) -> None:
         """Have each come once."""
+        self.pid, self.database = gateway.pid, database
         self.base = f"http://127.0.0.1:{gateway.port}/gpu-workers"
         said = [_claims(name) for name in _NAMES]
         self.tokens = [*map(signed, said), *map(_signed_with_rsa, said)]

@@ -68,6 +68,11 @@ class GatewayProcess:
         self._process = Process((*self._program, "serve"), folder / "gateway.log")
         self._process.env = self.environment
 
+    @property
+    def pid(self) -> int:
+        """Its number, once it has been started."""
+        return self._process.pid
+
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Run another of its programs to its end."""
         return subprocess.run(

@@ -47,6 +47,11 @@ class PostgresProcess:
         """End it: `fast`, or `immediate` as a crash does."""
         self.run("pg_ctl", "--pgdata", self._data, "--mode", how, "stop")
 
+    @property
+    def pid(self) -> int:
+        """The number of the process that all others of the server are children of."""
+        return int((self._data / "postmaster.pid").read_text().split()[0])
+
     def remove(self) -> None:
         """End it, and remove its data."""
         self.stop("immediate")

@@ -147,19 +147,19 @@ bench-commands: load ## Response times of commands; SSH and files compared with 
 	for what in commands.py "ssh.py localhost/devctl/devserver:0.1.0" "files.py localhost/devctl/devserver:0.1.0"; do KUBECONFIG=$(LOCAL_KUBECONFIG) PYTHONPATH=tests $(VENV)/bin/python tests/bench/$$what || exit; done
 
 bench-many: $(VENV)/installed ## A thousand DevServers and a restart of the operator, on its own control plane
-	PYTHONPATH=tests $(VENV)/bin/python tests/bench/many.py
+	PYTHONPATH=tests:images/dra-plugin $(VENV)/bin/python tests/bench/many.py
 
 bench-releases: $(VENV)/installed ## An earlier release and this one, alternating, on its own control plane
-	PYTHONPATH=tests $(VENV)/bin/python tests/bench/releases.py
+	PYTHONPATH=tests:images/dra-plugin $(VENV)/bin/python tests/bench/releases.py
 
 bench-queues: $(VENV)/installed ## 300 users and a thousand servers in queues, on its own control plane with Kueue
-	PYTHONPATH=tests $(VENV)/bin/python tests/bench/queues.py
+	PYTHONPATH=tests:images/dra-plugin $(VENV)/bin/python tests/bench/queues.py
 
 bench-node-agent: $(VENV)/installed ## CPU and memory of the node agent with 50 pods
 	PYTHONPATH=tests:images/node-agent $(VENV)/bin/python tests/bench/node_agent.py
 
 bench-gpu-workloads: $(VENV)/installed ## From apply to the pod's creation, alone and beside a thousand that have ended
-	PYTHONPATH=tests $(VENV)/bin/python tests/bench/gpu_workloads.py
+	PYTHONPATH=tests:images/dra-plugin $(VENV)/bin/python tests/bench/gpu_workloads.py
 
 bench-vllm: $(VENV)/installed ## vLLM on processors: to the first answer, with a cold and a cached image, on the local cluster
 	PYTHONPATH=tests $(VENV)/bin/python tests/bench/vllm.py
@@ -168,7 +168,7 @@ bench-cache: $(VENV)/installed ## A pod with an image of 1.5 GB, cold and from t
 	PYTHONPATH=tests $(VENV)/bin/python tests/bench/cached_start.py
 
 bench-gateway: $(VENV)/installed ## The GPU workers API with PostgreSQL, beside a bare FastAPI, on its own control plane
-	PYTHONPATH=tests:images/gateway $(VENV)/bin/python tests/bench/gateway.py $(if $(PYTHON),--python $(PYTHON))
+	PYTHONPATH=tests:images/dra-plugin:images/gateway $(VENV)/bin/python tests/bench/gateway.py $(if $(PYTHON),--python $(PYTHON))
 
 bench-savings: $(VENV)/installed ## What stopping idle servers saves in a simulated week of 100 servers
 	PYTHONPATH=images/observer $(VENV)/bin/python tests/bench/savings.py

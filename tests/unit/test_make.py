@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,22 @@ def test_a_foreign_cluster_needs_a_registry(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "fix: set REGISTRY" in done.stderr
     assert done.stdout == ""
+
+
+BENCHES = re.findall(
+    r"PYTHONPATH=(\S+) \$\(VENV\)/bin/python tests/bench/(\w+)\.py",
+    (REPOSITORY / "Makefile").read_text(),
+)
+
+
+@pytest.mark.parametrize(("path", "module"), BENCHES)
+def test_a_bench_finds_what_it_imports(path: str, module: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", f"import bench.{module}"],
+        cwd=REPOSITORY,
+        env={**os.environ, "PYTHONPATH": f"{path}:tests"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

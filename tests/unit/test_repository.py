@@ -57,6 +57,12 @@ def test_every_requirement_is_one_version_with_hashes_and_no_address(path: Path)
     assert "://" not in path.read_text()
 
 
+@pytest.mark.parametrize("path", REQUIREMENTS, ids=name)
+def test_make_lock_updates_every_requirement_file(path: Path) -> None:
+    script = (REPOSITORY / "scripts" / "lock.sh").read_text()
+    assert f"--output-file {name(path)}\n" in script
+
+
 def test_the_checks_and_the_operator_run_the_same_ansible_core() -> None:
     files = [
         REPOSITORY / "requirements" / "dev.txt",

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from devctl.agents.nvidia_smi import ToolError
 from devctl_dra_plugin import devices, nvidia
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Inventory:
     def _ask(self, real: Callable[[], list[Device]]) -> None:
         try:
             self._seen = devices.with_lost(self._seen, real())
-        except nvidia.ToolError as error:
+        except ToolError as error:
             self._failures += 1
             log.warning("%s (%d in a row)", error, self._failures)
             if self._failures >= _PATIENCE:

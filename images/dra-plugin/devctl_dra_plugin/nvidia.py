@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from typing import TYPE_CHECKING
 
+from devctl.agents.nvidia_smi import table
 from devctl_dra_plugin.devices import Device
 
 if TYPE_CHECKING:
@@ -16,35 +16,17 @@ FIELDS = (
     *("index", "uuid", "name", "memory.total", "pci.bus_id"),
     *("mig.mode.current", "remapped_rows.failure"),
 )
-_TIMEOUT = 20.0
-"""Seconds: without its daemon, nvidia-smi wakes each GPU first."""
 _MINOR = re.compile(r"^Device Minor:\s*([0-9]+)", re.MULTILINE)
+_LONGEST = 200
+"""Characters of an error that are told."""
 _MODEL_LENGTH = 64
 """Of an attribute of type string."""
 _WORDS_OF_TROUBLE = ("ERR!", "Unknown Error", "GPU is lost", "requires reset")
 
 
-class ToolError(Exception):
-    """nvidia-smi did not answer."""
-
-
 def ask(program: str) -> str:
-    """nvidia-smi's table of GPUs.
-
-    Raises:
-        ToolError: It failed, or took too long.
-    """
-    argv = [program, f"--query-gpu={','.join(FIELDS)}", "--format=csv,noheader,nounits"]
-    try:
-        done = subprocess.run(
-            argv, capture_output=True, check=True, timeout=_TIMEOUT, stdin=subprocess.DEVNULL
-        )
-    except subprocess.CalledProcessError as error:
-        said = error.stdout.decode("utf-8", "replace").strip()[:200]
-        raise ToolError(f"nvidia-smi failed: {said or error.returncode}") from error
-    except (OSError, subprocess.SubprocessError) as error:
-        raise ToolError(f"nvidia-smi: {type(error).__name__}") from error
-    return done.stdout.decode("utf-8", "replace")
+    """nvidia-smi's table of GPUs, with the columns FIELDS; raises ToolError."""
+    return table(program, FIELDS, lambda said: said[:_LONGEST])
 
 
 def parse(table: str, numa: Mapping[str, int], minors: Mapping[str, int]) -> list[Device]:

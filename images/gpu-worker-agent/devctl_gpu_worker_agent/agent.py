@@ -6,6 +6,7 @@ import logging
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Protocol
 
+from devctl.agents.nvidia_smi import ToolError
 from devctl_gpu_worker_agent.bodies import (
     AnswerError,
     Membership,
@@ -16,7 +17,6 @@ from devctl_gpu_worker_agent.bodies import (
 )
 from devctl_gpu_worker_agent.cluster import ApiError
 from devctl_gpu_worker_agent.gateway import GatewayError
-from devctl_gpu_worker_agent.nvidia import ToolError
 from devctl_gpu_worker_agent.saying import Saying
 from devctl_gpu_worker_agent.schedule import Backoff, pause
 from devctl_gpu_worker_agent.text import clean

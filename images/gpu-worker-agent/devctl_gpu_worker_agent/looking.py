@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from devctl.agents.nvidia_smi import ToolError
 from devctl_gpu_worker_agent.facts import Facts, Free, Held, facts_of, free_of
 from devctl_gpu_worker_agent.gpus import Card, of_node, of_slices
-from devctl_gpu_worker_agent.nvidia import ToolError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from typing import TYPE_CHECKING
 
+from devctl.agents.nvidia_smi import table
 from devctl_gpu_worker_agent.gpus import FIELDS, Card, of_table
 from devctl_gpu_worker_agent.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-_TIMEOUT = 20.0
-"""Seconds: without its daemon, nvidia-smi wakes each GPU first."""
-
-
-class ToolError(Exception):
-    """nvidia-smi did not answer."""
 
 
 def tool() -> Callable[[], list[Card]] | None:
@@ -27,19 +20,5 @@ def tool() -> Callable[[], list[Card]] | None:
 
 
 def ask(program: str) -> str:
-    """nvidia-smi's table of GPUs.
-
-    Raises:
-        ToolError: It failed, or took too long.
-    """
-    argv = [program, f"--query-gpu={','.join(FIELDS)}", "--format=csv,noheader,nounits"]
-    try:
-        done = subprocess.run(
-            argv, capture_output=True, check=True, timeout=_TIMEOUT, stdin=subprocess.DEVNULL
-        )
-    except subprocess.CalledProcessError as error:
-        said = clean(error.stdout.decode("utf-8", "replace").strip())
-        raise ToolError(f"nvidia-smi failed: {said or error.returncode}") from error
-    except (OSError, subprocess.SubprocessError) as error:
-        raise ToolError(f"nvidia-smi: {type(error).__name__}") from error
-    return done.stdout.decode("utf-8", "replace")
+    """nvidia-smi's table of GPUs, with the columns FIELDS; raises ToolError."""
+    return table(program, FIELDS, clean)

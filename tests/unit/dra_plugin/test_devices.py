@@ -11,6 +11,8 @@ from devctl_dra_plugin.devices import Device
 from devctl_dra_plugin.inventory import Inventory
 from devctl_dra_plugin.names import MADE_UP, UNHEALTHY
 
+from devctl.agents.nvidia_smi import ToolError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -96,7 +98,7 @@ def hangs(*_: Any, **__: Any) -> Any:
 )
 def test_a_tool_that_fails_says_why(monkeypatch: pytest.MonkeyPatch, run: Any, said: str) -> None:
     monkeypatch.setattr(subprocess, "run", run)
-    with pytest.raises(nvidia.ToolError, match=said):
+    with pytest.raises(ToolError, match=said):
         nvidia.ask("nvidia-smi")
 
 
@@ -120,7 +122,7 @@ class Tool:
     def __call__(self) -> list[Device]:
         self.asked += 1
         if self.fails:
-            raise nvidia.ToolError("nvidia-smi: TimeoutExpired")
+            raise ToolError("nvidia-smi: TimeoutExpired")
         return nvidia.parse(TABLE, {}, {})[:1]
 
     def inventory(self) -> Inventory:

@@ -9,8 +9,8 @@ import pytest
 from devctl_gpu_worker_agent.facts import Facts, Free, Held, facts_of, free_of
 from devctl_gpu_worker_agent.gpus import Card
 from devctl_gpu_worker_agent.looking import Looking
-from devctl_gpu_worker_agent.nvidia import ToolError
 
+from devctl.agents.nvidia_smi import ToolError
 from devctl.api.gpu_worker_job import JOB_APP
 from devctl.api.pod_requests import requested
 from unit.gpu_worker_agent.things import Thing, node, pod

@@ -13,6 +13,7 @@ from devctl_gpu_worker_agent.gpus import Card, of_node, of_slices, of_table
 from hypothesis import given
 from hypothesis import strategies as st
 
+from devctl.agents.nvidia_smi import ToolError
 from unit.gpu_worker_agent.things import node
 
 if TYPE_CHECKING:
@@ -111,14 +112,14 @@ def test_a_tool_that_fails_or_is_slow_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = script(tmp_path, "echo 'Failed to initialize NVML'; exit 9")
-    with pytest.raises(nvidia.ToolError, match="failed: Failed to initialize NVML"):
+    with pytest.raises(ToolError, match="failed: Failed to initialize NVML"):
         nvidia.ask(program)
-    with pytest.raises(nvidia.ToolError, match="FileNotFoundError"):
+    with pytest.raises(ToolError, match="FileNotFoundError"):
         nvidia.ask(str(tmp_path / "none"))
 
     def slow(*_: object, **__: object) -> None:
         raise subprocess.TimeoutExpired("nvidia-smi", 20)
 
     monkeypatch.setattr(subprocess, "run", slow)
-    with pytest.raises(nvidia.ToolError, match="TimeoutExpired"):
+    with pytest.raises(ToolError, match="TimeoutExpired"):
         nvidia.ask(program)

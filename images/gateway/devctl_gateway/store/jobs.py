@@ -124,7 +124,7 @@ async def specs(connection: AsyncConnection, ids: Sequence[str]) -> dict[str, di
 
 async def created(connection: AsyncConnection) -> Mapping[str, datetime]:
     """When the jobs were submitted whose ends are not kept yet, by their IDs."""
-    query = select(_TABLE.id, _TABLE.created_at).where(_TABLE.final.is_(None))
+    query = select(_TABLE.id, _TABLE.created_at).where(*_UNFINISHED)
     return {row.id: row.created_at for row in await connection.execute(query)}
 
 

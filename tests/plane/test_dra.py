@@ -21,6 +21,7 @@ from support.plane.optional_part import installed_part
 from support.plane.pki import PORT
 from support.plane.tokens import write_account
 from support.servers import wait_until
+from support.tenants import refusal
 
 from devctl.local.part_manifests import password_secret
 
@@ -59,12 +60,9 @@ def part(
 def is_bound(kubectl: Kubectl) -> bool:
     """Whether the API server knows that a plugin offers the GPUs of its own node only."""
     foreign = json.dumps(slices.new_slice(THERE, "u", slices.spec(THERE, [])))
-    who = f"--as=system:serviceaccount:{SYSTEM}:{AGENT}"
-    try:
-        kubectl("create", "-f", "-", "--dry-run=server", who, input=foreign)
-    except pytest.fail.Exception as error:
-        return "offers the GPUs of that node only" in str(error)
-    return False
+    account = f"system:serviceaccount:{SYSTEM}:{AGENT}"
+    said = refusal(kubectl, account, "create", "-f", "-", input=foreign)
+    return "offers the GPUs of that node only" in said
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from support.gateway_bodies import JOB
-from support.gateway_place import granted, registered, writer
+from support.gateway_place import granted, registered, serving, writer
 from support.gateway_process import CONFIG, GatewayProcess
-from support.gateway_store import sqlite_url
 from support.gpu_worker_jobs import WorkerJob
 from support.plane.content import NODES
 from support.servers import wait_until
@@ -45,12 +44,8 @@ def gateway(
     kept = {"artifacts_claim": NAME, "artifacts_folder": volume, "artifacts_days": 0}
     with granted(kubectl), writer(deployed):
         kubectl.api.apply(CLAIM)
-        made = GatewayProcess(deployed, tmp_path / "gateway", sqlite_url(tmp_path), **kept)
-        migrated = made.run("migrate")
-        assert migrated.returncode == 0, migrated.stderr
-        made.start()
-        yield made
-        made.stop()
+        with serving(deployed, tmp_path, "sqlite", **kept) as one:
+            yield one
 
 
 def test_what_a_program_writes_is_served_and_what_is_old_is_removed(

@@ -11,12 +11,11 @@ from support.gateway_place import (
     granted,
     registered,
     reporting,
+    serving,
     submitted,
     wait_for,
     writer,
 )
-from support.gateway_process import GatewayProcess
-from support.gateway_store import sqlite_url
 from support.gpu_worker_jobs import WorkerJob
 from support.plane.content import NODES
 from support.servers import wait_until
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 
     import httpx2
     from support.commands import Kubectl
+    from support.gateway_process import GatewayProcess
     from support.plane.kueue import KueueProcess
     from support.plane.plane import Plane
 
@@ -45,13 +45,12 @@ def gateway(
     kubectl: Kubectl, deployed: Plane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[GatewayProcess]:
     folder = tmp_path_factory.mktemp("gateway")
-    with granted(kubectl), writer(deployed):
-        made = GatewayProcess(deployed, folder, sqlite_url(folder), orphan_seconds=3)
-        migrated = made.run("migrate")
-        assert migrated.returncode == 0, migrated.stderr
-        made.start()
-        yield made
-        made.stop()
+    with (
+        granted(kubectl),
+        writer(deployed),
+        serving(deployed, folder, "sqlite", orphan_seconds=3) as one,
+    ):
+        yield one
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,8 @@ from devctl_gpu_worker_agent.cluster import ApiServer
 from devctl_gpu_worker_agent.gateway import Gateway
 from devctl_gpu_worker_agent.looking import Looking
 from devctl_gpu_worker_agent.shelf import Shelf, tokens
-from support.gateway_place import granted, writer
+from support.gateway_place import granted, serving, writer
 from support.gateway_process import CONFIG, GatewayProcess
-from support.gateway_store import sqlite_url
 from support.plane.content import NODES
 from support.plane.namespaces import ADDRESS
 from support.plane.pki import PORT
@@ -47,12 +46,8 @@ def gateway(
     with granted(kubectl), writer(deployed):
         for each in things:
             kubectl.api.apply(each)
-        made = GatewayProcess(deployed, folder, sqlite_url(folder))
-        migrated = made.run("migrate")
-        assert migrated.returncode == 0, migrated.stderr
-        made.start()
-        yield made
-        made.stop()
+        with serving(deployed, folder, "sqlite") as one:
+            yield one
         for each in things:
             metadata = each["metadata"]
             kubectl.api.delete(each["kind"].lower(), metadata["name"], metadata.get("namespace"))

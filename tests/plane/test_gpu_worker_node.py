@@ -11,7 +11,7 @@ from support.gpu_worker_jobs import WorkerJob
 from support.plane.content import NODES
 from support.plane.parts import ObserverProcess
 from support.servers import wait_until
-from support.tenants import ALICE, OBSERVER, OPERATOR, allowed
+from support.tenants import ALICE, OBSERVER, OPERATOR, allowed, refusal
 
 from devctl.api.gpu_worker_job import GROUP, NAMESPACE, SLOTS
 from devctl.api.gpu_worker_node import CONTROLLER, GPU_MEMORY, PLURAL, PRICES, STATE
@@ -49,7 +49,7 @@ def part(
         if each["kind"] != "Deployment":
             kubectl.api.apply(each)
     wait_until(
-        lambda: "nothing else" in refusal(kubectl, "label", "node", HERE, "a=b"),
+        lambda: "nothing else" in refusal(kubectl, ACCOUNT, "label", "node", HERE, "a=b"),
         "the policy is in force",
     )
     yield
@@ -59,15 +59,6 @@ def part(
         kubectl.api.delete(each["kind"].lower(), metadata["name"], metadata.get("namespace"))
     gone = f"namespace {NAMESPACE} is gone"
     wait_until(lambda: kubectl.api.get("namespace", NAMESPACE) is None, gone)
-
-
-def refusal(kubectl: Kubectl, *asked: str, account: str = ACCOUNT, **options: Any) -> str:
-    """Why the writer may not do something; empty if it may."""
-    try:
-        kubectl(*asked, "--dry-run=server", f"--as={account}", **options)
-    except pytest.fail.Exception as error:
-        return str(error)
-    return ""
 
 
 @pytest.fixture(scope="module")
@@ -342,9 +333,9 @@ LABELS = {STATE: "active", GPU_MEMORY: "1", PRICES: "1.20_0.03_0.004"}
 )
 def test_the_writer_changes_nothing_else_of_a_node(kubectl: Kubectl, change: Thing) -> None:
     asked = ("patch", "node", HERE, "--type=merge", "-p", json.dumps(change))
-    assert "and nothing else" in refusal(kubectl, *asked)
+    assert "and nothing else" in refusal(kubectl, ACCOUNT, *asked)
     # The administrator may, so that it is no fault of the change itself.
-    assert refusal(kubectl, *asked, "--as-group=system:masters", account="admin") == ""
+    assert refusal(kubectl, "admin", *asked, "--as-group=system:masters") == ""
 
 
 @pytest.mark.parametrize(
@@ -366,21 +357,21 @@ def test_the_writer_changes_nothing_else_of_a_node_s_status(
     kubectl: Kubectl, change: Thing
 ) -> None:
     asked = ("patch", "node", HERE, "--subresource=status", "--type=merge", "-p")
-    assert "and nothing else" in refusal(kubectl, *asked, json.dumps(change))
+    assert "and nothing else" in refusal(kubectl, ACCOUNT, *asked, json.dumps(change))
     admin = (*asked, json.dumps(change), "--as-group=system:masters")
-    assert refusal(kubectl, *admin, account="admin") == ""
+    assert refusal(kubectl, "admin", *admin) == ""
 
 
 def test_the_writer_writes_its_labels_and_slots_and_removes_them(kubectl: Kubectl) -> None:
     for value in (LABELS, dict.fromkeys(LABELS)):
         change = json.dumps({"metadata": {"labels": value}})
         asked = ("patch", "node", HERE, "--type=merge", "-p", change)
-        assert refusal(kubectl, *asked) == ""
+        assert refusal(kubectl, ACCOUNT, *asked) == ""
     for amount in ("7", None):
         slots = {SLOTS: amount}
         change = json.dumps({"status": {"capacity": slots, "allocatable": slots}})
         options = ("--subresource=status", "--type=merge", "-p", change)
-        assert refusal(kubectl, "patch", "node", HERE, *options) == ""
+        assert refusal(kubectl, ACCOUNT, "patch", "node", HERE, *options) == ""
 
 
 @pytest.mark.parametrize(

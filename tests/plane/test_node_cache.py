@@ -17,7 +17,7 @@ from support.plane.parts import ObserverProcess
 from support.plane.pki import PORT
 from support.plane.tokens import write_account
 from support.servers import wait_until
-from support.tenants import ALICE, OBSERVER, OPERATOR, allowed
+from support.tenants import ALICE, OBSERVER, OPERATOR, allowed, refusal
 from support.vllm_runs import Run, offered
 
 from devctl.api.applied import APPLIED
@@ -75,15 +75,6 @@ def is_bound(kubectl: Kubectl) -> bool:
     return "that node only" in refusal(
         kubectl, ACCOUNT, "create", "-f", "-", input=foreign
     ) and "nothing else" in refusal(kubectl, CONTROLLER_ACCOUNT, "label", "node", HERE, "a=b")
-
-
-def refusal(kubectl: Kubectl, account: str, *asked: str, **options: Any) -> str:
-    """Why an account may not do something; empty if it may."""
-    try:
-        kubectl(*asked, "--dry-run=server", f"--as={account}", **options)
-    except pytest.fail.Exception as error:
-        return str(error)
-    return ""
 
 
 @pytest.fixture(scope="module")

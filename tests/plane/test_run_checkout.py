@@ -13,8 +13,9 @@ import pytest
 from support.command_line import PROGRAM, CommandLine
 from support.servers import wait_until
 from support.tenants import ALICE, BOB, user_kubeconfig
+from support.vllm_checkout import commit, git, new, write
 from support.vllm_runs import PLURAL
-from unit.client.checkout_things import commit, git, new, push, write
+from unit.client.checkout_things import push
 
 from devctl.api.kinds import CACHE_PLAN
 

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.gateway_app import claims, signed
-from support.gateway_place import Agent, granted, registered, writer
-from support.gateway_process import GatewayProcess
-from support.gateway_store import sqlite_url
+from support.gateway_place import Agent, granted, registered, serving, writer
 from support.gpu_worker_jobs import WorkerJob
 from support.plane.content import NODES
 from support.servers import wait_until
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from support.commands import Kubectl
+    from support.gateway_process import GatewayProcess
     from support.plane.plane import Plane
 
 NEW = NewWorkerJob(
@@ -42,13 +41,12 @@ def gateway(
     kubectl: Kubectl, deployed: Plane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[GatewayProcess]:
     folder = tmp_path_factory.mktemp("gateway")
-    with granted(kubectl), writer(deployed):
-        made = GatewayProcess(deployed, folder, sqlite_url(folder))
-        migrated = made.run("migrate")
-        assert migrated.returncode == 0, migrated.stderr
-        made.start()
-        yield made
-        made.stop()
+    with (
+        granted(kubectl),
+        writer(deployed),
+        serving(deployed, folder, "sqlite") as one,
+    ):
+        yield one
 
 
 @pytest.fixture(scope="module")

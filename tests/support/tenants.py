@@ -56,6 +56,15 @@ def allowed(kubectl: Kubectl, account: str, verb: str, what: str, *options: str)
     return True
 
 
+def refusal(kubectl: Kubectl, account: str, *asked: str, **options: Any) -> str:
+    """Why an account may not do something; empty if it may."""
+    try:
+        kubectl(*asked, "--dry-run=server", f"--as={account}", **options)
+    except pytest.fail.Exception as error:
+        return str(error)
+    return ""
+
+
 def user_kubeconfig(kubectl: Kubectl, administrator: Path, user: str, home: Path) -> Path:
     """A kubeconfig with which every program acts as a user, below their home."""
     options = (f"--kubeconfig={administrator}", "--flatten", "--minify", "-o", "json")

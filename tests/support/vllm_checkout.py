@@ -44,7 +44,7 @@ class File(NamedTuple):
 Files = dict[bytes, File]
 
 
-def git(folder: Path, *arguments: str) -> str:
+def git(folder: Path, *arguments: str | bytes) -> str:
     """What git prints, without the last end of line."""
     command = ["git", *_WHO, *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, check=True)

@@ -10,11 +10,12 @@ import tarfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.vllm_checkout import commit, git, new, write
 
 from devctl.client.vllm import registry
 from devctl.client.vllm.registry import Answer
 from unit.cli.k8shazgpu_program import k8shazgpu
-from unit.client.checkout_things import commit, git, new, push, write
+from unit.client.checkout_things import push
 from unit.client.fake_cluster import USER
 from unit.client.job_things import helpers_run, settings, volume
 from unit.client.vllm_things import NODE_CACHES, PLANS, RUNS, VLLM, cache_plan, node_cache, vllm_run

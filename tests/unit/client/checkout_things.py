@@ -7,11 +7,12 @@ import io
 import json
 import os
 import stat
-import subprocess
 import tarfile
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from support.vllm_checkout import git
 
 from devctl.capsule.applying.command import apply
 from devctl.client.checkout.capsule import Capsule, pack
@@ -25,37 +26,12 @@ WHO = ("-c", "user.name=me", "-c", "user.email=me@example.org")
 Files = dict[bytes, tuple[str, bytes]]
 
 
-def git(folder: Path, *arguments: str | bytes) -> str:
-    command = ["git", *WHO, "-c", "protocol.file.allow=always", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, check=True)
-    return os.fsdecode(done.stdout).removesuffix("\n")
-
-
-def commit(root: Path, message: str = "change") -> str:
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "--allow-empty", "-m", message)
-    return git(root, "rev-parse", "HEAD")
-
-
-def new(root: Path) -> Path:
-    root.mkdir(parents=True)
-    git(root, "init", "-q", "-b", "main", "--template=")
-    return root
-
-
 def push(root: Path, remote: str = "origin") -> str:
     """Have a remote know HEAD as its main branch; the remote need not exist for that."""
     if remote not in git(root, "remote").splitlines():
         git(root, "remote", "add", remote, f"https://git.example/{remote}/vllm.git")
     git(root, "update-ref", f"refs/remotes/{remote}/main", "HEAD")
     return git(root, "rev-parse", "HEAD")
-
-
-def write(root: Path, files: Mapping[str, str | bytes]) -> None:
-    for name, content in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
 def tree(root: Path) -> Files:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.vllm_checkout import commit, git, new, write
 
 from devctl.capsule import applying
 from devctl.capsule.applying import files, objects
@@ -24,7 +25,7 @@ from devctl.capsule.applying.refusal import (
     RefusedError,
 )
 from devctl.capsule.applying.target import Target
-from unit.client.checkout_things import change, commit, forged, git, link, new, tree, write
+from unit.client.checkout_things import change, forged, link, tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.vllm_checkout import commit, git, new, write
 
 from devctl.capsule.program import program
 from devctl.client.checkout import capsule as capsule_module
@@ -19,17 +20,7 @@ from devctl.client.checkout.changes import collect
 from devctl.client.checkout.detect import detect
 from devctl.client.checkout.summary import Summary
 from devctl.errors import DevctlError, HostError, UsageError
-from unit.client.checkout_things import (
-    applied,
-    commit,
-    git,
-    manifest_of,
-    new,
-    packed,
-    push,
-    tree,
-    write,
-)
+from unit.client.checkout_things import applied, manifest_of, packed, push, tree
 
 
 @pytest.fixture

@@ -7,13 +7,14 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from support.vllm_checkout import commit, git, new, write
 
 from devctl.client.checkout import changes as changes_module
 from devctl.client.checkout.changes import collect
 from devctl.client.checkout.detect import detect
 from devctl.client.files.local import Beneath
 from devctl.errors import DevctlError, UsageError
-from unit.client.checkout_things import applied, commit, git, new, packed, push, tree, write
+from unit.client.checkout_things import applied, packed, push, tree
 
 if TYPE_CHECKING:
     from pathlib import Path

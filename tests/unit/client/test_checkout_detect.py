@@ -6,6 +6,7 @@ from subprocess import CompletedProcess
 from typing import TYPE_CHECKING
 
 import pytest
+from support.vllm_checkout import commit, git, new, write
 
 from devctl.client.checkout import repository as repository_module
 from devctl.client.checkout.changes import collect
@@ -13,7 +14,7 @@ from devctl.client.checkout.detect import Options, detect, without_login
 from devctl.client.checkout.summary import Summary
 from devctl.client.checkout.vllm import image_of, is_vllm
 from devctl.errors import DevctlError, HostError, UsageError
-from unit.client.checkout_things import commit, git, new, packed, push, write
+from unit.client.checkout_things import packed, push
 
 if TYPE_CHECKING:
     from pathlib import Path

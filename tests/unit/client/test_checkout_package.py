@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.vllm_checkout import commit, git, new, write
 
 from devctl.capsule.applying import arguments, artefacts, command
 from devctl.capsule.applying.artefacts import missing
@@ -24,7 +25,7 @@ from devctl.capsule.applying.refusal import (
     RefusedError,
 )
 from devctl.capsule.program import program
-from unit.client.checkout_things import commit, forged, git, new, tree, write
+from unit.client.checkout_things import forged, tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from support.vllm_checkout import commit, new, write
 
 from devctl.client.checkout.vllm import IMAGE
 from devctl.client.vllm.from_checkout import FromCheckout, find_checkout, stays
 from devctl.errors import UsageError
-from unit.client.checkout_things import commit, new, push, write
+from unit.client.checkout_things import push
 
 if TYPE_CHECKING:
     from pathlib import Path

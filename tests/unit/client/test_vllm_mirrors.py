@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.vllm_checkout import commit, git, new, write
 
 from devctl.client.checkout.detect import detect
 from devctl.client.vllm import mirrors
 from devctl.client.vllm.items import Item, new_item
 from devctl.client.vllm.mirrors import built_on, same_place
 from devctl.errors import UsageError
-from unit.client.checkout_things import commit, git, new, push, write
+from unit.client.checkout_things import push
 
 if TYPE_CHECKING:
     from pathlib import Path

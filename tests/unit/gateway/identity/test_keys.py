@@ -17,6 +17,7 @@ from devctl_gateway.store.engine import begin
 from devctl_gateway.store.keys import Owner
 from devctl_gateway.store.tables import KEYS, NODES
 from sqlalchemy import insert, select
+from support.gateway_store import ROWS
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -35,20 +36,7 @@ MINE = Owner(ADA)
 async def engine(empty: AsyncEngine) -> AsyncEngine:
     async with begin(empty) as connection:
         await accounts.ensure(connection, NewAccount(ADA, "issuer", "user-1", "ada", NOW))
-        await connection.execute(
-            insert(NODES).values(
-                id=NODE,
-                node_name="node-1",
-                hostname="node-1",
-                gpu_count=1,
-                gpu_type="T4",
-                gpu_memory_total=16384,
-                cpu_cores=4,
-                memory_total=16384,
-                max_concurrent_jobs=1,
-                registered_at=NOW,
-            )
-        )
+        await connection.execute(insert(NODES).values(ROWS[NODES] | {"id": NODE}))
     return empty
 
 
@@ -86,7 +74,7 @@ async def test_an_accounts_key_acts_as_a_user(engine: AsyncEngine) -> None:
 async def test_a_nodes_key_acts_for_that_node(engine: AsyncEngine) -> None:
     key = await made(engine, Owner(node_id=NODE))
     assert await who(engine, key.text) == Principal(
-        NODE, "node-1", frozenset({Role.NODE}), node_id=NODE, key_id=key.id
+        NODE, ROWS[NODES]["node_name"], frozenset({Role.NODE}), node_id=NODE, key_id=key.id
     )
 
 

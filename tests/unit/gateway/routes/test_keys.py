@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from devctl_gateway.context import now
 from devctl_gateway.store.engine import begin
 from devctl_gateway.store.tables import NODES
 from sqlalchemy import insert
+from support.gateway_store import ROWS
 
 if TYPE_CHECKING:
     import httpx2
@@ -37,20 +37,7 @@ async def listed(client: httpx2.AsyncClient, **parameters: Any) -> list[str]:
 @pytest.fixture
 async def node(gateway: Gateway) -> str:
     async with begin(gateway.context.engine) as connection:
-        await connection.execute(
-            insert(NODES).values(
-                id=NODE,
-                node_name="node-1",
-                hostname="node-1",
-                gpu_count=1,
-                gpu_type="T4",
-                gpu_memory_total=16384,
-                cpu_cores=4,
-                memory_total=16384,
-                max_concurrent_jobs=1,
-                registered_at=now(),
-            )
-        )
+        await connection.execute(insert(NODES).values(ROWS[NODES] | {"id": NODE}))
     return NODE
 
 

@@ -115,7 +115,8 @@ def fault(day: Day, fleet: Fleet, impatient: None) -> Fault:  # noqa: ARG001 - o
             lambda: str(running.status),
         )
         in_use, new = bool(running.get("pvc", running.claim)), leaders_now(day)
-        wait_until(lambda: len(fleet.pods_of(worker)) == 2, "it has another pod")
+        again = [node, day.cluster.nodes[0].name]
+        wait_until(lambda: places(fleet, worker) == again, lambda: str(fleet.pods_of(worker)))
     for job in jobs.values():
         job.wait_gone("pod", job.pod)
     fleet.wait(DORA, worker, "completed")
@@ -151,6 +152,13 @@ def all_new_pods_there(day: Day) -> Iterator[None]:
         )
     finally:
         day.kubectl("uncordon", first)
+
+
+def places(fleet: Fleet, job_id: str) -> list[str]:
+    """The nodes of a job's pods, the oldest first; empty for one that waits."""
+    pods = fleet.pods_of(job_id).values()
+    made = sorted(pods, key=lambda pod: str(pod["metadata"]["creationTimestamp"]))
+    return [str(pod["spec"].get("nodeName", "")) for pod in made]
 
 
 def test_a_new_operator_and_a_new_observer_leave_the_server_alone(fault: Fault) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -19,9 +19,19 @@ def now() -> datetime:
 
 @dataclass(frozen=True)
 class Context:
-    """What there is once in a process. Routes find it as `request.app.state.context`."""
+    """What there is once in a process. Routes find it as `request.app.state.context`.
+
+    Attributes:
+        settings: As the environment has them.
+        engine: The database.
+        cluster: Where jobs run.
+        clock: The time, as tables have it.
+        node_ids: The IDs of nodes by their names in the cluster, as far as they were asked for. A
+            registration is never deleted, so what is here stays true.
+    """
 
     settings: Settings
     engine: AsyncEngine
     cluster: Cluster
     clock: Callable[[], datetime] = now
+    node_ids: dict[str, str] = field(default_factory=dict)

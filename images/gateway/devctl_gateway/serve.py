@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
 
 from devctl_gateway.app import create_app
@@ -17,7 +18,7 @@ from devctl_gateway.loops.running import Loop
 from devctl_gateway.loops.settlement import settle_all
 from devctl_gateway.loops.submitter import submit_all
 from devctl_gateway.settings import Settings
-from devctl_gateway.store.engine import make_engine
+from devctl_gateway.store.engine import LOOPS_POOL, make_engine
 
 
 def loops(context: Context, submitted: asyncio.Event) -> list[Loop]:
@@ -40,14 +41,15 @@ def loops(context: Context, submitted: asyncio.Event) -> list[Loop]:
 async def serve(settings: Settings) -> None:
     """Serve until a signal ends it."""
     async with AsyncExitStack() as stack:
-        engine = make_engine(settings.database)
+        engine, other = make_engine(settings.database), make_engine(settings.database, LOOPS_POOL)
         stack.push_async_callback(engine.dispose)
+        stack.push_async_callback(other.dispose)
         cluster = await stack.enter_async_context(
             connected(settings.kubeconfig, settings.namespace)
         )
         context = Context(settings, engine, cluster)
         app = create_app(context)
-        running = loops(context, app.state.submitted)
+        running = loops(replace(context, engine=other), app.state.submitted)
         tasks = [asyncio.create_task(loop.run()) for loop in running]
         try:
             await server(app, settings).serve()

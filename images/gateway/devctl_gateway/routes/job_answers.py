@@ -42,13 +42,16 @@ async def surroundings(context: Context, rows: Sequence[Row]) -> Surroundings:
     known = context.cluster.jobs
     shown = [known[row["id"]] for row in rows if row["id"] in known]
     places: dict[str, int] = {}
-    async with connect(context.engine) as connection:
-        ids = await nodes.ids(connection)
-        if any(waits_for_room(job) for job in shown):
+    there = {told(known.get(row["id"]), row["final"])["node"] or "" for row in rows} - {""}
+    if there - context.node_ids.keys():
+        async with connect(context.engine) as connection:
+            context.node_ids.update(await nodes.ids(connection))
+    if any(waits_for_room(job) for job in shown):
+        async with connect(context.engine) as connection:
             places |= places_for_room(known, await jobs.created(connection))
     for queue in {queue for job in shown if (queue := in_queue(job))}:
         places |= await context.cluster.queues.places(queue)
-    return Surroundings(ids, places)
+    return Surroundings(context.node_ids, places)
 
 
 async def job_answers(context: Context, rows: Sequence[Row], cost: int | None = None) -> list[Job]:

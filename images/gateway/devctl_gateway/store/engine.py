@@ -5,7 +5,8 @@ from __future__ import annotations
 import select
 import sqlite3
 import time
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import lru_cache
 
 import msgspec
@@ -15,31 +16,39 @@ from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
-POOL = 15
-"""Connections of one replica, which stay open; PostgreSQL allows 100 in all, and there are six."""
+from devctl_gateway.store.turns import WAIT_SECONDS, a_turn
+
+POOL = 11
+"""Connections for requests, which stay open."""
+LOOPS_POOL = 4
+"""Connections for what happens without a request: however many come, it goes on.
+
+PostgreSQL allows 100 in all, and there are six replicas.
+"""
 STATEMENT_MILLISECONDS = 10_000
 LOCK_MILLISECONDS = 5_000
 _WRITES = "gateway_writes"
 
 
-def make_engine(url: str) -> AsyncEngine:
+def make_engine(url: str, size: int = POOL) -> AsyncEngine:
     """An engine for one of the two databases; nothing is connected yet.
 
     Args:
         url: `postgresql+psycopg://…` or `sqlite+aiosqlite:///file`.
+        size: Connections at most.
 
     Raises:
         ValueError: It is for another database or driver.
     """
     found = make_url(url)
+    # No more for a moment: to open one takes longer than waiting for another.
+    pool = {"pool_size": size, "max_overflow": 0, "pool_timeout": WAIT_SECONDS}
     if found.drivername == "postgresql+psycopg":
         limits = {"statement_timeout": STATEMENT_MILLISECONDS, "lock_timeout": LOCK_MILLISECONDS}
         options = {**limits, "timezone": "UTC"}
         engine = create_async_engine(
             found,
-            pool_size=POOL,
-            max_overflow=0,  # one that is opened for a moment costs more than waiting for another
-            pool_timeout=5,
+            **pool,
             pool_recycle=1800,
             # Queries alone need no transaction: each would be two more questions to the server.
             isolation_level="AUTOCOMMIT",
@@ -52,7 +61,7 @@ def make_engine(url: str) -> AsyncEngine:
         event.listen(engine.sync_engine, "checkout", _check_open)
         return engine
     if found.drivername == "sqlite+aiosqlite":
-        engine = create_async_engine(found)
+        engine = create_async_engine(found, **pool)
         event.listen(engine.sync_engine, "connect", _prepare_sqlite)
         event.listen(engine.sync_engine, "begin", _begin_sqlite)
         return engine
@@ -62,9 +71,11 @@ def make_engine(url: str) -> AsyncEngine:
     )
 
 
-def begin(engine: AsyncEngine) -> AbstractAsyncContextManager[AsyncConnection]:
+@asynccontextmanager
+async def begin(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
     """A transaction that may write; committed at the end of the block, rolled back by an error."""
-    return _writing(engine).begin()
+    async with a_turn(engine), _writing(engine).begin() as connection:
+        yield connection
 
 
 @lru_cache(maxsize=4)  # to make it costs as much as a question to the server
@@ -74,9 +85,11 @@ def _writing(engine: AsyncEngine) -> AsyncEngine:
     return engine.execution_options(**options)
 
 
-def connect(engine: AsyncEngine) -> AbstractAsyncContextManager[AsyncConnection]:
+@asynccontextmanager
+async def connect(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
     """A connection for queries, each of which sees what was committed before it."""
-    return engine.connect()
+    async with a_turn(engine), engine.connect() as connection:
+        yield connection
 
 
 def _check_open(

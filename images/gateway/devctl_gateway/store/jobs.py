@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import RowMapping, bindparam, func, insert, or_, select, update
+from sqlalchemy import RowMapping, Select, bindparam, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from devctl_gateway.store.rows import Row, all_rows, page_of
+from devctl_gateway.store.rows import Row, all_rows, bounds, paged
 from devctl_gateway.store.tables import JOBS, LEDGER
 
 _TABLE = JOBS.c
@@ -22,6 +23,13 @@ _CHARGED = (
     .scalar_subquery()
 )
 _ONE = select(JOBS, _CHARGED.label("charged")).where(_TABLE.id == bindparam("job_id"))
+_WANTED = {
+    "account_id": _TABLE.account_id == bindparam("account_id"),
+    "job_name": _TABLE.job_name == bindparam("job_name"),
+    "created_from": _TABLE.created_at >= bindparam("created_from"),
+    "created_before": _TABLE.created_at < bindparam("created_before"),
+}
+"""Conditions by the fields of Wanted."""
 
 
 @dataclass(frozen=True)
@@ -72,17 +80,18 @@ async def page(
         after: created_at and ID of the last one of the page before.
         limit: Rows at most.
     """
-    query = select(JOBS).where(or_(_TABLE.deleted_at.is_(None), _TABLE.final.is_(None)))
-    if wanted.account_id is not None:
-        query = query.where(_TABLE.account_id == wanted.account_id)
-    if wanted.job_name is not None:
-        query = query.where(_TABLE.job_name == wanted.job_name)
-    if wanted.created_from is not None:
-        query = query.where(_TABLE.created_at >= wanted.created_from)
-    if wanted.created_before is not None:
-        query = query.where(_TABLE.created_at < wanted.created_before)
-    by = (_TABLE.created_at, _TABLE.id)
-    return await page_of(connection, query, by, after=after, limit=limit)
+    values = {name: value for name, value in vars(wanted).items() if value is not None}
+    query = _page(frozenset(values), further=after is not None)
+    return await all_rows(connection, query, values | bounds(after, limit))
+
+
+@cache
+def _page(names: frozenset[str], *, further: bool) -> Select[Any]:
+    query = select(JOBS).where(
+        or_(_TABLE.deleted_at.is_(None), _TABLE.final.is_(None)),
+        *(_WANTED[name] for name in sorted(names)),
+    )
+    return paged(query, (_TABLE.created_at, _TABLE.id), further=further)
 
 
 async def cancel(connection: AsyncConnection, job_id: str, now: datetime) -> None:

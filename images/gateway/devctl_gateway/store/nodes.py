@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import RowMapping, Select, func, or_, select, update
+from sqlalchemy import RowMapping, Select, bindparam, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from devctl_gateway.store.rows import all_rows, page_of
+from devctl_gateway.store.rows import all_rows, bounds, paged
 from devctl_gateway.store.tables import AGENTS, NODES, PRICES
 from devctl_gateway.store.unique import add_once
 
@@ -33,11 +34,12 @@ def _query() -> Select[Any]:
 
 _ALL = _query()
 _BY_NAME = _ALL.order_by(_TABLE.node_name)
+_ONE = _ALL.where(_TABLE.id == bindparam("node_id"))
 
 
 async def get(connection: AsyncConnection, node_id: str) -> RowMapping | None:
     """A node."""
-    return next(iter(await all_rows(connection, _ALL.where(_TABLE.id == node_id))), None)
+    return next(iter(await all_rows(connection, _ONE, {"node_id": node_id})), None)
 
 
 async def named(connection: AsyncConnection, node_name: str) -> RowMapping | None:
@@ -71,11 +73,15 @@ async def page(
         after: registered_at and ID of the last one of the page before.
         limit: Rows at most.
     """
-    query = _ALL
-    if gpu_type is not None:
-        query = query.where(_TABLE.gpu_type == gpu_type)
-    by = (_TABLE.registered_at, _TABLE.id)
-    return await page_of(connection, query, by, after=after, limit=limit)
+    query = _page(typed=gpu_type is not None, further=after is not None)
+    values = {} if gpu_type is None else {"gpu_type": gpu_type}
+    return await all_rows(connection, query, values | bounds(after, limit))
+
+
+@cache
+def _page(*, typed: bool, further: bool) -> Select[Any]:
+    query = _ALL.where(_TABLE.gpu_type == bindparam("gpu_type")) if typed else _ALL
+    return paged(query, (_TABLE.registered_at, _TABLE.id), further=further)
 
 
 async def add(connection: AsyncConnection, values: Mapping[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -19,6 +20,9 @@ from devctl_gateway.loops.settlement import settle_all
 from devctl_gateway.loops.submitter import submit_all
 from devctl_gateway.settings import Settings
 from devctl_gateway.store.engine import LOOPS_POOL, make_engine
+
+_COLLECTED_AFTER = (20_000, 50, 100)
+"""Objects, and collections of a younger generation, after which Python looks for cycles."""
 
 
 def loops(context: Context, submitted: asyncio.Event) -> list[Loop]:
@@ -49,6 +53,10 @@ async def serve(settings: Settings) -> None:
         )
         context = Context(settings, engine, cluster)
         app = create_app(context)
+        # A request makes thousands of objects, few of them in cycles: at its own pace, Python would
+        # look through all that is here for every few requests.
+        gc.freeze()
+        gc.set_threshold(*_COLLECTED_AFTER)
         running = loops(replace(context, engine=other), app.state.submitted)
         tasks = [asyncio.create_task(loop.run()) for loop in running]
         try:

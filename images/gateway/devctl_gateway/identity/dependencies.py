@@ -6,37 +6,52 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, cast
 
 from fastapi import Depends, Request, Security
-from fastapi.security import HTTPBearer
-from fastapi.security.http import HTTPAuthorizationCredentials
+from fastapi.openapi.models import HTTPBearer
+from fastapi.security.base import SecurityBase
 
 from devctl_gateway.errors import ForbiddenError
 from devctl_gateway.identity.gate import Gate
 from devctl_gateway.identity.principal import Principal, Role
 from devctl_gateway.identity.registrar import Registration
 
-_BEARER = HTTPBearer(
-    auto_error=False,
-    scheme_name="bearer",
-    description="A JSON Web Token or an API key; to register a node, a registration token, too.",
-)
-# The gate reads the header itself: this is for OpenAPI.
-_Documented = Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
+
+class _Proof(SecurityBase):
+    """A dependency that OpenAPI has as the bearer of something."""
+
+    scheme_name = "bearer"
+    model = HTTPBearer(
+        description="A JSON Web Token or an API key; to register a node, a registration token, too."
+    )
+
+
+class _Authenticated(_Proof):
+    async def __call__(self, request: Request) -> Principal:
+        """Who asks: a user with a JSON Web Token, or whoever an API key is of.
+
+        Raises:
+            UnauthenticatedError: It is not proven.
+            TooManyRequestsError: They ask too often.
+        """
+        return await _gate(request).principal(request.headers.getlist("authorization"))
+
+
+class _Registering(_Proof):
+    async def __call__(self, request: Request) -> Registration:
+        """Leave to register a node: by a registration token, its service account, or a role.
+
+        Raises:
+            UnauthenticatedError: It is not proven.
+            ForbiddenError: It is proven, and they may not.
+            TooManyRequestsError: They ask too often.
+        """
+        return await _gate(request).registration(request.headers.getlist("authorization"))
 
 
 def _gate(request: Request) -> Gate:
     return cast("Gate", request.app.state.gate)
 
 
-async def authenticated(request: Request, _: _Documented = None) -> Principal:
-    """Who asks: a user with a JSON Web Token, or whoever an API key is of.
-
-    Raises:
-        UnauthenticatedError: It is not proven.
-        TooManyRequestsError: They ask too often.
-    """
-    return await _gate(request).principal(request.headers.getlist("authorization"))
-
-
+authenticated = _Authenticated()
 Caller = Annotated[Principal, Depends(authenticated)]
 """The parameter of an endpoint that everybody known may use."""
 NodeCaller = Annotated[Principal, Security(authenticated, scopes=[Role.NODE.value])]
@@ -62,16 +77,5 @@ def require(*roles: Role) -> Callable[[Principal], Awaitable[Principal]]:
     return allowed
 
 
-async def registering(request: Request, _: _Documented = None) -> Registration:
-    """Leave to register a node: by a registration token, a node's service account, or a role.
-
-    Raises:
-        UnauthenticatedError: It is not proven.
-        ForbiddenError: It is proven, and they may not.
-        TooManyRequestsError: They ask too often.
-    """
-    return await _gate(request).registration(request.headers.getlist("authorization"))
-
-
-Registrar = Annotated[Registration, Depends(registering)]
+Registrar = Annotated[Registration, Depends(_Registering())]
 """The parameter of the endpoint that registers nodes."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
+Addresses = list[tuple[str, int]]
+
 
 @pytest.fixture(autouse=True)
 def loopback(hermetic: None) -> Iterator[None]:  # noqa: ARG001 - after it
@@ -32,8 +33,7 @@ def loopback(hermetic: None) -> Iterator[None]:  # noqa: ARG001 - after it
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     with_certificate(tmp_path)
-    port, tls_port = free_port(), free_port()
-    return Settings("sqlite+aiosqlite://", port=port, tls_folder=str(tmp_path), tls_port=tls_port)
+    return Settings("sqlite+aiosqlite://", port=0, tls_folder=str(tmp_path), tls_port=0)
 
 
 def with_certificate(folder: Path) -> bytes:
@@ -42,12 +42,6 @@ def with_certificate(folder: Path) -> bytes:
     for name, content in made.items():
         (folder / name).write_bytes(content)
     return made["ca.crt"]
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind((LOOPBACK, 0))
-        return int(found.getsockname()[1])
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -62,13 +56,15 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
 
 
 @asynccontextmanager
-async def running(settings: Settings) -> AsyncIterator[Server]:
+async def running(settings: Settings) -> AsyncIterator[tuple[Server, Addresses]]:
+    """A server, and where it listens: with TLS first, if it has that."""
     made = server(app, settings)
     task = asyncio.create_task(made.serve())
     wanted = 2 if settings.tls_folder else 1
-    while len(getattr(made, "servers", ())) < wanted:  # noqa: ASYNC110 - it has no event
+    while len(getattr(made, "servers", ())) < wanted:
+        assert not task.done(), task
         await asyncio.sleep(0.01)
-    yield made
+    yield made, [each.getsockname() for one in made.servers for each in one.sockets]
     made.should_exit = True
     await task
 
@@ -90,22 +86,22 @@ def test_with_a_certificate_others_are_served_with_tls_and_the_pod_itself_withou
 ) -> None:
     authority = (tmp_path / "ca.crt").read_bytes()
 
-    async def both() -> tuple[bytes, bytes, list[Any]]:
-        async with running(settings) as made:
-            addresses = [each.getsockname() for one in made.servers for each in one.sockets]
-            secret = await asked(settings.tls_port, trusting(authority))
-            return secret, await asked(settings.port), addresses
+    async def both() -> tuple[bytes, bytes, list[str]]:
+        async with running(settings) as (_, addresses):
+            (everywhere, tls_port), (here, port) = addresses
+            secret = await asked(tls_port, trusting(authority))
+            return secret, await asked(port), [everywhere, here]
 
-    secret, plain, addresses = asyncio.run(both())
+    secret, plain, hosts = asyncio.run(both())
     assert secret == b"https"
     assert plain == b"http"
-    assert addresses == [("0.0.0.0", settings.tls_port), (LOOPBACK, settings.port)]  # noqa: S104
+    assert hosts == ["0.0.0.0", LOOPBACK]  # noqa: S104
 
 
 def test_without_a_certificate_there_is_one_port(settings: Settings) -> None:
     async def one() -> tuple[bytes, int]:
-        async with running(replace(settings, tls_folder="")) as made:
-            return await asked(settings.port), len(made.servers)
+        async with running(replace(settings, tls_folder="")) as (_, addresses):
+            return await asked(addresses[0][1]), len(addresses)
 
     plain, count = asyncio.run(one())
     assert plain == b"http"
@@ -116,22 +112,22 @@ def test_a_renewed_certificate_is_used_for_new_connections(
     settings: Settings, tmp_path: Path
 ) -> None:
     async def renewed() -> bytes:
-        async with running(settings) as made:
-            authority = with_certificate(tmp_path)
+        async with running(settings) as (made, addresses):
+            authority, port = with_certificate(tmp_path), addresses[0][1]
             with pytest.raises(ssl.SSLCertVerificationError):
-                await asked(settings.tls_port, trusting(authority))
+                await asked(port, trusting(authority))
             assert made.config.callback_notify is not None
             await made.config.callback_notify()
-            return await asked(settings.tls_port, trusting(authority))
+            return await asked(port, trusting(authority))
 
     assert asyncio.run(renewed()) == b"https"
 
 
 def test_both_ports_close_when_it_ends(settings: Settings) -> None:
     async def ended() -> None:
-        async with running(settings):
+        async with running(settings) as (_, addresses):
             pass
-        for port in (settings.port, settings.tls_port):
+        for _, port in addresses:
             with pytest.raises(OSError, match="Connect"):
                 await asyncio.open_connection(LOOPBACK, port)
 

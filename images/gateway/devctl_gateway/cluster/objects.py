@@ -49,12 +49,21 @@ def told(job: Thing | None, final: Mapping[str, Any] | None) -> dict[str, Any]:
         job: Its GPUWorkerJob; None before there is one, or once it is gone.
         final: What was kept of the status of one that is gone.
     """
-    status = (job or {}).get("status") or final or {}
+    status = _status(job, final)
     state = Phase(status.get("phase") or Phase.PENDING).lower()
     found = {name: status.get(name) for name in _TOLD}
     if not status:
         found |= {"reason": "Submitted", "message": "it is about to be created in the cluster"}
     return {"state": state, **found}
+
+
+def node_of(job: Thing | None, final: Mapping[str, Any] | None) -> str:
+    """The node of a job, as `told` says it; empty if it has none."""
+    return str(_status(job, final).get("node") or "")
+
+
+def _status(job: Thing | None, final: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    return (job or {}).get("status") or final or {}
 
 
 def is_over(job: Thing | None, final: Mapping[str, Any] | None) -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_ALWAYS = {
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
-}
+_ALWAYS = (
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"referrer-policy", b"no-referrer"),
+)
 
 
 class SafeHeaders:
@@ -28,9 +27,8 @@ class SafeHeaders:
 
         async def safe(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in _ALWAYS.items():
-                    headers.setdefault(name, value)
+                has = {name for name, _ in message["headers"]}
+                message["headers"].extend(each for each in _ALWAYS if each[0] not in has)
             await send(message)
 
         await self._app(scope, receive, safe)

@@ -6,6 +6,7 @@ taking a replica for itself; no promise and no price depends on it.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from math import ceil
 
@@ -26,11 +27,15 @@ def client_of(scope: Scope) -> str:
     >>> client_of({"client": ("2001:db8::1:2", 1)}), client_of({"client": ("192.0.2.1", 1)})
     ('2001:db8::', '192.0.2.1')
     """
-    host = (scope.get("client") or ("unknown", 0))[0]
+    return _network_of((scope.get("client") or ("unknown", 0))[0])
+
+
+@lru_cache(maxsize=1024)  # most requests are from a few
+def _network_of(host: str) -> str:
     try:
         address = ip_address(host)
     except ValueError:
-        return str(host)
+        return host
     if not isinstance(address, IPv6Address):
         return str(address)
     if address.ipv4_mapped is not None:

@@ -21,8 +21,8 @@ from devctl_gateway.routes import (
 ROUTERS = tuple(
     each.router
     for each in (
-        *(accounts, agents, artifacts, audit, available, billing, health),
-        *(jobs, job_deletion, keys, logs, nodes, tokens),
+        *(jobs, nodes, available, agents, logs, artifacts, job_deletion),
+        *(health, accounts, audit, billing, keys, tokens),
     )
 )
-"""Those of all resources."""
+"""Those of all resources, in the order in which a path is looked for: what is asked often first."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from devctl.api.prices import write_amount
 from devctl_gateway.billing.balance import open_cost
 from devctl_gateway.billing.charges import Held
-from devctl_gateway.cluster.objects import told
+from devctl_gateway.cluster.objects import node_of, told
 from devctl_gateway.context import Context
 from devctl_gateway.scheduling.waiting import in_queue, waits_for_room
 from devctl_gateway.scheduling.waiting import places as places_for_room
@@ -20,53 +19,47 @@ from devctl_gateway.store.engine import connect
 from devctl_gateway.store.rows import Row
 
 
-@dataclass(frozen=True)
-class Surroundings:
-    """What answers say besides a job's own row and object."""
-
-    nodes: Mapping[str, str] = field(default_factory=dict)
-    """The IDs of nodes by their names in the cluster."""
-    places: Mapping[str, int] = field(default_factory=dict)
-    """The places of jobs that wait, by their IDs: 1 is next."""
-
-
-NOWHERE = Surroundings()
-"""Of a job that is new: it has no node, and its turn is not known yet."""
-
-
-async def surroundings(context: Context, rows: Sequence[Row]) -> Surroundings:
-    """What the answers of some jobs say besides.
+async def job_answers(context: Context, rows: Sequence[Row], cost: int | None = None) -> list[Job]:
+    """Jobs, with where they are and when it is their turn.
 
     It may ask the cluster, so no transaction that writes is open meanwhile.
     """
+    places = await _places(context, rows)
+    await _know_nodes(context, rows)
+    return [job_answer(context, row, places, cost) for row in rows]
+
+
+async def _know_nodes(context: Context, rows: Sequence[Row]) -> None:
+    """Learn the IDs of the jobs' nodes."""
     known = context.cluster.jobs
-    shown = [known[row["id"]] for row in rows if row["id"] in known]
-    places: dict[str, int] = {}
-    there = {told(known.get(row["id"]), row["final"])["node"] or "" for row in rows} - {""}
+    there = {node_of(known.get(row["id"]), row["final"]) for row in rows} - {""}
     if there - context.node_ids.keys():
         async with connect(context.engine) as connection:
             context.node_ids.update(await nodes.ids(connection))
+
+
+async def _places(context: Context, rows: Sequence[Row]) -> dict[str, int]:
+    """The places of the jobs that wait, by their IDs: 1 is next."""
+    known = context.cluster.jobs
+    shown = [known[row["id"]] for row in rows if row["id"] in known]
+    places: dict[str, int] = {}
     if any(waits_for_room(job) for job in shown):
         async with connect(context.engine) as connection:
             places |= places_for_room(known, await jobs.created(connection))
     for queue in {queue for job in shown if (queue := in_queue(job))}:
         places |= await context.cluster.queues.places(queue)
-    return Surroundings(context.node_ids, places)
+    return places
 
 
-async def job_answers(context: Context, rows: Sequence[Row], cost: int | None = None) -> list[Job]:
-    """Jobs, with where they are and when it is their turn."""
-    around = await surroundings(context, rows)
-    return [job_answer(context, row, around, cost) for row in rows]
-
-
-def job_answer(context: Context, row: Row, around: Surroundings, cost: int | None = None) -> Job:
+def job_answer(
+    context: Context, row: Row, places: Mapping[str, int], cost: int | None = None
+) -> Job:
     """A job.
 
     Args:
-        context: Of the process.
+        context: Of the process; it knows the ID of the job's node.
         row: Its submission.
-        around: What it says besides.
+        places: Of jobs that wait, by their IDs.
         cost: In micro-units; None if it is not asked for.
     """
     spec, job = row["spec"], context.cluster.jobs.get(row["id"])
@@ -95,8 +88,8 @@ def job_answer(context: Context, row: Row, around: Surroundings, cost: int | Non
         state=state["state"],
         reason=state["reason"],
         message=state["message"],
-        queue_position=around.places.get(row["id"]) if waits else None,
-        node_id=around.nodes.get(state["node"] or ""),
+        queue_position=places.get(row["id"]) if waits else None,
+        node_id=context.node_ids.get(state["node"] or ""),
         node_name=state["node"],
         created_at=row["created_at"],
         started_at=state["startedAt"],

@@ -24,7 +24,7 @@ from devctl_gateway.http.problems import Problem
 from devctl_gateway.identity.dependencies import Caller, NodeCaller
 from devctl_gateway.identity.principal import Role
 from devctl_gateway.routes.access import account_of, is_gone, job_of
-from devctl_gateway.routes.job_answers import NOWHERE, cost_of, job_answer, job_answers
+from devctl_gateway.routes.job_answers import cost_of, job_answer, job_answers
 from devctl_gateway.schemas.jobs import Job, NewJob, State, StatusReport, spec_of
 from devctl_gateway.schemas.page import PageOf
 from devctl_gateway.schemas.text import Id, Line
@@ -64,7 +64,7 @@ async def submit_job(new: NewJob, caller: Caller, attempt: Idempotent) -> Respon
             now=context.clock(),
         )
         await record(connection, attempt.request, caller.id, "job.submit", job_id)
-        shown = job_answer(context, row, NOWHERE, 0)
+        shown = job_answer(context, row, {}, 0)
         where = {"Location": f"{PREFIX}/jobs/{job_id}"}
         answered = await attempt.answer(connection, caller.id, Answer(shown, headers=where))
     nudge(attempt.request)

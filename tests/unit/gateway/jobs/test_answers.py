@@ -9,7 +9,7 @@ from devctl_gateway.billing.reconciling import differences
 from devctl_gateway.loops.retention import remove_deleted
 from devctl_gateway.loops.settlement import settle
 from devctl_gateway.loops.submitter import due
-from devctl_gateway.store import jobs, ledger
+from devctl_gateway.store import jobs, ledger, nodes
 from devctl_gateway.store.engine import begin, connect
 from devctl_gateway.store.tables import JOBS, NODES
 from sqlalchemy import insert, update
@@ -19,10 +19,11 @@ from support.gateway_memory import Cluster
 from support.gateway_store import ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
     import httpx2
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 pytestmark = pytest.mark.anyio
 PATH = "/gpu-workers/jobs/"
@@ -105,6 +106,30 @@ async def test_a_job_says_which_node_it_is_on(api: Gateway, cluster: Cluster) ->
         assert found[elsewhere]["node_name"] == "a stranger"
         assert await listed(ada, node_id="gpu-1") == [here]
         assert await listed(ada, node_id="gpu-2") == []
+
+
+async def test_the_ids_of_nodes_are_asked_for_once(
+    api: Gateway, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, ids = 0, nodes.ids
+
+    async def counted(connection: AsyncConnection) -> Mapping[str, str]:
+        nonlocal asked
+        asked += 1
+        return await ids(connection)
+
+    monkeypatch.setattr(nodes, "ids", counted)
+    async with api.user() as ada:
+        first, second = await submit(ada), await submit(ada)
+        await become(api, cluster, first, "Running", node="one")
+        assert [(await shown(ada, first))["node_id"] for _ in range(3)] == ["gpu-1"] * 3
+        assert asked == 1
+        new = ROWS[NODES] | {"id": "gpu-2", "node_name": "two"}
+        async with begin(api.context.engine) as connection:
+            await connection.execute(insert(NODES).values(new))
+        await become(api, cluster, second, "Running", node="two")
+        assert (await shown(ada, second))["node_id"] == "gpu-2"
+        assert asked == 2
 
 
 async def test_a_job_that_waits_has_a_place_and_no_other(api: Gateway, cluster: Cluster) -> None:

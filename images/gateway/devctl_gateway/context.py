@@ -26,6 +26,8 @@ class Context:
         engine: The database.
         cluster: Where jobs run.
         clock: The time, as tables have it.
+        aside: The database, by connections that requests do not take: for loops and readiness, or
+            a replica that is asked too much would be taken out, and the others asked more.
         node_ids: The IDs of nodes by their names in the cluster, as far as they were asked for. A
             registration is never deleted, so what is here stays true.
     """
@@ -34,4 +36,5 @@ class Context:
     engine: AsyncEngine
     cluster: Cluster
     clock: Callable[[], datetime] = now
+    aside: AsyncEngine | None = None
     node_ids: dict[str, str] = field(default_factory=dict)

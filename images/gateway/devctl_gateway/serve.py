@@ -19,7 +19,7 @@ from devctl_gateway.loops.running import Loop
 from devctl_gateway.loops.settlement import settle_all
 from devctl_gateway.loops.submitter import submit_all
 from devctl_gateway.settings import Settings
-from devctl_gateway.store.engine import LOOPS_POOL, make_engine
+from devctl_gateway.store.engine import POOL_ASIDE, make_engine
 
 _COLLECTED_AFTER = (20_000, 50, 100)
 """Objects, and collections of a younger generation, after which Python looks for cycles."""
@@ -45,19 +45,19 @@ def loops(context: Context, submitted: asyncio.Event) -> list[Loop]:
 async def serve(settings: Settings) -> None:
     """Serve until a signal ends it."""
     async with AsyncExitStack() as stack:
-        engine, other = make_engine(settings.database), make_engine(settings.database, LOOPS_POOL)
+        engine, aside = make_engine(settings.database), make_engine(settings.database, POOL_ASIDE)
         stack.push_async_callback(engine.dispose)
-        stack.push_async_callback(other.dispose)
+        stack.push_async_callback(aside.dispose)
         cluster = await stack.enter_async_context(
             connected(settings.kubeconfig, settings.namespace)
         )
-        context = Context(settings, engine, cluster)
+        context = Context(settings, engine, cluster, aside=aside)
         app = create_app(context)
         # A request makes thousands of objects, few of them in cycles: at its own pace, Python would
         # look through all that is here for every few requests.
         gc.freeze()
         gc.set_threshold(*_COLLECTED_AFTER)
-        running = loops(replace(context, engine=other), app.state.submitted)
+        running = loops(replace(context, engine=aside), app.state.submitted)
         tasks = [asyncio.create_task(loop.run()) for loop in running]
         try:
             await server(app, settings).serve()

@@ -40,7 +40,8 @@ async def readyz(inside: Inside) -> Health:
 
 async def _database_answers(context: Context) -> bool:
     try:
-        async with asyncio.timeout(_SECONDS), connect(context.engine) as connection:
+        engine = context.aside or context.engine
+        async with asyncio.timeout(_SECONDS), connect(engine) as connection:
             await connection.execute(text("SELECT 1"))
     except (SQLAlchemyError, OSError, TimeoutError):
         return False

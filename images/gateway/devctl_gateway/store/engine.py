@@ -20,7 +20,7 @@ from devctl_gateway.store.turns import WAIT_SECONDS, a_turn
 
 POOL = 11
 """Connections for requests, which stay open."""
-LOOPS_POOL = 4
+POOL_ASIDE = 4
 """Connections for what happens without a request: however many come, it goes on.
 
 PostgreSQL allows 100 in all, and there are six replicas.

@@ -24,11 +24,11 @@ async def test_readiness_does_not_wait_for_requests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Or replicas that are asked much would be taken out, one after the other."""
-    monkeypatch.setattr(health, "_SECONDS", 0.1)
     busy, aside = (make_engine(f"sqlite+aiosqlite:///{tmp_path / 'db'}", 1) for _ in range(2))
     context = Context(Settings(""), busy, cast("client.Cluster", Cluster()), aside=aside)
     async with connect(busy):
         assert (await health.readyz(context)).status == "ok"
+        monkeypatch.setattr(health, "_SECONDS", 0.01)
         async with connect(aside):
             with pytest.raises(Problem, match="database"):
                 await health.readyz(context)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from sqlalchemy import RowMapping, select, update
+from sqlalchemy import RowMapping, bindparam, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from devctl_gateway.store.rows import page_of
@@ -14,6 +14,7 @@ from devctl_gateway.store.tables import ACCOUNTS
 from devctl_gateway.store.unique import add_once
 
 _TABLE = ACCOUNTS.c
+_ONE = select(ACCOUNTS).where(_TABLE.id == bindparam("account_id"))
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class NewAccount:
 
 async def get(connection: AsyncConnection, account_id: str) -> RowMapping | None:
     """An account."""
-    found = await connection.execute(select(ACCOUNTS).where(_TABLE.id == account_id))
+    found = await connection.execute(_ONE, {"account_id": account_id})
     return found.mappings().one_or_none()
 
 

@@ -14,6 +14,7 @@ from devctl_gateway.store.rows import all_rows
 from devctl_gateway.store.tables import AUDIT
 
 _TABLE = AUDIT.c
+_ADD = insert(AUDIT)
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Wanted:
 
 async def add(connection: AsyncConnection, entry: Entry) -> None:
     """Add what somebody does, in the transaction that does it."""
-    await connection.execute(insert(AUDIT).values(**asdict(entry)))
+    await connection.execute(_ADD, asdict(entry))
 
 
 async def page(

@@ -22,6 +22,7 @@ _CHARGED = (
     .where(LEDGER.c.job_id == _TABLE.id)
     .scalar_subquery()
 )
+_ADD = insert(JOBS)
 _ONE = select(JOBS, _CHARGED.label("charged")).where(_TABLE.id == bindparam("job_id"))
 _WANTED = {
     "account_id": _TABLE.account_id == bindparam("account_id"),
@@ -55,7 +56,7 @@ async def add(  # noqa: PLR0913 - a row
     """Remember a submission: its row."""
     of = {"id": job_id, "account_id": account_id, "job_name": job_name, "spec": spec}
     row = {**of, "gpu_memory_required": gpu_memory, "created_at": now, "reported": {}}
-    await connection.execute(insert(JOBS), row)
+    await connection.execute(_ADD, row)
     ends = dict.fromkeys(("final", "settled_at", "cancelled_at", "deleted_at"))
     return {**row, **ends, "charged": 0}
 

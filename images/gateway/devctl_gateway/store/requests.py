@@ -6,13 +6,18 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import RowMapping, delete, select, update
+from sqlalchemy import RowMapping, bindparam, delete, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from devctl_gateway.store.tables import REQUESTS
 from devctl_gateway.store.unique import add_once
 
 _TABLE = REQUESTS.c
+_END = (
+    update(REQUESTS)
+    .where(_TABLE.actor == bindparam("by"), _TABLE.key == bindparam("named"))
+    .values(status=bindparam("said"), answer=bindparam("told"))
+)
 
 
 async def begin(
@@ -44,11 +49,8 @@ async def end(
     connection: AsyncConnection, *, actor: str, key: str, status: int, answer: Mapping[str, Any]
 ) -> None:
     """Keep what a request is answered. No secret is ever in it."""
-    await connection.execute(
-        update(REQUESTS)
-        .where(_TABLE.actor == actor, _TABLE.key == key)
-        .values(status=status, answer=dict(answer))
-    )
+    values = {"by": actor, "named": key, "said": status, "told": dict(answer)}
+    await connection.execute(_END, values)
 
 
 async def forget(connection: AsyncConnection, before: datetime, limit: int) -> int:

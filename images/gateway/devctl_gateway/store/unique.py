@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Table
+from sqlalchemy import Insert, Table
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -14,10 +15,13 @@ async def add_once(connection: AsyncConnection, table: Table, **values: Any) -> 
 
     It waits for another transaction that adds the same key, until that has ended.
     """
-    statement = (
-        postgresql.insert(table).values(**values).on_conflict_do_nothing()
-        if connection.dialect.name == "postgresql"
-        else sqlite.insert(table).values(**values).on_conflict_do_nothing()
-    )
-    added = await connection.execute(statement, execution_options={"preserve_rowcount": True})
-    return added.rowcount == 1
+    statement = _statement(table, connection.dialect.name)
+    kept = {"preserve_rowcount": True}
+    return (await connection.execute(statement, values, execution_options=kept)).rowcount == 1
+
+
+@cache
+def _statement(table: Table, dialect: str) -> Insert:
+    if dialect == "postgresql":
+        return postgresql.insert(table).on_conflict_do_nothing()
+    return sqlite.insert(table).on_conflict_do_nothing()

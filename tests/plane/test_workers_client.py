@@ -41,11 +41,7 @@ def gateway(
     kubectl: Kubectl, deployed: Plane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[GatewayProcess]:
     folder = tmp_path_factory.mktemp("gateway")
-    with (
-        granted(kubectl),
-        writer(deployed),
-        serving(deployed, folder, "sqlite") as one,
-    ):
+    with granted(kubectl), writer(deployed), serving(deployed, folder, "sqlite") as one:
         yield one
 
 

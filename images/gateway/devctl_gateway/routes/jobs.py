@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from devctl.api.gpu_worker_job import Phase
 from devctl_gateway.billing.balance import balance_of
-from devctl_gateway.cluster.objects import OVER, told
+from devctl_gateway.cluster.objects import OVER, node_of, told
 from devctl_gateway.context import Context
 from devctl_gateway.errors import ConflictError, InvalidError, NotFoundError
 from devctl_gateway.http.audit import record
@@ -144,7 +144,7 @@ async def report_job_status(
     async with begin(inside.engine) as connection:
         row = await jobs.get(connection, job_id)
         theirs = row and caller.node_id and not is_gone(inside, row)
-        node = told(inside.cluster.jobs.get(job_id), row["final"])["node"] if row else None
+        node = node_of(inside.cluster.jobs.get(job_id), row["final"]) if row else ""
         if row is None or not theirs or node != caller.name:
             raise NotFoundError(f"there is no job `{job_id}` on a node of yours")
         known = (row["reported"] or {}).get("status")

@@ -13,6 +13,7 @@ from devctl_gateway.store.tables import REQUESTS
 from devctl_gateway.store.unique import add_once
 
 _TABLE = REQUESTS.c
+# Not by the names of the columns, which SQLAlchemy keeps for itself in what is updated.
 _END = (
     update(REQUESTS)
     .where(_TABLE.actor == bindparam("by"), _TABLE.key == bindparam("named"))

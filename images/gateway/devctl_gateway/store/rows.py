@@ -36,10 +36,8 @@ def paged(query: Select[Any], by: Age, *, further: bool) -> Select[Any]:
     """
     at, row_id = by
     if further:
-        moment, last = (
-            bindparam("after_at", type_=at.type),
-            bindparam("after_id", type_=row_id.type),
-        )
+        moment = bindparam("after_at", type_=at.type)
+        last = bindparam("after_id", type_=row_id.type)
         query = query.where(or_(at < moment, and_(at == moment, row_id < last)))
     return query.order_by(at.desc(), row_id.desc()).limit(bindparam("limit", type_=Integer))
 

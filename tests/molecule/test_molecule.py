@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from support.plane.process import supervised
 from support.servers import wait_until
 
 from devctl.local.paths import REPOSITORY
@@ -22,13 +23,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from support.commands import Kubectl
+    from support.plane.plane import Plane
 
     from devctl.local.images import Image
 
 SCENARIOS = sorted(path.parent.name for path in REPOSITORY.glob("molecule/*/molecule.yml"))
 DEFAULT = "default"
 
-pytestmark = pytest.mark.usefixtures("operator_away")
+pytestmark = pytest.mark.usefixtures("kept_observer")
+
+
+@pytest.fixture(scope="module")
+def kept_observer(operator_away: Plane) -> Iterator[None]:
+    """The observer starts again when it has ended, as in a pod.
+
+    It ends when it cannot renew its lease, as happens where the tests beside these, which break
+    nodes, keep the disk busy for 10 s.
+    """
+    with supervised(operator_away.observer):
+        yield
 
 
 @pytest.fixture

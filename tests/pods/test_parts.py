@@ -364,6 +364,13 @@ def test_a_stateful_set_is_admitted_as_a_whole_and_frees_its_quota_at_zero(
     assert gated(kubectl, queue, "second") == [True] * 2
     kubectl.api.patch("statefulset", "first", {"spec": {"replicas": 0}}, queue)
     wait_until(lambda: phases(kubectl, queue, "second") == ["Running"] * 2, "it runs", 90)
+
+    def left() -> int:
+        (found,) = kubectl.api.list("statefulset", queue, fields="metadata.name=first")
+        return int(found["status"]["replicas"])
+
+    # Kueue refuses to scale up what it has not yet seen scaled down.
+    wait_until(lambda: left() == 0, lambda: f"the first is scaled down: {left()}")
     kubectl.api.patch("statefulset", "first", {"spec": {"replicas": 2}}, queue)
     wait_until(lambda: gated(kubectl, queue, "first") == [True] * 2, "the first waits")
 

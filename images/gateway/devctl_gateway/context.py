@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from devctl_gateway.cluster.client import Cluster
 from devctl_gateway.settings import Settings
+from devctl_gateway.submitted import Submitted
 
 
 def now() -> datetime:
@@ -30,6 +31,7 @@ class Context:
             a replica that is asked too much would be taken out, and the others asked more.
         node_ids: The IDs of nodes by their names in the cluster, as far as they were asked for. A
             registration is never deleted, so what is here stays true.
+        submitted: The jobs that requests were about, for the loop that makes their objects.
     """
 
     settings: Settings
@@ -38,3 +40,4 @@ class Context:
     clock: Callable[[], datetime] = now
     aside: AsyncEngine | None = None
     node_ids: dict[str, str] = field(default_factory=dict)
+    submitted: Submitted = field(default_factory=Submitted)

@@ -25,6 +25,7 @@ MANAGER = "gpu-workers-gateway"
 _LONGEST_LOG = 1 << 26
 """Bytes of a log that are sent at most."""
 _GONE = frozenset({HTTPStatus.NOT_FOUND})
+_THERE = frozenset({HTTPStatus.CONFLICT})
 
 
 class Cluster:
@@ -90,14 +91,30 @@ class Cluster:
             for copy in self._copies:
                 tasks.create_task(copy.run())
 
-    async def apply_job(self, job: Thing) -> None:
-        """Create a GPUWorkerJob, or change its spec; what is there already is kept.
+    async def create_job(self, job: Thing) -> None:
+        """Create a GPUWorkerJob; one that is there already stays as it is.
 
         Raises:
             RejectedError: It is invalid.
             ClusterError: The API server refuses it for another reason, or does not answer.
         """
-        await self._apply(GPU_WORKER_JOB.path(self._namespace, job["metadata"]["name"]), job)
+        path, query = GPU_WORKER_JOB.path(self._namespace), {"fieldManager": MANAGER}
+        await self._ask("POST", path, params=query, json=job, fine=_THERE)
+
+    async def cancel_job(self, name: str) -> None:
+        """Have a GPUWorkerJob end; nothing if it is not there.
+
+        Raises:
+            ClusterError: The API server refuses it, or does not answer.
+        """
+        await self._ask(
+            "PATCH",
+            GPU_WORKER_JOB.path(self._namespace, name),
+            params={"fieldManager": MANAGER},
+            headers={"Content-Type": "application/merge-patch+json"},
+            json={"spec": {"cancelled": True}},
+            fine=_GONE,
+        )
 
     async def delete_job(self, name: str) -> None:
         """Delete a GPUWorkerJob, and what it owns; nothing if it is not there."""
@@ -106,7 +123,13 @@ class Cluster:
 
     async def apply_node(self, node: Thing) -> None:
         """Create a GPUWorkerNode, or change its spec."""
-        await self._apply(GPU_WORKER_NODE.path(name=node["metadata"]["name"]), node)
+        await self._ask(
+            "PATCH",
+            GPU_WORKER_NODE.path(name=node["metadata"]["name"]),
+            params={"fieldManager": MANAGER, "force": "true"},
+            headers={"Content-Type": "application/apply-patch+yaml"},
+            json=node,
+        )
 
     async def delete_node(self, node: Thing) -> None:
         """Delete a GPUWorkerNode, unless it is another one or has changed since."""
@@ -149,15 +172,6 @@ class Cluster:
                     raise no_log(answer)
                 async for part in answer.aiter_bytes():
                     yield part
-
-    async def _apply(self, path: str, thing: Thing) -> None:
-        await self._ask(
-            "PATCH",
-            path,
-            params={"fieldManager": MANAGER, "force": "true"},
-            headers={"Content-Type": "application/apply-patch+yaml"},
-            json=thing,
-        )
 
     async def _ask(
         self, method: str, path: str, *, fine: frozenset[int] = frozenset(), **options: Any

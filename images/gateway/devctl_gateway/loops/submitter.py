@@ -6,7 +6,8 @@ An object that is there already stays as it is, so replicas and repetitions make
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 
 from devctl_gateway.cluster.objects import Thing, manifest, rejected
 from devctl_gateway.context import Context
@@ -17,12 +18,26 @@ from devctl_gateway.store.rows import Row
 
 log = logging.getLogger(__name__)
 
+PATIENCE = timedelta(seconds=5)
+"""How long a job is left to the process that has answered its submission."""
 _BATCH = 500
 """Specs that are read at once."""
 
 
+async def submit_new(context: Context) -> None:
+    """Make the objects of the jobs that this process has just heard of, and end those it is to end.
+
+    All others would be read for each of them. What fails is left to `submit_all`.
+
+    Raises:
+        ClusterError: Some could not be made; the others were.
+    """
+    if context.cluster.synced and (names := context.submitted.take()):
+        await _see_to(context, names)
+
+
 async def submit_all(context: Context) -> None:
-    """Make the objects that are missing, and cancel those that are to end.
+    """Make the objects that are missing, whoever was asked for them, and cancel what is to end.
 
     Raises:
         ClusterError: Some could not be made; the others were.
@@ -33,45 +48,62 @@ async def submit_all(context: Context) -> None:
     # its row is not read. The other way round, a job that has ended could be made again.
     known = dict(context.cluster.jobs)
     async with connect(context.engine) as connection:
-        wanted = due(await jobs.unfinished(connection), known)
-    failed, ids = None, [*wanted]
-    for first in range(0, len(ids), _BATCH):
+        rows = await jobs.unfinished(connection)
+    await _see_to(context, due(rows, known, context.clock() - PATIENCE))
+
+
+async def _see_to(context: Context, names: Sequence[str]) -> None:
+    failed = None
+    for first in range(0, len(names), _BATCH):
+        known = dict(context.cluster.jobs)  # before their rows, as above
         async with connect(context.engine) as connection:
-            specs = await jobs.specs(connection, ids[first : first + _BATCH])
-        for name, spec in specs.items():
-            made = manifest(name, context.settings.namespace, spec, cancelled=wanted[name])
+            rows = await jobs.wanted(connection, names[first : first + _BATCH])
+        for row in rows:
             try:
-                await context.cluster.apply_job(made)
-            except RejectedError as error:
-                log.warning("%s: %s", name, error)
-                if name not in known:
-                    await _give_up(context, made, error.message)
+                await _apply(context, row, known.get(row["id"]))
             except ClusterError as error:
-                log.warning("%s: %s", name, error)
+                log.warning("%s: %s", row["id"], error)
                 failed = error
     if failed:
         raise failed
 
 
-async def _give_up(context: Context, wanted: Thing, why: str) -> None:
-    """Keep the end of a job that the cluster will never have."""
-    name = wanted["metadata"]["name"]
-    final = rejected(why, cancelled=wanted["spec"]["cancelled"])
-    async with begin(context.engine) as connection:
-        await runs.settle(connection, name, context.clock())
-        await jobs.keep(connection, name, final)
+async def _apply(context: Context, row: Row, job: Thing | None) -> None:
+    """Make the object of a job that has none, or end one that is to end."""
+    if job is not None:
+        if row["cancelled"] and not _is_cancelled(job):
+            await context.cluster.cancel_job(row["id"])
+        return
+    namespace, cancelled = context.settings.namespace, bool(row["cancelled"])
+    try:
+        await context.cluster.create_job(
+            manifest(row["id"], namespace, row["spec"], cancelled=cancelled)
+        )
+    except RejectedError as error:
+        log.warning("%s: %s", row["id"], error)
+        final = rejected(error.message, cancelled=cancelled)
+        async with begin(context.engine) as connection:
+            await runs.settle(connection, row["id"], context.clock())
+            await jobs.keep(connection, row["id"], final)
 
 
-def due(rows: Iterable[Row], known: Mapping[str, Thing]) -> dict[str, bool]:
-    """The jobs whose objects are to be applied, and whether each is to end.
+def due(rows: Iterable[Row], known: Mapping[str, Thing], before: datetime) -> list[str]:
+    """The jobs whose objects are to be made or ended.
 
     Args:
         rows: Jobs whose ends are not kept yet.
         known: GPUWorkerJobs by name.
+        before: When a job was submitted at the latest, so that its object should be there.
     """
-    found = {}
-    for row in rows:
-        job, cancelled = known.get(row["id"]), bool(row["cancelled"])
-        if job is None or (cancelled and not job["spec"].get("cancelled", False)):
-            found[row["id"]] = cancelled
-    return found
+    return [row["id"] for row in rows if _is_due(row, known.get(row["id"]), before)]
+
+
+def _is_due(row: Row, job: Thing | None, before: datetime) -> bool:
+    if job is None:
+        return bool(row["created_at"] <= before)
+    return bool(row["cancelled"]) and not _is_cancelled(job)
+
+
+def _is_cancelled(job: Thing) -> bool:
+    """Whether its object says that a job is to end."""
+    return bool(job["spec"].get("cancelled"))

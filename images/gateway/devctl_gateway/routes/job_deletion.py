@@ -16,7 +16,6 @@ from devctl_gateway.identity.dependencies import Caller
 from devctl_gateway.identity.principal import Principal
 from devctl_gateway.routes.access import job_of
 from devctl_gateway.routes.job_answers import cost_of, job_answers
-from devctl_gateway.routes.jobs import nudge
 from devctl_gateway.schemas.text import Id
 from devctl_gateway.settings import PREFIX
 from devctl_gateway.store import jobs
@@ -41,7 +40,7 @@ async def delete_job(request: Request, job_id: _JobId, caller: Caller, inside: I
             if not is_over(inside.cluster.jobs.get(job_id), row["final"]):
                 await jobs.cancel(connection, job_id, now)
             await record(connection, request, caller.id, "job.delete", job_id)
-    nudge(request)
+    inside.submitted.add(job_id)
 
 
 async def _check(request: Request, job_id: str, caller: Principal, inside: Context) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from http import HTTPStatus
 from typing import Annotated, cast
 
@@ -67,7 +66,7 @@ async def submit_job(new: NewJob, caller: Caller, attempt: Idempotent) -> Respon
         shown = job_answer(context, row, {}, 0)
         where = {"Location": f"{PREFIX}/jobs/{job_id}"}
         answered = await attempt.answer(connection, caller.id, Answer(shown, headers=where))
-    nudge(attempt.request)
+    context.submitted.add(job_id)
     return answered
 
 
@@ -131,7 +130,7 @@ async def cancel_job(request: Request, job_id: _JobId, caller: Caller, inside: I
             await jobs.cancel(connection, job_id, inside.clock())
             await record(connection, request, caller.id, "job.cancel", job_id)
         row = await job_of(inside, connection, caller, job_id)
-    nudge(request)
+    inside.submitted.add(job_id)
     (found,) = await job_answers(inside, [row])
     return found
 
@@ -179,8 +178,3 @@ async def _check_credit(context: Context, connection: AsyncConnection, account: 
             "No credit left",
             "the account has no credit left: ask an administrator for more",
         )
-
-
-def nudge(request: Request) -> None:
-    """Have the submitter look at once."""
-    cast("asyncio.Event", request.app.state.submitted).set()

@@ -17,6 +17,7 @@ from devctl_gateway.store.tables import JOBS, LEDGER
 _TABLE = JOBS.c
 # The second is never without the first, which has an index.
 _UNFINISHED = (_TABLE.settled_at.is_(None), _TABLE.final.is_(None))
+_CANCELLED = _TABLE.cancelled_at.is_not(None).label("cancelled")
 _CHARGED = (
     select(-func.coalesce(func.sum(LEDGER.c.amount), 0))
     .where(LEDGER.c.job_id == _TABLE.id)
@@ -114,22 +115,22 @@ async def report(connection: AsyncConnection, job_id: str, reported: dict[str, A
 
 
 async def unfinished(connection: AsyncConnection) -> Sequence[RowMapping]:
-    """The jobs whose objects are still needed, the oldest first: `id`, and whether `cancelled`.
+    """The jobs whose objects are still needed, the oldest first: `id`, `created_at`, `cancelled`.
 
     Specs are left out: this is asked again and again, of few jobs of which anything is to be done.
     """
     query = (
-        select(_TABLE.id, _TABLE.cancelled_at.is_not(None).label("cancelled"))
+        select(_TABLE.id, _TABLE.created_at, _CANCELLED)
         .where(*_UNFINISHED)
         .order_by(_TABLE.created_at)
     )
     return await all_rows(connection, query)
 
 
-async def specs(connection: AsyncConnection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The specs of those of some jobs whose objects are still needed, by ID."""
-    query = select(_TABLE.id, _TABLE.spec).where(_TABLE.id.in_(ids), *_UNFINISHED)
-    return {row["id"]: row["spec"] for row in await all_rows(connection, query)}
+async def wanted(connection: AsyncConnection, ids: Sequence[str]) -> Sequence[RowMapping]:
+    """Those of some jobs whose objects are still needed: `id`, `spec`, and whether `cancelled`."""
+    query = select(_TABLE.id, _TABLE.spec, _CANCELLED).where(_TABLE.id.in_(ids), *_UNFINISHED)
+    return await all_rows(connection, query)
 
 
 async def created(connection: AsyncConnection) -> Mapping[str, datetime]:

@@ -158,7 +158,7 @@ async def test_a_deleted_job_ends_first_and_is_gone_then(api: Gateway, cluster: 
         assert await listed(ada) == [job_id]
         async with connect(api.context.engine) as connection:
             rows = await jobs.unfinished(connection)
-        assert due(rows, cluster.jobs) == {job_id: True}
+        assert due(rows, cluster.jobs, api.context.clock()) == [job_id]
         await become(api, cluster, job_id, "Cancelled")
         await is_gone(ada, job_id)
 

@@ -29,8 +29,8 @@ def ended(name: str, phase: str = "Completed") -> dict[str, Any]:
 
 async def wanted(engine: AsyncEngine, known: dict[str, Any]) -> list[str]:
     async with connect(engine) as connection:
-        found = due(await jobs.unfinished(connection), known)
-        return [*await jobs.specs(connection, [*found])]
+        found = due(await jobs.unfinished(connection), known, NOW)
+        return [row["id"] for row in await jobs.wanted(connection, found)]
 
 
 @pytest.mark.parametrize("phase", ["Completed", "Failed", "Cancelled"])

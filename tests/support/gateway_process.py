@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 ACCOUNT = "gpu-workers-gateway"
 CONFIG = REPOSITORY / "config" / "gateway"
+_FIGURES = "PROMETHEUS_MULTIPROC_DIR"
 USERS = {"ada": (), "bob": (), "eve": (), "keeper": ("gpu-operators",), "boss": ("gpu-admins",)}
 """Who there is, and in which groups."""
 
@@ -62,6 +63,7 @@ class GatewayProcess:
         self.environment = (
             os.environ
             | {"PYTHONPATH": code}
+            | ({_FIGURES: str(folder / "figures")} if settings.get("processes", 1) > 1 else {})
             | {f"GATEWAY_{name.upper()}": str(value) for name, value in own.items()}
         )
         self._program = (python, "-m", "devctl_gateway")

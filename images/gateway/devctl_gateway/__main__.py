@@ -8,7 +8,6 @@ import logging
 import sys
 
 from sqlalchemy.exc import OperationalError
-from uvicorn.loops.auto import auto_loop_factory
 
 from devctl_gateway.reconcile import reconcile
 from devctl_gateway.serve import serve
@@ -33,9 +32,8 @@ def main() -> None:
     try:
         settings = Settings.from_environment()
         if given.command == "serve":
-            with asyncio.Runner(loop_factory=auto_loop_factory()) as runner:
-                runner.run(serve(settings))
-        elif given.command == "reconcile":
+            sys.exit(serve(settings))
+        if given.command == "reconcile":
             sys.exit(
                 asyncio.run(reconcile(settings, books_only=given.books_only, as_json=given.json))
             )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
@@ -24,15 +22,14 @@ from devctl_gateway.settings import PREFIX
 def create_app(context: Context) -> FastAPI:
     """The gateway as an ASGI application.
 
-    Its state has `context`, `gate` (who asks), `metrics` (where others add their figures), and
-    `submitted`, an event for whoever makes the objects of jobs.
+    Its state has `context`, `gate` (who asks) and `metrics` (where others add their figures).
 
     Raises:
         ValueError: The identity file is not valid.
         OSError: It cannot be read.
     """
     limits = Limits(context.settings.requests_per_minute, context.settings.failures_per_minute)
-    metrics = Metrics()
+    metrics = Metrics(context.settings.processes)
     metrics.registry.register(Jobs(context))
     app = Described(
         title="GPU workers",
@@ -54,7 +51,6 @@ def create_app(context: Context) -> FastAPI:
         ],
     )
     app.state.context, app.state.metrics = context, metrics
-    app.state.submitted = asyncio.Event()
     app.state.open_answers = OpenAnswers(context.settings.open_logs)
     app.state.gate = Gate(context, limits.admit)
     add_handlers(app)

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable
 
     from devctl_gateway.settings import Settings
@@ -28,13 +28,23 @@ RENEWAL_SECONDS = 60
 class Server(uvicorn.Server):
     """A server that can listen without TLS as well, to the pod itself."""
 
-    def __init__(self, config: uvicorn.Config, plain_port: int | None = None) -> None:
-        """Listen as configured, and without TLS at `plain_port` of the loopback interface."""
+    def __init__(
+        self, config: uvicorn.Config, plain_port: int | None = None, *, shared: bool = False
+    ) -> None:
+        """Listen as configured, and without TLS at `plain_port` of the loopback interface.
+
+        Args:
+            config: uvicorn's.
+            plain_port: None for nowhere.
+            shared: Whether other processes listen there, too: the kernel deals out connections.
+        """
         super().__init__(config)
-        self._plain_port = plain_port
+        self._plain_port, self._shared = plain_port, shared
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen."""
+        if self._shared and sockets is None:
+            sockets = [self._bound(self.config.host, self.config.port)]
         await super().startup(sockets=sockets)
         if self._plain_port is None or not self.started:
             return
@@ -49,19 +59,26 @@ class Server(uvicorn.Server):
 
         loop = asyncio.get_running_loop()
         self.servers.append(
-            await loop.create_server(protocol, host=LOOPBACK, port=self._plain_port)
+            await loop.create_server(protocol, sock=self._bound(LOOPBACK, self._plain_port))
         )
+
+    def _bound(self, host: str, port: int) -> socket.socket:
+        backlog = self.config.backlog
+        return socket.create_server((host, port), backlog=backlog, reuse_port=self._shared)
 
 
 def server(app: Callable[..., Any], settings: Settings) -> Server:
     """What serves the app until a signal ends it, with `await` of its method `serve`."""
+    shared = settings.processes > 1
     common: dict[str, Any] = {
         "access_log": False,
         "server_header": False,
         "timeout_graceful_shutdown": DRAIN_SECONDS,
     }
     if not settings.tls_folder:
-        return Server(uvicorn.Config(app, host=EVERYWHERE, port=settings.port, **common))
+        return Server(
+            uvicorn.Config(app, host=EVERYWHERE, port=settings.port, **common), shared=shared
+        )
     certificate, key = (Path(settings.tls_folder) / name for name in ("tls.crt", "tls.key"))
     config = uvicorn.Config(
         app,
@@ -73,7 +90,7 @@ def server(app: Callable[..., Any], settings: Settings) -> Server:
         **common,
     )
     config.callback_notify = renewal(config, certificate, key)
-    return Server(config, settings.port)
+    return Server(config, settings.port, shared=shared)
 
 
 def renewal(config: uvicorn.Config, certificate: Path, key: Path) -> Callable[[], Any]:

@@ -132,3 +132,18 @@ def test_both_ports_close_when_it_ends(settings: Settings) -> None:
                 await asyncio.open_connection(LOOPBACK, port)
 
     asyncio.run(ended())
+
+
+def test_several_processes_listen_at_the_same_ports(settings: Settings, tmp_path: Path) -> None:
+    authority = (tmp_path / "ca.crt").read_bytes()
+
+    async def both() -> list[bytes]:
+        shared = replace(settings, processes=2)
+        async with running(shared) as (_, first):
+            (_, tls_port), (_, port) = first
+            again = replace(shared, tls_port=tls_port, port=port)
+            async with running(again) as (_, second):
+                assert second == first
+                return [await asked(tls_port, trusting(authority)), await asked(port)]
+
+    assert asyncio.run(both()) == [b"https", b"http"]

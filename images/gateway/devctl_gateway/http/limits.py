@@ -1,7 +1,7 @@
-"""How often one may ask: in a moving window of a minute, in each replica by itself.
+"""How often one may ask: in a moving window of a minute, in each process by itself.
 
-So with two replicas behind a balancer, up to twice as many requests pass. It keeps one client from
-taking a replica for itself; no promise and no price depends on it.
+So with four of them behind a balancer, up to four times as many requests pass. It keeps one client
+from taking a replica for itself; no promise and no price depends on it.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from prometheus_client import (
     generate_latest,
 )
 from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -60,29 +61,34 @@ class Jobs(Collector):
 
 
 class Metrics:
-    """A replica's figures.
+    """A replica's figures, of all its processes.
+
+    Args:
+        processes: How many there are. Several count in files that all of them read.
 
     Attributes:
         registry: Where others add theirs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, processes: int = 1) -> None:
         """Begin at 0."""
         self.registry = CollectorRegistry()
-        ProcessCollector(registry=self.registry)
-        PlatformCollector(registry=self.registry)
+        own: CollectorRegistry | None = self.registry
+        if processes > 1:
+            MultiProcessCollector(self.registry)  # type: ignore[no-untyped-call]
+            own = None
+        else:
+            ProcessCollector(registry=self.registry)
+            PlatformCollector(registry=self.registry)
         self.requests = Counter(
-            "gateway_requests",
-            "Requests answered",
-            ["method", "route", "status"],
-            registry=self.registry,
+            "gateway_requests", "Requests answered", ["method", "route", "status"], registry=own
         )
         self.seconds = Histogram(
             "gateway_request_seconds",
             "Until an answer begins",
             ["method", "route"],
             buckets=_SECONDS,
-            registry=self.registry,
+            registry=own,
         )
 
     def page(self) -> Response:

@@ -1,0 +1,106 @@
+"""Several processes of one replica, as a program of their own: they are killed and ended."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from devctl_gateway.serve import serve
+from devctl_gateway.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+COUNT = 3
+# Each counts once, says who it is, and waits.
+PROGRAM = f"""
+import os, signal, sys
+from devctl_gateway.http.metrics import Metrics
+from devctl_gateway.processes import run_several
+
+metrics = Metrics({COUNT})
+
+def run():
+    metrics.requests.labels("GET", "/", 200).inc()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    print(os.getpid(), flush=True)
+    signal.pause()
+
+code = run_several({COUNT}, run)
+print(metrics.page().body.decode())
+sys.exit(code)
+"""
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
+    """A replica and its processes."""
+    environment = os.environ | {"PROMETHEUS_MULTIPROC_DIR": str(folder)}
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True, env=environment
+    ) as parent:
+        assert parent.stdout
+        yield parent, [int(parent.stdout.readline()) for _ in range(COUNT)]
+        parent.kill()
+
+
+def ends(pids: list[int]) -> bool:
+    """Whether all of them end soon. One that nobody has waited for is a zombie, and has ended."""
+    until = time.monotonic() + 20
+    while any(_state(pid) not in {"", "Z"} for pid in pids):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def test_they_end_together_and_have_counted_together(tmp_path: Path) -> None:
+    with running(tmp_path) as (parent, pids):
+        parent.terminate()
+        assert parent.wait(20) == 0
+        assert ends(pids)
+        assert parent.stdout
+        (counted,) = re.findall(
+            r"^gateway_requests_total\{.*\} (.*)$", parent.stdout.read(), re.MULTILINE
+        )
+    assert float(counted) == COUNT
+
+
+def test_one_that_dies_takes_the_replica_with_it(tmp_path: Path) -> None:
+    with running(tmp_path) as (parent, pids):
+        os.kill(pids[0], signal.SIGKILL)
+        assert parent.wait(20) == 1
+        assert ends(pids)
+
+
+def test_none_outlives_a_parent_that_dies(tmp_path: Path) -> None:
+    with running(tmp_path) as (parent, pids):
+        parent.kill()
+        assert ends(pids)
+
+
+def test_several_need_a_folder_to_count_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PROMETHEUS_MULTIPROC_DIR", raising=False)
+    with pytest.raises(ValueError, match="set PROMETHEUS_MULTIPROC_DIR"):
+        serve(Settings("sqlite+aiosqlite://", processes=2))
+
+
+@pytest.mark.parametrize("processes", [0, 5])
+def test_there_are_a_few_at_most(processes: int) -> None:
+    with pytest.raises(ValueError, match="GATEWAY_PROCESSES is from 1 to 4"):
+        Settings("sqlite+aiosqlite://", processes=processes)

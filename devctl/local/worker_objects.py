@@ -66,7 +66,7 @@ def objects(settings: ClusterSettings, paths: ClusterPaths, folder: Path) -> lis
 
 def database_secret(password: str) -> Thing:
     """The database's password, and its URL for the gateway."""
-    url = f"postgresql+psycopg://gateway:{password}@{_POSTGRES}:5432/gateway"
+    url = f"postgresql://gateway:{password}@{_POSTGRES}:5432/gateway"
     return _secret(DATABASE, {"password": password, "url": url})
 
 

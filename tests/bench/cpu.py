@@ -68,7 +68,8 @@ def spent(pid: int) -> float:
 
 def _read(path: Path) -> _Process | None:
     try:
-        words = (path / "cmdline").read_text(errors="replace").split("\0")[:4]
+        # A gateway's comes after the loader and the Python of its image.
+        words = (path / "cmdline").read_text(errors="replace").split("\0")[:8]
         fields = (path / "stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
         return None

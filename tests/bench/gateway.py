@@ -4,7 +4,8 @@ Prints figures and asserts none. Makes a control plane of its own, as tests/plan
 operator and observer: jobs get their objects, and wait. API server, etcd, PostgreSQL and the load
 generator share the machine with the gateway. Needs root.
 
-usage: gateway.py [--python PATH] [--jobs 2000] [--seconds 20] [--reads 500] [--submissions 50]
+usage: gateway.py [--python PATH] [--processes 2] [--jobs 2000] [--seconds 60] [--reads 500]
+    [--submissions 50]
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import httpx2
 from bench import cpu, memory
 from bench.gateway_history import remember, run_some
 from bench.gateway_requests import Users, reads, submissions
+from bench.image_python import image_python
 from bench.many import control_plane
 from bench.vegeta import AS_FAST_AS_ANSWERED, Ask, Attack, ensure_vegeta
 from support.gateway_place import Agent, granted
@@ -66,7 +68,7 @@ def _answers(url: str) -> bool:
 
 
 @contextmanager
-def a_gateway(python: Path, jobs: int, folder: Path) -> Iterator[Users]:
+def a_gateway(python: Path, processes: int, jobs: int, folder: Path) -> Iterator[Users]:
     """One replica with what it has seen; its users."""
     with control_plane() as plane, granted(plane.kubectl), ExitStack() as ends:
         for number, node in enumerate(NODES[len(content.NODES) :], len(content.NODES)):
@@ -76,7 +78,8 @@ def a_gateway(python: Path, jobs: int, folder: Path) -> Iterator[Users]:
         database.start()
         url = database.database()
         # Long, as nobody plays the agents.
-        gateway = GatewayProcess(plane, folder, url, python=python, heartbeat_seconds=3600)
+        settings = {"heartbeat_seconds": 3600, "processes": processes}
+        gateway = GatewayProcess(plane, folder, url, python=python, **settings)
         migrated = gateway.run("migrate")
         if migrated.returncode:
             sys.exit(migrated.stderr)
@@ -96,14 +99,19 @@ def most(folder: Path, what: str, pid: int, asks: list[Ask], hello: float = 0) -
     """Ask a process as fast as it answers, and print how fast that is; answers a second."""
     name = what.replace(" ", "-")
     for seconds in (1, MOST_SECONDS):  # the first one warms up
-        before = cpu.spent(pid)
+        before = _spent(pid)
         attack = Attack(folder, name, asks, rate=AS_FAST_AS_ANSWERED, seconds=seconds)
         attack.wait()
-        spent, figures = cpu.spent(pid) - before, attack.figures()
+        spent, figures = _spent(pid) - before, attack.figures()
     each = f", {spent / figures.answered * 1000:.2f} ms of CPU each"
     ratio = f", {figures.rate / hello:.2f} of hello" if hello else ""
     print(f"{what}: {figures}{ratio}{each}", flush=True)
     return figures.rate
+
+
+def _spent(pid: int) -> float:
+    """CPU seconds of a program, whose processes all go on."""
+    return sum(map(cpu.spent, memory.below(pid)))
 
 
 def _processes(users: Users) -> set[int]:
@@ -149,8 +157,9 @@ def measure(users: Users, hello: tuple[str, int], folder: Path, given: argparse.
 def main() -> None:
     """Measure as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--python", type=Path, default=Path(sys.executable))
-    for name, default in (("jobs", 2000), ("seconds", 20), ("reads", 500), ("submissions", 50)):
+    parser.add_argument("--python", type=Path, help="default: that of the gateway's image")
+    defaults = {"processes": 2, "jobs": 2000, "seconds": 60, "reads": 500, "submissions": 50}
+    for name, default in defaults.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     given = parser.parse_args()
     ensure_vegeta()
@@ -158,9 +167,10 @@ def main() -> None:
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start", flush=True)
     with tempfile.TemporaryDirectory(prefix="devctl-bench-") as name:
         folder = Path(name)
+        python = given.python or image_python("gateway", folder)
         with (
-            a_gateway(given.python, given.jobs, folder) as users,
-            a_hello(given.python, folder) as hello,
+            a_gateway(python, given.processes, given.jobs, folder) as users,
+            a_hello(python, folder) as hello,
         ):
             measure(users, hello, folder, given)
 

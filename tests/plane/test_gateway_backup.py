@@ -63,16 +63,20 @@ class Backups:
 
 
 @pytest.fixture
-async def engine(postgres: PostgresProcess) -> AsyncIterator[AsyncEngine]:
-    url = postgres.database()
+def url(postgres: PostgresProcess) -> str:
+    return postgres.database()
+
+
+@pytest.fixture
+async def engine(url: str) -> AsyncIterator[AsyncEngine]:
     async with made(url) as one:
         await fill(one)
         yield one
 
 
 @pytest.fixture
-def backups(engine: AsyncEngine, tmp_path: Path) -> Backups:
-    return Backups(engine.url.render_as_string(hide_password=False), tmp_path)
+def backups(url: str, tmp_path: Path) -> Backups:
+    return Backups(url, tmp_path)
 
 
 async def rows(url: str) -> dict[str, list[dict[str, Any]]]:

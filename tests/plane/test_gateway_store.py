@@ -13,7 +13,13 @@ from devctl_gateway.store.append_only import TABLES
 from devctl_gateway.store.engine import begin, connect, make_engine
 from devctl_gateway.store.migrating import BASE, current, migrate, revisions
 from sqlalchemy import delete, func, insert, inspect, select, update
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import (
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    OperationalError,
+    ProgrammingError,
+)
 from support.gateway_databases import *  # noqa: F403 - pytest looks for fixtures here
 from support.gateway_store import AT, ROWS, fill, made, sqlite_url
 
@@ -210,8 +216,9 @@ async def test_writers_wait_for_each_other(engine: AsyncEngine) -> None:
 async def test_a_server_that_is_restarted_is_met_again(postgres: PostgresProcess) -> None:
     async with made(postgres.database()) as engine:
         await fill(engine)
-        postgres.stop("immediate")
-        postgres.start()
+        # Meanwhile the event loop goes on, as a gateway's does: by it, connections notice the end.
+        await asyncio.to_thread(postgres.stop, "immediate")
+        await asyncio.to_thread(postgres.start)
         async with connect(engine) as connection:
             assert await connection.scalar(select(func.count()).select_from(tables.LEDGER)) == 1
 
@@ -221,9 +228,54 @@ async def test_times_come_back_as_they_went(engine: AsyncEngine) -> None:
     assert (await rows(engine))["ledger"][0]["at"] == AT
 
 
-@pytest.mark.parametrize(
-    "other", ["mysql+aiomysql://h/d", "sqlite:///f", "postgresql+asyncpg://h/d"]
-)
+@pytest.mark.parametrize("driver", ["", "+psycopg", "+asyncpg"])
+async def test_a_url_for_any_driver_is_one_for_ours(postgres: PostgresProcess, driver: str) -> None:
+    url = postgres.database().replace("postgresql", f"postgresql{driver}", 1)
+    async with made(f"{url}&sslmode=prefer") as engine:
+        await fill(engine)
+
+
+async def run(engine: AsyncEngine, *statements: str) -> None:
+    async with begin(engine) as connection:
+        for statement in statements:
+            await connection.exec_driver_sql(statement)
+
+
+async def test_a_server_that_cannot_be_reached_is_an_error_of_operation() -> None:
+    engine = make_engine("postgresql://nobody@/none?host=/nowhere")
+    with pytest.raises(OperationalError):
+        async with connect(engine):
+            pass
+
+
+async def test_errors_of_a_server_are_of_the_classes_that_the_dbapi_has(
+    postgres: PostgresProcess,
+) -> None:
+    async with made(postgres.database()) as engine:
+        for statements, kind in (
+            (["SET LOCAL statement_timeout = 1", "SELECT pg_sleep(5)"], OperationalError),
+            (["SELECT pg_terminate_backend(pg_backend_pid())"], OperationalError),
+            (["SELECT 1 / 0"], DataError),
+            (["SELECT nothing"], ProgrammingError),
+        ):
+            with pytest.raises(kind):
+                await run(engine, *statements)
+        with pytest.raises(DataError):
+            async with connect(engine) as connection:
+                await jobs.get(connection, "a\0b")
+
+
+async def test_who_waits_too_long_for_a_lock_is_told_of_the_lock(postgres: PostgresProcess) -> None:
+    async with made(postgres.database()) as engine:
+        await fill(engine)
+        async with begin(engine) as holds:
+            await holds.execute(update(tables.ACCOUNTS).values(ROWS[tables.ACCOUNTS]))
+            with pytest.raises(OperationalError) as found:
+                await run(engine, "SET LOCAL lock_timeout = 50", "UPDATE accounts SET name = 'b'")
+    assert getattr(found.value.orig, "sqlstate", "") == "55P03"
+
+
+@pytest.mark.parametrize("other", ["mysql+aiomysql://h/d", "sqlite:///f", "postgres://h/d"])
 def test_other_databases_are_refused_by_name(other: str) -> None:
     with pytest.raises(ValueError, match="is not a database of the gateway"):
         make_engine(other)

@@ -66,7 +66,7 @@ class PostgresProcess:
 
     def url(self, name: str) -> str:
         """The URL of a database."""
-        return f"postgresql+psycopg://gateway@/{name}?host={self.folder}"
+        return f"postgresql://gateway@/{name}?host={self.folder}"
 
     def sql(self, statement: str, database: str = "postgres") -> str:
         """What a statement answers, unaligned."""

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import select
 import sqlite3
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import lru_cache
 
-import msgspec
 from sqlalchemy import Connection, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection, DBAPICursor
-from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
+from sqlalchemy.pool import ConnectionPoolEntry
 
+from devctl_gateway.store.postgresql import LOCK_MILLISECONDS, postgresql_engine
 from devctl_gateway.store.turns import WAIT_SECONDS, a_turn
 
 POOL = 11
-"""Connections for requests, which stay open."""
+"""Connections of a replica for requests, which stay open; several processes share them."""
 POOL_ASIDE = 4
 """Connections for what happens without a request: however many come, it goes on.
 
 PostgreSQL allows 100 in all, and there are six replicas.
 """
-STATEMENT_MILLISECONDS = 10_000
-LOCK_MILLISECONDS = 5_000
 _WRITES = "gateway_writes"
 
 
@@ -34,7 +30,7 @@ def make_engine(url: str, size: int = POOL) -> AsyncEngine:
     """An engine for one of the two databases; nothing is connected yet.
 
     Args:
-        url: `postgresql+psycopg://…` or `sqlite+aiosqlite:///file`.
+        url: `postgresql://…` or `sqlite+aiosqlite:///file`.
         size: Connections at most.
 
     Raises:
@@ -43,23 +39,8 @@ def make_engine(url: str, size: int = POOL) -> AsyncEngine:
     found = make_url(url)
     # No more for a moment: to open one takes longer than waiting for another.
     pool = {"pool_size": size, "max_overflow": 0, "pool_timeout": WAIT_SECONDS}
-    if found.drivername == "postgresql+psycopg":
-        limits = {"statement_timeout": STATEMENT_MILLISECONDS, "lock_timeout": LOCK_MILLISECONDS}
-        options = {**limits, "timezone": "UTC"}
-        engine = create_async_engine(
-            found,
-            **pool,
-            pool_recycle=1800,
-            # Queries alone need no transaction: each would be two more questions to the server.
-            isolation_level="AUTOCOMMIT",
-            json_deserializer=msgspec.json.decode,  # a page of jobs has 150 documents
-            connect_args={
-                "options": " ".join(f"-c {name}={value}" for name, value in options.items()),
-                "connect_timeout": 5,
-            },
-        )
-        event.listen(engine.sync_engine, "checkout", _check_open)
-        return engine
+    if found.get_backend_name() == "postgresql":
+        return postgresql_engine(found, **pool)
     if found.drivername == "sqlite+aiosqlite":
         engine = create_async_engine(found, **pool)
         event.listen(engine.sync_engine, "connect", _prepare_sqlite)
@@ -67,7 +48,7 @@ def make_engine(url: str, size: int = POOL) -> AsyncEngine:
         return engine
     raise ValueError(
         f"`{found.drivername}` is not a database of the gateway: GATEWAY_DATABASE begins with "
-        "`postgresql+psycopg://` or `sqlite+aiosqlite://`"
+        "`postgresql://` or `sqlite+aiosqlite://`"
     )
 
 
@@ -90,23 +71,6 @@ async def connect(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
     """A connection for queries, each of which sees what was committed before it."""
     async with a_turn(engine), engine.connect() as connection:
         yield connection
-
-
-def _check_open(
-    connection: DBAPIConnection, _entry: ConnectionPoolEntry, _proxy: PoolProxiedConnection
-) -> None:
-    """Refuse a connection that the server has ended, without a question to it.
-
-    Nothing is to be read of one that is idle, unless the server goes away: it says so, or its end
-    of the connection is closed.
-
-    Raises:
-        InvalidatePoolError: It has ended, and so have others: the pool makes new ones.
-    """
-    poll = select.poll()
-    poll.register(connection.driver_connection.pgconn.socket, select.POLLIN)
-    if poll.poll(0):
-        raise InvalidatePoolError
 
 
 def _prepare_sqlite(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:

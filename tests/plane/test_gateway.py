@@ -53,7 +53,10 @@ def place(kubectl: Kubectl, deployed: Plane) -> Iterator[Plane]:
 def gateway(
     request: pytest.FixtureRequest, place: Plane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[GatewayProcess]:
-    with serving(place, tmp_path_factory.mktemp("gateway"), request.param) as one:
+    # As deployed with each of them.
+    processes = 2 if request.param == "postgresql" else 1
+    folder = tmp_path_factory.mktemp("gateway")
+    with serving(place, folder, request.param, processes=processes) as one:
         yield one
 
 

@@ -54,14 +54,15 @@ def serve(settings: Settings) -> int:
         with asyncio.Runner(loop_factory=auto_loop_factory()) as runner:
             runner.run(_serve(settings))
 
-    if settings.processes == 1:
-        run()
-        return 0
     folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
-    if not folder:
+    if folder:  # where it is set, a single process counts there, too
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    elif settings.processes > 1:
         raise ValueError("set PROMETHEUS_MULTIPROC_DIR, where several GATEWAY_PROCESSES count")
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    return run_several(settings.processes, run)
+    if settings.processes > 1:
+        return run_several(settings.processes, run)
+    run()
+    return 0
 
 
 async def _serve(settings: Settings) -> None:

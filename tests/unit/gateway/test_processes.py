@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from devctl_gateway import serve as serving
 from devctl_gateway.serve import serve
 from devctl_gateway.settings import Settings
 
@@ -92,6 +93,24 @@ def test_none_outlives_a_parent_that_dies(tmp_path: Path) -> None:
     with running(tmp_path) as (parent, pids):
         parent.kill()
         assert ends(pids)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_the_folder_to_count_in_is_made(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, processes: int
+) -> None:
+    folder = tmp_path / "figures"
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(folder))
+    started = []
+
+    async def end(settings: Settings) -> None:
+        started.append(settings)
+
+    monkeypatch.setattr(serving, "_serve", end)
+    monkeypatch.setattr(serving, "run_several", lambda _, run: run() or 0)
+    assert serve(Settings("sqlite+aiosqlite://", processes=processes)) == 0
+    assert started
+    assert folder.is_dir()
 
 
 def test_several_need_a_folder_to_count_in(monkeypatch: pytest.MonkeyPatch) -> None:

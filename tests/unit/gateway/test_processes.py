@@ -44,7 +44,8 @@ sys.exit(code)
 @contextmanager
 def running(folder: Path) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
     """A replica and its processes."""
-    environment = os.environ | {"PROMETHEUS_MULTIPROC_DIR": str(folder)}
+    code = os.pathsep.join(sys.path)  # as pytest has it
+    environment = os.environ | {"PROMETHEUS_MULTIPROC_DIR": str(folder), "PYTHONPATH": code}
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True, env=environment
     ) as parent:

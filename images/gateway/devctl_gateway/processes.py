@@ -22,7 +22,7 @@ def run_several(count: int, run: Callable[[], None]) -> int:
     Returns:
         The exit code: 0 after SIGTERM, 1 if one has ended by itself.
     """
-    # What is imported is shared: a further one costs a third of the memory.
+    # Forked, they share what is imported.
     fork = get_context("fork")
     children = [fork.Process(target=_run_below, args=(run,)) for _ in range(count)]
     for child in children:

@@ -9,6 +9,8 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from threading import Thread
 
+_ENDS = (signal.SIGTERM, signal.SIGINT)
+
 
 def run_several(count: int, run: Callable[[], None]) -> int:
     """Run something in several processes, until one of them ends; the others are ended then.
@@ -22,8 +24,9 @@ def run_several(count: int, run: Callable[[], None]) -> int:
     Returns:
         The exit code: 0 after SIGTERM, 1 if one has ended by itself.
     """
-    # Forked, they share what is imported.
-    fork = get_context("fork")
+    # One that comes too early waits until it can be passed on.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
+    fork = get_context("fork")  # they share what is imported
     children = [fork.Process(target=_run_below, args=(run,)) for _ in range(count)]
     for child in children:
         child.start()
@@ -35,8 +38,9 @@ def run_several(count: int, run: Callable[[], None]) -> int:
         for child in children:
             child.terminate()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _ENDS:
         signal.signal(number, end)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDS)
     wait([child.sentinel for child in children])
     code = int(not told)
     end()
@@ -46,6 +50,7 @@ def run_several(count: int, run: Callable[[], None]) -> int:
 
 
 def _run_below(run: Callable[[], None]) -> None:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDS)
     Thread(target=_follow, daemon=True).start()
     run()
 

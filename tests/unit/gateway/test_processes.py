@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 COUNT = 3
 # Each counts once, says who it is, and waits.
 PROGRAM = f"""
-import os, signal, sys
+import os, sys, time
 from devctl_gateway.http.metrics import Metrics
 from devctl_gateway.processes import run_several
 
@@ -31,9 +31,8 @@ metrics = Metrics({COUNT})
 
 def run():
     metrics.requests.labels("GET", "/", 200).inc()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     print(os.getpid(), flush=True)
-    signal.pause()
+    time.sleep(60)
 
 code = run_several({COUNT}, run)
 print(metrics.page().body.decode())
@@ -50,8 +49,10 @@ def running(folder: Path) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
         [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True, env=environment
     ) as parent:
         assert parent.stdout
-        yield parent, [int(parent.stdout.readline()) for _ in range(COUNT)]
-        parent.kill()
+        try:
+            yield parent, [int(parent.stdout.readline()) for _ in range(COUNT)]
+        finally:
+            parent.kill()
 
 
 def ends(pids: list[int]) -> bool:

@@ -63,8 +63,7 @@ class Server(uvicorn.Server):
         )
 
     def _bound(self, host: str, port: int) -> socket.socket:
-        backlog = self.config.backlog
-        return socket.create_server((host, port), backlog=backlog, reuse_port=self._shared)
+        return socket.create_server((host, port), reuse_port=self._shared)
 
 
 def server(app: Callable[..., Any], settings: Settings) -> Server:

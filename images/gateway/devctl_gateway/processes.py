@@ -24,7 +24,7 @@ def run_several(count: int, run: Callable[[], None]) -> int:
     Returns:
         The exit code: 0 after SIGTERM, 1 if one has ended by itself.
     """
-    # One that comes too early waits until it can be passed on.
+    # A signal that comes too early waits until it can be passed on.
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
     fork = get_context("fork")  # they share what is imported
     children = [fork.Process(target=_run_below, args=(run,)) for _ in range(count)]

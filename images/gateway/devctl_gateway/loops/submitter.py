@@ -55,12 +55,17 @@ async def submit_all(context: Context) -> None:
 async def _see_to(context: Context, names: Sequence[str]) -> None:
     failed = None
     for first in range(0, len(names), _BATCH):
-        known = dict(context.cluster.jobs)  # before their rows, as above
+        batch = names[first : first + _BATCH]
+        known = {name: context.cluster.jobs.get(name) for name in batch}  # first, as above
         async with connect(context.engine) as connection:
-            rows = await jobs.wanted(connection, names[first : first + _BATCH])
+            rows = await jobs.wanted(connection, batch)
         for row in rows:
+            job = known[row["id"]]
             try:
-                await _apply(context, row, known.get(row["id"]))
+                if job is None:
+                    await _create(context, row)
+                elif _is_amiss(row, job):
+                    await context.cluster.cancel_job(row["id"])
             except ClusterError as error:
                 log.warning("%s: %s", row["id"], error)
                 failed = error
@@ -68,12 +73,8 @@ async def _see_to(context: Context, names: Sequence[str]) -> None:
         raise failed
 
 
-async def _apply(context: Context, row: Row, job: Thing | None) -> None:
-    """Make the object of a job that has none, or end one that is to end."""
-    if job is not None:
-        if row["cancelled"] and not _is_cancelled(job):
-            await context.cluster.cancel_job(row["id"])
-        return
+async def _create(context: Context, row: Row) -> None:
+    """Make the object of a job, or keep the end of one that the cluster will never have."""
     namespace, cancelled = context.settings.namespace, bool(row["cancelled"])
     try:
         await context.cluster.create_job(
@@ -95,15 +96,13 @@ def due(rows: Iterable[Row], known: Mapping[str, Thing], before: datetime) -> li
         known: GPUWorkerJobs by name.
         before: When a job was submitted at the latest, so that its object should be there.
     """
-    return [row["id"] for row in rows if _is_due(row, known.get(row["id"]), before)]
+    return [
+        row["id"]
+        for row in rows
+        if _is_amiss(row, job := known.get(row["id"])) and (job or row["created_at"] <= before)
+    ]
 
 
-def _is_due(row: Row, job: Thing | None, before: datetime) -> bool:
-    if job is None:
-        return bool(row["created_at"] <= before)
-    return bool(row["cancelled"]) and not _is_cancelled(job)
-
-
-def _is_cancelled(job: Thing) -> bool:
-    """Whether its object says that a job is to end."""
-    return bool(job["spec"].get("cancelled"))
+def _is_amiss(row: Row, job: Thing | None) -> bool:
+    """Whether a job has no object, or one that does not know that it is to end."""
+    return job is None or (bool(row["cancelled"]) and not job["spec"].get("cancelled"))

@@ -85,7 +85,7 @@ def _named(context: ExceptionContext) -> DBAPIError | None:
     error = context.sqlalchemy_exception
     if not isinstance(error, DBAPIError):
         return None
-    kind = kind_of(error)
+    kind = _kind_of(error)
     if kind is None or isinstance(error, kind):
         return None
     return kind(
@@ -96,11 +96,11 @@ def _named(context: ExceptionContext) -> DBAPIError | None:
     )
 
 
-def kind_of(error: DBAPIError) -> type[DBAPIError] | None:
+def _kind_of(error: DBAPIError) -> type[DBAPIError] | None:
     """The DBAPI's class of an error of asyncpg's; None if SQLAlchemy's is right."""
-    cause, state = getattr(error.orig, "__cause__", None), getattr(error.orig, "sqlstate", None)
-    if error.connection_invalidated:
+    state = getattr(error.orig, "sqlstate", None) or ""
+    if error.connection_invalidated or state.startswith(_OPERATIONAL):
         return OperationalError
-    if isinstance(cause, ValueError) or (state or "").startswith(_DATA):
-        return DataError
-    return OperationalError if (state or "").startswith(_OPERATIONAL) else None
+    # What asyncpg cannot send has no SQLSTATE.
+    unfit = isinstance(getattr(error.orig, "__cause__", None), ValueError)
+    return DataError if unfit or state.startswith(_DATA) else None

@@ -4,7 +4,7 @@
 set -eu
 
 venv=${1%/}
-python=${PYTHON:-python3}
+python=$(sh scripts/fastest_python.sh)
 
 # venv refuses a link, too, but only after the stamp behind it has been removed.
 if [ -L "$venv" ]; then

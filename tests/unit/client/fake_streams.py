@@ -11,6 +11,7 @@ from devctl.client.streams.execute import SCRIPT
 from devctl.errors import DevctlError
 from devctl.kube.pod_streams import STDERR, STDOUT
 from unit.client.objects import PODS, SERVERS, Thing, pod, server
+from unit.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +76,7 @@ class FakeStream:
         while self.echoes and (data := self._input.get()):
             yield STDOUT, data
         if self.holds:
-            self.closed.wait(10)
+            self.closed.wait(PATIENCE)
         yield from self.ends
 
     @property

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -18,6 +20,8 @@ from devctl.client.ssh.ssh import Ssh
 from devctl.errors import ConnectionLostError, DevctlError, NotFoundError
 from unit.client.fake_streams import HOST_KEY, STDERR, STDOUT, FakeStream, runs, there
 from unit.client.objects import PODS
+from unit.patience import PATIENCE
+from unit.threads import outlasting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +41,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "_RETRY", 0.005)
     monkeypatch.setattr(proxy, "_POLL", 0.005)
     monkeypatch.setattr(proxy, "_PATIENCE", 0.05)
-    monkeypatch.setattr(proxy, "_SETTLE", 0.05)
+    monkeypatch.setattr(proxy, "_SETTLE", PATIENCE)
 
 
 @pytest.fixture
@@ -60,9 +64,14 @@ def session(
     source, feeder = os.pipe()
     os.write(feeder, b"SSH-2.0-client\r\n")
     os.close(feeder)
+    before = threading.enumerate()
     try:
         return proxy.connect(api.cluster(), destination, source=source, output=output, tell=tell)
     finally:
+        # The command's threads end with its process. Here they would go on in other tests, and
+        # with descriptors that are something else by then.
+        api.refusals["GET", PODS] = (403, "the session is over")
+        assert outlasting(before) == []
         os.close(source)
 
 
@@ -103,6 +112,7 @@ def test_a_pod_that_is_deleted_ends_a_silent_session(
     api: FakeApi, monkeypatch: pytest.MonkeyPatch, pipe: tuple[int, int]
 ) -> None:
     """Of a node that is gone no stream says anything: the API server does."""
+    monkeypatch.setattr(proxy, "_SETTLE", 0.05)
     there(api)
     api.then = [lambda: api.drop(PODS, "lab-0")]
     stream = FakeStream(holds=True)
@@ -202,22 +212,29 @@ def test_what_became_of_a_pod(api: FakeApi, change: dict[str, Any], said: str | 
     assert (found.message if found else None) == said or (found and said and said in found.message)
 
 
-def test_a_watch_that_ends_is_begun_anew_and_one_that_is_lost_too(api: FakeApi) -> None:
+def test_a_watch_that_ends_is_begun_anew_and_one_that_is_lost_too(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     there(api)
     life = PodLife(api.cluster(), api.get(PODS, "lab-0"))
+    pauses: list[float] = []
 
     def stumble() -> None:
         api.refusals["GET", PODS] = (500, "not now")
-        threading.Timer(0.05, recover).start()
 
-    def recover() -> None:
-        api.refusals.clear()
-        api.drop(PODS, "lab-0")
+    def recover(pause: float) -> None:
+        pauses.append(pause)
+        if len(pauses) == 3:
+            api.refusals.clear()
+            api.drop(PODS, "lab-0")
 
+    clock = SimpleNamespace(sleep=recover, monotonic=time.monotonic)
+    monkeypatch.setattr(waiting, "time", clock)
     api.then = [stumble]
     fate = life.watch(lambda: None)
     assert fate
     assert "was deleted" in fate.message
+    assert len(pauses) == 3
     # The right to list pods is not needed.
     assert "GET pods" not in api.requests
     assert "GET pods/lab-0" in api.requests

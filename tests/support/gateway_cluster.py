@@ -83,7 +83,7 @@ async def cluster_of(server: ApiServer) -> AsyncIterator[Cluster]:
 
 
 async def until(so: Callable[[], bool]) -> None:
-    """Let others go on until something is so, for ten seconds at most."""
-    async with asyncio.timeout(10):
+    """Let others go on until something is so, for a minute at most."""
+    async with asyncio.timeout(60):
         while not so():  # noqa: ASYNC110 - whatever it is, nobody sets an event for it
             await asyncio.sleep(0)

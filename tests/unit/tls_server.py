@@ -34,7 +34,9 @@ def serving(http: HTTPServer) -> Iterator[None]:
     """Serve in a thread."""
     thread = threading.Thread(target=http.serve_forever, args=(0.01,))
     thread.start()
-    yield
-    http.shutdown()
-    thread.join()
-    http.server_close()
+    try:
+        yield
+    finally:
+        http.shutdown()
+        thread.join()
+        http.server_close()

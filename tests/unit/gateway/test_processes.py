@@ -7,8 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,8 @@ import pytest
 from devctl_gateway import serve as serving
 from devctl_gateway.serve import serve
 from devctl_gateway.settings import Settings
+
+from unit.patience import FOREVER, PATIENCE, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +33,7 @@ metrics = Metrics({COUNT})
 def run():
     metrics.requests.labels("GET", "/", 200).inc()
     os.write(1, b"%d\\n" % os.getpid())  # at once, or lines of others come in between
-    time.sleep(60)
+    time.sleep({FOREVER})
 
 code = run_several({COUNT}, run)
 print(metrics.page().body.decode())
@@ -42,41 +43,42 @@ sys.exit(code)
 
 @contextmanager
 def running(folder: Path) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
-    """A replica and its processes."""
+    """A replica and its processes, which are ended with the test whatever becomes of them."""
     code = os.pathsep.join(sys.path)  # as pytest has it
     environment = os.environ | {"PROMETHEUS_MULTIPROC_DIR": str(folder), "PYTHONPATH": code}
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True, env=environment
     ) as parent:
         assert parent.stdout
+        pids: list[int] = []
         try:
-            yield parent, [int(parent.stdout.readline()) for _ in range(COUNT)]
+            pids += [int(parent.stdout.readline()) for _ in range(COUNT)]
+            yield parent, pids
         finally:
             parent.kill()
+            for pid in filter(_runs, pids):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
 
-def ends(pids: list[int]) -> bool:
-    """Whether all of them end soon. One that nobody has waited for is a zombie, and has ended."""
-    until = time.monotonic() + 20
-    while any(_state(pid) not in {"", "Z"} for pid in pids):
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.02)
-    return True
+def have_ended(pids: list[int]) -> bool:
+    """Whether none of them runs."""
+    return not any(map(_runs, pids))
 
 
-def _state(pid: int) -> str:
+def _runs(pid: int) -> bool:
+    """Whether it is one of these processes; a zombie, or another one of its number, is none."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return PROGRAM.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
-        return ""
+        return False
 
 
 def test_they_end_together_and_have_counted_together(tmp_path: Path) -> None:
     with running(tmp_path) as (parent, pids):
         parent.terminate()
-        assert parent.wait(20) == 0
-        assert ends(pids)
+        assert parent.wait(PATIENCE) == 0
+        eventually(lambda: have_ended(pids))
         assert parent.stdout
         (counted,) = re.findall(
             r"^gateway_requests_total\{.*\} (.*)$", parent.stdout.read(), re.MULTILINE
@@ -87,14 +89,14 @@ def test_they_end_together_and_have_counted_together(tmp_path: Path) -> None:
 def test_one_that_dies_takes_the_replica_with_it(tmp_path: Path) -> None:
     with running(tmp_path) as (parent, pids):
         os.kill(pids[0], signal.SIGKILL)
-        assert parent.wait(20) == 1
-        assert ends(pids)
+        assert parent.wait(PATIENCE) == 1
+        eventually(lambda: have_ended(pids))
 
 
 def test_none_outlives_a_parent_that_dies(tmp_path: Path) -> None:
     with running(tmp_path) as (parent, pids):
         parent.kill()
-        assert ends(pids)
+        eventually(lambda: have_ended(pids))
 
 
 @pytest.mark.parametrize("processes", [1, 2])

@@ -17,6 +17,7 @@ from websockets.utils import apply_mask
 from devctl.kube.cluster import Cluster
 from devctl.kube.kubeconfig import Access
 from unit.kube.certificates import in_base64
+from unit.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -160,7 +161,7 @@ def pod_server(
     )
     try:
         yield Cluster(access)
-        thread.join(10)
+        thread.join(PATIENCE)
         assert not thread.is_alive(), "the script has not ended"
     finally:
         with suppress(OSError):

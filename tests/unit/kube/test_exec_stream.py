@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from devctl.errors import ConnectionLostError, DeniedError, DevctlError, NotFoundError
 from devctl.kube.pod_streams import STDERR, STDOUT, ExecStream, open_exec
 from unit.kube.pod_server import EXEC, Conversation, pod_server, server_frame
+from unit.patience import PATIENCE
 
 if TYPE_CHECKING:
     from unit.kube.certificates import Certificates
@@ -166,10 +167,10 @@ def test_hanging_up_wakes_whoever_reads(certificates: Certificates) -> None:
 
         reader = threading.Thread(target=read)
         reader.start()
-        assert reading.wait(5)
+        assert reading.wait(PATIENCE)
         stream.close()
         stream.close()
-        reader.join(5)
+        reader.join(PATIENCE)
         assert len(ends) == 1
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from devctl.kube.serial_tls import SerialTls
+from unit.kube.waiting import waiting
+from unit.patience import PATIENCE
 
 if TYPE_CHECKING:
     from unit.kube.certificates import Certificates
@@ -51,7 +53,7 @@ def test_both_directions_at_once_and_nothing_is_mixed_up(certificates: Certifica
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE)
     assert got == {"there": there, "back": back}
     for end in ends:
         end.close()
@@ -64,7 +66,7 @@ def test_a_writer_is_not_held_up_by_a_reader_that_waits(certificates: Certificat
     ours.write(b"question")
     assert theirs.read(100) == b"question"
     theirs.write(b"!")
-    reader.join(5)
+    reader.join(PATIENCE)
     assert not reader.is_alive()
     assert ours.read(1, timeout=0.01) is None
     ours.close()
@@ -78,8 +80,11 @@ def test_an_end_without_farewell_is_an_end(certificates: Certificates) -> None:
     ours.close()
 
 
-def test_closing_wakes_whoever_waits(certificates: Certificates) -> None:
+def test_closing_wakes_whoever_waits(
+    certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours, theirs = tls_pair(certificates)
+    waits = waiting(ours, monkeypatch)
     ends: list[object] = []
 
     def read() -> None:
@@ -90,9 +95,9 @@ def test_closing_wakes_whoever_waits(certificates: Certificates) -> None:
 
     reader = threading.Thread(target=read)
     reader.start()
-    reader.join(0.05)
+    assert waits.wait(PATIENCE)
     ours.close()
-    reader.join(5)
+    reader.join(PATIENCE)
     assert len(ends) == 1
     assert not ours.takes()
     with pytest.raises(ConnectionAbortedError):

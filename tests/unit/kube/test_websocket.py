@@ -13,6 +13,8 @@ from devctl.errors import ConnectionLostError, DevctlError
 from devctl.kube.serial_tls import SerialTls
 from devctl.kube.websocket import Handshake, WebSocket
 from unit.kube.pod_server import server_frame
+from unit.kube.waiting import waiting
+from unit.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,9 +161,10 @@ def test_a_reset_connection_is_lost(pair: tuple[WebSocket, socket.socket]) -> No
 
 
 def test_hanging_up_does_not_wait_for_whoever_takes_nothing(
-    pair: tuple[WebSocket, socket.socket],
+    pair: tuple[WebSocket, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web_socket, _ = pair
+    waits = waiting(web_socket._connection, monkeypatch)  # noqa: SLF001
     failed = threading.Event()
 
     def send() -> None:
@@ -172,7 +175,7 @@ def test_hanging_up_does_not_wait_for_whoever_takes_nothing(
 
     sender = threading.Thread(target=send)
     sender.start()
-    sender.join(0.1)
+    assert waits.wait(PATIENCE)
     web_socket.close()
-    assert failed.wait(5)
+    assert failed.wait(PATIENCE)
     sender.join()

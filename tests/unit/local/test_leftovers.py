@@ -10,6 +10,7 @@ import pytest
 from devctl.errors import HostError
 from devctl.local import playbook
 from devctl.local.playbook import RUN_VARIABLE, end_leftovers, leftovers
+from unit.patience import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +45,7 @@ def test_end_kills_it_and_waits() -> None:
         process.stdout.readline()
         assert leftovers(name) == {process.pid}
         end_leftovers(name)
-        assert process.wait(5) == -signal.SIGKILL
+        assert process.wait(PATIENCE) == -signal.SIGKILL
     assert leftovers(name) == set()
 
 

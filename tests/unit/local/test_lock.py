@@ -10,6 +10,7 @@ import pytest
 
 from devctl.errors import BusyError
 from devctl.local.lock import hold
+from unit.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,18 +68,20 @@ def test_a_second_one_that_may_wait_says_so_once_and_gets_it_later(
         holder.stdin.close()
 
     # Whoever waits in silence gets it too, rather than for ever.
-    patience = Timer(5, holder.kill)
+    patience = Timer(PATIENCE, holder.kill)
     patience.start()
-    with hold(lock, "it", on_wait=let_go):
+    try:
+        with hold(lock, "it", on_wait=let_go):
+            assert holder.wait(PATIENCE) == 0
+            assert lock.read_text() == f"{os.getpid()}\n"
+    finally:
         patience.cancel()
-        assert holder.wait(5) == 0
-        assert lock.read_text() == f"{os.getpid()}\n"
     assert messages == [f"it is being changed by another devctl (pid {holder.pid})"]
 
 
 def test_a_killed_holder_frees_it(lock: Path, holder: subprocess.Popen[str]) -> None:
     holder.kill()
-    holder.wait(5)
+    holder.wait(PATIENCE)
     with hold(lock, "it"):
         assert lock.read_text() == f"{os.getpid()}\n"
 

@@ -9,6 +9,7 @@ from xmlrpc.client import Fault
 import pytest
 
 from devctl.local.supervisor import ProcessState, processes, running_pid, stop
+from unit.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,7 +44,7 @@ def test_a_dead_one_leaves_a_stale_file(
     paths: ClusterPaths, supervisor: subprocess.Popen[bytes]
 ) -> None:
     supervisor.kill()
-    supervisor.wait(5)
+    supervisor.wait(PATIENCE)
     assert paths.supervisor_pid.exists()
     assert running_pid(paths) is None
 
@@ -105,6 +106,6 @@ def test_what_the_supervisor_says_is_told(
 
 
 def test_stop_ends_it(paths: ClusterPaths, supervisor: subprocess.Popen[bytes]) -> None:
-    stop(paths, seconds=5)
-    assert supervisor.wait(5) != 0
+    stop(paths, seconds=PATIENCE)
+    assert supervisor.wait(PATIENCE) != 0
     assert running_pid(paths) is None

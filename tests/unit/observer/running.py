@@ -16,6 +16,8 @@ from devctl_observer.observer import Observer
 from lightkube import ApiError
 from lightkube.models.meta_v1 import Status
 
+from unit.patience import PATIENCE
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from http import HTTPStatus
@@ -61,12 +63,17 @@ def api_error(code: HTTPStatus) -> ApiError:
 async def until(work: Coroutine[Any, Any, None], reached: Callable[[], object]) -> None:
     """Run something until it has reached a state."""
     task = asyncio.ensure_future(work)
-    for _ in range(3000):
-        if reached() or task.done():
-            break
-        await asyncio.sleep(0.01)
+    with suppress(TimeoutError):
+        await eventually(lambda: reached() or task.done())
     await _end(task)
     assert reached()
+
+
+async def eventually(reached: Callable[[], object]) -> None:
+    """Let others go on until a state is reached."""
+    async with asyncio.timeout(PATIENCE):
+        while not reached():  # noqa: ASYNC110 - states have no events
+            await asyncio.sleep(0.01)
 
 
 async def for_turns(work: Coroutine[Any, Any, None], turns: int) -> None:
@@ -77,10 +84,20 @@ async def for_turns(work: Coroutine[Any, Any, None], turns: int) -> None:
     await _end(task)
 
 
-async def for_a_while(work: Coroutine[Any, Any, None]) -> None:
-    """Run something that should do nothing more."""
+async def for_an_hour(work: Coroutine[Any, Any, None]) -> None:
+    """Run something that should do nothing more; the event loop's clock is moved meanwhile."""
+    loop = asyncio.get_running_loop()
+    time, ahead = loop.time, 0.0
+    loop.time = lambda: time() + ahead  # type: ignore[method-assign]
     task = asyncio.ensure_future(work)
-    await asyncio.sleep(0.1)
+    try:
+        for _ in range(360):
+            ahead += 10
+            # What is due is done within an iteration or two, and may have more done.
+            for _ in range(5):
+                await asyncio.sleep(0)
+    finally:
+        loop.time = time  # type: ignore[method-assign]
     await _end(task)
 
 

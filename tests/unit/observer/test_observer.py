@@ -44,7 +44,8 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Any], None
                 flavors.store.put(Key("", name), 1, flavor(name))
             one.children.pods.put(Key("dev-alice", "my-dev-0"), 1, labelled())
             change(one)
-            await asyncio.sleep(0.01)  # paced actions run in the loop's next iteration
+            for _ in range(3):  # paced actions run in the loop's next iteration or two
+                await asyncio.sleep(0)
             return found
 
         return asyncio.run(run())

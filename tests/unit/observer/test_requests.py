@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from lightkube.config.models import Cluster, User
 from lightkube.resources.core_v1 import Node, Pod
 
 from unit.observer.objects import asks, server
-from unit.observer.running import figure
+from unit.observer.running import eventually, figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -415,6 +416,7 @@ def test_the_whole_observer_writes_each_status_once(
     }
     written: dict[str, dict[str, Any]] = {}
     told: list[str] = []
+    listed: Counter[str] = Counter()
 
     def answer(request: httpx2.Request) -> httpx2.Response:
         parts = request.url.path.split("/")
@@ -430,6 +432,7 @@ def test_the_whole_observer_writes_each_status_once(
             return httpx2.Response(201, content=request.content)
         if request.url.params.get("watch"):
             return refusal(410)
+        listed[parts[-1]] += 1
         found = [items[parts[-1]]] if parts[-1] in items else []
         if request.url.params.get("fieldSelector", "").startswith("spec.nodeName"):
             assert request.url.params["fieldSelector"] == PLACED
@@ -440,12 +443,17 @@ def test_the_whole_observer_writes_each_status_once(
     async def play() -> None:
         client = connect(answer)
         observer = Observer(client, ClusterApi(client, leads), Clock())
+        queues = [queue for family in observer.families for queue, _ in family.queues]
+
+        def idle() -> bool:
+            return not any(queue.waiting or queue._running for queue in queues)  # noqa: SLF001
+
         task = asyncio.ensure_future(observer.run())
-        async with asyncio.timeout(30):
-            while len(told) < 2 or len(written) < 3:  # noqa: ASYNC110 - the answers have no event
-                await asyncio.sleep(0.01)
-        # Meanwhile every watch fails and everything is listed again, without any change.
-        await asyncio.sleep(0.5)
+        await eventually(lambda: len(told) >= 2 and len(written) >= 3)
+        # Every watch fails and everything is listed again, without any change.
+        before = Counter(listed)
+        await eventually(lambda: all(listed[kind] > before[kind] + 2 for kind in items))
+        await eventually(idle)
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task

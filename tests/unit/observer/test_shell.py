@@ -19,7 +19,7 @@ from lightkube.models.core_v1 import ObjectReference
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import Pod
 
-from unit.observer.running import api_error, for_a_while, idle_observer, servers_of, until
+from unit.observer.running import api_error, for_an_hour, idle_observer, servers_of, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -58,7 +58,7 @@ def test_a_key_is_worked_on_once_for_a_burst_and_again_after_a_change() -> None:
         assert queue.waiting == 1
         await until(queue.run(), lambda: len(seen) > 1)
         assert queue.waiting == 0
-        await for_a_while(queue.run())
+        await for_an_hour(queue.run())
         return seen
 
     assert asyncio.run(play()) == ["my-dev"] * 2
@@ -80,7 +80,7 @@ def test_a_failure_is_tried_again_and_a_deadline_is_kept(monkeypatch: pytest.Mon
         queue = WorkQueue(handle)
         queue.add(KEY)
         await until(queue.run(), lambda: seen > 2)
-        await for_a_while(queue.run())
+        await for_an_hour(queue.run())
         return seen
 
     assert asyncio.run(play()) == 3

@@ -23,6 +23,8 @@ from devctl.oidc import session
 from devctl.oidc.registration import Registration
 from unit.kube.certificates import make_certificates
 from unit.oidc.fake_provider import CLIENT, ISSUER, REGISTRATION, FakeProvider, refused
+from unit.patience import PATIENCE
+from unit.tls_server import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +55,7 @@ def browser(provider: FakeProvider, *paths: str, **wrong: str) -> Callable[[str]
 def log_in(
     provider: FakeProvider, registration: Registration = REGISTRATION, **about: Any
 ) -> Session:
-    about = {"seconds": 20.0, "visit": browser(provider), **about}
+    about = {"seconds": PATIENCE, "visit": browser(provider), **about}
     return session.log_in(registration, transport=provider, **about)[0]
 
 
@@ -374,17 +376,14 @@ def test_a_provider_with_an_authority_of_its_own(tmp_path: Path) -> None:
 
     with HTTPServer(("127.0.0.1", 0), NoProvider) as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
         issuer = f"https://127.0.0.1:{server.server_port}"
         trusted = Registration(issuer, CLIENT, certificates.authority.read_text())
-        try:
+        with serving(server):
             for registration, words in (
                 (trusted, "answers 404"),
                 (Registration(issuer, CLIENT), "cannot be reached.*[Cc]ertificate|certificate"),
             ):
                 with pytest.raises(DevctlError, match=words):
                     session.log_in(registration)
-        finally:
-            server.shutdown()
     with pytest.raises(UsageError, match="cannot be used"):
         session.log_in(Registration(issuer, CLIENT, "no certificate"))

@@ -13,6 +13,8 @@ from devctl_runner.runs.request import Inputs, Run
 from devctl_runner.runs.serve import DONE
 from support.sockets import socket_disabled  # noqa: F401 - pytest looks for it here
 
+from unit.patience import PATIENCE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -46,7 +48,7 @@ def job(tmp_path: Path, message: bytes = b"") -> Job:
 
 def turn(selector: selectors.BaseSelector, until: int, ended: Ended) -> None:
     """Handle events until this many jobs have ended."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while len(ended) < until:
         assert time.monotonic() < deadline
         for key, _ in selector.select(0.1):
@@ -126,7 +128,7 @@ def test_who_is_free_for_long_is_dismissed(
     pool.dismiss_idle(0)
 
     assert not pool.hand_on(job(tmp_path))
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while selector.get_map():
         assert time.monotonic() < deadline
         for key, _ in selector.select(0.1):

@@ -4,31 +4,29 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 from devctl_runner.daemon.figures import resident_bytes
 from devctl_runner.daemon.processes import descendants, kill_tree
 
+from unit.patience import FOREVER, eventually
+
 # A grandchild in a session of its own, like Ansible's tasks.
-TREE = """
+TREE = f"""
 import subprocess, sys
-subprocess.Popen(["sleep", "60"], start_new_session=True)
-subprocess.run(["sleep", "60"])
+subprocess.Popen(["sleep", "{FOREVER}"], start_new_session=True)
+subprocess.run(["sleep", "{FOREVER}"])
 """
 
 
 def test_a_tree_is_killed_with_all_its_sessions() -> None:
     root = subprocess.Popen([sys.executable, "-c", TREE])
-    deadline = time.monotonic() + 10
-    while len(found := descendants(root.pid)) < 2:
-        assert time.monotonic() < deadline
+    eventually(lambda: len(descendants(root.pid)) == 2)
+    found = descendants(root.pid)
 
     kill_tree(root.pid)
 
     assert root.wait() == -signal.SIGKILL
-    for pid in found:
-        while alive(pid):
-            assert time.monotonic() < deadline
+    eventually(lambda: not any(map(alive, found)))
 
 
 def alive(pid: int) -> bool:

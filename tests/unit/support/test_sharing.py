@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
 from support.scheduling import together
 from support.sharing import Shared
+from unit.patience import PATIENCE, eventually
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,13 +18,15 @@ MANY = 8
 
 
 def test_what_is_done_once_is_done_before_anybody_goes_on(tmp_path: Path) -> None:
+    come: list[int] = []
     done: list[str] = []
 
     def action(what: str) -> None:
-        time.sleep(0.01)
+        eventually(lambda: len(come) == MANY)
         done.append(what)
 
-    def process(_: int) -> int:
+    def process(number: int) -> int:
+        come.append(number)
         Shared(tmp_path).once(action, "up")
         return len(done)
 
@@ -49,12 +52,13 @@ def test_what_failed_is_tried_by_the_next(tmp_path: Path) -> None:
 
 def test_a_time_that_is_shared_has_one_beginning_and_one_end(tmp_path: Path) -> None:
     said: list[str] = []
+    all_in = threading.Barrier(MANY, timeout=PATIENCE)
 
-    def process(number: int) -> None:
+    def process(_: int) -> None:
         shared = Shared(tmp_path)
         with shared.between("away", lambda: said.append("first"), lambda: said.append("last")):
             said.append("in")
-            time.sleep(0.02 + number / 200)
+            all_in.wait()
 
     for _ in range(2):
         said.clear()

@@ -12,6 +12,8 @@ from support.gateway_bodies import JOB
 from support.gateway_cluster import until
 from support.gateway_crowd import ADA, ADAS_KEY, BOB, BOSS, Crowd, crowd, submit
 
+from unit.patience import PATIENCE
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
@@ -67,7 +69,7 @@ async def test_one_account_follows_a_few_logs_at_a_time_and_others_go_on(
             for who in (ADA, ADAS_KEY)
         ]
         await until(lambda: len(programs) == MOST)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             refused = await people.ask(ADA, "GET", path)
         assert refused.status_code == 429
         assert refused.headers["content-type"] == "application/problem+json"

@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @name_option
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Output format.",
+)
 def status(name: str, output: str) -> None:
     """Show whether the cluster is up, and what is wrong if it is not.
 

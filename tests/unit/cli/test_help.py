@@ -1,7 +1,11 @@
-"""What every command says of itself, and that nobody waits for it."""
+"""What every command says of itself, and that nobody waits for it.
+
+Each test looks at all commands of all programs, and names those that fail it.
+"""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -10,57 +14,146 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from devctl.cli.config import config
-from devctl.cli.homes import homes
-from devctl.cli.jobs.group import jobs
-from devctl.cli.local.group import local
 from devctl.cli.main import cli
-from devctl.cli.vllm.cache_group import add, cache, plan
-from devctl.cli.vllm.vllm_group import vllm
-from devctl.cli.workers.group import workers
-from devctl.cli.workers.keys import keys
+from unit.cli.every_command import COLUMNS, HIDDEN, Shown, every_command
 
 if TYPE_CHECKING:
-    from syrupy.assertion import SnapshotAssertion
-
-CONTEXT = click.Context(cli)
-COMMANDS = [
-    "",
-    *cli.list_commands(CONTEXT),
-    "ssh-proxy",
-    *(f"config {name}" for name in config.list_commands(CONTEXT)),
-    *(f"homes {name}" for name in homes.list_commands(CONTEXT)),
-    *(f"jobs {name}" for name in jobs.list_commands(CONTEXT)),
-    *(f"vllm {name}" for name in vllm.list_commands(CONTEXT)),
-    *(f"cache {name}" for name in cache.list_commands(CONTEXT)),
-    *(f"cache add {name}" for name in add.list_commands(CONTEXT)),
-    *(f"cache plan {name}" for name in plan.list_commands(CONTEXT)),
-    *(f"workers {name}" for name in workers.list_commands(CONTEXT)),
-    *(f"workers keys {name}" for name in keys.list_commands(CONTEXT)),
-    *(f"local {name}" for name in local.list_commands(CONTEXT)),
-]
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help(name: str, snapshot: SnapshotAssertion) -> None:
-    line = [*name.split(), "--help"]
-    result = CliRunner().invoke(cli, line, prog_name="devctl", terminal_width=80)
-    assert result.exit_code == 0
-    assert result.output == snapshot
-    assert max(map(len, result.output.splitlines())) <= 80
-
+    from collections.abc import Iterable
 
 SCREEN = 24
 # All commands are one list, and these have that many options.
-LONGER = {"": 70, "create": 32, "update": 28, "run": 30, "sync": 26, "submit": 43, "vllm run": 50}
-LONGER |= {"workers": 26, "workers submit": 31}
+LONGER = {"devctl": 70, "egpu": 34, "k8shazgpu": 29, "devctl workers": 26}
+LONGER |= {"devctl create": 32, "devctl update": 28, "devctl run": 30, "devctl sync": 26}
+LONGER |= {"devctl submit": 43, "devctl vllm run": 50, "k8shazgpu vllm run": 50}
+LONGER |= {"devctl workers submit": 31, "egpu create": 38, "devctl admin user create": 37}
+LONGER |= {"devctl admin user update": 30, "devctl admin team create": 25}
+LONGER |= {"devctl admin flavor create": 25}
+# Examples that are to be copied whole.
+WIDER = {"devctl admin user": 87, "devctl admin user create": 85}
+WIDER |= {"devctl admin flavor create": 90}
+LAST = (
+    *("--namespace", "--context", "--kubeconfig", "--request-timeout"),
+    *("--verbose", "--version", "--help"),
+)
+"""Options of many commands, in the order in which they end each list."""
+VALUES = r"name, |table, |text, |low, |torch\."
+"""Help that begins with a value that can be typed."""
+UNNAMED = {"TEXT", "INTEGER", "FLOAT", "FILENAME", "BOOLEAN"}
+"""Click's own words for a value, which say nothing about it."""
+ANY_TEXT = {"--currency"}
+"""Options for which those words are enough."""
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "ssh-proxy"])
-def test_help_has_examples_and_fits_a_screen(name: str) -> None:
-    result = CliRunner().invoke(cli, [*name.split(), "--help"], terminal_width=80)
-    assert "Examples:\n" in result.output
-    assert len(result.output.splitlines()) <= LONGER.get(name, SCREEN)
+def listed(wrong: Iterable[object]) -> str:
+    """All that fails, a line each: a comparison of lists is cut off."""
+    return "\n".join(["", *map(str, wrong)])
+
+
+@pytest.fixture(scope="module")
+def commands() -> list[Shown]:
+    return list(every_command())
+
+
+@pytest.fixture(scope="module")
+def for_people(commands: list[Shown]) -> list[Shown]:
+    """Commands that are not called by programs alone."""
+    return [each for each in commands if not each.line.endswith(HIDDEN)]
+
+
+def test_all_commands_are_looked_at(commands: list[Shown]) -> None:
+    lines = [each.line for each in commands]
+    assert len(lines) == len(set(lines)) > 150
+    deep = {"devctl ssh-proxy", "devctl cache add model", "devctl admin user create"}
+    deep |= {"devctl workers keys rotate", "devctl local up", "egpu copy-file"}
+    assert deep | {"k8shazgpu cache plan show"} <= set(lines)
+
+
+def test_help_has_examples(for_people: list[Shown]) -> None:
+    without = [each.line for each in for_people if "\n  Examples:\n" not in each.help]
+    assert not without, listed(without)
+
+
+def test_help_fits_a_screen(for_people: list[Shown]) -> None:
+    lines = {each.line: len(each.help.splitlines()) for each in for_people}
+    long = {line: count for line, count in lines.items() if count > LONGER.get(line, SCREEN)}
+    assert not long, listed(long.items())
+    wide = {
+        each.line: line
+        for each in for_people
+        for line in each.help.splitlines()
+        if len(line) > WIDER.get(each.line, COLUMNS)
+    }
+    assert not wide, listed(wide.items())
+
+
+def test_help_begins_with_a_sentence(commands: list[Shown]) -> None:
+    first = {each.line: (each.command.help or "").strip().split("\n\n")[0] for each in commands}
+    sentence = re.compile(r"[A-Z].*\.", re.DOTALL)
+    wrong = [item for item in first.items() if not sentence.fullmatch(item[1])]
+    assert not wrong, listed(wrong)
+
+
+def test_a_group_says_in_a_few_words_what_each_command_is_for(commands: list[Shown]) -> None:
+    said = {
+        f"{each.line} {item.value}": item.help or ""
+        for each in commands
+        if isinstance(each.command, click.Group)
+        for item in each.command.shell_complete(each.context, "")
+    }
+    assert len(said) > 150
+    brief = re.compile(r"[A-Z].{4,38}[^.]")
+    wrong = [item for item in said.items() if not brief.fullmatch(item[1])]
+    assert not wrong, listed(wrong)
+    for each in commands:
+        shown = " ".join(each.help.split())
+        for line, text in said.items():
+            if line.rpartition(" ")[0] == each.line:
+                assert f"{line.rpartition(' ')[2]} {text}" in shown, line
+
+
+def test_every_option_is_explained(for_people: list[Shown]) -> None:
+    wrong = []
+    sentence = re.compile(rf"([^a-z]|{VALUES}).*[.…\]]")
+    for each in for_people:
+        shown = " ".join(each.help.partition("\nOptions:\n")[2].split())
+        for option in each.options:
+            text = option.help or ""
+            names = [*option.opts, *option.secondary_opts]
+            if not sentence.fullmatch(" ".join(text.split())):
+                wrong.append((each.line, names, "is not explained by a sentence"))
+            record = option.get_help_record(each.context)
+            if record is None:
+                # Those that lead to a cluster are explained by the program alone.
+                missing = names[-1] not in LAST
+            else:
+                missing = " ".join(record[1].split()) not in shown or record[0] not in shown
+            if missing:
+                wrong.append((each.line, names, "is not in its command's help"))
+    assert not wrong, listed(wrong)
+
+
+def test_every_value_and_argument_has_a_name(for_people: list[Shown]) -> None:
+    wrong: list[tuple[str, list[str | None]]] = []
+    for each in for_people:
+        usage = " ".join(each.help.partition("\n\n")[0].split())
+        for option in each.options:
+            takes_one = not (option.is_flag or option.count)
+            named = option.make_metavar(each.context) not in UNNAMED
+            if takes_one and not named and not ANY_TEXT & {*option.opts}:
+                wrong.append((each.line, [*option.opts]))
+        wrong += [
+            (each.line, [argument.name])
+            for argument in each.arguments
+            if argument.make_metavar(each.context) not in usage
+        ]
+    assert not wrong, listed(wrong)
+
+
+def test_options_of_many_commands_come_last_and_in_one_order(commands: list[Shown]) -> None:
+    for each in commands:
+        found = [option.opts[-1] for option in each.options]
+        last = [name for name in LAST if name in found]
+        assert found[-len(last) :] == last, each.line
 
 
 def test_options_of_every_command_are_explained_once() -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from devctl.local.images import Image
 
 EVENTS, WORLDS = int(os.environ.get("DEVCTL_EVENTS", "2400")), 8
+MINUTE, HOUR = 60, 3600
 PRICE = {"perHour": "3.60", "currency": "EUR"}
 
 
@@ -128,13 +129,21 @@ def test_a_new_price_starts_a_line_and_clocks_count_nothing(
     server.apply()
     server.wait("Ready")
     wait_until(lambda: is_open(server), "it is counted")
+    passed = observer.passed
+    # Only what was counted for a whole second has a line.
+    observer.pass_time(MINUTE)
     observer.set_clocks(own=86400, server=86400)
     apply_flavor(server.kubectl, server.namespace, resources=SMALL, price={"perGPUHour": 1})
-    wait_until(lambda: len(lines(server)) == 2, "the new price is another line")
+
+    def has_two() -> bool:
+        observer.pass_time(MINUTE)
+        return len(lines(server)) == 2
+
+    wait_until(has_two, "the new price is another line")
     observer.set_clocks(own=-86400)
     server.stop()
     wait_until(lambda: not is_open(server), "it is counted no more")
-    took = time.time() - began
+    took = time.time() - began + observer.passed - passed
     assert sum(amounts.seconds for amounts in lines(server).values()) <= took + 1
     assert {key.price.currency for key in lines(server)} == {"EUR", "USD"}
 
@@ -142,15 +151,18 @@ def test_a_new_price_starts_a_line_and_clocks_count_nothing(
 @pytest.mark.usefixtures("deployed")
 def test_a_month_ends(server: DevServer, observer: ObserverProcess) -> None:
     now = int(time.time())
-    month = month_of(now)
+    month = month_of(now + HOUR)
     left = start_of(next_month(month)) - now
+    # Long enough before the end that the server is ready by then on any machine.
+    observer.set_clocks(own=left - HOUR, server=left - HOUR)
+    again(observer)
     try:
-        # So that the server is ready by then on a slow machine.
-        observer.set_clocks(own=left - 45, server=left - 45)
-        again(observer)
         server.apply()
         server.wait("Ready")
-        wait_until(lambda: next_month(month) in books(server), "the month is over", 120)
+        wait_until(lambda: bool(books(server).get(month, {}).get("open")), "it is counted")
+        observer.pass_time(HOUR)
+        wait_until(lambda: next_month(month) in books(server), "the month is over")
+        observer.pass_time(MINUTE)
         server.stop()
         wait_until(lambda: not books(server)[next_month(month)].get("open"), "it is closed")
     finally:
@@ -200,7 +212,7 @@ def events(kubectl: Kubectl, name: str) -> set[str]:
 
 @pytest.mark.usefixtures("deployed")
 def test_who_has_spent_a_budget_starts_nothing(
-    server: DevServer, kubectl: Kubectl, person: str
+    server: DevServer, kubectl: Kubectl, person: str, observer: ObserverProcess
 ) -> None:
     user_with(kubectl, person, perMonth=0, currency="EUR", refuse=True)
     wait_until(lambda: over(kubectl, person)[0] == "False", "nothing is spent")
@@ -208,7 +220,7 @@ def test_who_has_spent_a_budget_starts_nothing(
     server.wait("Ready")
     wait_until(lambda: is_open(server), "it is counted")
     # Only whole seconds cost something.
-    time.sleep(2)
+    observer.pass_time(MINUTE)
     server.apply(stopped=True)
     wait_until(lambda: over(kubectl, person)[0] == "True", lambda: str(over(kubectl, person)))
     told = over(kubectl, person)[1]

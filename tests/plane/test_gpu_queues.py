@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.kueue import await_next_second
 from support.servers import wait_until
 from support.workloads import Workload
 
@@ -60,8 +60,7 @@ def test_one_waits_for_quota_and_one_of_high_priority_takes_it(
     low, high, following = (Workload(kubectl.api, queue, n) for n in ("low", "high", "next"))
     low.apply(queueName=QUEUE, gpuCount=2, priority="low")
     low.wait("Running")
-    # Kueue has no order among those of one second.
-    time.sleep(1)
+    await_next_second(kubectl, queue)
     following.apply(queueName=QUEUE, gpuCount=2, priority="low")
     waits = following.wait("Pending", "Queued")
     assert f"waiting in queue `{QUEUE}`" in waits["message"]

@@ -5,10 +5,11 @@ No script runs here: what one would have recorded is the pod's termination messa
 
 from __future__ import annotations
 
-import time
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.jobs import moment
 from support.plane.recording import SAYS
 from support.servers import TWO_RANKS, DevServer, small_server, wait_until
 
@@ -125,7 +126,8 @@ def test_an_eviction_and_a_deleted_pod_are_told_apart(server: DevServer) -> None
     server.wait_for_successor(0, uid)
     says(server, SAID)
     # Two ends of a replica in one second would be the same: no real pod starts and ends so soon.
-    time.sleep(1)
+    following = moment(server.status["hooks"][0]["at"]) + timedelta(seconds=1)
+    wait_until(lambda: datetime.now(UTC) > following, "the next end is a later one")
     server.kubectl.api.delete("pod", "lab-0", server.namespace)
     wait_outcomes(server, *failed(0, "Replaced"))
 

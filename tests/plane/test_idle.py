@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from support.commands import Kubectl
+    from support.plane.parts import ObserverProcess
     from support.plane.plane import Plane
 
     from devctl.local.images import Image
@@ -60,8 +60,8 @@ def make(kubectl: Kubectl, namespace: str, images: dict[str, Image]) -> Iterator
 
 
 @pytest.fixture
-def agents(kubectl: Kubectl) -> Agents:
-    return Agents(kubectl.api)
+def agents(kubectl: Kubectl, observer: ObserverProcess) -> Agents:
+    return Agents(kubectl.api, observer=observer)
 
 
 def idle(server: DevServer) -> tuple[str, str]:
@@ -105,7 +105,7 @@ def test_an_idle_server_is_warned_stopped_and_started_again(make: Make, agents: 
     wait_until(lambda: "IdleSoon" in events(server), "an Event warns")
     assert warned["stopsAt"] in events(server)["IdleSoon"]
     wait_until(lambda: "lab has been idle for" in notice(agents, uid), "its terminals are told")
-    agents.report_until(lambda: is_stopped(server), "it is stopped", HERE)
+    agents.let_pass(lambda: is_stopped(server), "it is stopped", HERE)
     server.follow(lambda found: found["status"]["phase"] == "Stopped", "its pods are gone")
     assert server.uids("pvc") == homes
     said = server.condition("Ready")
@@ -133,7 +133,7 @@ def test_an_idle_server_is_warned_stopped_and_started_again(make: Make, agents: 
     assert verdicts == ["Active", "IdleSoon", "IdleStopped", "Active"]
 
 
-def test_what_keeps_a_server(make: Make, agents: Agents) -> None:
+def test_what_keeps_a_server(make: Make, agents: Agents, observer: ObserverProcess) -> None:
     control = make("control")
     ranks = make("ranks", **TWO_RANKS)
     unread, held = make("unread"), make("held", lifecycle=LIFE | {"holdUntil": TOMORROW})
@@ -143,17 +143,19 @@ def test_what_keeps_a_server(make: Make, agents: Agents) -> None:
     for server in (control, *kept):
         server.wait("Ready")
     agents.quiet(stale, 46)
-    agents.report(THERE)
-    over = time.monotonic() + 60 - 46
+    agents.report_until(lambda: idle(stale)[1] == "IdleSoon", "a warning", THERE)
     for server in (control, held, asked, ranks):
         agents.quiet(server)
     agents.idle[uid_of(ranks, 1)] = lambda: 3
     agents.unknown[agents.quiet(unread)] = "Process"
     # Its pod is on another node than the one that reports on it.
     agents.quiet(foreign)
+    agents.report_until(lambda: idle(control)[1] == "IdleSoon", "another one", HERE)
+    # The time of `stale` is over without another look.
+    observer.pass_time(60 - 46 + 5)
     agents.report_until(lambda: is_stopped(control), "the idle one is stopped", HERE)
+    control.follow(lambda found: found["status"]["phase"] == "Stopped", "its pods are gone")
     late = ("False", "IdleSoon")
-    wait_until(lambda: time.monotonic() > over + 5, "its time is over without another look")
     assert not any(is_stopped(server) for server in kept)
     assert {server.name: idle(server) for server in kept} == {
         "ranks": ("False", "Active"),
@@ -171,8 +173,8 @@ def test_what_keeps_a_server(make: Make, agents: Agents) -> None:
     assert "autoShutdown is not set" in asked.condition("Idle")["message"]
     # Whose hold is over has been warned for long enough by then.
     held.apply(lifecycle=LIFE)
-    agents.report_until(lambda: is_stopped(held), "it is held no longer", HERE)
-    assert "IdleSoon" in events(held)
+    agents.let_pass(lambda: is_stopped(held), "it is held no longer", HERE)
+    wait_until(lambda: "IdleSoon" in events(held), "an Event has warned")
 
 
 def test_a_probe_keeps_a_server_until_it_is_idle_as_well(make: Make, agents: Agents) -> None:
@@ -182,7 +184,7 @@ def test_a_probe_keeps_a_server_until_it_is_idle_as_well(make: Make, agents: Age
         one.wait("Ready")
         agents.quiet(one)
     uid = uid_of(server)
-    agents.report_until(lambda: is_stopped(control), "the other one is stopped", HERE)
+    agents.let_pass(lambda: is_stopped(control), "the other one is stopped", HERE)
     assert idle(server) == ("Unknown", "SignalUnknown")
     said = server.condition("Idle")["message"]
     assert said.startswith(
@@ -193,49 +195,45 @@ def test_a_probe_keeps_a_server_until_it_is_idle_as_well(make: Make, agents: Age
     assert server.status["lastActivity"].startswith("Probe")
     assert not is_stopped(server)
     agents.probes[uid] = agents.idle[uid]
-    agents.report_until(lambda: is_stopped(server), "its probe is idle", HERE)
+    agents.let_pass(lambda: is_stopped(server), "its probe is idle", HERE)
 
 
 def test_a_new_observer_waits_for_the_next_reports(
-    make: Make, agents: Agents, deployed: Plane
+    make: Make, agents: Agents, deployed: Plane, observer: ObserverProcess
 ) -> None:
     control, server = make("control"), make("lab", THERE)
     for one in (control, server):
         one.wait("Ready")
         agents.quiet(one)
         agents.report_until(lambda it=one: idle(it)[0] == "True", "it is idle", node_of(one))  # type: ignore[misc]
-    observer = deployed.observer
     before = observer.identity
     observer.kill()
     observer.start(lambda: observer.identity != before and _leads(deployed))
-    agents.report_until(lambda: is_stopped(control), "it is stopped after a new warning", HERE)
+    agents.let_pass(lambda: is_stopped(control), "it is stopped after a new warning", HERE)
     assert not is_stopped(server), "the last report on it was for another process"
     assert idle(server)[0] == "True", "what was said about it still holds"
-    agents.report_until(lambda: is_stopped(server), "its node has reported again", THERE)
+    agents.let_pass(lambda: is_stopped(server), "its node has reported again", THERE)
 
 
 def test_a_clock_that_is_set_neither_stops_a_server_nor_keeps_it(
-    make: Make, agents: Agents, deployed: Plane
+    make: Make, agents: Agents, observer: ObserverProcess
 ) -> None:
     busy, quiet = make("busy"), make("quiet")
     for server in (busy, quiet):
         server.wait("Ready")
         agents.idle[uid_of(server)] = lambda: 3
     agents.report_until(lambda: idle(quiet) == ("False", "Active"), "they are measured", HERE)
-    try:
-        for step, limit in ((DAY, "2h"), (-DAY, "3h")):
-            deployed.observer.set_clocks(own=step, server=step)
-            agents.report(HERE)
-            for server in (busy, quiet):
-                server.apply(lifecycle=LIFE | {"idleTimeout": limit})
-                server.wait("Idle", "False")
-                assert idle(server) == ("False", "Active")
-                assert not is_stopped(server)
-        quiet.apply(lifecycle=LIFE)
-        agents.quiet(quiet, 46)
-        agents.report_until(lambda: is_stopped(quiet), "its time is over", HERE)
-    finally:
-        deployed.observer.set_clocks()
+    for step, limit in ((DAY, "2h"), (-DAY, "3h")):
+        observer.set_clocks(own=step, server=step)
+        agents.report(HERE)
+        for server in (busy, quiet):
+            server.apply(lifecycle=LIFE | {"idleTimeout": limit})
+            server.wait("Idle", "False")
+            assert idle(server) == ("False", "Active")
+            assert not is_stopped(server)
+    quiet.apply(lifecycle=LIFE)
+    agents.quiet(quiet, 46)
+    agents.let_pass(lambda: is_stopped(quiet), "its time is over", HERE)
     assert idle(busy) == ("False", "Active")
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from support.commands import Kubectl
+    from support.jobs import Job
 
     from devctl.local.images import Image
 
@@ -116,6 +117,12 @@ def test_a_job_waits_for_its_quota_and_runs(place: Place, kubectl: Kubectl) -> N
     again.wait("Running")
 
 
+def told_of(job: Job, reason: str) -> int:
+    """How many Events tell of a job, with a reason."""
+    found = [event for event in job.get("event") if event["reason"] == reason]
+    return sum(event["involvedObject"]["name"] == job.name for event in found)
+
+
 @pytest.mark.usefixtures("kueue")
 def test_a_preempted_job_has_failed_and_keeps_its_volume(place: Place, kubectl: Kubectl) -> None:
     low, early = place.job(), place.job("early")
@@ -138,5 +145,4 @@ def test_a_preempted_job_has_failed_and_keeps_its_volume(place: Place, kubectl: 
         each.wait_applied()
         assert not each.get("pod", each.pod)
         assert each.get("pvc", each.claim)
-        told = [e for e in each.get("event") if e["reason"] == "Preempted"]
-        assert len([e for e in told if e["involvedObject"]["name"] == each.name]) == 1
+        wait_until(lambda it=each: told_of(it, "Preempted") == 1, "an Event tells of it")  # type: ignore[misc]

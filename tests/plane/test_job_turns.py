@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from support.kueue import GATE
+from support.kueue import GATE, await_next_second
 from support.queued_jobs import a_place
 from support.servers import wait_until
 
@@ -34,11 +33,7 @@ def test_a_job_waits_for_another_one_and_runs_after_it(
         pod = place.pod(second)
         assert {"name": GATE} in pod["spec"]["schedulingGates"]
         assert FINALIZER in pod["metadata"]["finalizers"]
-        # Kueue orders by time, in whole seconds.
-        workloads = kubectl.api.list("workload", place.namespace)
-        last = max(each["metadata"]["creationTimestamp"] for each in workloads)
-        next_ = datetime.fromisoformat(last) + timedelta(seconds=1)
-        wait_until(lambda: datetime.now(UTC) > next_, "the next one comes later")
+        await_next_second(kubectl, place.namespace)
         third.apply()
         place.wait(third, "Queued", "its turn has not come yet")
         # What is gone is not waited for.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 import urllib.error
 import urllib.request
@@ -73,6 +74,24 @@ def server(kubectl: Kubectl, namespace: str, images: dict[str, Image]) -> Iterat
 def names(figures: Mapping[str, float]) -> set[str]:
     """The names of figures, without their labels."""
     return {name.partition("{")[0] for name in figures}
+
+
+def fallen(before: Mapping[str, float], after: Mapping[str, float]) -> list[str]:
+    """The counters that have gone back, which only a restart may do; those of objects may go."""
+    counters = re.compile(r"\w+_(total|count|sum|bucket)(\{.*)?")
+    known = before.keys() & after.keys()
+    return [name for name in known if counters.fullmatch(name) and after[name] < before[name]]
+
+
+def torn(figures: Mapping[str, float]) -> list[str]:
+    """The histograms whose last bucket does not hold everything that they have counted."""
+    last = r'le="\+Inf",|,?le="\+Inf"'
+    ends = {
+        re.sub(last, "", name).replace("_bucket", "_count", 1).removesuffix("{}"): value
+        for name, value in figures.items()
+        if re.search(last, name)
+    }
+    return [name for name, value in ends.items() if figures.get(name) != value]
 
 
 def ask(token: str = "") -> tuple[int, str]:
@@ -171,8 +190,18 @@ def test_the_observer_counts_what_there_is_and_what_it_did(
     job.wait("Running")
     for name, more in zip(counts, (1, 1, 2, 2, 1), strict=True):
         wait_until(lambda n=name, m=more: now(n) == before.get(n, 0) + m, f"{name} is right")  # type: ignore[misc]
-    assert all(now(name) > before[name] for name in TOTALS)
-    assert now(f'devserver_start_duration_seconds_count{{flavor="{server.namespace}"}}') == 1
+    # A status is written before it is counted.
+    wait_until(lambda: all(now(name) > before[name] for name in TOTALS), "all was counted")
+    started = f'devserver_start_duration_seconds_count{{flavor="{server.namespace}"}}'
+    wait_until(lambda: now(started) == 1, "its start was counted")
+    after = plane.observer.figures()
+    assert (fallen(before, after), torn(after)) == ([], [])
+    assert after["leader"] == 1
+    assert after["process_start_time_seconds"] == before["process_start_time_seconds"]
+    assert 0 < after["process_open_fds"] < after["process_max_fds"]
+    assert after["process_resident_memory_bytes"] > 10 << 20
+    assert after['objects{kind="devserver"}'] >= 1
+    assert 2 <= after["placed_pods"] <= after["pods"]
     server.stop()
     wait_until(lambda: (now(own("Running")), now(own("Stopped"))) == (0, 1), "it has stopped")
 

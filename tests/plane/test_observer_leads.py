@@ -94,8 +94,16 @@ def test_one_that_was_frozen_while_it_led_resumes_and_does_no_harm(
         server.settle()
         # Events follow the status that they tell of.
         wait_until(lambda: ("Running", "2 of 2 replicas ready") in events(server), "it is told")
+        writes = -1.0
+
+        def counted() -> bool:
+            nonlocal writes
+            before, writes = writes, second.figures()[WRITES]
+            return before == writes
+
+        # What is written is counted once it was answered.
+        wait_until(counted, "all that was written has been counted")
         before, said = server.get("devserver", "lab")[0], events(server)
-        writes = second.figures()[WRITES]
     finally:
         first.thaw()
     # What it had watched, it hears of now; its lease is somebody else's.

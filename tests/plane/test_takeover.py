@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 import pytest
+from support.fault_proxy import FaultProxy, fault_proxy
 from support.plane.beside import FIRST, Beside
 from support.plane.plane import SYSTEM
 from support.servers import DevServer, content, small_server, wait_until
@@ -38,11 +40,22 @@ def named(server: DevServer, name: str) -> DevServer:
 
 
 @pytest.fixture
-def two_operators(operator_away: Plane, tmp_path: Path) -> Iterator[tuple[OperatorProcess, ...]]:
+def proxy(operator_away: Plane, tmp_path: Path) -> Iterator[FaultProxy]:
+    """Knows what the first operator writes."""
+    folder = tmp_path / "proxy"
+    folder.mkdir()
+    with fault_proxy(operator_away.account("devctl-operator"), folder) as made:
+        yield made
+
+
+@pytest.fixture
+def two_operators(
+    operator_away: Plane, proxy: FaultProxy, tmp_path: Path
+) -> Iterator[tuple[OperatorProcess, ...]]:
     """One that leads, and one that waits."""
-    kubeconfig = operator_away.account("devctl-operator")
-    first = operator_away.operator_with(kubeconfig, "operator-first", place=FIRST)
+    first = operator_away.operator_with(proxy.kubeconfig, "operator-first", place=FIRST)
     first.start()
+    kubeconfig = operator_away.account("devctl-operator")
     wait_until(lambda: len(operators(operator_away)) == 1, "it leads")
     beside = Beside(tmp_path / "beside")
     second = operator_away.operator_with(kubeconfig, "operator-second", place=beside.place)
@@ -61,8 +74,29 @@ def operators(plane: Plane) -> set[str]:
     return {held["devctl-operator"]} if held.get("devctl-operator") else set()
 
 
+def dies_early(proxy: FaultProxy, operator: OperatorProcess) -> Event:
+    """Kill an operator as soon as it has made two StatefulSets; what is set then.
+
+    None of its writes is answered meanwhile, so that it makes no more than it has begun.
+    """
+    died, alone = Event(), Lock()
+
+    def look(_: str) -> None:
+        with alone:
+            made = sum("/statefulsets/" in request for request in proxy.writes)
+            if made >= 2 and not died.is_set():
+                operator.kill()
+                died.set()
+
+    proxy.after_write = look
+    return died
+
+
 def test_the_second_operator_ends_what_the_first_one_left(
-    plane: Plane, server: DevServer, two_operators: tuple[OperatorProcess, OperatorProcess]
+    plane: Plane,
+    server: DevServer,
+    proxy: FaultProxy,
+    two_operators: tuple[OperatorProcess, OperatorProcess],
 ) -> None:
     first, second = two_operators
     calm, others = named(server, "lab-00"), [named(server, f"lab-{n:02}") for n in range(1, MANY)]
@@ -74,11 +108,12 @@ def test_the_second_operator_ends_what_the_first_one_left(
         return json.dumps(content(server, f"{DEVSERVER}={name}")).replace(name, "NAME")
 
     dead = operators(plane)
+    proxy.calm_down()
+    died = dies_early(proxy, first)
     for other in others:
         other.apply(stopped=True)
-    wait_until(lambda: len(server.get("statefulset")) > 1, "some are made")
-    first.kill()
-    assert len(server.get("statefulset")) < MANY, "it died too late"
+    wait_until(died.is_set, "it is killed")
+    assert 1 < len(server.get("statefulset")) < MANY
 
     wait_until(lambda: operators(plane).isdisjoint(dead), "the second one leads")
     for other in others:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from support.commands import Kubectl
+    from support.plane.parts import ObserverProcess
 
     from devctl.api.usage import Amounts, LineKey
 
@@ -68,12 +68,14 @@ def is_open(team: One) -> bool:
     return any(book.get("open") for book in books(team))
 
 
-def test_each_attempt_is_counted(team: One) -> None:
+def test_each_attempt_is_counted(team: One, observer: ObserverProcess) -> None:
     one = workload(team)
     one.apply(gpuCount=2, owner=owner(team), retryPolicy={"maxRetries": 1, "backoffSeconds": 1})
     for number, end in enumerate(("fail", "succeed"), 1):
         one.follow(lambda s: s.get("attempt") == number and s["phase"] == "Running", "it runs")  # noqa: B023
         wait_until(lambda: is_open(team), "it is counted")
+        # Only whole seconds have a line.
+        observer.pass_time(60)
         one.end(end)
     one.wait("Succeeded")
     wait_until(lambda: not is_open(team), "it is counted no more")
@@ -89,13 +91,16 @@ def test_each_attempt_is_counted(team: One) -> None:
         assert amounts.cost == 3600 * amounts.gpu_seconds
 
 
-def test_nothing_starts_once_the_teams_budget_is_spent(team: One) -> None:
+def test_nothing_starts_once_the_teams_budget_is_spent(
+    team: One, observer: ObserverProcess
+) -> None:
     team.apply(budget={"perMonth": 0, "refuse": True})
     one, two = workload(team), workload(team, "two")
     one.apply(owner=owner(team))
     one.wait("Running")
+    wait_until(lambda: is_open(team), "it is counted")
     # Only whole seconds cost something.
-    time.sleep(2)
+    observer.pass_time(60)
     one.end()
     team.wait("OverBudget")
 

@@ -92,8 +92,11 @@ def test_workloads_are_watched_while_kueue_is_installed(queued: Queued, kubectl:
         wait_until(stopped, lambda: f"it is stopped: {server.status}")
         queued.wait("Preempted", "a server or job with a higher priority needed its quota")
         assert server.status["preemptedAt"] == first
-        told = [e for e in server.get("event") if e["reason"] == "Preempted"]
-        assert len(told) == 1
+
+        def told() -> int:
+            return sum(event["reason"] == "Preempted" for event in server.get("event"))
+
+        wait_until(lambda: told() == 1, lambda: f"an Event tells of it: {told()}")
         # Kueue's report stays, and is about the last start.
         start()
         queued.wait("Queued", "it needs 1 more cpu")

@@ -73,7 +73,7 @@ def test_a_server_is_counted_by_its_phase(
         server.apply()
         server.wait("Ready")
         wait_until(lambda: phases() == {"Running": 1}, lambda: str(phases()))
-        assert prometheus.value(started) == 1
+        wait_until(lambda: prometheus.value(started) == 1, "its start was counted")
         ran = (
             f'flavor_phase:devctl_observer_devservers:sum{{flavor="{namespace}", phase="Running"}}'
         )

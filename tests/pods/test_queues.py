@@ -13,6 +13,7 @@ from support.egpu_place import EGPU
 from support.jobs import WAITS, Job
 from support.servers import KEEP, DevServer, apply_flavor, wait_until
 
+from devctl.api.ephemeral_acceleration_job import KIND
 from devctl.api.queues import local_queue
 
 if TYPE_CHECKING:
@@ -137,6 +138,13 @@ def is_queued(server: DevServer) -> bool:
     return ready.get("reason") == "Queued" and "Kueue has not answered" not in ready["message"]
 
 
+def preempted(one: DevServer | Job) -> int:
+    """How many Events tell that a server or job itself was preempted."""
+    mine = ("DevServer" if isinstance(one, DevServer) else KIND, one.name)
+    found = [e["involvedObject"] for e in one.get("event") if e["reason"] == "Preempted"]
+    return sum((about["kind"], about["name"]) == mine for about in found)
+
+
 def test_a_distributed_server_waits_as_a_whole_and_says_for_what(team: Team) -> None:
     first, second = (
         team.server("first", 2, lifecycle={"timeToLive": "2h"}),
@@ -209,9 +217,7 @@ def test_a_preempted_server_is_stopped_with_the_reason_and_keeps_its_files(
     assert ready["reason"] == "Preempted"
     assert "a server or job with a higher priority needed its quota" in ready["message"]
     assert "Preempted" in team.shell.must("list")
-    events = [e for e in low.get("event") if e["reason"] == "Preempted"]
-    own = [e for e in events if e["involvedObject"]["kind"] == "DevServer"]
-    assert len(own) == 1
+    wait_until(lambda: preempted(low) == 1, lambda: f"an Event tells of it: {preempted(low)}")
     assert team.gated("low") == []
 
     team.shell.must("start", "low", "--no-wait")
@@ -259,8 +265,7 @@ def test_a_preempted_job_has_failed_and_keeps_its_volume(preemptible: Team) -> N
     high.wait("Running")
     low.wait_gone("pod", low.pod)
     assert low.get("pvc", low.claim)
-    told = [e for e in low.get("event") if e["reason"] == "Preempted"]
-    assert len([e for e in told if e["involvedObject"]["name"] == "low"]) == 1
+    wait_until(lambda: preempted(low) == 1, lambda: f"an Event tells of it: {preempted(low)}")
     high.delete()
     assert not low.get("pod", low.pod), "it gets no other pod"
 

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from support.api import Api
+    from support.plane.parts import ObserverProcess
     from support.servers import DevServer
 
 Thing = dict[str, Any]
+_A_WHILE, _WHILES = 5, 4
+"""Seconds, and how often they pass: longer than any owner is warned here, and no report is old."""
 ACTIVITY = f"{NODE_ACTIVITY.plural}.{NODE_ACTIVITY.group}"
 
 
@@ -48,20 +51,25 @@ class Agents:
             report.
         unknown: The signal of a pod that cannot be read, by its UID.
         probes: For how long the activity probe of a pod has said that it is idle, by its UID.
+        observer: Whose time can pass at once.
     """
 
     api: Api
     idle: dict[str, Callable[[], float]] = field(default_factory=dict)
     unknown: dict[str, str] = field(default_factory=dict)
     probes: dict[str, Callable[[], float]] = field(default_factory=dict)
+    observer: ObserverProcess | None = None
     _instance: str = field(default_factory=lambda: uuid4().hex)
     _sequence: int = 0
 
     def quiet(self, server: DevServer, seconds: float = 500, rank: int = 0) -> str:
         """Have a replica be idle, for so long by now; its pod's UID."""
-        uid, began = uid_of(server, rank), time.monotonic()
-        self.idle[uid] = lambda: seconds + time.monotonic() - began
+        uid, began = uid_of(server, rank), self._now()
+        self.idle[uid] = lambda: seconds + self._now() - began
         return uid
+
+    def _now(self) -> float:
+        return time.monotonic() + (self.observer.passed if self.observer else 0)
 
     def report(self, node: str) -> None:
         """Report on all pods that are known, as the agent of one node."""
@@ -85,6 +93,17 @@ class Agents:
             for node in nodes:
                 self.report(node)
             time.sleep(1)
+
+    def let_pass(self, true: Callable[[], bool], what: str, *nodes: str) -> None:
+        """Have the time of a warning pass at once, with reports, and wait for something."""
+        assert self.observer is not None
+        for _ in range(_WHILES):
+            if true():
+                return
+            for node in nodes:
+                self.report(node)
+            self.observer.pass_time(_A_WHILE)
+        self.report_until(true, what, *nodes)
 
 
 def uid_of(server: DevServer, rank: int = 0) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from functools import cache as cached
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +113,14 @@ def preempt(  # noqa: PLR0913 - what Kueue reports
     pending = ("False", "Pending", waits, at)
     conditions = {"QuotaReserved": pending, "Evicted": said, "Preempted": cause}
     report(kubectl, namespace, owner, kind, **conditions)
+
+
+def await_next_second(kubectl: Kubectl, namespace: str) -> None:
+    """Wait until a Workload made now is a later one: Kueue orders them by time, to the second."""
+    found = kubectl.api.list("workload", namespace)
+    last = max(each["metadata"]["creationTimestamp"] for each in found)
+    following = datetime.fromisoformat(last) + timedelta(seconds=1)
+    wait_until(lambda: datetime.now(UTC) > following, "the next one comes later")
 
 
 @contextmanager

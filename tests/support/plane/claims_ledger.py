@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from devctl_dra_plugin.cdi import uid_of
 from devctl_dra_plugin.names import DRIVER
+from support.servers import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,6 +46,12 @@ class ClaimsLedger:
             Thread(target=self._guard, args=(each,), daemon=True)
             for each in (self._watch, self._look_at_files)
         ]
+
+    def look(self) -> None:
+        """Wait until it has looked at all files once more, from the first to the last."""
+        # The one that goes on now has begun earlier.
+        after = self.looks + 1
+        wait_until(lambda: self.looks > after, lambda: f"it looks: {self.excess}")
 
     def __enter__(self) -> Self:
         for thread in self._threads:

@@ -27,6 +27,8 @@ OPERATOR_POD = "devctl-operator"
 # A process that is alone has nobody to wait for: a dead one's lease would keep it for 15 s.
 _ELECTION = "--leader-elect"
 _BIN = {"ansible-runner": "client", "devctl-runnerd": "daemon.__main__"}
+# What the observer logs when a clock was set, and when time has passed at once.
+_SET, _PASSED = "the clock was set by", "have passed at once"
 
 
 def is_ready(port: int, address: str = "127.0.0.1") -> bool:
@@ -108,11 +110,17 @@ class OperatorProcess:
         command: list[str | Path] = [*place.prefix, program, "run", *options]
         self.operator = Process(command, folder / "operator.log", environment)
 
-    def start(self) -> None:
-        """Start the runner until it is warm, and then the operator until it has its caches."""
+    def start(self, *, held: bool = False) -> None:
+        """Start the runner until it is warm, and then the operator until it has its caches.
+
+        Args:
+            held: Whether the runner is frozen by then, so that no run ends before it is thawed.
+        """
         self._forbid_others()
         self.runner.start()
         self.runner.await_so(lambda: is_warm(RUNNER_PORT, self._address), "it is warm")
+        if held:
+            self.runner.freeze()
         self.operator.start()
         self.operator.await_so(lambda: is_ready(OPERATOR_PORT, self._address), "it is ready")
 
@@ -225,7 +233,7 @@ class ObserverProcess(Process):
     ) -> None:
         """Start nothing yet; its clocks are right."""
         self.clocks = folder / f"{name}.clocks"
-        self._own = 0.0
+        self._ahead = {"own": 0.0, "server": 0.0, "steady": 0.0}
         self._port = port
         program = checkout / "tests/support/stepped_observer.py"
         settings = {
@@ -243,21 +251,45 @@ class ObserverProcess(Process):
         )
         self.set_clocks()
 
+    @property
+    def expected_ends(self) -> int:
+        """How often it has lost its lease, which a slow disk is enough for."""
+        return self._said("LeadershipLostError: ")
+
     def set_clocks(self, own: float = 0, server: float = 0) -> None:
         """By how many seconds its own clock, and the API server's as it hears of it, are ahead.
 
-        Returns when a process that runs has noticed that its own was set.
+        It measures by another one, which nobody can set: no time passes. Returns when a process
+        that runs has noticed that its own was set.
         """
-        step, self._own = own - self._own, own
-        before = self._steps()
-        new = self.clocks.with_suffix(".new")
-        new.write_text(json.dumps({"own": own, "server": server}))
-        new.replace(self.clocks)
-        if step and self.is_running:
-            self.await_so(lambda: self._steps() > before, "it notices that its clock was set")
+        step = own - self._ahead["own"]
+        self._set(_SET if step else "", own=own, server=server)
 
-    def _steps(self) -> int:
-        return self.log.read_text().count("the clock was set by") if self.log.exists() else 0
+    def pass_time(self, seconds: float) -> None:
+        """Have all clocks go on at once: what was to happen in that time happens now.
+
+        Returns when a process that runs has noticed.
+        """
+        assert seconds > 0, "no clock goes back by itself"
+        self._set(_PASSED, **{name: ahead + seconds for name, ahead in self._ahead.items()})
+
+    @property
+    def passed(self) -> float:
+        """How many seconds have passed at once so far."""
+        return self._ahead["steady"]
+
+    def _set(self, notice: str, **ahead: float) -> None:
+        """Set clocks, and wait until a process that runs has logged a notice of it, if any."""
+        before = self._said(notice)
+        self._ahead |= ahead
+        new = self.clocks.with_suffix(".new")
+        new.write_text(json.dumps(self._ahead))
+        new.replace(self.clocks)
+        if notice and self.is_running:
+            self.await_so(lambda: self._said(notice) > before, f"it notices: {ahead}")
+
+    def _said(self, notice: str) -> int:
+        return self.log.read_text().count(notice) if self.log.exists() else 0
 
     def start(self, leads: Callable[[], bool] | None = None) -> None:
         """Start it and wait until it answers, and leads if that is asked for."""

@@ -6,20 +6,19 @@ import json
 import os
 import signal
 import subprocess
-import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from devctl.cli import replica_output
 from devctl.client.runs import command
 from unit.client.objects import PODS, SERVERS, pod, server
 from unit.client.pods import pods
 from unit.client.run_things import Ranks, ranks, running
-from unit.devserver_files.conftest import eventually
+from unit.patience import FOREVER, eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from unit.cli.conftest import Devctl, Outcome
@@ -29,15 +28,15 @@ SAYS = """
 import os, sys
 print("rank", os.environ["NODE_RANK"], *sys.argv[1:])
 """
-FAILS = """
+FAILS = f"""
 import os, sys, time
 print("begun")
 if os.environ["NODE_RANK"] == "1":
     print("it broke", file=sys.stderr)
     sys.exit(7)
-time.sleep(60)
+time.sleep({FOREVER})
 """
-SLEEPS = "import time\nprint('begun', flush=True)\ntime.sleep(60)\n"
+SLEEPS = f"import time\nprint('begun', flush=True)\ntime.sleep({FOREVER})\n"
 
 
 @pytest.fixture
@@ -242,15 +241,18 @@ def test_the_exit_code_is_the_first_failures_with_its_last_lines(
     assert lab.count == 2
 
 
-def interrupt_when(holds: Callable[[], bool]) -> None:
-    """Press Ctrl-C as soon as something holds."""
+def press_ctrl_c(monkeypatch: pytest.MonkeyPatch, heard_of: int = 1) -> None:
+    """Press Ctrl-C, once, when the beginning of this many replicas is on the screen."""
+    write, heard = replica_output._to_standard_output, list[bytes]()  # noqa: SLF001
 
-    def press() -> None:
-        eventually(holds)
-        time.sleep(0.1)
-        os.kill(os.getpid(), signal.SIGINT)
+    def show(data: bytes) -> None:
+        write(data)
+        before = len(heard)
+        heard.extend(line for line in data.splitlines() if b"begun" in line)
+        if before < heard_of <= len(heard):
+            os.kill(os.getpid(), signal.SIGINT)
 
-    threading.Thread(target=press, daemon=True).start()
+    monkeypatch.setattr(replica_output, "_to_standard_output", show)
 
 
 def begun(lab: Ranks) -> bool:
@@ -259,9 +261,12 @@ def begun(lab: Ranks) -> bool:
     return all(found and b"begun" in found[0].read_bytes() for found in outputs)
 
 
-def test_ctrl_c_ends_all_ranks(lab: Ranks, project: Path, devctl: Devctl) -> None:
+def test_ctrl_c_ends_all_ranks(
+    lab: Ranks, project: Path, devctl: Devctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert lab.count == 2
     (project / "train.py").write_text(SLEEPS)
-    interrupt_when(lambda: begun(lab))
+    press_ctrl_c(monkeypatch, heard_of=2)
 
     found = devctl("run", "lab", str(project / "train.py"))
 
@@ -291,7 +296,7 @@ def test_a_reader_that_leaves_is_told_that_it_goes_on(
 
 
 def test_a_detached_run_is_followed_attached_to_and_stopped(
-    lab: Ranks, project: Path, devctl: Devctl
+    lab: Ranks, project: Path, devctl: Devctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (project / "train.py").write_text(SLEEPS)
 
@@ -301,14 +306,13 @@ def test_a_detached_run_is_followed_attached_to_and_stopped(
     assert found.code == 0
     assert f"`devctl attach lab {name}` follows it" in found.stderr
     eventually(lambda: begun(lab))
-    interrupt_when(lambda: "follow" in lab.calls[-1])
+    press_ctrl_c(monkeypatch)
     found = devctl("logs", "-f", "lab")
     assert (found.code, found.stdout.splitlines()[-1][3:]) == (130, " begun")
     assert not [call for call in lab.calls if call[1] == "stop"]
     assert devctl("run", "lab", str(project / "train.py")).code == 1
 
-    calls = len(lab.calls)
-    interrupt_when(lambda: "follow" in [call[1] for call in lab.calls[calls:]])
+    press_ctrl_c(monkeypatch)
     found = devctl("attach", "lab")
     assert found.code == 130
     assert f"{name} runs on 2 replicas; Ctrl-C ends it" in found.stderr
@@ -338,7 +342,7 @@ def test_programs_get_a_detached_run_and_its_end_as_documents(
 
 
 def test_survivors_are_shown_and_ended_and_who_is_away_is_told(
-    api: FakeApi, lab: Ranks, project: Path, devctl: Devctl
+    api: FakeApi, lab: Ranks, project: Path, devctl: Devctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (project / "train.py").write_text(SLEEPS)
     name = devctl("run", "-d", "lab", str(project / "train.py")).stdout.strip()
@@ -357,8 +361,7 @@ def test_survivors_are_shown_and_ended_and_who_is_away_is_told(
     found = devctl("logs", "lab", "--replica", "1")
     assert (found.code, found.stderr[7 : 7 + len(away)]) == (1, away)
 
-    calls = len(lab.calls)
-    interrupt_when(lambda: "follow" in [call[1] for call in lab.calls[calls:]])
+    press_ctrl_c(monkeypatch)
     found = devctl("attach", "lab")
     assert found.code == 130
     assert found.stderr.startswith(away)

@@ -15,6 +15,8 @@ from devctl.errors import ConnectionLostError
 from devctl.kube.pod_streams import STDERR, STDOUT
 from unit.client.objects import PODS, SERVERS, Thing, pod, server
 from unit.devserver_files.conftest import make_container
+from unit.patience import FOREVER, PATIENCE
+from unit.threads import outlasting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 # Prints a word with its replica, and does what a replica is told to.
 EACH = 'echo "begun $NODE_RANK"; case $NODE_RANK in 0) {0} ;; *) {1} ;; esac'
-SLEEP = "exec sleep 60"
+SLEEP = f"exec sleep {FOREVER}"
 
 
 class Stream:
@@ -63,7 +65,7 @@ class Stream:
 
     @property
     def exit_code(self) -> int:
-        code = self.process.wait(20)
+        code = self.process.wait(PATIENCE)
         return code if code >= 0 else 128 - code
 
     def read(self) -> Iterator[tuple[int, bytes]]:
@@ -121,6 +123,7 @@ class Ranks:
         self.changes: dict[str, str] = {}
         """Texts of the program that are replaced."""
         self.count = count
+        self._before = threading.enumerate()
         api.add(SERVERS, server("lab", replicas=count))
         for ordinal in range(count):
             name = f"lab-{ordinal}"
@@ -158,7 +161,7 @@ class Ranks:
         return self.containers[f"lab-{ordinal}"].root / "home/dev"
 
     def end(self) -> None:
-        """Leave nothing running."""
+        """Leave nothing running: what ends a run on others may still be at it."""
         self.broken = set()
         for name, container in self.containers.items():
             for record in (container.root / "home/dev/.devctl/runs").glob("*/record"):
@@ -167,6 +170,7 @@ class Ranks:
                 ) as stream:
                     list(stream.read())
         self.cut()
+        assert outlasting(self._before) == []
 
 
 def running(name: str, uid: str | None = None, container: str = "c1") -> Thing:

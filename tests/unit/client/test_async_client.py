@@ -17,6 +17,7 @@ from devctl.client.client import Client
 from devctl.errors import NotFoundError
 from devctl.kube.cluster import Cluster
 from unit.client.objects import server
+from unit.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -78,11 +79,13 @@ class Steps:
     def __init__(self) -> None:
         self.log: list[str] = []
         self.go = threading.Event()
+        self.waits = threading.Event()
         self.threads: set[int] = set()
 
     def slow(self, value: int) -> int:
         self.threads.add(threading.get_ident())
-        self.go.wait(10)
+        self.waits.set()
+        self.go.wait(PATIENCE)
         return value
 
     def numbers(self) -> Iterator[int]:
@@ -91,7 +94,8 @@ class Steps:
                 self.threads.add(threading.get_ident())
                 yield number
                 if number == 1:
-                    self.go.wait(10)
+                    self.waits.set()
+                    self.go.wait(PATIENCE)
         finally:
             self.log.append("closed")
 
@@ -115,11 +119,9 @@ class AsyncSteps(AsyncPart):
 
 async def until(reached: Callable[[], object]) -> None:
     """Wait for what another thread does."""
-    for _ in range(1000):
-        if reached():
-            return
-        await asyncio.sleep(0.01)
-    pytest.fail("it did not happen")
+    async with asyncio.timeout(PATIENCE):
+        while not reached():  # noqa: ASYNC110 - threads have no events of asyncio's
+            await asyncio.sleep(0.01)
 
 
 def test_nothing_runs_in_the_event_loops_thread() -> None:
@@ -161,8 +163,10 @@ def test_a_reader_that_is_cancelled_does_not_wait_for_the_next_item() -> None:
 
     async def use() -> None:
         reader = asyncio.create_task(read())
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(reader, 0.2)
+        await until(steps.waits.is_set)
+        reader.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reader
         assert steps.log == []  # the step is still under way
         steps.go.set()
         await until(lambda: "closed" in steps.log)
@@ -174,8 +178,11 @@ def test_a_call_that_is_cancelled_does_no_harm() -> None:
     steps = Steps()
 
     async def use() -> None:
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(asyncio.ensure_future(AsyncSteps(steps).slow(1)), 0.05)
+        call = asyncio.ensure_future(AsyncSteps(steps).slow(1))
+        await until(steps.waits.is_set)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
         steps.go.set()
         assert await AsyncSteps(steps).slow(2) == 2
 

@@ -26,6 +26,7 @@ from devctl.capsule.applying.refusal import (
 )
 from devctl.capsule.program import program
 from unit.client.checkout_things import forged, tree
+from unit.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -246,7 +247,7 @@ def test_the_program_ends_when_it_is_told_to(pod: Pod) -> None:
         assert started.stdout
         assert started.stdout.readline().startswith(b"waiting for")
         started.terminate()
-        assert started.wait(10) == 143
+        assert started.wait(PATIENCE) == 143
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from queue import SimpleQueue
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
@@ -13,6 +14,7 @@ from devctl.client.streams import port_forwards
 from devctl.client.streams.port_forwards import Forward, join
 from devctl.errors import DevctlError, NotFoundError, UsageError
 from unit.client.fake_streams import there
+from unit.patience import PATIENCE, eventually
 
 if TYPE_CHECKING:
     from unit.client.fake_cluster import FakeApi
@@ -64,23 +66,31 @@ def test_bytes_go_both_ways_until_the_server_ends_it() -> None:
     client, server = Pipe(b"GET /"), Pipe(b"200 OK")
     thread = threading.Thread(target=joined, args=(client, server))
     thread.start()
-    while bytes(server.got) != b"GET /":
-        time.sleep(0.005)
+    eventually(lambda: bytes(server.got) == b"GET /")
     server.give(b"")
-    thread.join(10)
+    thread.join(PATIENCE)
     assert bytes(client.got) == b"200 OK"
-    assert server.closed.wait(10)
+    assert server.closed.wait(PATIENCE)
 
 
-def test_a_client_that_has_said_all_still_gets_the_answer() -> None:
+def test_a_client_that_has_said_all_still_gets_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(port_forwards, "_LINGER", 3600.0)
+    looks: list[str] = []
+
+    def monotonic() -> float:
+        looks.append(threading.current_thread().name)
+        return time.monotonic()
+
+    monkeypatch.setattr(port_forwards, "time", SimpleNamespace(monotonic=monotonic))
     client, server = Pipe(b"all", b""), Pipe()
     thread = threading.Thread(target=joined, args=(client, server))
     thread.start()
-    time.sleep(0.05)
+    # It looks at the clock when all has been said, and for how long it is still to wait.
+    eventually(lambda: looks.count("to the pod") > 1)
     assert not server.closed.is_set()
     server.give(b"the answer")
     server.give(b"")
-    thread.join(10)
+    thread.join(PATIENCE)
     assert bytes(client.got) == b"the answer"
 
 
@@ -140,14 +150,11 @@ def test_many_connections_one_after_another_and_at_once(
         assert (port.local, port.port) == (12345, 80)
         for client in clients:
             listener.come(client)
-        until = time.monotonic() + 10
-        while not all(bytes(client.got) == b"hello" for client in clients):
-            assert time.monotonic() < until
-            time.sleep(0.005)
+        eventually(lambda: all(bytes(client.got) == b"hello" for client in clients))
         assert not any(client.closed.is_set() for client in clients)
         for server in servers:
             server.give(b"")
-        assert all(client.closed.wait(10) for client in clients)
+        assert all(client.closed.wait(PATIENCE) for client in clients)
         assert not port.wait(0)
     assert port.wait(0)
     assert opened == [("lab-0", 80, "dev-alice")] * 20
@@ -166,8 +173,8 @@ def test_a_connection_that_cannot_be_made_is_told_and_the_next_one_is_made(
     with Forward(api.cluster())("lab", 80, failed=failures.put):
         for client in (Pipe(), Pipe()):
             listener.come(client)
-            assert "nothing listens" in failures.get(timeout=10).message
-            assert client.closed.wait(10)
+            assert "nothing listens" in failures.get(timeout=PATIENCE).message
+            assert client.closed.wait(PATIENCE)
 
 
 def test_what_cannot_be_forwarded(api: FakeApi, listener: Listener) -> None:

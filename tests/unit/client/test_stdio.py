@@ -7,7 +7,6 @@ import pty
 import signal
 import termios
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,18 +17,12 @@ from devctl.client.streams import execute, stdio
 from devctl.client.streams.stdio import raw, terminal_size
 from devctl.errors import ConnectionLostError
 from unit.client.fake_streams import STDERR, STDOUT, FakeStream, there
+from unit.patience import PATIENCE, eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from unit.client.fake_cluster import FakeApi
-
-
-def eventually(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + 10
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.005)
 
 
 @pytest.fixture
@@ -48,7 +41,7 @@ def test_what_is_read_here_arrives_there_and_comes_back(pieces: list[bytes]) -> 
     stream: Any = FakeStream(echoes=True)
     source, feeder = os.pipe()
     back, output = os.pipe()
-    stdio.feed(stream, source)
+    feeding = stdio.feed(stream, source)
     for piece in pieces:
         stdio.write(feeder, piece)
     os.close(feeder)
@@ -59,6 +52,7 @@ def test_what_is_read_here_arrives_there_and_comes_back(pieces: list[bytes]) -> 
         found += data
     assert found == b"".join(pieces) == bytes(stream.fed)
     assert stream.input_ended.is_set()
+    feeding.join()
     os.close(source)
     os.close(back)
 
@@ -96,7 +90,7 @@ def test_a_lost_connection_is_told_by_whoever_reads(ends: tuple[int, int]) -> No
     stream: Any = Lost(says=[ConnectionLostError("lost", "again")])
     thread = stdio.feed(stream, ends[0])
     os.write(ends[1], b"x")
-    thread.join(10)
+    thread.join(PATIENCE)
     assert not thread.is_alive()
     with pytest.raises(ConnectionLostError):
         stdio.drain(stream.read(), 1, bytes)
@@ -185,7 +179,7 @@ def test_a_command_with_a_terminal(
     os.write(screen[0], b"ls\r\x03")
     eventually(lambda: bytes(stream.fed) == b"ls\r\x03")
     stream.close_stdin()
-    thread.join(10)
+    thread.join(PATIENCE)
     assert os.read(ends[0], 10) == b"ls\r\x03"
     assert termios.tcgetattr(screen[1]) == before
     assert stream.opened[0][3] == {"stdin": True, "tty": True}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from devctl.client.files.sync import Change, Synced, SyncOptions
 from devctl.errors import ConnectionLostError, DevctlError, UsageError
 from unit.client.objects import NAMESPACE
 from unit.client.pods import Cluster, place, pods, tree
+from unit.patience import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -266,7 +266,7 @@ def test_a_record_is_of_two_folders_only(project: Project) -> None:
 def test_replicas_are_sent_to_at_the_same_time(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    together, receive = threading.Barrier(2, timeout=20), remote.receive
+    together, receive = threading.Barrier(2, timeout=PATIENCE), remote.receive
     moved: list[int] = []
 
     def meet(place: Any, feed: Any) -> None:
@@ -344,13 +344,32 @@ def test_a_record_that_cannot_be_kept(
         project.push()
 
 
-def test_large_trees_take_seconds(project: Project) -> None:
+def test_a_large_tree_takes_no_more_commands_in_the_pod_than_a_small_one(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transfer: Any = vars(remote)["transfer"]
+    commands: list[str] = []
+
+    def counted(place: Any, *words: Any, **options: Any) -> Any:
+        commands.append(place.pod)
+        return transfer(place, *words, **options)
+
+    monkeypatch.setattr(remote, "transfer", counted)
+
+    def twice(replica: int) -> list[int]:
+        counts = []
+        for _ in range(2):
+            commands.clear()
+            [done] = project.files.push("lab", project.here, replica=replica)
+            counts.append(len(commands))
+        assert done.changes == []
+        return counts
+
+    small = twice(0)
     for number in range(2000):
         (project.here / "deep" / f"{number}.txt").write_text(str(number))
-    began = time.monotonic()
-    project.files.push("lab", project.here, replica=0)
-    assert project.files.push("lab", project.here, replica=0)[0].changes == []
-    assert time.monotonic() - began < 30
+    assert twice(1) == small
+    assert tree(project.there(1)) == tree(project.here)
 
 
 class Enough(Exception):  # noqa: N818 - ends an endless loop

@@ -13,6 +13,7 @@ from devctl.client.files.transfer import Transfer, expect, transfer
 from devctl.errors import ConnectionLostError, DevctlError
 from devctl.kube.pod_streams import STDERR, STDOUT
 from unit.client.pods import Command
+from unit.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -115,7 +116,7 @@ class Stuck:
             raise ConnectionLostError("the connection was lost")
 
     def write(self, _data: bytes) -> None:
-        self.closed.wait(10)
+        self.closed.wait(PATIENCE)
         raise ConnectionLostError("closed")
 
     def close_stdin(self) -> None:

@@ -44,7 +44,7 @@ def test_each_change_is_told_once_until_it_is_ready(api: FakeApi, servers: Serve
         becomes(api, server()),
     ]
     seen: list[str] = []
-    found = servers.wait_ready("lab", 5, lambda server: seen.append(server.reason))
+    found = servers.wait_ready("lab", 60, lambda server: seen.append(server.reason))
     assert found.ready
     assert seen == ["", "Unschedulable", "ImagePulling", "Running"]
 
@@ -75,7 +75,7 @@ def test_a_failure_that_mends_itself_is_none(
     monkeypatch.setattr(module, "_PATIENCE", 60)
     api.add(SERVERS, server("lab", "Failed", reason="ImagePullFailed"))
     api.then = [becomes(api, server())]
-    assert servers.wait_ready("lab", 5).ready
+    assert servers.wait_ready("lab", 60).ready
 
 
 def test_what_it_was_before_a_change_counts_for_nothing(api: FakeApi, servers: Servers) -> None:

@@ -27,6 +27,7 @@ from devctl.errors import (
 from unit.client.fake_cluster import FakeApi, Thing, event
 from unit.client.objects import EVENTS, PODS
 from unit.client.workload_things import KEY, WORKLOADS, attempt_pod, gpu_workload
+from unit.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -239,7 +240,7 @@ def test_output_of_several_pods(api: FakeApi, workloads: Workloads) -> None:
 
 
 def test_many_are_read_at_once_and_one_that_is_gone_has_ended() -> None:
-    met = threading.Barrier(2, timeout=30)
+    met = threading.Barrier(2, timeout=PATIENCE)
 
     def talks() -> Iterator[bytes]:
         met.wait()
@@ -270,7 +271,7 @@ def test_who_reads_no_more_frees_the_readers_and_hears_of_errors() -> None:
 
     with pytest.raises(DevctlError, match="cannot be read"):
         list(merged({0: endless, 1: broken}))
-    assert ended.wait(30)
+    assert ended.wait(PATIENCE)
 
 
 def test_output_that_is_not_there(api: FakeApi, workloads: Workloads) -> None:

@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,9 +15,10 @@ from uuid import uuid4
 import pytest
 
 from devctl.local.paths import REPOSITORY
+from unit.patience import PATIENCE, eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 FILES = REPOSITORY / "roles/devserver/files"
 # What images have as /bin/sh: Debian's, Red Hat's (bash under that name), Alpine's.
@@ -100,7 +100,7 @@ class Container:
         stdin = subprocess.DEVNULL if words is None else subprocess.PIPE
         process = self.start(name, *arguments, env=env, more=more, stdin=stdin)
         try:
-            out, err = process.communicate(words, timeout=30)
+            out, err = process.communicate(words, timeout=PATIENCE)
         finally:
             process.kill()
         return process.returncode, out, err
@@ -127,18 +127,6 @@ def make_container(root: Path, program: str) -> Container:
 @pytest.fixture(params=PRESENT)
 def container(request: pytest.FixtureRequest, tmp_path: Path) -> Container:
     return make_container(tmp_path / "container", request.param)
-
-
-def eventually(holds: Callable[[], bool]) -> None:
-    """Wait until something holds.
-
-    Raises:
-        AssertionError: It did not within ten seconds.
-    """
-    deadline = time.monotonic() + 10
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def status(pid: int) -> str:
@@ -193,7 +181,7 @@ class Rank:
         assert process.stderr
         try:
             printed, said = process.stdout.read(), process.stderr.read().splitlines()
-            assert process.wait(10) == 0
+            assert process.wait(PATIENCE) == 0
         finally:
             process.kill()
             process.communicate()
@@ -241,9 +229,15 @@ def made(root: Path, program: str) -> Iterator[Rank]:
     (container.root / "proc").symlink_to("/proc")
     rank = Rank(container)
     yield rank
+
+    def ended(run: str) -> bool:
+        # One that has only just begun may have no process yet that could be told to end.
+        rank("stop", run, more=SHORT)
+        return not rank.fates()[run].startswith("running")
+
     for run in rank.begun:
         if (rank.runs / run / "record").exists():
-            rank("stop", run, more=SHORT)
+            eventually(lambda: ended(run))  # noqa: B023 - it is called at once
 
 
 @pytest.fixture(params=PRESENT)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
 from devctl.api.hooks import MAX_HOOKS, MAX_OUTPUT, RECORD
-from unit.devserver_files.conftest import eventually
 from unit.devserver_files.test_stop import SHORT
+from unit.patience import FOREVER, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +24,11 @@ KEPT_OF_RECORD = 4096
 
 
 class Hooks:
-    """A server with hooks; what they leave behind is ended with the test."""
+    """A server with hooks; what they leave behind is ended with the test.
+
+    Its clock stands still unless a hook moves it. A hook's time begins when it makes the file
+    `hears` in the home, which it does when it is ready for its end.
+    """
 
     def __init__(self, container: Container) -> None:
         self.container = container
@@ -34,8 +37,15 @@ class Hooks:
         self.home = container.root / "home/dev"
         self.record = container.root / "dev/termination-log"
         self.record.write_text("what a program has written\n")
-        (container.root / "proc/uptime").symlink_to("/proc/uptime")
-        container.script("hooks", {})
+        self.clock = container.root / "proc/uptime"
+        self.clock.write_text("100.00 1.00\n")
+        naps = container.root / "naps"
+        hears = f'while ! [ -e "{self.home}/hears" ]; do sleep 0.1; done'
+        self.changes = {
+            "nap() {": f'nap() {{\n  echo >>"{naps}"',
+            'sleep "$2" &': f'{hears}\n  sleep "$2" &',
+        }
+        container.script("hooks", self.changes)
 
     def add(self, name: str, script: str, seconds: int = 20) -> None:
         (self.folder / f"{name}.hook").write_text(script)
@@ -45,11 +55,16 @@ class Hooks:
 
     def stop(self, **env: str) -> list[list[str]]:
         """Stop the server; the record's lines in words, of which the last is the seconds."""
+        self.container.script("hooks", self.changes)
         assert self.container.run("stop", more=SHORT, env=env) == (0, "", "")
         first, *lines = self.record.read_text().removesuffix("\n").split("\n")
         assert first == RECORD
         assert len(self.record.read_bytes()) <= KEPT_OF_RECORD
         return [line.split(" ", 1) for line in lines]
+
+    def naps(self) -> int:
+        """How often anything of a hook was waited for, a moment each time."""
+        return (self.container.root / "naps").read_text().count("\n")
 
     def pids(self) -> list[int]:
         """What hooks wrote into files called `pid`."""
@@ -112,50 +127,59 @@ def test_a_failure_has_its_code_and_its_output_and_the_next_hook_runs(hooks: Hoo
 def test_a_script_runs_in_its_own_program(hooks: Hooks, script: str, end: str) -> None:
     hooks.add("own", script)
 
-    event, said = hooks.stop()[-1]
-    # The third word is the seconds it took.
-    assert (event, said.rpartition(" ")[0]) == ("end", end)
+    assert hooks.stop()[-1] == ["end", f"{end} 0"]
 
 
 def test_programs_run_until_the_hooks_have_ended(hooks: Hooks) -> None:
-    hooks.add("looks", "[ -e ../../run/devctl/ready ] || echo unready\nsleep 0.3\n")
+    hooks.add("looks", "[ -e ../../run/devctl/ready ] || echo unready\n")
     (hooks.container.root / "run/devctl/ready").touch()
 
     assert hooks.stop()[1:] == [["out", "unready\x1e"], ["end", "Succeeded 0 0"]]
 
 
 def test_a_hook_gets_term_at_its_timeout(hooks: Hooks) -> None:
-    saves = "trap 'echo saved >saved; exit 0' TERM\nwhile :; do sleep 0.1; done\n"
-    hooks.add("slow", f"echo begun\n{saves}", seconds=1)
+    saves = f"echo saved >saved; echo 101.50 1.00 >{hooks.clock}; exit 0"
+    waits = f"trap '{saves}' TERM\ntrue >hears\nwhile :; do sleep 0.1; done\n"
+    hooks.add("slow", f"echo begun\n{waits}", seconds=1)
+    # However long it takes over that.
+    hooks.changes |= {"for _ in 1 2 3; do": "while :; do"}
 
     found = hooks.stop()
 
     assert found[1][1].startswith("begun\x1e")
-    assert found[2][1].startswith("TimedOut 0 1")
+    assert found[2] == ["end", "TimedOut 0 1"]
     assert (hooks.home / "saved").exists()
 
 
 def test_what_ignores_term_is_killed_with_all_that_it_started(hooks: Hooks) -> None:
-    stubborn = "trap '' TERM\nwhile :; do sleep 1; done"
-    hooks.add("stubborn", f"sh -c 'echo $$ >pid1; {stubborn}' &\necho $$ >pid2\n{stubborn}\n", 1)
-    began = time.monotonic()
+    goes_on = "while :; do sleep 1; done"
+    script = (
+        "trap '' TERM\n"
+        f"sh -c 'trap \"\" TERM; echo $$ >pid1; {goes_on}' &\n"
+        "echo $$ >pid2\n"
+        "while ! [ -s pid1 ]; do sleep 0.1; done\n"
+        f"true >hears\n{goes_on}\n"
+    )
+    hooks.add("stubborn", script, 1)
 
-    assert hooks.stop()[-1][1].startswith("TimedOut 137 ")
+    assert hooks.stop()[-1] == ["end", "TimedOut 137 0"]
 
-    assert time.monotonic() - began < 8
+    # Three for what it has to save, and at most two for its output.
+    assert 3 <= hooks.naps() <= 5
     assert len(hooks.pids()) == 2
     eventually(lambda: not any(map(runs, hooks.pids())))
 
 
 def test_a_daemon_that_holds_the_output_delays_nothing(hooks: Hooks) -> None:
     hooks.add(
-        "forks", "setsid sh -c 'echo $$ >pid; exec sleep 60' &\nwhile ! [ -s pid ]; do :; done\n"
+        "forks",
+        f"setsid sh -c 'echo $$ >pid; exec sleep {FOREVER}' &\n"
+        "while ! [ -s pid ]; do sleep 0.1; done\n",
     )
-    began = time.monotonic()
 
     assert hooks.stop() == [["begin", "forks"], ["end", "Succeeded 0 0"]]
 
-    assert time.monotonic() - began < 5
+    assert hooks.naps() == 2
     assert all(map(runs, hooks.pids())), "it is ended with the programs"
 
 
@@ -190,7 +214,7 @@ def test_a_missing_program_stops_nothing(hooks: Hooks, missing: str) -> None:
     for name in {"sleep", "tail", "tr", "rm", "mkfifo", "setsid", "cat"} - {missing}:
         (tools / name).symlink_to(shutil.which(name) or name)
     hooks.add("prints", "echo said\nexit 3\n")
-    hooks.add("slow", "while :; do sleep 0.1; done\n", seconds=1)
+    hooks.add("slow", "true >hears\nwhile :; do sleep 0.1; done\n", seconds=1)
     said = [] if missing != "setsid" else [["out", "said\x1e"]]
 
     found = hooks.stop(PATH=str(tools))
@@ -198,7 +222,7 @@ def test_a_missing_program_stops_nothing(hooks: Hooks, missing: str) -> None:
     if hooks.container.program == "busybox":  # it has them all
         said = [["out", "said\x1e"]]
     assert found[: 2 + len(said)] == [["begin", "prints"], *said, ["end", "Failed 3 0"]]
-    assert found[-1][1].startswith("TimedOut 143 1")
+    assert found[-1] == ["end", "TimedOut 143 0"]
 
 
 def test_a_full_disk_loses_the_record_and_stops_nothing(hooks: Hooks) -> None:

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from unit.devserver_files.conftest import eventually
+from unit.patience import FOREVER, PATIENCE, eventually
 
 if TYPE_CHECKING:
     from unit.devserver_files.conftest import Container
 
 GIVEN = "s3cret $(id) 'x'"
 # Says what it was given, and goes on until it is told to end.
-JUPYTER = """#!/bin/sh
-[ "$2" != --version ] || { [ "$1" = %s ]; exit; }
+JUPYTER = f"""#!/bin/sh
+[ "$2" != --version ] || {{ [ "$1" = %s ]; exit; }}
 printf '%%s\\n' "token $JUPYTER_TOKEN" "in $PWD" "$@" >"$HOME/given"
 printf '%%s\\n' "$JUPYTER_CONFIG_PATH" "$PYTHONPATH" >"$HOME/paths"
 echo listening >&2
 [ ! -e "$HOME/broken" ] || exit 3
 echo $$ >"$HOME/pid"
-exec sleep 60
+exec sleep {FOREVER}
 """
 
 
@@ -81,7 +81,7 @@ def test_it_shows_a_folder_on_a_port_behind_a_token(
     # Whoever is connected goes, and it with them.
     process.stdin.close()
 
-    assert process.wait(10) == 143
+    assert process.wait(PATIENCE) == 143
     assert process.stdout
     assert process.stderr
     assert process.stderr.readline() == "listening\n"
@@ -128,7 +128,7 @@ def test_no_list_of_processes_shows_the_token(container: Container, home: Path) 
     eventually((home / "pid").exists)
     for pid in (str(process.pid), _pid(home)):
         assert b"zebra" not in Path("/proc", pid, "cmdline").read_bytes()
-    process.communicate(timeout=10)
+    process.communicate(timeout=PATIENCE)
 
 
 def test_it_may_stay(container: Container, home: Path) -> None:
@@ -155,7 +155,7 @@ def test_its_own_end_and_code_are_told(container: Container, home: Path) -> None
     assert process.stdin
     process.stdin.write("x\n")
     process.stdin.flush()
-    assert process.wait(10) == 3
+    assert process.wait(PATIENCE) == 3
     process.communicate()
 
 

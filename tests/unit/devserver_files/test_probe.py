@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from unit.devserver_files.conftest import eventually
+from unit.patience import FOREVER, PATIENCE, eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from unit.devserver_files.conftest import Container
+
+    Words = Mapping[str, str]
 
 ANSWER = "run/devctl/probe"
 SOON = {"DEVCTL_PROBE_TIMEOUT": "1"}
@@ -27,28 +29,38 @@ LATE = "unknown the probe did not end within 1 s\n"
 
 
 @contextmanager
-def asked(container: Container, *words: str, **env: str) -> Iterator[None]:
+def asked(
+    container: Container, *words: str, env: Words | None = None, more: Words | None = None
+) -> Iterator[None]:
     """The loop, which asks often."""
     uptime = container.root / "proc/uptime"
     if not uptime.exists():
         uptime.symlink_to("/proc/uptime")
     times = {"DEVCTL_PROBE_PERIOD": "0.1", "DEVCTL_PROBE_TIMEOUT": "20"}
-    process = container.start("probe", env={"DEVCTL_PROBE": shlex.join(words)} | times | env)
+    env = {"DEVCTL_PROBE": shlex.join(words), **times, **(env or {})}
+    process = container.start("probe", env=env, more=more)
     try:
         yield
     finally:
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=10)
+        out, err = process.communicate(timeout=PATIENCE)
     assert (out, err) == ("", "")
 
 
-def first_answer(container: Container, *words: str, **env: str) -> str:
+def uptime() -> float:
+    """Seconds since boot."""
+    return float(Path("/proc/uptime").read_text().split()[0])
+
+
+def first_answer(
+    container: Container, *words: str, env: Words | None = None, more: Words | None = None
+) -> str:
     """What the loop writes down at first, without the time."""
-    with asked(container, *words, **env):
+    began = uptime()
+    with asked(container, *words, env=env, more=more):
         eventually((container.root / ANSWER).exists)
         at, _, said = (container.root / ANSWER).read_text().partition(" ")
-    now = float(Path("/proc/uptime").read_text().split()[0])
-    assert -0.1 < now - float(at) < 10
+    assert began <= float(at) <= uptime()
     return said
 
 
@@ -68,13 +80,13 @@ def test_the_exit_code_is_the_answer(container: Container, script: str, said: st
 
 def test_a_loop_that_is_ended_while_it_asks_keeps_nobody_waiting(container: Container) -> None:
     began = container.root / "began"
-    with asked(container, "exec", "sh", "-c", f"touch {began}; exec sleep 15"):
+    with asked(container, "exec", "sh", "-c", f"touch {began}; exec sleep {FOREVER}"):
         eventually(began.exists)
 
 
-@pytest.mark.parametrize("script", ["sleep 60", "trap '' TERM; while :; do sleep 1; done"])
+@pytest.mark.parametrize("script", [f"sleep {FOREVER}", "trap '' TERM; while :; do sleep 1; done"])
 def test_a_probe_gets_some_time_only(container: Container, script: str) -> None:
-    assert first_answer(container, "exec", "sh", "-c", script, **SOON) == LATE
+    assert first_answer(container, "exec", "sh", "-c", script, env=SOON) == LATE
 
 
 def test_a_command_that_does_not_exist_is_unknown(container: Container) -> None:
@@ -103,8 +115,10 @@ def test_it_is_asked_again(container: Container) -> None:
 def test_a_probe_that_hangs_is_ended_with_all_that_it_started(container: Container) -> None:
     script = "trap '' TERM; sh -c 'trap \"\" TERM; echo $$ >pid; while :; do sleep 1; done'"
     home = container.root / "home/dev"
+    # Its time begins when all of it has started.
+    more = {'sleep "$2" &': f'while ! [ -s "{home}/pid" ]; do sleep 0.05; done\n  sleep "$2" &'}
     try:
-        assert first_answer(container, "exec", "sh", "-c", script, **SOON) == LATE
+        assert first_answer(container, "exec", "sh", "-c", script, env=SOON, more=more) == LATE
         pid = int((home / "pid").read_text())
         eventually(lambda: not Path(f"/proc/{pid}").exists())
     finally:
@@ -125,11 +139,11 @@ def test_an_answer_in_the_way_is_replaced(container: Container) -> None:
 # Answers `/CODE` with that status, and `/hang` never. It has a process of its own, since unit tests
 # open no sockets.
 SERVER = """
-import http.server, time
+import http.server, threading
 class Server(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         if self.path == "/hang":
-            time.sleep(60)
+            threading.Event().wait()
         self.send_response(int(self.path[1:4]))
         if self.path.startswith("/302"):
             self.send_header("Location", "/200")
@@ -179,7 +193,7 @@ def test_the_status_is_the_answer(
     if not shutil.which(program):
         pytest.skip(f"this machine has no {program}")
     env = {"PATH": tools(container, program), "http_proxy": "http://127.0.0.1:9"}
-    assert first_answer(container, "http", port, path, **env) == f"{said.format(port)}\n"
+    assert first_answer(container, "http", port, path, env=env) == f"{said.format(port)}\n"
 
 
 @pytest.mark.parametrize("program", ["curl", "python3", "wget"])
@@ -189,7 +203,7 @@ def test_a_server_that_never_answers_is_unknown(
     if not shutil.which(program):
         pytest.skip(f"this machine has no {program}")
     env = {"PATH": tools(container, program)} | SOON
-    assert first_answer(container, "http", port, "/hang", **env) == LATE
+    assert first_answer(container, "http", port, "/hang", env=env) == LATE
 
 
 @pytest.mark.parametrize("program", ["curl", "python3", "wget"])
@@ -197,11 +211,11 @@ def test_a_port_without_a_server_is_unknown(container: Container, program: str) 
     if not shutil.which(program):
         pytest.skip(f"this machine has no {program}")
     env = {"PATH": tools(container, program)}
-    assert first_answer(container, "http", "9", "/", **env) == "unknown port 9 does not answer\n"
+    assert first_answer(container, "http", "9", "/", env=env) == "unknown port 9 does not answer\n"
 
 
 def test_without_a_program_for_http_it_says_so(container: Container) -> None:
-    said = first_answer(container, "http", "9", "/", PATH=tools(container))
+    said = first_answer(container, "http", "9", "/", env={"PATH": tools(container)})
     if container.program == "busybox":  # it has a `wget`
         assert said == "unknown port 9 does not answer\n"
     else:

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -17,15 +16,18 @@ from unit.devserver_files.conftest import (
     SHORT,
     Rank,
     catches_term,
-    eventually,
     made,
     tells,
 )
+from unit.patience import FOREVER, PATIENCE, eventually
 
 ODD = ["a b", "$(touch evil)", "`touch evil`", "'\"", "-n", "", "a\nb", "*", "ü€", "\\"]
 SEVERAL = {"WORLD_SIZE": "2"}
-SLEEPS = ("sh", "-c", "echo begun; exec sleep 60")
-SAVES = """
+SLEEPS = ("sh", "-c", f"echo begun; exec sleep {FOREVER}")
+LOOKS = '[ "$looks" = 50 ]'
+"""Whether a run has waited long enough for one that does not decide."""
+PATIENT = {LOOKS: '[ "$looks" = 36000 ]'}
+SAVES = f"""
 import signal, sys, time
 def save(*_):
     time.sleep(0.3)
@@ -33,17 +35,18 @@ def save(*_):
     sys.exit(3)
 signal.signal(signal.SIGTERM, save)
 print("begun")
-time.sleep(60)
+time.sleep({FOREVER})
 """
 
 
 def test_a_run_goes_on_without_whoever_started_it(rank: Rank) -> None:
+    began = uptime()
     assert rank.start("one", "sh", "-c", "echo begun; sleep 0.3; echo done; exit 7") == (0, "", "")
 
     printed, (fate, code, when, now) = rank.all("one")
 
     assert (printed, fate, code) == ("begun\ndone\n", "ended", "7")
-    assert 0 <= float(now) - float(when) < 10
+    assert began <= float(when) <= float(now) <= uptime()
 
 
 def test_what_is_printed_comes_complete_and_in_order(rank: Rank) -> None:
@@ -62,7 +65,7 @@ def test_output_is_taken_up_again_at_a_byte(rank: Rank) -> None:
     watcher = rank.container.start("run", "output", "one", "4", stdin=subprocess.PIPE)
     assert watcher.stdout
     assert watcher.stdout.read() == "456789"
-    watcher.communicate(timeout=10)
+    watcher.communicate(timeout=PATIENCE)
     assert watcher.returncode == 0
 
 
@@ -132,9 +135,9 @@ def test_python_may_have_one_name_only(rank: Rank) -> None:
 
 
 def test_stop_ends_everything_that_a_run_has_started(rank: Rank) -> None:
-    hides = "import os, sys, time\nos.setsid()\nif os.fork(): sys.exit()\ntime.sleep(60)"
+    hides = f"import os, sys, time\nos.setsid()\nif os.fork(): sys.exit()\ntime.sleep({FOREVER})"
     deaf = "trap '' TERM; echo deaf; while :; do sleep 1; done"
-    line = f"(exec {sys.executable} -c '{hides}') & sleep 60 & {deaf}"
+    line = f"(exec {sys.executable} -c '{hides}') & sleep {FOREVER} & {deaf}"
     rank.start("one", "sh", "-c", line)
     output = rank.runs / "one/output"
     eventually(lambda: output.read_text() == "deaf\n")
@@ -150,7 +153,7 @@ def test_a_program_gets_to_write_what_it_has(rank: Rank) -> None:
     rank.start("one", sys.executable, "-uc", SAVES)
     eventually(lambda: (rank.runs / "one/output").read_text() == "begun\n")
 
-    assert rank("stop", "one") == (0, "", "")
+    assert rank("stop", "one", more={"limit=100 ": "limit=36000 "}) == (0, "", "")
 
     assert (rank.runs / "one/output").read_text() == "begun\nsaved\n"
     assert rank.fates()["one"] == "ended 3"
@@ -178,7 +181,7 @@ def test_whoever_watches_may_go_without_a_word(rank: Rank) -> None:
 
     watcher.stdin.close()
 
-    assert watcher.wait(5) == 143
+    assert watcher.wait(PATIENCE) == 143
     assert watcher.stdout.read() == ""
     watcher.stdout.close()
     assert rank.fates()["one"] == "running -"
@@ -206,6 +209,7 @@ def test_ranks_that_meet_run_one_at_a_time(rank: Rank) -> None:
         tells(rank.start(run, *SLEEPS, env=SEVERAL), 75, "run `b` is active here", "stop it")
     assert list(rank.fates()) == ["b"]
 
+    has_begun(rank, "b")
     rank("stop", "b", more=SHORT)
     assert rank.start("a", *SLEEPS, env=SEVERAL)[0] == 0
 
@@ -217,7 +221,7 @@ def test_of_many_that_start_at_the_same_moment_one_does(rank: Rank) -> None:
         runs = [f"{round_}-{number}" for number in range(5)]
         rank.begun += runs
         # Each writes the script anew, which must not change under the others.
-        script = rank.container.script("run", {})
+        script = rank.container.script("run", PATIENT)
         argv = [rank.container.argv[0], str(script), "start"]
         started = [
             subprocess.Popen(
@@ -228,11 +232,13 @@ def test_of_many_that_start_at_the_same_moment_one_does(rank: Rank) -> None:
             )
             for run in runs
         ]
-        said = [process.communicate(timeout=30)[1] for process in started]
+        said = [process.communicate(timeout=PATIENCE)[1] for process in started]
         codes = [process.returncode for process in started]
         assert sorted(codes) == [0, 75, 75, 75, 75], said
         assert list(rank.fates().values()).count("running -") == 1
-        rank("stop", runs[codes.index(0)], more=SHORT)
+        first = runs[codes.index(0)]
+        has_begun(rank, first)
+        rank("stop", first, more=SHORT)
 
 
 def test_what_an_ended_run_has_left_lets_no_two_start(rank: Rank) -> None:
@@ -240,32 +246,38 @@ def test_what_an_ended_run_has_left_lets_no_two_start(rank: Rank) -> None:
     rank.start("old", "true", env=SEVERAL)
     rank.all("old")
     (rank.runs / "current").symlink_to("run:old")
-    slow = 'case $* in */current) sleep 0.5 ;; esac\nPATH=${PATH#*:} exec rm "$@"'
-    env = SEVERAL | rank.container.program_on_path("rm", slow)
+    # The first one has found nobody, and does not get to take its turn until the second has looked.
+    held, go = rank.container.root / "held", rank.container.root / "go"
+    waits = f'true >"{held}"; while ! [ -e "{go}" ]; do sleep 0.05; done'
+    slow = f'case $* in */a/turn) {waits} ;; esac\nPATH=${{PATH#*:}} exec mv "$@"'
+    env = SEVERAL | rank.container.program_on_path("mv", slow)
     rank.begun += ["a", "b"]
 
     first = rank.container.start("run", "start", "a", ".", *SLEEPS, env=env)
-    time.sleep(0.25)
+    eventually(held.exists)
     second = rank("start", "b", ".", *SLEEPS, env=env)
-    first.communicate(timeout=30)
+    go.touch()
+    first.communicate(timeout=PATIENCE)
 
-    assert sorted([first.returncode, second[0]]) == [0, 75]
+    assert (first.returncode, second[0]) == (0, 75)
 
 
 def test_of_two_that_look_around_the_first_by_name_goes_on(rank: Rank) -> None:
     other = rank.pretends("b")
 
     tells(rank.start("c", *SLEEPS, env=SEVERAL), 75, "run `b` is active here", "stop it")
-    process = rank.container.start("run", "start", "a", ".", *SLEEPS, env=SEVERAL)
+    looks = rank.runs / "a/looks"
+    more = {LOOKS: f'{{ echo >>"$run/looks"; {PATIENT[LOOKS]}; }}'}
+    process = rank.container.start("run", "start", "a", ".", *SLEEPS, env=SEVERAL, more=more)
     rank.begun.append("a")
-    eventually((rank.runs / "a/supervisor").exists)
-    time.sleep(0.2)
+    eventually(lambda: looks.exists() and looks.read_text().count("\n") > 2)
     assert process.poll() is None
     (other / "supervisor").unlink()
 
-    assert process.communicate(timeout=10) == ("", "")
+    assert process.communicate(timeout=PATIENCE) == ("", "")
     assert process.returncode == 0
     assert (rank.runs / "a/turn").exists()
+    has_begun(rank, "a")
 
 
 def test_a_run_that_was_there_is_not_overtaken(rank: Rank) -> None:
@@ -276,7 +288,7 @@ def test_a_run_that_was_there_is_not_overtaken(rank: Rank) -> None:
 
 def test_whoever_never_decides_is_not_waited_for_long(rank: Rank) -> None:
     rank.pretends("b")
-    more = {'[ "$looks" = 50 ]': '[ "$looks" = 2 ]'}
+    more = {LOOKS: '[ "$looks" = 2 ]'}
     result = rank.start("a", *SLEEPS, env=SEVERAL, more=more)
     tells(result, 75, "run `b` is active here", "stop it")
 
@@ -399,6 +411,16 @@ def test_an_end_that_nobody_can_read_is_no_end(torn: str, rank: Rank) -> None:
 
 def test_no_runs_are_an_empty_list(rank: Rank) -> None:
     assert rank.listed() == []
+
+
+def has_begun(rank: Rank, run: str) -> None:
+    """Wait until a run's command has printed something: only then is there anything to stop."""
+    eventually((rank.runs / run / "output").read_text)
+
+
+def uptime() -> float:
+    """Seconds since boot."""
+    return float(Path("/proc/uptime").read_text().split()[0])
 
 
 def writers(output: Path) -> list[str]:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from unit.devserver_files.conftest import eventually, tells
+from unit.devserver_files.conftest import tells
+from unit.patience import eventually
 
 if TYPE_CHECKING:
     from unit.devserver_files.conftest import Rank

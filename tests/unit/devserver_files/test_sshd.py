@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unit.devserver_files.conftest import SHELLS, Container, make_container
+from unit.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -177,7 +178,7 @@ def test_first_sessions_at_once_agree_on_a_key(container: Container) -> None:
     env = container.program_on_path("sshd", "exit 0")
     more = programs(container)
     started = [container.start("sshd", KEY, env=env, more=more) for _ in range(5)]
-    assert len({process.communicate(timeout=30)[0] for process in started}) == 1
+    assert len({process.communicate(timeout=PATIENCE)[0] for process in started}) == 1
 
 
 @pytest.mark.parametrize("content", [None, "", "not a key"])

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from unit.devserver_files.conftest import Container, eventually
+from unit.patience import PATIENCE, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from unit.devserver_files.conftest import Container
 
 READY = "run/devctl/ready"
 
@@ -32,7 +34,7 @@ def started(container: Container) -> Iterator[None]:
         yield
     finally:
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=10)
+        process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
 
 
@@ -146,7 +148,7 @@ def test_a_declared_probe_is_asked_from_the_start(container: Container, declared
             eventually(lambda: asked.exists() and asked.read_text() == "exec true\n")
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.communicate(timeout=10) == ("", "")
+        assert process.communicate(timeout=PATIENCE) == ("", "")
     assert asked.exists() is bool(declared)
     assert not (container.root / "run/devctl/probe").exists(), "the last container's answer"
 

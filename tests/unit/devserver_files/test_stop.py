@@ -5,12 +5,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
-from unit.devserver_files.conftest import catches_term, eventually, status
+from unit.devserver_files.conftest import catches_term, status
+from unit.patience import FOREVER, PATIENCE, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,26 +20,27 @@ if TYPE_CHECKING:
     from unit.devserver_files.conftest import Container
 
 SHORT = {"limit=200": "limit=6"}
-LONG = 5
-"""Seconds: less than the 20 for which a program that does not end is waited for."""
-# Takes its time over what it writes.
+LONG = {"limit=200": "limit=36000"}
+"""An hour, so what is seen does not come from a limit."""
+# Takes its time over what it writes: until it is waited for.
 SAVES = """
-import signal, sys, time
+import os, signal, sys, time
 def save(*_):
-    time.sleep(0.2)
+    while not os.path.exists(sys.argv[2]):
+        time.sleep(0.01)
     open(sys.argv[1], "w").write("saved")
     sys.exit(0)
 signal.signal(signal.SIGTERM, save)
 """
 HANGS_UP = """
 import os, signal, subprocess, sys, time
-worker = subprocess.Popen([sys.executable, "-c", sys.argv[1], sys.argv[2]])
+worker = subprocess.Popen([sys.executable, "-c", *sys.argv[2:]])
 def end(*_):
     worker.send_signal(signal.SIGKILL)
     sys.exit(0)
 signal.signal(signal.SIGTERM, end)
 signal.signal(signal.SIGHUP, end)
-open("/proc/self/comm", "w").write(sys.argv[3])
+open("/proc/self/comm", "w").write(sys.argv[1])
 print(worker.pid, flush=True)
 """
 WAITS = 'print("up", flush=True)\nwhile True: time.sleep(60)\n'
@@ -52,6 +54,10 @@ class Pod:
         self.proc = container.root / "proc"
         self.processes: list[subprocess.Popen[str]] = []
         self.said: dict[int, str] = {}
+        self.shown: list[int] = []
+        """File descriptors of all processes, which stay theirs whatever becomes of the number."""
+        self.naps = container.root / "naps"
+        """A line for each time that the script has waited."""
 
     def runs(self, program: str, *arguments: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
@@ -65,20 +71,25 @@ class Pod:
 
     def shows(self, pid: int) -> None:
         (self.proc / str(pid)).symlink_to(f"/proc/{pid}")
+        self.shown.append(os.pidfd_open(pid))
 
-    def stop(self, limit: Mapping[str, str] = SHORT) -> float:
-        """Run the script; how long it took."""
-        begun = time.monotonic()
-        assert self.container.run("stop", more=limit) == (0, "", "")
-        return time.monotonic() - begun
+    def stop(self, limit: Mapping[str, str] = LONG, env: Mapping[str, str] | None = None) -> int:
+        """Run the script; how often it waited, for two tenths of a second each time."""
+        nap = "if sleep 0.2 2>/dev/null; then"
+        more = {**limit, nap: f'echo >>"{self.naps}"\n    {nap}'}
+        assert self.container.run("stop", env=env, more=more) == (0, "", "")
+        return self.naps.read_text().count("\n") if self.naps.exists() else 0
 
 
 @pytest.fixture
 def pod(container: Container) -> Iterator[Pod]:
     pod = Pod(container)
     yield pod
+    for shown in pod.shown:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(shown, signal.SIGKILL)
+        os.close(shown)
     for process in pod.processes:
-        process.kill()
         process.communicate()
 
 
@@ -86,14 +97,14 @@ def test_nothing_to_stop_takes_no_time(pod: Pod) -> None:
     ready = pod.container.root / "run/devctl/ready"
     ready.touch()
 
-    assert pod.stop({}) < LONG
+    assert pod.stop() == 0
     assert not ready.exists()
 
 
 def test_a_program_gets_to_write_what_it_has(pod: Pod, tmp_path: Path) -> None:
-    pod.runs(SAVES, str(tmp_path / "saved"))
+    pod.runs(SAVES, str(tmp_path / "saved"), str(pod.naps))
 
-    assert 0.15 < pod.stop() < 3
+    assert pod.stop() > 0
     assert (tmp_path / "saved").read_text() == "saved"
 
 
@@ -101,7 +112,8 @@ def test_a_program_gets_to_write_what_it_has(pod: Pod, tmp_path: Path) -> None:
 def test_what_holds_a_terminal_goes_after_what_runs_in_it(
     pod: Pod, tmp_path: Path, name: str
 ) -> None:
-    holder = pod.runs(HANGS_UP, SAVES + WAITS, str(tmp_path / "saved"), name)
+    saved = tmp_path / "saved"
+    holder = pod.runs(HANGS_UP, name, SAVES + WAITS, str(saved), str(pod.naps))
     worker = int(pod.said[holder.pid])
     pod.shows(worker)
     # Until the worker has its handler.
@@ -109,8 +121,8 @@ def test_what_holds_a_terminal_goes_after_what_runs_in_it(
 
     pod.stop()
 
-    assert (tmp_path / "saved").read_text() == "saved"
-    assert holder.wait(5) == 0
+    assert saved.read_text() == "saved"
+    assert holder.wait(PATIENCE) == 0
 
 
 def test_a_shell_that_does_not_listen_to_term_is_hung_up(pod: Pod) -> None:
@@ -120,7 +132,7 @@ def test_a_shell_that_does_not_listen_to_term_is_hung_up(pod: Pod) -> None:
 
     pod.stop()
 
-    assert shell.wait(5) == -signal.SIGHUP
+    assert shell.wait(PATIENCE) == -signal.SIGHUP
 
 
 def test_a_stopped_job_ends_too(pod: Pod) -> None:
@@ -130,13 +142,13 @@ def test_a_stopped_job_ends_too(pod: Pod) -> None:
 
     pod.stop()
 
-    assert job.wait(5) == -signal.SIGTERM
+    assert job.wait(PATIENCE) == -signal.SIGTERM
 
 
 def test_whoever_does_not_end_is_given_up_on(pod: Pod) -> None:
     stubborn = pod.runs("import signal, time\nsignal.signal(signal.SIGTERM, lambda *_: None)\n")
 
-    assert 0.5 < pod.stop() < 5
+    assert pod.stop(SHORT) == 3
     assert stubborn.poll() is None
 
 
@@ -147,17 +159,16 @@ def test_the_limit_leaves_the_rest_of_the_grace_period_for_the_end(container: Co
 def test_the_sleeper_and_the_first_script_are_spared(pod: Pod) -> None:
     first = pod.runs(
         "import subprocess, time\n"
-        "sleeper = subprocess.Popen(['sleep', '60'])\n"
+        f"sleeper = subprocess.Popen(['sleep', '{FOREVER}'])\n"
         "print(sleeper.pid, flush=True)\n"
     )
     sleeper = int(pod.said[first.pid])
     pod.shows(sleeper)
     (pod.container.root / "run/devctl/sleeper").write_text(f"{sleeper}\n")
 
-    assert pod.stop({}) < LONG
+    assert pod.stop() == 0
     assert first.poll() is None
     assert "State:\tS" in status(sleeper)
-    os.kill(sleeper, signal.SIGKILL)
 
 
 def test_whoever_called_it_is_spared(pod: Pod) -> None:
@@ -173,10 +184,10 @@ def test_whoever_called_it_is_spared(pod: Pod) -> None:
 
 
 def test_a_sleep_that_knows_no_fractions_will_do(pod: Pod, tmp_path: Path) -> None:
-    pod.runs(SAVES, str(tmp_path / "saved"))
+    pod.runs(SAVES, str(tmp_path / "saved"), str(pod.naps))
     env = pod.container.program_on_path(
         "sleep", 'case $1 in *.*) exit 1 ;; esac\nPATH=${PATH#*:} exec sleep "$1"'
     )
 
-    assert pod.container.run("stop", env=env, more=SHORT)[0] == 0
+    assert pod.stop(env=env) > 0
     assert (tmp_path / "saved").read_text() == "saved"

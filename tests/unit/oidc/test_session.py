@@ -38,8 +38,16 @@ def logged_in(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> Sessio
 
 def expire(found: Session) -> None:
     """Let a stored token expire."""
-    old = replace(found, received_at=time.time() - LIFE, expires_at=time.time() - 1)
-    store.save(REGISTRATION, old)
+    now = time.time()
+    store.save(REGISTRATION, replace(found, received_at=now - 2 * LIFE, expires_at=now - LIFE))
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> float:
+    """The time, which stands still."""
+    stopped = time.time()
+    monkeypatch.setattr(session, "time", SimpleNamespace(time=lambda: stopped))
+    return stopped
 
 
 def test_a_fresh_token_needs_no_request(provider: FakeProvider, logged_in: Session) -> None:
@@ -82,10 +90,15 @@ def test_a_refresh_token_that_does_not_rotate_is_kept(
         (+600, 4200, False),  # the clock was set back
     ],
 )
-def test_when_a_token_is_refreshed(
-    provider: FakeProvider, logged_in: Session, received: float, expires: float, *, fresh: bool
+def test_when_a_token_is_refreshed(  # noqa: PLR0913 - three are fixtures
+    provider: FakeProvider,
+    logged_in: Session,
+    now: float,
+    received: float,
+    expires: float,
+    *,
+    fresh: bool,
 ) -> None:
-    now = time.time()
     old = replace(logged_in, received_at=now + received, expires_at=now + expires)
     store.save(REGISTRATION, old)
     found = session.current(REGISTRATION, transport=provider)
@@ -115,11 +128,12 @@ def test_a_session_that_was_revoked(provider: FakeProvider, logged_in: Session) 
     assert len(provider.asked(PATH)) == 1
 
 
-def test_a_session_without_a_refresh_token(provider: FakeProvider, logged_in: Session) -> None:
+def test_a_session_without_a_refresh_token(
+    provider: FakeProvider, logged_in: Session, now: float
+) -> None:
     expire(replace(logged_in, refresh_token=""))
     with pytest.raises(DeniedError, match=r"has expired: run `devctl login`"):
         session.current(REGISTRATION, transport=provider)
-    now = time.time()
     ending = replace(logged_in, refresh_token="", received_at=now - LIFE, expires_at=now + 9)
     store.save(REGISTRATION, ending)
     assert session.current(REGISTRATION, transport=provider) == ending
@@ -134,10 +148,9 @@ def test_a_provider_that_refreshes_no_id_tokens(provider: FakeProvider, logged_i
 
 @pytest.mark.parametrize("answer", [httpx2.Response(503), refused("temporarily_unavailable")])
 def test_a_provider_that_is_down_does_not_end_a_session(
-    provider: FakeProvider, logged_in: Session, answer: httpx2.Response
+    provider: FakeProvider, logged_in: Session, answer: httpx2.Response, now: float
 ) -> None:
     provider.answers[PATH] = answer
-    now = time.time()
     ending = replace(logged_in, received_at=now - LIFE, expires_at=now + 9)
     store.save(REGISTRATION, ending)
     assert session.current(REGISTRATION, transport=provider) == ending

@@ -4,7 +4,7 @@
 .PHONY: build-k8s build-all build-controller build-nodeagent build-kubeletplugin docker push undeploy dev-setup hello
 .PHONY: test-short test-integration test-coverage
 .PHONY: new-kind wheel docs pictures manifests metrics boards rules api
-.PHONY: test test-changed test-one test-unit test-release test-plane test-pods test-host test-molecule test-faults test-newest-ansible test-gpu test-vllm molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent bench-savings bench-gpu-workloads bench-vllm bench-cache lock bench-gateway
+.PHONY: test test-deep begin test-one test-unit test-postgres test-release test-plane test-pods test-host test-molecule test-faults test-newest-ansible test-gpu test-vllm molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent bench-savings bench-gpu-workloads bench-vllm bench-cache lock bench-gateway
 
 VENV := .venv
 DEVCTL := $(VENV)/bin/devctl
@@ -82,16 +82,19 @@ hello: $(VENV)/installed ## A run on one GPU by claim that says hello, on KUBECO
 example logs status artifacts clean: $(VENV)/installed ## The sample job: run it, inspect it, remove it
 	sh scripts/jobs.sh $@ $(VENV) $(or $(KUBECONFIG),$(LOCAL_KUBECONFIG))
 
-test: $(VENV)/installed ## Everything that must pass: all tiers of tests/README.md
+test: $(VENV)/installed ## What must pass: all fast tests, and the deep modules that the change touches
 	$(TIERS)
 
-test-changed: $(VENV)/installed ## The tiers whose inputs have changed since they passed on this machine
-	$(TIERS) --changed
+test-deep: $(VENV)/installed ## All tests, coverage, every Python, random examples and benches with bounds
+	$(TIERS) --deep
+
+begin: $(VENV)/installed ## Before work on a change: record what has landed, in tests/landed.toml
+	$(TIERS) begin
 
 test-one: $(VENV)/installed ## Selected tests: make test-one T=tests/plane/test_kinds.py; what they need is left running
 	$(TIERS) one $(T)
 
-test-unit test-release test-plane test-pods test-host test-molecule test-faults: $(VENV)/installed ## One tier: make test-plane
+test-unit test-postgres test-release test-plane test-pods test-host test-molecule test-faults: $(VENV)/installed ## One tier: make test-plane
 	$(TIERS) $(@:test-%=%)
 
 test-short: test-unit ## Same as test-unit
@@ -99,7 +102,7 @@ test-short: test-unit ## Same as test-unit
 test-integration: test-plane ## Same as test-plane: API server, scheduler, DRA plugin and Redis, without containers
 
 test-coverage: $(VENV)/installed ## The unit tests, and how much of each part they cover
-	sh scripts/unit.sh $(VENV)
+	sh scripts/unit.sh $(VENV) --coverage
 
 test-newest-ansible: $(VENV)/installed ## The warm runner's tests with the newest ansible-core for PYTHON
 	sh scripts/newest_ansible.sh $(VENV) $(or $(PYTHON),python3)

@@ -6,79 +6,26 @@ One cluster beside the tests' main one goes through all of it once; the tests lo
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support import host_state
-from support.commands import Kubectl, devctl, must
-from support.processes import kill_everything, pids_of
-from support.servers import wait_until
-from support.tiers.prepare import CLUSTER
+from support.commands import Kubectl
+from support.host_cluster import NAME, Differences, Host, down, nodes, reset, up
+from support.processes import kill_everything
 
-from devctl.local import cgroups, playbook
 from devctl.local.cluster import existing
 from devctl.local.namespaces import enter
-from devctl.local.paths import REPOSITORY, cluster_paths
+from devctl.local.paths import cluster_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from pathlib import Path
 
     from devctl.local.images import Image
     from devctl.local.settings import ClusterSettings
 
 pytestmark = pytest.mark.exclusive
-
-NAME = f"{CLUSTER}-host"
-FIRST = f"{NAME}-1"
-Differences = dict[str, object]
-
-
-def runs(*words: str) -> bool:
-    """Whether a playbook of the cluster's has started a program with these words, which runs."""
-    for pid in playbook.leftovers(NAME):
-        try:
-            line = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
-        except OSError:
-            continue
-        if all(any(part.endswith(word) for part in line) for word in words):
-            return True
-    return False
-
-
-def makes_namespaces() -> bool:
-    """Some of a node's namespaces are there."""
-    return cluster_paths(NAME).node(FIRST).network_namespace.exists()
-
-
-def imports_images() -> bool:
-    """containerd unpacks an image."""
-    return runs("/ctr", "import")
-
-
-def writes_manifests() -> bool:
-    """kubeadm has written its last manifest and waits for the API server."""
-    manifest = cluster_paths(NAME).node(FIRST).etc / "kubernetes/manifests/etcd.yaml"
-    return manifest.exists() and runs("kubeadm", "init")
-
-
-def starts_control_plane() -> bool:
-    """The containers start for which kubeadm waits."""
-    return bool(pids_of("etcd", cgroups.path_of(NAME, FIRST))) and runs("kubeadm", "init")
-
-
-def joins_nodes() -> bool:
-    """The first node is up and the others come to it."""
-    return runs("kubeadm", "join")
-
-
-HALF_WAY = (makes_namespaces, imports_images, writes_manifests, joins_nodes)
-"""The moments at which `up` is killed and `down` is to work."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +33,8 @@ class Life:
     """What was so in the life of a cluster.
 
     Attributes:
-        half_way: What was different on the host after a killed `up` and `down`, by moment.
         during: What was different while it was up with three nodes.
-        three: What `status` said of its nodes then.
-        four: And with four.
+        four: What `status` said of its nodes with four.
         routes: The routes inside each node then, by its name.
         settings: What it was then.
         marker: What was found of an object that was written to three nodes.
@@ -98,9 +43,7 @@ class Life:
         left: What `reset` left of its folder.
     """
 
-    half_way: dict[str, Differences]
     during: Differences
-    three: list[dict[str, Any]]
     four: list[dict[str, Any]]
     routes: dict[str, str]
     settings: ClusterSettings
@@ -108,45 +51,6 @@ class Life:
     name: str
     after: Differences
     left: list[Path]
-
-
-def up(*options: str) -> None:
-    """Bring it up, or heal it."""
-    must(devctl("local", "up", "--name", NAME, *options))
-
-
-def down() -> None:
-    """Take it down."""
-    must(devctl("local", "down", "--name", NAME))
-
-
-def reset() -> None:
-    """Forget it, if there is anything of it."""
-    if cluster_paths(NAME).settings.exists():
-        must(devctl("local", "reset", "--name", NAME, "--confirm", NAME))
-
-
-def killed_up(moment: Callable[[], bool], nodes: int) -> None:
-    """Kill an `up` at a moment, with all that it has not handed on."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "devctl", "local", "up", "--name", NAME, "--nodes", str(nodes)],
-        cwd=REPOSITORY,
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        wait_until(lambda: moment() or process.poll() is not None, moment.__name__, 300)
-        assert process.poll() is None, f"it ended before it {moment.__name__}"
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def nodes() -> list[dict[str, Any]]:
-    """What `status` says of its nodes."""
-    text = devctl("local", "status", "--name", NAME, "--output", "json").stdout
-    found: list[dict[str, Any]] = json.loads(text)["nodes"]
-    return found
 
 
 def route_tables() -> dict[str, str]:
@@ -177,24 +81,11 @@ def asked_there(kubectl: Kubectl, node: str, image: str, *command: str) -> str:
 def life(cluster: ClusterSettings, kubectl: Kubectl, images: dict[str, Image]) -> Life:
     """From nothing to nothing; the tests' main cluster is up beside it and is not looked at."""
     assert cluster.name != NAME
-    reset()
     own = Kubectl(kubectl.program, cluster_paths(NAME).kubeconfig)
-    before = host_state.take(NAME)
-
-    def differences() -> Differences:
-        return host_state.differences(before, host_state.take(NAME))
-
-    half_way: dict[str, Differences] = {}
+    host = Host()
     try:
-        for moment in HALF_WAY:
-            if moment is joins_nodes:
-                # The next `up` goes on where this one was, and with more nodes.
-                killed_up(starts_control_plane, nodes=1)
-            killed_up(moment, nodes=3 if moment is joins_nodes else 1)
-            down()
-            half_way[moment.__name__] = differences()
-        up()
-        three, during = nodes(), differences()
+        up("--nodes", "3")
+        during = host.differences()
         own("create", "configmap", "marker", "--from-literal=value=kept")
 
         settings, paths = existing(NAME)
@@ -210,17 +101,11 @@ def life(cluster: ClusterSettings, kubectl: Kubectl, images: dict[str, Image]) -
         )
         name = asked_there(own, settings.nodes[-1].name, images["base"].reference, *ask)
         down()
-        after = differences()
+        after = host.differences()
     finally:
         reset()
     left = [*cluster_paths(NAME).root.glob("**/*")]
-    return Life(half_way, during, three, four, routes, settings, marker, name, after, left)
-
-
-@pytest.mark.parametrize("moment", [moment.__name__ for moment in HALF_WAY])
-def test_down_leaves_nothing_of_an_up_that_was_killed(life: Life, moment: str) -> None:
-    found = life.half_way[moment]
-    assert not found, found
+    return Life(during, four, routes, settings, marker, name, after, left)
 
 
 def test_down_leaves_nothing_of_four_nodes(life: Life) -> None:
@@ -232,12 +117,6 @@ def test_down_leaves_nothing_of_four_nodes(life: Life) -> None:
 
 def test_reset_forgets_it(life: Life) -> None:
     assert life.left == []
-
-
-def test_up_goes_on_where_killed_ones_were(life: Life) -> None:
-    """While the control plane started and while the others joined."""
-    names = [f"{NAME}-{number}" for number in (1, 2, 3)]
-    assert [(node["name"], node["ready"]) for node in life.three] == [(n, True) for n in names]
 
 
 def test_up_heals_a_cluster_whose_processes_are_gone_and_gives_it_a_fourth_node(life: Life) -> None:

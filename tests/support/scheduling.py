@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
+import os
+from pathlib import Path, PurePath
+from typing import Any
 
 from xdist.scheduler import LoadScopeScheduling
 
@@ -29,9 +31,14 @@ CLAIMS = {
 }
 """Modules that share the GPUs and the CachePlan of the tests' cluster: one after the other."""
 
+KUEUE = {"test_gateway_jobs", "test_gpu_queues", "test_job_turns", "test_queue_order"}
+"""Modules of the plane with tests that ask for Kueue's own program: one after the other, with one
+installation. A plane without it is the rule."""
+
 # Last, one of them would go on alone while the other processes have nothing to do.
 LONG = {
     "claims",
+    "kueue",
     "test_account_rights",
     "test_claims_crowd",
     "test_convergence",
@@ -56,11 +63,31 @@ def together(test: str) -> str:
     path = PurePath(test.partition("::")[0])
     if path.parent.name == "pods" and path.stem in CLAIMS:
         return "claims"
+    if path.parent.name == "plane" and path.stem in KUEUE:
+        return "kueue"
     return test if path.stem in SPREAD else path.stem
+
+
+NEARLY_DONE = "nearly-done"
+"""The file in the run's folder that appears when few tests of a tier are left to run."""
+
+FEW = 0.35
+"""Share of a tier's tests: the last ones take as long as a cluster takes to come up."""
 
 
 class Scheduling(LoadScopeScheduling):
     """Gives a process a whole group at a time: first the largest, then those that take long."""
+
+    _left: int | None = None
+
+    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+        """Count it, and leave a sign for what comes after this tier."""
+        super().mark_test_complete(node, item_index, duration)
+        whole = len(self.collection)
+        self._left = (whole if self._left is None else self._left) - 1
+        folder = os.environ.get("DEVCTL_E2E_RUN")
+        if folder and self._left == int(whole * FEW):
+            (Path(folder) / NEARLY_DONE).touch()
 
     def schedule(self) -> None:
         """Begin; xdist has counted the tests of each group."""

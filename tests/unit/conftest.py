@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # How long an example takes says more about the machine than about the code.
-settings.register_profile("unit", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("unit")
+settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A landing tries the same examples as the one before: a new one must not fail a change that is not its cause.
+settings.register_profile("same", settings.get_profile("random"), derandomize=True)
+settings.load_profile("random" if os.environ.get("DEVCTL_TESTS_RANDOM") else "same")
 
 
 @pytest.fixture(autouse=True)

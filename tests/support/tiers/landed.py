@@ -16,6 +16,16 @@ if TYPE_CHECKING:
 
 FILE = REPOSITORY / "tests/landed.toml"
 
+_TEXT = """\
+# The state of main when work on the next change began: `make begin` updates this file.
+
+# The last commit of main that has passed its tests. A landing is compared with it.
+commit = "{commit}"
+
+# The day on which each deep module (deep.toml) last passed.
+[green]
+"""
+
 
 @dataclass(frozen=True)
 class Landed:
@@ -35,7 +45,31 @@ def landed(file: Path = FILE) -> Landed:
     return Landed(**tomllib.loads(file.read_text()))
 
 
-def is_ancestor(commit: str, repository: Path = REPOSITORY) -> bool:
-    """Whether HEAD descends from a commit that this clone has."""
-    ask = ["git", "merge-base", "--is-ancestor", commit, "HEAD"]
-    return subprocess.run(ask, check=False, capture_output=True, cwd=repository).returncode == 0
+def later(*records: Mapping[str, date]) -> dict[str, date]:
+    """The later one of each module's days.
+
+    >>> from datetime import date
+    >>> later({"a": date(2026, 1, 2)}, {"a": date(2026, 1, 1), "b": date(2026, 1, 3)})
+    {'a': datetime.date(2026, 1, 2), 'b': datetime.date(2026, 1, 3)}
+    """
+    found: dict[str, date] = {}
+    for record in records:
+        for name, day in record.items():
+            found[name] = max(day, found.get(name, day))
+    return found
+
+
+def document(now: Landed) -> str:
+    """The file's text."""
+    days = (f'"{name}" = {day.isoformat()}\n' for name, day in sorted(now.green.items()))
+    return _TEXT.format(commit=now.commit) + "".join(days)
+
+
+def begin(green: Mapping[str, date], file: Path = FILE, repository: Path = REPOSITORY) -> Landed:
+    """Record that HEAD is landed, and the days that this machine knows of."""
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True, cwd=repository
+    ).stdout.strip()
+    now = Landed(head, later(landed(file).green, green))
+    file.write_text(document(now))
+    return now

@@ -25,6 +25,11 @@ PARTS = ("network-policy", "kueue", "oidc", "monitoring", "cache", "dra", "store
 """Its optional parts: what is proved without them holds with them, too."""
 
 
+def command(action: str) -> list[str]:
+    """The command line that does one of it."""
+    return [sys.executable, "-m", "support.tiers.prepare", action]
+
+
 def make_programs_and_images() -> bool:
     """Build everything at once, so that images download while programs compile; if need be."""
     with tempfile.TemporaryDirectory() as folder:

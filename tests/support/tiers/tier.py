@@ -6,8 +6,12 @@ import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from devctl.local.paths import REPOSITORY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 FILE = REPOSITORY / "tests/tiers.toml"
 RESULTS = REPOSITORY / ".test-results"
@@ -21,9 +25,9 @@ class Tier:
         name: Its name.
         proves: What its tests show.
         needs: What has to be there.
-        minutes: What it may take, with programs and images cached.
-        runs: The command lines, one after the other.
-        inputs: What decides about its result, as git names it.
+        minutes: What its fast tests take, with programs and images cached.
+        runs: The command lines, one after the other; none for a tier that only `test-deep` has.
+        deep: The command lines of `make test-deep`, where they differ.
         cluster: Whether it needs the tests' cluster of real nodes.
         beside: The tier with which it begins, giving way to it; empty for none.
     """
@@ -32,21 +36,28 @@ class Tier:
     proves: str
     needs: str
     minutes: float
-    runs: tuple[tuple[str, ...], ...]
-    inputs: tuple[str, ...]
+    runs: tuple[tuple[str, ...], ...] = ()
+    deep: tuple[tuple[str, ...], ...] = ()
     cluster: bool = False
     beside: str = ""
 
-    def commands(self) -> list[list[str]]:
-        """The command lines with this environment's programs in them."""
+    def commands(self, *, deep: bool = False, without: Iterable[str] = ()) -> list[list[str]]:
+        """The command lines with this environment's programs in them.
+
+        Args:
+            deep: Whether everything is to run.
+            without: Ids of modules and tests to leave out.
+        """
         venv = Path(sys.executable).parents[1]
-        pytest = [str(venv / "bin/pytest"), "--durations=25", "--durations-min=5"]
+        # The id of a file is that of each test in it, which would still be collected.
+        left_out = [f"--{'deselect' if '::' in id_ else 'ignore'}={id_}" for id_ in without]
         found = []
-        for number, words in enumerate(self.runs):
+        for number, words in enumerate(self.deep if deep and self.deep else self.runs):
             line: list[str] = []
             for word in words:
                 if word == "{pytest}":
-                    line += [*pytest, f"--junitxml={RESULTS}/{self.name}-{number}.xml"]
+                    results = f"--junitxml={RESULTS}/{self.name}-{number}.xml"
+                    line += [str(venv / "bin/pytest"), results, *left_out]
                 else:
                     line.append(word.format(venv=venv))
             found.append(line)
@@ -56,14 +67,7 @@ class Tier:
 def load(file: Path = FILE) -> dict[str, Tier]:
     """All tiers, in order."""
     return {
-        name: Tier(
-            name,
-            **{
-                **fields,
-                "runs": tuple(tuple(words) for words in fields["runs"]),
-                "inputs": tuple(fields["inputs"]),
-            },
-        )
+        name: Tier(name, **{key: _frozen(value) for key, value in fields.items()})
         for name, fields in tomllib.loads(file.read_text()).items()
     }
 
@@ -76,3 +80,8 @@ def tier_of(test: str, tiers: dict[str, Tier]) -> Tier | None:
     """
     parts = Path(test.partition("::")[0]).parts
     return tiers.get(parts[1]) if len(parts) > 1 and parts[0] == "tests" else None
+
+
+def _frozen(value: Any) -> Any:
+    """Command lines as tuples."""
+    return tuple(tuple(words) for words in value) if isinstance(value, list) else value

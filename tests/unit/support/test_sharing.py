@@ -85,6 +85,9 @@ def test_a_time_that_is_shared_ends_after_a_failure_too(tmp_path: Path) -> None:
         ("tests/pods/test_egpu.py::test_a[x::y]", "test_egpu"),
         ("tests/pods/test_cli_run.py::test_a", "test_cli_run"),
         ("tests/plane/test_kinds.py::test_a[1]", "tests/plane/test_kinds.py::test_a[1]"),
+        ("tests/plane/test_job_turns.py::test_a", "kueue"),
+        ("tests/plane/test_dra.py::test_a", "test_dra"),
+        ("tests/pods/test_dra.py::test_a", "claims"),
     ],
 )
 def test_what_shares_a_place_stays_together(test: str, group: str) -> None:

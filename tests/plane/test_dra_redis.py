@@ -17,6 +17,7 @@ from devctl_dra_plugin.planning import ClaimError, Given, Preparation
 from devctl_dra_plugin.redis_server import LOCK, BusyError, Redis, RedisError
 from devctl_dra_plugin.reservations import Change
 from support.redis_process import RedisProcess
+from support.servers import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,7 +136,8 @@ def test_a_restart_keeps_reservations_and_is_noticed_by_nobody(
     tool = HostTool(server)
     with tool.reserving(claim(1, 0)):
         pass
-    time.sleep(1.1)  # the longest that a write is not on the disk
+    reserved = process.answer("GET", "canhazgpu:gpu:0")
+    wait_until(lambda: process.has_written(reserved), "it is in its files")
     process.stop(signal.SIGKILL)
     refuses(tool, claim(2, 1), "whether the host has reserved its GPUs is unknown")
     tool.give_back(claim(1, 0))

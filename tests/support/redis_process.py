@@ -60,6 +60,11 @@ class RedisProcess:
         self.stop(signal.SIGKILL)
         shutil.rmtree(self._folder / "appendonlydir", ignore_errors=True)
 
+    def has_written(self, text: str) -> bool:
+        """Whether a text is in the files that it starts from."""
+        files = (self._folder / "appendonlydir").glob("*")
+        return any(text.encode() in file.read_bytes() for file in files)
+
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         """End it."""
         if self._process is not None:

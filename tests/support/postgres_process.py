@@ -21,13 +21,19 @@ _NO_SERVER = Path("/etc/postgresql-common/createcluster.conf")
 class PostgresProcess:
     """PostgreSQL on a socket alone, with one database per test."""
 
-    def __init__(self) -> None:
-        """Start nothing yet."""
+    def __init__(self, *, durable: bool = True) -> None:
+        """Start nothing yet.
+
+        Args:
+            durable: Whether it waits for the disk, without which the end of the machine loses data,
+                and that of the server none.
+        """
         # Not below pytest's folders, which nobody but root may enter.
         self.folder = Path(tempfile.mkdtemp(prefix="devctl-postgres-"))
         os.chown(self.folder, _NOBODY, _NOBODY)
         self._data = self.folder / "data"
         self._databases = 0
+        self._more = "" if durable else " -c fsync=off"
 
     def start(self) -> None:
         """Make its data, start it, and wait until it answers."""
@@ -37,6 +43,7 @@ class PostgresProcess:
             )
         options = (
             f"-c listen_addresses= -c unix_socket_directories={self.folder} -c max_connections=60"
+            f"{self._more}"
         )
         self.run(
             "pg_ctl", "--pgdata", self._data, "--log", self.folder / "log", "-o", options, "start"
@@ -57,12 +64,16 @@ class PostgresProcess:
         self.stop("immediate")
         shutil.rmtree(self.folder)
 
-    def database(self) -> str:
-        """Make a database; its URL for the gateway."""
+    def database(self, template: str = "template1") -> str:
+        """Make a database, as a copy of another to which nobody is connected; its URL."""
+        return self.url(self.create(template))
+
+    def create(self, template: str = "template1") -> str:
+        """Make a database, as `database` does; its name."""
         self._databases += 1
         name = f"gateway_{self._databases}"
-        self.sql(f"CREATE DATABASE {name}")
-        return self.url(name)
+        self.sql(f"CREATE DATABASE {name} TEMPLATE {template}")
+        return name
 
     def url(self, name: str) -> str:
         """The URL of a database."""

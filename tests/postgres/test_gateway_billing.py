@@ -12,7 +12,6 @@ from devctl_gateway.store import append_only, ledger
 from devctl_gateway.store.engine import begin, connect, make_engine
 from sqlalchemy import text
 from support.gateway_billing import ACCOUNT, HOUR_COSTS, job, moment, prepare, run
-from support.gateway_databases import *  # noqa: F403 - pytest looks for fixtures here
 from support.gateway_store import made
 
 if TYPE_CHECKING:

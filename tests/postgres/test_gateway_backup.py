@@ -12,7 +12,6 @@ from devctl_gateway.store.engine import begin, connect, make_engine
 from sqlalchemy import select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
-from support.gateway_databases import anyio_backend, postgres
 from support.gateway_store import ROWS, fill, made
 from support.postgres_process import programs
 
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlalchemy.ext.asyncio import AsyncEngine
-    from support.postgres_process import PostgresProcess
-
-__all__ = ["anyio_backend", "postgres"]
 
 pytestmark = pytest.mark.anyio
 SCRIPT = REPOSITORY / "images/postgres/backup.sh"
@@ -63,20 +59,15 @@ class Backups:
 
 
 @pytest.fixture
-def url(postgres: PostgresProcess) -> str:
-    return postgres.database()
-
-
-@pytest.fixture
-async def engine(url: str) -> AsyncIterator[AsyncEngine]:
-    async with made(url) as one:
+async def engine(database: str) -> AsyncIterator[AsyncEngine]:
+    async with made(database) as one:
         await fill(one)
         yield one
 
 
 @pytest.fixture
-def backups(url: str, tmp_path: Path) -> Backups:
-    return Backups(url, tmp_path)
+def backups(database: str, tmp_path: Path) -> Backups:
+    return Backups(database, tmp_path)
 
 
 async def rows(url: str) -> dict[str, list[dict[str, Any]]]:

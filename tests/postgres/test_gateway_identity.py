@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.gateway_app import Gateway, running, store
-from support.gateway_databases import *  # noqa: F403 - pytest looks for fixtures here
 from unit.gateway.http.test_idempotency import *  # noqa: F403 - the tests
 from unit.gateway.identity.test_keys import *  # noqa: F403
 from unit.gateway.identity.test_registration import *  # noqa: F403
@@ -19,18 +18,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlalchemy.ext.asyncio import AsyncEngine
-    from support.postgres_process import PostgresProcess
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def empty(tmp_path: Path, postgres: PostgresProcess) -> AsyncIterator[AsyncEngine]:
-    async with store(tmp_path, postgres.database()) as one:
+async def empty(tmp_path: Path, database: str) -> AsyncIterator[AsyncEngine]:
+    async with store(tmp_path, database) as one:
         yield one
 
 
 @pytest.fixture
-async def gateway(tmp_path: Path, postgres: PostgresProcess) -> AsyncIterator[Gateway]:
-    async with running(tmp_path, postgres.database()) as one:
+async def gateway(tmp_path: Path, database: str) -> AsyncIterator[Gateway]:
+    async with running(tmp_path, database) as one:
         yield one

@@ -20,7 +20,6 @@ from sqlalchemy.exc import (
     OperationalError,
     ProgrammingError,
 )
-from support.gateway_databases import *  # noqa: F403 - pytest looks for fixtures here
 from support.gateway_store import AT, ROWS, fill, made, sqlite_url
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from support.gateway_databases import postgres  # noqa: F401 - pytest looks for it here
 from unit.gateway.owasp.conftest import people, rows  # noqa: F401
 from unit.gateway.owasp.test_access import *  # noqa: F403 - the tests
 
@@ -19,10 +18,5 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(scope="module")
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
-def url(postgres: PostgresProcess) -> str:  # noqa: F811 - the fixture
-    return postgres.database()
+def url(postgres: PostgresProcess, migrated: str) -> str:
+    return postgres.database(migrated)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import subprocess
-from typing import TYPE_CHECKING
+import tomllib
+from typing import TYPE_CHECKING, Any
 
 from devctl.local.paths import REPOSITORY
 
@@ -12,9 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+PROJECT = "pyproject.toml"
+CHECKERS = {"coverage", "importlinter", "mypy", "ruff"}
+
 
 def changed_files(base: str, repository: Path = REPOSITORY) -> frozenset[str] | None:
-    """Paths of files that the work tree has otherwise than a commit, under old and new names.
+    """Paths of files that differ between a commit and the work tree, under old and new names.
 
     Returns:
         None if the commit is not an ancestor of HEAD, or not in this clone.
@@ -25,7 +29,26 @@ def changed_files(base: str, repository: Path = REPOSITORY) -> frozenset[str] | 
     untracked = _git("ls-files", "--others", "--exclude-standard", "-z", at=repository)
     if differing is None or untracked is None:
         return None
-    return frozenset(name for name in (differing + untracked).split("\0") if name)
+    found = {name for name in (differing + untracked).split("\0") if name}
+    project = repository / PROJECT
+    if project.is_file() and PROJECT in found:
+        old = _git("show", f"{base}:{PROJECT}", at=repository) or ""
+        if without_checkers(old) == without_checkers(project.read_text()):
+            found.discard(PROJECT)
+    return frozenset(found)
+
+
+def without_checkers(project: str) -> dict[str, Any]:
+    """A pyproject.toml without the settings of tools that only read the code.
+
+    These prove themselves at each landing; all other settings decide what tests run with.
+
+    >>> without_checkers("[tool.ruff]\nline-length = 100")
+    {'tool': {}}
+    """
+    read = tomllib.loads(project)
+    tools = read.get("tool", {})
+    return read | {"tool": {name: tools[name] for name in tools if name not in CHECKERS}}
 
 
 def changed_tests(

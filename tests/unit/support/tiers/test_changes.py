@@ -72,6 +72,16 @@ def test_a_commit_that_is_no_ancestor_is_no_base(clone: Clone) -> None:
     assert changed_files("0" * 40, clone.folder) is None
 
 
+def test_settings_of_checkers_are_no_change_of_the_project(clone: Clone) -> None:
+    before = '[project]\nname = "a"\n[tool.ruff]\nline-length = 90\n[tool.pytest]\ntimeout = 1\n'
+    base = clone.commit(**{"pyproject.toml": before})
+    clone.write(**{"pyproject.toml": before.replace("90", "100")})
+    assert changed_files(base, clone.folder) == frozenset()
+    for other in (before.replace('"a"', '"b"'), before.replace("timeout = 1", "timeout = 2")):
+        clone.write(**{"pyproject.toml": other})
+        assert changed_files(base, clone.folder) == {"pyproject.toml"}
+
+
 def test_a_shallow_clone_does_not_know_its_base(clone: Clone, tmp_path: Path) -> None:
     base = clone.commit(one="1")
     clone.commit(one="2")

@@ -16,8 +16,6 @@ from unit.cli.k8shazgpu_program import k8shazgpu
 from unit.client.vllm_things import PLANS, RUNS, VLLM, cache_plan
 
 if TYPE_CHECKING:
-    from syrupy.assertion import SnapshotAssertion
-
     from unit.cli.k8shazgpu_program import K8shazgpu
     from unit.client.fake_cluster import FakeApi
 
@@ -131,16 +129,6 @@ def test_an_empty_cluster_is_no_error(line: str, k8shazgpu: K8shazgpu) -> None:
     result = k8shazgpu(*line.split())
     assert (result.code, result.stdout) == (0, "")
     assert len(result.stderr.splitlines()) == 1
-
-
-@pytest.mark.parametrize("name", ["", *commands.list_commands(click.Context(commands))])
-def test_help(name: str, snapshot: SnapshotAssertion) -> None:
-    words = [*name.split(), "--help"]
-    result = CliRunner().invoke(commands, words, prog_name="k8shazgpu", terminal_width=80)
-    assert result.exit_code == 0
-    assert result.output == snapshot
-    assert max(map(len, result.output.splitlines())) <= 80
-    assert "Examples:\n" in result.output
 
 
 def test_help_needs_no_library_that_takes_time() -> None:

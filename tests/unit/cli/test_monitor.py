@@ -19,8 +19,6 @@ from unit.client.objects import FLAVORS, SERVERS, flavor, server
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from syrupy.assertion import SnapshotAssertion
-
     from unit.cli.conftest import Devctl, Terminal
     from unit.client.fake_cluster import FakeApi
 
@@ -64,11 +62,32 @@ def looks(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("width", [0, 60, 40])
-def test_the_picture(width: int, snapshot: SnapshotAssertion) -> None:
+@pytest.mark.parametrize(("width", "whole"), [(0, True), (60, True), (40, False)])
+def test_the_picture_has_replicas_gpus_and_processes(width: int, *, whole: bool) -> None:
     lines = picture(SAMPLES, width)
-    assert "\n".join(lines) == snapshot
+    replicas, gpus, processes, note = "\n".join(lines).split("\n\n")
+    title, first, *unknown = replicas.splitlines()
+    assert title.split() == ["POD", "CPU", "MEMORY", "HOME"]
+    assert first.startswith("lab-0  0.5 of 2  300Mi of ")
+    assert [line.split() for line in unknown] == [[f"lab-{n}", "?", "?", "?"] for n in (1, 2)]
+    title, gpu = gpus.splitlines()
+    assert title.split() == ["POD", "GPU", "BUSY", "MEMORY", "NAME"]
+    assert gpu.startswith("lab-0  0    97%   8Gi of 15Gi")
+    assert gpu.endswith("  Tesla T4")
+    for text, where in (("(29%)", first), ("5Mi of 100Gi (0%)", first), ("(53%)", gpu)):
+        assert (text in where) is whole
+    title, *rows = processes.splitlines()
+    # Without room, a command has a line of its own. The busiest is first.
+    command = "COMMAND" if whole else ""
+    assert title.split() == ["POD", "PID", "CPU", "MEMORY", *command.split()]
+    assert [row.split() for row in " ".join(rows).split("lab-0")[1:]] == [
+        ["7", "0.5", "200Mi", "python", "train.py", "--name", r"\x1b[31m"],
+        ["1", "?", "1Ki", "sh"],
+    ]
+    assert len(rows) == (2 if whole else 4)
+    assert note == "lab-2 cannot be read: it does not answer"
     assert all(line.isprintable() for line in lines)
+    assert not width or max(map(len, lines)) <= width
 
 
 @pytest.mark.parametrize(("width", "drawn"), [(0, False), (40, False), (120, True)])

@@ -23,8 +23,6 @@ from unit.client.objects import ago, server
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from syrupy.assertion import SnapshotAssertion
-
     from unit.cli.conftest import Devctl, Terminal
     from unit.client.fake_cluster import FakeApi
 
@@ -65,11 +63,24 @@ def looks(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> list[Any]:  # noqa: 
     return found
 
 
-@pytest.mark.parametrize("width", [0, 100, 60])
-def test_the_picture(width: int, snapshot: SnapshotAssertion) -> None:
+@pytest.mark.parametrize(("width", "spare"), [(0, True), (100, True), (60, False)])
+def test_the_picture_says_what_each_uses_and_makes_room(width: int, *, spare: bool) -> None:
     lines = picture(LOADS, COLUMNS, width)
-    assert "\n".join(lines) == snapshot
+    title, lab, silent, old, held, note = lines
+    for said in ("Running", "0.5 of 4", "3Gi of 8", "37% of 1", "40m", "in 20m"):
+        assert said in lab
+    for part, where in (("KIND", title), ("AGE", title), ("GPU MEMORY", title), ("server", lab)):
+        assert (part in where) is spare
+    for whole in ("3Gi of 8Gi (38%)", "5Gi of 15Gi (33%)"):
+        assert (whole in lab) is spare
+    assert silent.split()[-2:] == ["?", "?"]
+    assert old.split() == (["old", "server", "Stopped", "2h"] if spare else ["old", "Stopped"])
+    # What a job holds, of which nothing is measured.
+    assert held.split() == ["my-job", *(["job", "Running", "15m"] if spare else ["Running"]), "1"]
+    assert held.rindex("1") == title.index("GPU")
+    assert note == "not measured: silent-0: it does not answer within 5 s"
     assert all(line.isprintable() for line in lines)
+    assert not width or max(map(len, lines)) <= width
 
 
 @pytest.mark.parametrize("width", [0, 80, 100, 140, 200])

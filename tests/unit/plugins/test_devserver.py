@@ -221,6 +221,21 @@ def test_a_program_that_has_not_come_up_is_nobodys_work() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("resources", "size"),
+    [
+        ({"requests": {"memory": "256Mi"}, "limits": {"memory": "1Gi"}}, "1Gi"),
+        ({"requests": {"memory": "256Mi"}, "limits": {"cpu": 2}}, "256Mi"),
+        ({"requests": {"memory": "256Mi"}}, "256Mi"),
+        ({"requests": {"cpu": 1}}, "64Mi"),
+    ],
+)
+def test_shared_memory_is_as_large_as_the_memory_limit(resources: Thing, size: str) -> None:
+    flavor = SMALL | {"spec": {"resources": resources}}
+
+    assert values(server(), None, flavor)["shared_memory"] == size
+
+
 def test_a_home_names_its_owner_whoever_makes_it() -> None:
     made = values(server(owner="alice@company.com"))
     (template,) = made["claim_templates"]

@@ -122,6 +122,17 @@ def test_pods_are_confined_and_reach_no_api() -> None:
     assert "livenessProbe" not in container, "a restart would end somebody's work"
 
 
+def test_shared_memory_has_the_size_that_was_computed() -> None:
+    (made,) = (
+        m
+        for m in render(dict.fromkeys(FIELDS, "1Gi") | {"memory": "3Gi"})
+        if m["kind"] == "StatefulSet"
+    )
+    volumes = {v["name"]: v for v in made["spec"]["template"]["spec"]["volumes"]}
+
+    assert volumes["shared-memory"]["emptyDir"] == {"medium": "Memory", "sizeLimit": "3Gi"}
+
+
 def test_homes_outlive_what_they_were_made_for() -> None:
     kept = only("StatefulSet")["spec"]["persistentVolumeClaimRetentionPolicy"]
 

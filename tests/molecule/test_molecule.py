@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from support.plane.process import supervised
+from support.plane.supervision import supervised
 from support.servers import wait_until
 
 from devctl.local.paths import REPOSITORY
@@ -38,7 +38,7 @@ def kept_observer(operator_away: Plane) -> Iterator[None]:
     """The observer starts again when it has ended, as in a pod.
 
     It ends when it cannot renew its lease, as happens where the tests beside these, which break
-    nodes, keep the disk busy for 10 s.
+    nodes, keep the disk busy for 10 s. Any other end fails the last test.
     """
     with supervised(operator_away.observer):
         yield

@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 from support.fault_proxy import FaultProxy, fault_proxy
 from support.plane.parts import ObserverProcess
-from support.plane.process import supervised
 from support.plane.scenarios import FAILS
+from support.plane.supervision import supervised
 from support.servers import wait_until
 from support.workloads import Workload
 
@@ -80,12 +80,13 @@ def test_an_observer_that_is_killed_after_any_write_counts_exactly(
     try:
         with fault_proxy(deployed.account("devctl-observer"), folder) as proxy:
             observer = ObserverProcess(proxy.kubeconfig, folder)
-            with supervised(observer):
-                struck = struck_after_each_write(kubectl, namespace, proxy, observer.kill)
+            with supervised(observer) as supervision:
+                struck = struck_after_each_write(kubectl, namespace, proxy, supervision.kill)
         observer.kill()
     finally:
         deployed.observer.start()
     assert struck >= 8, "it chooses, wakes, sees and counts twice"
+    assert supervision.kills == struck
 
 
 @pytest.fixture

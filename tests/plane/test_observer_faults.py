@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.fault_proxy import Fault, FaultProxy, fault_proxy
 from support.plane.parts import ObserverProcess
-from support.plane.process import supervised
+from support.plane.supervision import Supervision, supervised
 from support.servers import DevServer, small_server
 
 if TYPE_CHECKING:
@@ -36,15 +36,15 @@ def server(kubectl: Kubectl, namespace: str, images: dict[str, Image]) -> Iterat
 @pytest.fixture(scope="module")
 def proxied(
     deployed: Plane, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[FaultProxy, ObserverProcess]]:
+) -> Iterator[tuple[FaultProxy, Supervision]]:
     """An observer whose requests all go through a proxy, in the place of the plane's own."""
     folder = tmp_path_factory.mktemp("proxy")
     deployed.observer.kill()
     with fault_proxy(deployed.account("devctl-observer"), folder) as proxy:
         # Each is the other's heir: they have the same name.
         observer = ObserverProcess(proxy.kubeconfig, folder)
-        with supervised(observer):
-            yield proxy, observer
+        with supervised(observer) as supervision:
+            yield proxy, supervision
     observer.kill()
     deployed.observer.start()
 
@@ -74,7 +74,7 @@ def live(server: DevServer) -> list[Any]:
 
 
 def test_one_that_is_killed_after_any_write_is_made_up_for(
-    server: DevServer, proxied: tuple[FaultProxy, ObserverProcess]
+    server: DevServer, proxied: tuple[FaultProxy, Supervision]
 ) -> None:
     proxy, observer = proxied
     proxy.calm_down()
@@ -94,15 +94,17 @@ def test_one_that_is_killed_after_any_write_is_made_up_for(
         assert live(one) == expected, f"killed after its write {last}"
         struck = dead.is_set()
     assert last > 3, "it starts, runs and stops"
+    observer.check()
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_in_every_write_changes_nothing_in_the_end(
-    server: DevServer, proxied: tuple[FaultProxy, ObserverProcess], fault: Fault
+    server: DevServer, proxied: tuple[FaultProxy, Supervision], fault: Fault
 ) -> None:
-    proxy, _ = proxied
+    proxy, observer = proxied
     proxy.calm_down()
     expected = live(named(server, "calm"))
     proxy.fault = fault
     assert live(server) == expected
     proxy.calm_down()
+    observer.check()

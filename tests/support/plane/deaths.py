@@ -63,9 +63,13 @@ def plan(file: Path, points: Iterable[str], seed: str) -> None:
 
 def left(file: Path) -> list[str]:
     """The deaths that are still to come: a point, and the how-manieth time it is reached."""
+    return file.read_text().splitlines()[passed(file) :]
+
+
+def passed(file: Path) -> int:
+    """How many of the deaths have come."""
     done = _done_of(file)
-    passed = len(done.read_text().splitlines()) if done.exists() else 0
-    return file.read_text().splitlines()[passed:]
+    return len(done.read_text().splitlines()) if done.exists() else 0
 
 
 def _done_of(file: Path) -> Path:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from devctl_dra_plugin.names import AGENT, DRIVER
 from support.plane import deaths
 from support.plane.namespaces import ADDRESS
 from support.plane.pki import PORT
-from support.plane.process import Process, supervised
+from support.plane.process import Process
+from support.plane.supervision import supervised
 from support.plane.tokens import write_account
 from support.redis_process import RedisProcess
 from support.runs import python_with
@@ -32,6 +34,22 @@ GPUS = 4
 def plugin_python() -> Path:
     """A Python with what the plugin's image has."""
     return python_with(IMAGE / "requirements.txt", "dra-plugin-tests")
+
+
+@dataclass
+class Mortal(Process):
+    """A process that dies by a plan.
+
+    Attributes:
+        plan: As `deaths.plan` writes it.
+    """
+
+    plan: Path = field(kw_only=True)
+
+    @property
+    def expected_ends(self) -> int:
+        """How often it has died by its plan."""
+        return deaths.passed(self.plan)
 
 
 class GpuNode:
@@ -58,12 +76,14 @@ class GpuNode:
         for file, those in zip(self._plans, points, strict=True):
             deaths.plan(file, those, f"{seed} {file.stem}")
         self._processes = [
-            Process(
-                [python, "-m", f"support.plane.{program}", *words], root / f"{program}.log", env
+            Mortal(
+                [python, "-m", f"support.plane.{program}", *words],
+                root / f"{program}.log",
+                self._environment(number, accounts[number]),
+                plan=self._plans[number],
             )
-            for program, words, env in (
-                ("mortal_plugin", (), self._environment(0, accounts[0])),
-                ("kubelet", (name, root), self._environment(1, accounts[1])),
+            for number, (program, words) in enumerate(
+                (("mortal_plugin", ()), ("kubelet", (name, root)))
             )
         ]
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
-from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 
@@ -39,6 +38,16 @@ class Process:
     def is_running(self) -> bool:
         """Whether it has been started and has not ended."""
         return self._running is not None and self._running.poll() is None
+
+    @property
+    def status(self) -> int | None:
+        """The exit status of its last run, negative for a signal; None without one."""
+        return None if self._running is None else self._running.poll()
+
+    @property
+    def expected_ends(self) -> int:
+        """How often it has ended by itself for a reason that is no mistake."""
+        return 0
 
     @property
     def pid(self) -> int:
@@ -117,22 +126,3 @@ class Process:
     def tail(self, length: int = 4000) -> str:
         """The end of its log."""
         return self.log.read_text(errors="replace")[-length:] if self.log.exists() else ""
-
-
-@contextmanager
-def supervised(process: Process) -> Iterator[None]:
-    """Start a process again whenever it has ended, as the kubelet does."""
-    over = Event()
-
-    def watch() -> None:
-        while not over.wait(0.05):
-            if not process.is_running:
-                Process.start(process)
-
-    thread = Thread(target=watch)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()

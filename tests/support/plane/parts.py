@@ -234,6 +234,7 @@ class ObserverProcess(Process):
         """Start nothing yet; its clocks are right."""
         self.clocks = folder / f"{name}.clocks"
         self._ahead = {"own": 0.0, "server": 0.0, "steady": 0.0}
+        self._ledger = 0.0
         self._port = port
         program = checkout / "tests/support/stepped_observer.py"
         settings = {
@@ -260,8 +261,14 @@ class ObserverProcess(Process):
         """By how many seconds its own clock, and the API server's as it hears of it, are ahead.
 
         It measures by another one, which nobody can set: no time passes. Returns when a process
-        that runs has noticed that its own was set.
+        that runs has noticed that its own was set. To have right clocks again, one whose ledger
+        is ahead is replaced: that clock goes on from what the process has once been told.
         """
+        if not (own or server) and self.is_running and self._ledger:
+            self.kill()
+            self._set("", own=0, server=0)
+            self.start()
+            return
         step = own - self._ahead["own"]
         self._set(_SET if step else "", own=own, server=server)
 
@@ -272,6 +279,7 @@ class ObserverProcess(Process):
         """
         assert seconds > 0, "no clock goes back by itself"
         self._set(_PASSED, **{name: ahead + seconds for name, ahead in self._ahead.items()})
+        self._ledger += seconds
 
     @property
     def passed(self) -> float:
@@ -280,7 +288,7 @@ class ObserverProcess(Process):
 
     def _set(self, notice: str, **ahead: float) -> None:
         """Set clocks, and wait until a process that runs has logged a notice of it, if any."""
-        before = self._said(notice)
+        before = self._said(notice) if notice else 0
         self._ahead |= ahead
         new = self.clocks.with_suffix(".new")
         new.write_text(json.dumps(self._ahead))
@@ -293,6 +301,7 @@ class ObserverProcess(Process):
 
     def start(self, leads: Callable[[], bool] | None = None) -> None:
         """Start it and wait until it answers, and leads if that is asked for."""
+        self._ledger = self._ahead["server"]
         super().start()
         self.await_so(lambda: is_ready(self._port), "it is ready")
         if leads is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
@@ -11,32 +12,18 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-TARGETS = (
-    *("build-k8s", "build-all", "build-controller", "build-nodeagent", "build-kubeletplugin"),
-    *("docker", "push", "deploy", "undeploy", "install", "clean", "dev-setup", "hello"),
-    *("test", "test-short", "test-integration", "test-coverage"),
-    *("up", "down", "demo", "build", "load", "docker-build", "run", "cli", "lint", "bench"),
-)
-MADE_BY = {
-    "build-controller": "devctl.local.archives observer",
-    "build-nodeagent": "devctl.local.archives cache-agent",
-    "build-kubeletplugin": "devctl.local.archives dra-plugin",
-    "docker": "observer node-agent cache-agent dra-plugin",
-    "push": "devctl.local.push",
-    "undeploy": "scripts/undeploy.sh /there/kubeconfig",
-    "hello": "scripts/hello.sh",
-    "dev-setup": "pre-commit install",
-    "test-short": "support.tiers unit",
-    "test-integration": "support.tiers plane",
-    "test-coverage": "scripts/unit.sh",
-}
+FENCED = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"`make ([^`]+)`((?:, `[a-z0-9-]+`)*)")
+"""`make build-all`, `docker`: more of them may follow the first."""
+SAME = {"test-short": "test-unit", "test-integration": "test-plane", "install": "deploy"}
+"""Targets that the documents call the same as others."""
 
 
-def commands(target: str) -> str:
+def commands(*targets: str) -> str:
     """What `make` would run."""
     environment = {**os.environ, "KUBECONFIG": "/there/kubeconfig"}
     done = subprocess.run(
-        ["make", "--dry-run", "--no-print-directory", target],
+        ["make", "--dry-run", "--no-print-directory", *targets],
         cwd=REPOSITORY,
         env=environment,
         capture_output=True,
@@ -47,25 +34,74 @@ def commands(target: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_every_target_exists(target: str) -> None:
-    assert commands(target)
+def named(pattern: str) -> set[str]:
+    """The words that a pattern finds in the Makefile."""
+    lines = re.findall(pattern, (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
+    return {name for line in lines for name in line.split()}
 
 
-@pytest.mark.parametrize("target", MADE_BY)
-def test_a_target_does_what_it_is_called(target: str) -> None:
-    assert MADE_BY[target] in commands(target)
+def targets() -> set[str]:
+    """Those that `make help` explains."""
+    return named(r"^([a-z0-9 -]+):.*## ")
+
+
+def documented() -> dict[str, str]:
+    """The targets that documents tell people to use, and where they do."""
+    found: dict[str, str] = {}
+    pages = [
+        *REPOSITORY.glob("*.md"),
+        REPOSITORY / "tests/README.md",
+        *REPOSITORY.glob("docs/*.md"),
+    ]
+    for page in pages:
+        text = page.read_text()
+        lines = [line for block in FENCED.findall(text) for line in block.splitlines()]
+        calls = [line.removeprefix("make ") for line in lines if line.startswith("make ")]
+        calls += [
+            f"{first} {more.translate({96: 32, 44: 32})}" for first, more in INLINE.findall(text)
+        ]
+        for call in calls:
+            words = itertools.takewhile(re.compile(r"[a-z0-9-]+").fullmatch, call.split())
+            found |= dict.fromkeys(words, page.name)
+    return found
 
 
 def test_every_target_is_explained_and_no_file() -> None:
-    text = (REPOSITORY / "Makefile").read_text()
+    assert targets() == named(r"^\.PHONY: (.*)$")
 
-    def names(pattern: str) -> set[str]:
-        lines = re.findall(pattern, text, re.MULTILINE)
-        return {name for line in lines for name in line.split()}
 
-    explained, phony = names(r"^([a-z0-9 -]+):.*## "), names(r"^\.PHONY: (.*)$")
-    assert explained == phony
+def test_every_target_can_be_made() -> None:
+    assert commands(*sorted(targets()))
+
+
+def test_documents_name_targets_that_exist() -> None:
+    found = documented()
+    assert {"up", "deploy", "build-nodeagent", "test-one", "lint", "test-unit"} <= found.keys()
+    missing = {name: page for name, page in found.items() if name not in targets()}
+    assert not missing
+
+
+@pytest.mark.parametrize("target", SAME)
+def test_two_names_of_the_same_do_the_same(target: str) -> None:
+    assert commands(target) == commands(SAME[target])
+
+
+@pytest.mark.parametrize("target", ["undeploy", "hello", "status", "record"])
+def test_a_target_uses_the_cluster_that_is_named(target: str) -> None:
+    assert "/there/kubeconfig" in commands(target)
+
+
+def test_images_that_are_built_and_pushed_exist() -> None:
+    said = commands("docker", "push", "build-controller", "build-nodeagent", "build-kubeletplugin")
+    lines = [line for line in said.splitlines() if " -m devctl.local." in line]
+    assert len(lines) == 5
+    for line in lines:
+        names = line.split(" -m devctl.local.")[1].split()[1:]
+        assert names
+        assert not [name for name in names if not (REPOSITORY / "images" / name).is_dir()]
+    every, pushed, *single = ({*line.split(" -m devctl.local.")[1].split()[1:]} for line in lines)
+    assert every == pushed
+    assert set().union(*single) < every
 
 
 @pytest.mark.parametrize("script", sorted(REPOSITORY.glob("hack/*.sh")), ids=lambda p: p.name)

@@ -11,7 +11,6 @@ from devctl.api.gpu_workload import PRIORITIES
 from devctl.local.paths import REPOSITORY
 
 CONFIG = REPOSITORY / "config"
-SPACE = "gpu-orchestrator-system"
 
 
 def read(path: str) -> list[dict[str, Any]]:
@@ -55,16 +54,6 @@ def test_metrics_are_on_the_port_that_dashboards_know() -> None:
     (container,) = template["spec"]["containers"]
     assert port["port"] == 8080
     assert port["targetPort"] in {each["name"] for each in container["ports"]}
-
-
-def test_the_names_are_those_of_the_orchestrator() -> None:
-    (found,) = read("seed-names/kustomization.yaml")
-    (transformer,) = (yaml.safe_load(text) for text in found["transformers"])
-    assert transformer["metadata"]["namespace"] == SPACE
-    assert transformer["setRoleBindingSubjects"] == "allServiceAccounts"
-    renamed = {each["target"]["name"]: yaml.safe_load(each["patch"]) for each in found["patches"]}
-    assert renamed["devctl-observer"][0]["value"] == "gpu-orchestrator-controller-manager"
-    assert renamed["devctl-system"][0]["value"] == SPACE
 
 
 def test_the_example_is_the_one_that_the_documentation_names() -> None:

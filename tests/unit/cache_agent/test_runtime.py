@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -258,12 +259,29 @@ def test_a_container_whose_mounts_are_unknown_makes_all_unknown(node: Node) -> N
 
 
 @given(st.binary())
-def test_garbage_is_no_message_or_an_empty_one(data: bytes) -> None:
-    for read in (messages.image, messages.containers, messages.host_paths, messages.pulled):
+def test_garbage_is_refused_or_adds_to_the_message_before_it(data: bytes) -> None:
+    reads: list[tuple[Callable[[bytes], list[Any]], bytes]] = [
+        (messages.containers, container("a")),
+        (messages.host_paths, mounts("/var/lib/x")),
+    ]
+    for read, before in reads:
+        assert len(read(before)) == 1
         try:
-            read(data)
+            found = read(data)
         except wire.WireError:
+            with pytest.raises(wire.WireError):
+                read(before + data)
             continue
+        assert read(before + data) == read(before) + found
+
+
+@given(st.binary())
+def test_garbage_is_refused_or_no_image(data: bytes) -> None:
+    for read in (messages.image, messages.pulled):
+        with suppress(wire.WireError):
+            found: Any = read(data)
+            if found:
+                assert isinstance(found, str) or (found.id and found.length >= 0)
 
 
 def test_an_answer_that_is_no_message_is_a_failure() -> None:

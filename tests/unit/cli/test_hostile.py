@@ -1,4 +1,4 @@
-"""Pods that wish us ill, a thousand of them: whatever they tell, send and print.
+"""Pods that wish us ill, a thousand cases in all: whatever they tell, send and print.
 
 Nothing is written outside of the folder that files are for, no git repository arrives, and no
 control sequence reaches the terminal but colours.
@@ -49,10 +49,18 @@ if TYPE_CHECKING:
 
 __all__ = ["egpu", "lab", "there"]
 
-A_THOUSAND = {"files": 200, "artifacts": 150, "run": 150, "logs": 150, "describe": 150}
-"""Cases of each; those of files count for `cp` and for `sync`."""
+CASES = {
+    "cp": 200,
+    "sync": 200,
+    "artifacts": 150,
+    "logs": 150,
+    "describe": 150,
+    "a run of 1": 75,
+    "a run of 2": 75,
+}
 
 COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
+TROUBLE = re.compile(r"(?:^|\x1b\[K)(?:error|left out): ", re.MULTILINE)
 CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 EVIL = [
     "\x1b]52;c;bHMK\x07",
@@ -87,7 +95,7 @@ OUTPUT = st.lists(
 def cases(of: str) -> Callable[[Any], Any]:
     """How many are tried."""
     fixtures = [HealthCheck.function_scoped_fixture]
-    return settings(max_examples=A_THOUSAND[of], suppress_health_check=fixtures)
+    return settings(max_examples=CASES[of], suppress_health_check=fixtures)
 
 
 class Pod:
@@ -157,15 +165,19 @@ def shown(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any]) -> str:
 
 
 def devctl_says(monkeypatch: pytest.MonkeyPatch, program: Callable[[], Any], *line: str) -> str:
-    """What a command says on a terminal."""
+    """What a command says on a terminal, and so by its exit code."""
     monkeypatch.setattr(sys, "argv", list(line))
+    codes: list[object] = []
 
     def run() -> None:
         with pytest.raises(SystemExit) as raised:
             program()
-        assert raised.value.code in {0, 1, 2, 3}
+        codes.append(raised.value.code)
 
-    return shown(monkeypatch, run)
+    said = shown(monkeypatch, run)
+    (code,) = codes
+    assert code in ({1, 2, 3} if TROUBLE.search(said) else {0}), said
+    return said
 
 
 def assert_harmless(said: str) -> None:
@@ -209,6 +221,10 @@ def arrived(target: Path, so_far: set[str]) -> None:
         }
 
 
+def test_all_cases_are_a_thousand() -> None:
+    assert sum(CASES.values()) == 1000
+
+
 @pytest.mark.parametrize("line", ["cp lab:p .", "sync lab p p --from --delete"])
 def test_files_that_come(
     line: str, lab: Homes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -216,7 +232,7 @@ def test_files_that_come(
     assert lab.home(0).is_dir()
     names: set[str] = set()
 
-    @cases("files")
+    @cases(line.split(maxsplit=1)[0])
     @given(PODS, PODS)
     def come(first: Pod, second: Pod) -> None:
         with tempfile.TemporaryDirectory(dir=tmp_path) as folder, chdir(folder):
@@ -270,7 +286,7 @@ def test_what_runs_print(ranks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     place = Place(cluster, "lab", ranks > 1, pods, ranks)
     run = Run(place, "r", {rank: Record("r", "running", None, 0, "", ("x",)) for rank in pods})
 
-    @settings(max_examples=A_THOUSAND["run"] // 2)
+    @cases(f"a run of {ranks}")
     @given(OUTPUT, TEXT, st.binary(max_size=40), st.integers(0, 255))
     def print_it(output: list[bytes], text: str, said: bytes, code: int) -> None:
         events = [Noticed(0, text), *(Printed(n % ranks, data) for n, data in enumerate(output))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -61,14 +62,25 @@ def test_those_of_a_server_are_its_own_its_pods_and_its_homes(api: FakeApi, even
         each["involvedObject"] for each in wanted
     ]
     assert len(events.list()) == len(wanted) + len(others)
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match="cannot be a server's name"):
         events.list("../lab")
 
 
-@given(st.text(max_size=30), st.sampled_from(["Pod", "PersistentVolumeClaim", "DevServer", ""]))
-def test_whatever_an_event_is_about(name: str, kind: str) -> None:
+OF_LAB = {
+    "Pod": re.compile(r"lab-\d+"),
+    "PersistentVolumeClaim": re.compile(r"home-lab-(0|[1-9][0-9]*)"),
+    "DevServer": re.compile("lab"),
+}
+
+
+@given(
+    st.text(max_size=30) | st.from_regex(r"(home-)?lab(-[0-9]{0,3})?", fullmatch=True),
+    st.sampled_from(["Pod", "PersistentVolumeClaim", "DevServer", ""]),
+)
+def test_an_event_is_about_a_server_by_kind_and_name(name: str, kind: str) -> None:
     raw = event("Pod/lab-0") | {"involvedObject": {"kind": kind, "name": name}}
-    Event(raw).is_about("lab")
+    expected = kind in OF_LAB and OF_LAB[kind].fullmatch(name) is not None
+    assert Event(raw).is_about("lab") is expected
 
 
 def test_news_come_once(api: FakeApi, events: Events) -> None:

@@ -67,8 +67,11 @@ def test_patterns_mean_what_they_mean_to_git(lines: list[str]) -> None:
 
 
 @given(st.text(max_size=40), st.text(max_size=20))
-def test_any_pattern_can_be_read(text: str, path: str) -> None:
-    assert ignored(parse(text), path, folder=False) in {True, False, None}
+def test_the_last_pattern_that_matches_decides(text: str, path: str) -> None:
+    found = ignored(parse(text), path, folder=False)
+    assert ignored(parse(f"{text}\n# a comment\n\n"), path, folder=False) is found
+    assert ignored(parse(f"{text}\n*"), path, folder=False) is True
+    assert ignored(parse(f"{text}\n!*"), path, folder=False) is False
 
 
 def test_outside_of_git_by_products_stay(tmp_path: Path) -> None:

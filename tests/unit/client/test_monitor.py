@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import math
 import os
 import subprocess
 import threading
@@ -213,13 +214,13 @@ def test_rights_that_are_missing_are_told_as_such(
 
 
 def test_what_does_not_run_is_not_looked_at(api: FakeApi, monitor: Monitor) -> None:
-    with pytest.raises(NotFoundError):
+    with pytest.raises(NotFoundError, match="there is no server `lab`"):
         monitor.once("lab")
     api.add(SERVERS, server("lab", "Stopped"))
     with pytest.raises(DevctlError, match="is stopped") as raised:
         monitor.once("lab")
     assert "devctl start lab" in raised.value.fix
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match="0 s is not a time between samples"):
         monitor.once("lab", 0)
 
 
@@ -351,10 +352,22 @@ def test_what_is_no_number_is_nothing(said: bytes) -> None:
 
 
 @given(st.binary(max_size=200), st.integers(min_value=0, max_value=len(V2)))
-def test_whatever_a_pod_prints(noise: bytes, where: int) -> None:
+def test_whatever_a_pod_prints_figures_are_unknown_or_possible(noise: bytes, where: int) -> None:
     text = V2.encode()
-    parse_usage(text[:where] + noise + text[where:])
-    parse_usage(text[:where])
+    for said in (text[:where] + noise + text[where:], text[:where]):
+        found = parse_usage(said)
+        sizes = (found.memory, found.memory_size, found.home, found.home_size)
+        times = (found.at, found.cpu_seconds, found.cpus)
+        assert all(figure is None or 0 <= figure < math.inf for figure in (*sizes, *times))
+        assert all(process.cpu_seconds >= 0 for process in found.processes)
+        assert len({process.pid for process in found.processes}) == len(found.processes)
+
+
+@given(st.binary(max_size=200))
+def test_what_a_pod_prints_at_the_end_changes_no_figure(noise: bytes) -> None:
+    whole, more = (parse_usage(V2.encode() + after) for after in (b"", b"\n==> x <==\n" + noise))
+    for name in ("at", "cpu_seconds", "cpus", "memory", "memory_size", "home", "home_size"):
+        assert getattr(more, name) == getattr(whole, name) is not None, name
 
 
 def test_the_script_prints_what_is_read() -> None:

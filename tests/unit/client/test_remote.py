@@ -171,7 +171,9 @@ def test_what_is_cut_off_is_not_taken(here: Path, there: Path) -> None:
     pack(whole.extend, here, [entry(here, "a"), entry(here, "b")], {})
     for cut in (0, 512, 1024, 512 + 15360, 16384, 16385, 21504):
         part = bytes(whole[:cut])
-        with pytest.raises(DevctlError):
+        with pytest.raises(
+            DevctlError, match=r"tar archive|Unexpected EOF in archive|did not arrive as a whole"
+        ):
             remote.receive(place(PATH), partial(deliver, part))
         assert tree(there) == {"a": b"old"}
         assert not list(there.glob(f"{INCOMING}*"))
@@ -383,11 +385,17 @@ def test_answers_that_make_no_sense_are_none(
 
 
 @given(st.binary(max_size=100))
-def test_any_answer_is_read(said: bytes) -> None:
+def test_any_answer_is_about_names_that_were_asked_for(said: bytes) -> None:
+    first = b"81a4 4 7 ./a/\n"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(remote, "ask", lambda *_args, **_how: said + b"\0\0")
-        remote.look(place(PATH), ["a", "b"])
-        remote.digests(place(PATH), ["a", "b"])
+        assert remote.look(place(PATH), ["a", "b"]).keys() <= {"a", "b"}
+        found = remote.digests(place(PATH), ["a", "b"])
+        assert found.keys() <= {"a", "b"}
+        assert all(len(digest) <= 64 for digest in found.values())
+        # What follows a good line takes nothing from it.
+        patch.setattr(remote, "ask", lambda *_args, **_how: first + said + b"\0\0")
+        assert remote.look(place(PATH), ["a", "b"])["a"] == remote.Found(0o100644, 4, 7)
 
 
 @pytest.mark.parametrize("said", [b"", b"\0", b"./a\0", b"./a"])

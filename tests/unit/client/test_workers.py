@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import doctest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
@@ -124,7 +124,7 @@ def test_an_api_that_stays_busy_is_given_up(
 
 def test_a_new_key_is_asked_for_once_as_it_is_shown_once(api: WorkersApi, workers: Workers) -> None:
     api.add("POST keys/", problem(503, "wait"))
-    with pytest.raises(DevctlError):
+    with pytest.raises(DevctlError, match="failed with 503: wait"):
         workers.keys.create("ci")
     assert len(api.asked) == 1
     assert "Idempotency-Key" not in api.asked[0].headers
@@ -348,6 +348,16 @@ def test_an_image_is_a_repository_and_a_version(image: str) -> None:
     assert version == "latest" or image.endswith(version)
 
 
-def test_a_client_reads_no_settings_before_it_asks() -> None:
-    made: Any = Workers()
-    made.close()
+def test_a_client_reads_no_settings_before_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def preferred(key: str) -> tuple[str, str]:
+        read.append(key)
+        return "", ""
+
+    monkeypatch.setattr(place, "preferred", preferred)
+    with Workers() as workers:
+        assert read == []
+        with pytest.raises(UsageError, match="the GPU workers API has no address"):
+            workers.balance()
+    assert read == [place.URL]

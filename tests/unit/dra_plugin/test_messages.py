@@ -72,12 +72,17 @@ def test_what_is_written_can_be_read(field: int, value: int, text: str) -> None:
 
 
 @given(st.binary(max_size=40))
-def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+def test_any_bytes_are_refused_or_add_to_the_message_before_them(data: bytes) -> None:
+    before = bytes.fromhex(CLAIMS)
     try:
-        messages.claims(data)
-        messages.registration_status(data)
+        found = messages.claims(data)
     except wire.WireError:
-        pass
+        with pytest.raises(wire.WireError):
+            messages.claims(before + data)
+        return
+    assert messages.claims(before + data) == messages.claims(before) + found
+    # The last value of a field counts.
+    assert messages.registration_status(data + wire.number(1, 1)) is None
 
 
 @pytest.mark.parametrize("end", range(1, len(CLAIMS) // 2 - 14))

@@ -178,11 +178,9 @@ def test_any_json_is_a_state_or_a_value_error(value: object) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_a_state_or_a_value_error(data: bytes) -> None:
-    try:
-        jupyter.parse(data, NOW)
-    except ValueError:
-        return
+def test_bytes_that_are_no_object_are_a_value_error_that_says_why(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        jupyter.parse(b"[" + data, NOW)
 
 
 def test_a_file_is_read_up_to_its_limit(tmp_path: Path) -> None:
@@ -263,8 +261,12 @@ def test_a_gpu_without_load_is_idle_whoever_holds_it() -> None:
 
 
 @given(st.text(max_size=100), st.text(max_size=100))
-def test_no_answer_of_the_tool_is_an_error(processes: str, utilization: str) -> None:
-    gpus.used(gpus.parse_load(processes, utilization), [1])
+def test_no_line_of_the_tool_hides_another(processes: str, utilization: str) -> None:
+    held, none = f"{processes}\n77, GPU-a\n", Gpus()
+    for load, found in (("GPU-a, 50", Gpus((77,))), ("GPU-a, 0", none), ("", Gpus((77,)))):
+        said = gpus.parse_load(held, f"{utilization}\n{load}")
+        assert gpus.used(said, [77]) == found
+    assert gpus.used(gpus.parse_load("", utilization), [77]) == none
 
 
 def test_the_tool_is_asked_rarely(tmp_path: Path) -> None:

@@ -100,9 +100,20 @@ JSON = st.recursive(
 )
 
 
-@given(st.text() | JSON.map(json.dumps) | st.fixed_dictionaries({"spec": JSON}).map(json.dumps))
-def test_no_record_breaks_the_observer(text: str) -> None:
-    read_record(text)
+OBJECTS = st.dictionaries(st.text(), JSON, max_size=3)
+FLAVORS = st.fixed_dictionaries(
+    {"name": st.text(), "generation": st.integers() | st.booleans(), "spec": OBJECTS | JSON}
+)
+RECORDS = st.fixed_dictionaries({"spec": OBJECTS | JSON, "flavor": FLAVORS | JSON})
+
+
+@given(st.text() | (JSON | RECORDS).map(json.dumps))
+def test_any_record_is_none_or_the_same_when_it_is_written_again(text: str) -> None:
+    found = read_record(text)
+    if found is not None:
+        again = read_record(found.to_text())
+        assert again is not None
+        assert again.to_text() == found.to_text()
 
 
 @given(st.text(), st.text() | st.integers().map(str) | st.just("9" * 5000))

@@ -136,8 +136,20 @@ async def test_a_round_ends_and_the_next_one_goes_on(
     assert await left(keeping, volume, keeping.clock()) == [OTHER]
 
 
-async def test_where_none_are_kept_nothing_is_looked_at(gateway: Gateway) -> None:
+async def test_where_none_are_kept_nothing_is_looked_at(
+    gateway: Gateway, keeping: Gateway, volume: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Path] = []
+
+    def look(top: Path) -> removal.Folders:
+        seen.append(top)
+        return folders(top)
+
+    monkeypatch.setattr(old_artifacts, "folders", look)
     await remove_old_artifacts(gateway.context)
+    assert seen == []
+    await remove_old_artifacts(keeping.context)
+    assert set(seen) == {volume}
 
 
 async def test_a_volume_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

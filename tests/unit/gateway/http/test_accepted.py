@@ -35,5 +35,7 @@ def test_the_best_liked_one_is_answered(header: str, format: str) -> None:  # no
 
 
 @given(st.text(alphabet=";,=/*q.01 \ttextcsv\x00", max_size=60))
-def test_no_header_is_an_error(header: str) -> None:
-    assert preferred(header, FORMATS) in {"json", "csv"}
+def test_any_header_gets_our_format_or_one_that_it_names(header: str) -> None:
+    assert preferred(header, FORMATS) == "json" or "text/" in header
+    assert preferred(f"{header}, application/json, text/csv;q=0", FORMATS) == "json"
+    assert preferred(f"{header}, application/json;q=0, text/csv", FORMATS) == "csv"

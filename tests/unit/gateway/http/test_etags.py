@@ -16,9 +16,21 @@ pytestmark = pytest.mark.anyio
 ME = "/gpu-workers/accounts/me"
 
 
-@given(st.text())
-def test_any_header_matches_or_does_not(header: str) -> None:
-    assert matches(header, etag_of({"a": 1})) in {True, False}
+TAGS = st.text("abc-_ ,/W", max_size=8).map(lambda text: f'"{text}"')
+
+
+@given(st.text() | st.text('W/"*, a'))
+def test_a_header_without_the_tag_matches_only_as_a_star(header: str) -> None:
+    assert matches(header, etag_of({"a": 1})) is (header.strip() == "*")
+
+
+@given(st.lists(TAGS, max_size=3), st.lists(TAGS, max_size=3), st.sampled_from(["", "W/"]))
+def test_a_tag_is_found_at_any_place_of_a_list(
+    before: list[str], after: list[str], weak: str
+) -> None:
+    tag = etag_of({"a": 1})
+    assert matches(", ".join([*before, weak + tag, *after]), tag)
+    assert not matches(", ".join([*before, *after]), tag)
 
 
 def test_other_values_have_other_tags() -> None:

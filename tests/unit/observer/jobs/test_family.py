@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 import pytest
+from devctl_observer.judging.clocks import from_text
 from devctl_observer.kinds.artifacts.claims import bound_status, deadline, job_of, users_of
 from devctl_observer.kinds.jobs.transitions import transitions
 from devctl_observer.watching.kept import node_facts
@@ -148,13 +150,13 @@ def test_what_is_gone_meanwhile_is_no_failure(
     family.caches.jobs.put(MINE, 9999, changed)
     family.caches.jobs.drop(Key("team", "none"))
     if code is HTTPStatus.FORBIDDEN:
-        with pytest.raises(ApiError):
+        with pytest.raises(ApiError, match="Forbidden"):
             asyncio.run(mine)
         # A failed write of the condition must not delay the deletion of the claim.
         assert asyncio.run(family.claim_controller.look(VOLUME)) is None
         family.caches.jobs.drop(MINE)
         del cluster.jobs["my-job"]
-        with pytest.raises(ApiError):
+        with pytest.raises(ApiError, match="Forbidden"):
             asyncio.run(family.claim_controller.look(VOLUME))
         return
     assert asyncio.run(mine) is None
@@ -232,11 +234,24 @@ def test_whose_a_claim_is(meta: dict[str, Any], expected: Key | None) -> None:
     assert job_of(claim(meta=meta)) == expected
 
 
+TIMES = st.text() | st.sampled_from(["", "2026-01-02T03:04:05Z", "9999-12-31T23:59:59Z"])
+SECONDS = st.text() | st.integers(-1, 10**12).map(str)
+
+
 @given(
-    st.dictionaries(st.sampled_from(["finished-at", "released-at", "pvc-ttl-seconds"]), st.text())
+    st.fixed_dictionaries(
+        {}, optional={"finished-at": TIMES, "released-at": TIMES, "pvc-ttl-seconds": SECONDS}
+    )
 )
-def test_no_notes_break_a_deadline(notes: dict[str, str]) -> None:
-    deadline({f"gpu.yourdomain.io/{name}": text for name, text in notes.items()})
+def test_a_deadline_is_so_many_seconds_after_the_end_if_notes_say_both(
+    notes: dict[str, str],
+) -> None:
+    found = deadline({f"gpu.yourdomain.io/{name}": text for name, text in notes.items()})
+    if found is None:
+        return
+    since = from_text(notes.get("finished-at") or notes.get("released-at"))
+    assert since is not None
+    assert found == since + timedelta(seconds=int(notes["pvc-ttl-seconds"])) >= since
 
 
 def test_the_end_of_the_calendar_is_no_deadline() -> None:

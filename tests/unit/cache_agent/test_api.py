@@ -128,7 +128,7 @@ def test_a_server_that_is_away_is_an_error(server: Server, tmp_path: Path) -> No
 
 
 def test_the_kubelet_names_the_server() -> None:
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="KUBERNETES_SERVICE_HOST"):
         ApiServer.from_environment({})
     ApiServer.from_environment(
         {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}

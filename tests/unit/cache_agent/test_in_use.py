@@ -109,5 +109,7 @@ def test_what_cannot_be_read_is_in_use(node: Node, broken: str) -> None:
     ],
 )
 def test_a_specification_that_is_none_is_no_empty_one(wrong: Any) -> None:
-    with pytest.raises(CacheError):
+    with pytest.raises(
+        CacheError, match=r"a CDI specification (cannot be read|has a path that is none)"
+    ):
         promised(json.dumps(wrong))

@@ -149,7 +149,7 @@ def test_a_commit_that_is_not_there_fails_and_leaves_what_was(shelf: Shelf, orig
 
 
 def test_half_a_mirror_is_seen_by_nobody(shelf: Shelf, origin: Origin) -> None:
-    with pytest.raises(CacheError):
+    with pytest.raises(CacheError, match="find remote ref refs/heads/no-such-branch"):
         keep(mirrors(shelf, origin), mirror(url=URL, revision="no-such-branch"))
     assert list((shelf.root / "git").iterdir()) == []
     # The next one begins anew.

@@ -53,7 +53,7 @@ def test_other_mounts_are_not_of_the_cache(other: str) -> None:
 
 
 def test_without_the_cache_in_the_table_what_is_mounted_is_unknown() -> None:
-    with pytest.raises(CacheError):
+    with pytest.raises(CacheError, match="the cache is no mount of the agent's"):
         mounted(line("8:1", "/", "/"), CACHE, PODS)
 
 

@@ -30,7 +30,7 @@ def test_a_folder_that_is_no_project_is_refused(
     for file in (tmp_path / "train.py", tmp_path / ".config/train.py"):
         file.touch()
     if folder == "/":
-        with pytest.raises((UsageError, NotFoundError)):
+        with pytest.raises(NotFoundError, match=r"there is no file `/train.py` here"):
             command.local_script("/train.py")
         return
     with pytest.raises(UsageError, match=r"project|overwrite one of the home's own"):

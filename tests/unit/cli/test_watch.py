@@ -139,7 +139,7 @@ def test_a_watch_that_is_lost_goes_on(
     cluster: Any = SimpleNamespace(list=lambda *_: there, watch=watch)
     seen = servers.Servers(cluster).snapshots()
     said: list[tuple[list[str], str]] = []
-    with pytest.raises(DeniedError):
+    with pytest.raises(DeniedError, match=r"^no$"):
         said.extend(([item.name for item in found.items], found.trouble) for found in seen)
     assert said == [
         (["a"], ""),

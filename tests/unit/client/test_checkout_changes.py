@@ -50,7 +50,7 @@ def test_conflicts_are_resolved_first(root: Path) -> None:
     git(root, "checkout", "-q", "main")
     write(root, {"a": "ours\n"})
     commit(root)
-    with pytest.raises(subprocess.CalledProcessError):
+    with pytest.raises(subprocess.CalledProcessError, match=r"'merge'.*exit status 1"):
         git(root, "merge", "-q", "other")
     with pytest.raises(UsageError, match="`a` has conflicts of an unfinished merge"):
         packed(root)

@@ -204,5 +204,5 @@ def test_a_command_that_is_fed(api: FakeApi, monkeypatch: pytest.MonkeyPatch) ->
 def test_no_command_and_no_server(api: FakeApi) -> None:
     with pytest.raises(UsageError, match="no command is given"):
         Execute(api.cluster())("lab", [])
-    with pytest.raises(NotFoundError):
+    with pytest.raises(NotFoundError, match="there is no server `lab`"):
         Execute(api.cluster())("lab", ["true"])

@@ -32,7 +32,7 @@ def test_it_refuses_as_the_original_does(api: FakeApi) -> None:
     with pytest.raises(AlreadyExistsError):
         cluster.create(resources.DevServer, server())
     api.refusals["PATCH", SERVERS] = (403, "devservers is forbidden")
-    with pytest.raises(DeniedError):
+    with pytest.raises(DeniedError, match="devservers is forbidden"):
         cluster.patch(resources.DevServer, "lab", {})
     assert api.requests == [
         f"GET {SERVERS}/lab",

@@ -322,7 +322,7 @@ def test_doctor_skips_what_a_user_may_not_see() -> None:
     api = cluster(nodes=[node(nvidia=1)])
     api.refusals["GET", "pods"] = (403, "pods is forbidden")
     assert gpus(api.cluster()).state is State.SKIPPED
-    with pytest.raises(DeniedError):
+    with pytest.raises(DeniedError, match="pods is forbidden"):
         look(api.cluster())
 
 
@@ -332,5 +332,5 @@ def test_a_cluster_without_claims_has_an_account_as_well() -> None:
         api.refusals["GET", plural] = UNKNOWN_KIND
     assert look(api.cluster()).total == 1
     api.refusals["GET", "nodes"] = (404, "not there")
-    with pytest.raises(NotFoundError):
+    with pytest.raises(NotFoundError, match="not there"):
         look(api.cluster())

@@ -309,10 +309,10 @@ def test_a_deleted_job_is_gone_with_its_pod(api: FakeApi, jobs: Jobs) -> None:
 
 def test_rights_that_are_missing_are_no_missing_job(api: FakeApi, jobs: Jobs) -> None:
     api.refusals["GET", JOBS] = (403, "no")
-    with pytest.raises(DeniedError):
+    with pytest.raises(DeniedError, match=r"^no$"):
         jobs.find("my-job")
     api.refusals["GET", JOBS] = (404, "the server could not find the requested resource")
-    with pytest.raises(NotFoundError):
+    with pytest.raises(NotFoundError, match="the cluster does not know what was asked for"):
         jobs.create("my-job")
 
 

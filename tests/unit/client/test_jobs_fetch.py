@@ -91,7 +91,9 @@ def test_a_file_comes_with_the_host_that_was_named(server: Server) -> None:
 def test_nothing_inside_is_asked_unless_that_was_said(server: Server) -> None:
     with pytest.raises(DeniedError, match=r"127\.0\.0\.1, an address of this machine"):
         list(fetch(server.url("/image"), limits(allow_private=False)))
-    with pytest.raises(DeniedError):
+    with pytest.raises(
+        DeniedError, match=r"`store.test` leads to 127.0.0.1, an address of this machine"
+    ):
         look_up(server.url("/image"), limits(allow_private=False))
     assert server.seen == []
 
@@ -126,7 +128,7 @@ def test_a_redirect_is_looked_at_as_if_it_had_been_typed(server: Server) -> None
             list(fetch(server.url("/evil"), limits(lookup)))
     for location in ("file:///etc/passwd", "http://a:b@store.test/", "ftp://store.test/"):
         server.answers["/evil"] = answer(b"", 301, Location=location)
-        with pytest.raises(UsageError):
+        with pytest.raises(UsageError, match=r"neither http nor https|a name or a password"):
             list(fetch(server.url("/evil"), limits()))
     server.answers["/nowhere"] = answer(b"", 302)
     with pytest.raises(DevctlError, match="redirects nowhere"):

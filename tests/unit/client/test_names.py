@@ -273,7 +273,7 @@ def test_what_git_takes_for_a_repository_is_seen(tmp_path: Path) -> None:
 
     names = [file.relative_to(bare).as_posix() for file in bare.rglob("*")]
     assert taken()
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match="would be a git repository of the pod's"):
         offered(names, tmp_path / "new")
     for mark in ("HEAD", "objects", "refs"):
         away = bare.rename(tmp_path / "x") / mark

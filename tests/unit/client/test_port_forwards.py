@@ -180,7 +180,7 @@ def test_a_connection_that_cannot_be_made_is_told_and_the_next_one_is_made(
 def test_what_cannot_be_forwarded(api: FakeApi, listener: Listener) -> None:
     assert listener
     forward = Forward(api.cluster())
-    with pytest.raises(NotFoundError):
+    with pytest.raises(NotFoundError, match="there is no server `lab`"):
         forward("lab", 80)
     for ports in ((0, 0), (65536, 0), (80, 65536), (-1, 0)):
         with pytest.raises(UsageError, match="there is no port"):

@@ -160,12 +160,12 @@ def test_who_may_not_see_jobs_sees_servers(api: FakeApi, top: Top) -> None:
     api.refusals["GET", JOBS] = (403, "no")
     assert [load.name for load in next(top.watch())] == ["lab"]
     api.refusals["GET", SERVERS] = (403, "no")
-    with pytest.raises(DeniedError):
+    with pytest.raises(DeniedError, match=r"^no$"):
         next(top.watch())
 
 
 def test_no_time_between_looks_is_an_error(top: Top) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match="0 s is not a time between looks"):
         next(top.watch(seconds=0))
 
 

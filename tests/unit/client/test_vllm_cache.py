@@ -166,13 +166,13 @@ def test_who_is_never_fast_enough_is_told(
 def test_other_refusals_are_passed_on(api: FakeApi, client: Client) -> None:
     api.add(PLANS, cache_plan(VLLM))
     api.refusals["PATCH", PLANS] = (403, "cacheplans is forbidden")
-    with pytest.raises(DeniedError):
+    with pytest.raises(DeniedError, match="cacheplans is forbidden"):
         client.cache.add(CUDA)
 
 
 def test_several_items_are_removed_or_none(api: FakeApi, client: Client) -> None:
     api.add(PLANS, cache_plan(VLLM, dict(CUDA.raw), dict(MODEL.raw)))
-    with pytest.raises(NotFoundError):
+    with pytest.raises(NotFoundError, match="the CachePlan has no item `nothing`"):
         client.cache.remove("vllm", "nothing")
     assert len(stored(api)) == 3
     client.cache.remove("vllm", "model/cuda")

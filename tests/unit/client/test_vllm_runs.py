@@ -75,7 +75,7 @@ def test_what_is_not_possible_is_refused(name: str, asked: dict[str, Any], said:
 
 @pytest.mark.parametrize("ids", ["", "0,,1", "-1", "a", "0,1,0"])
 def test_numbers_of_gpus(ids: str) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match=r"are no numbers of GPUs|names a GPU twice"):
         request.gpu_ids(ids)
 
 

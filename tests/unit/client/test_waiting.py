@@ -99,7 +99,7 @@ def test_one_that_is_deleted_meanwhile(api: FakeApi, servers: Servers) -> None:
     with pytest.raises(NotFoundError, match="was deleted while it was waited for") as raised:
         servers.wait_ready("lab", 60)
     assert "devctl homes list" in raised.value.fix
-    with pytest.raises(NotFoundError):
+    with pytest.raises(NotFoundError, match="`lab` was deleted while it was waited for"):
         servers.wait_ready("lab", 60)
 
 
@@ -150,5 +150,5 @@ def test_rights_that_are_taken_away_end_it(api: FakeApi, servers: Servers) -> No
         api.refusals["GET", SERVERS] = (401, "expired")
 
     api.then = [deny]
-    with pytest.raises(DeniedError):
+    with pytest.raises(DeniedError, match="does not accept your credentials: expired"):
         servers.wait_ready("lab", 60)

@@ -106,7 +106,9 @@ def test_a_name_that_leads_elsewhere_is_refused_and_nothing_is_taken(
     api.answers[ABOUT] = []
     api.add(ABOUT, {"items": [file("good"), file(path)], "next_cursor": None, "truncated": False})
     into = tmp_path / "into"
-    with pytest.raises(DevctlError):
+    with pytest.raises(
+        DevctlError, match=r"the pod sent (the name|a name of 300 letters).*; nothing was taken"
+    ):
         workers.jobs.pull(JOB, into)
     assert not list(tmp_path.rglob("*"))
     with pytest.raises(UsageError, match="is not the path of a file"):
@@ -221,7 +223,9 @@ def test_one_file_is_fetched_to_a_path_or_into_a_folder(
     assert tree(tmp_path) == {"model.pt": b"out/model.pt", "old": b"out/model.pt"}
     with pytest.raises(NotFoundError, match="there is no folder"):
         workers.jobs.download(JOB, "out/model.pt", tmp_path / "none/a")
-    with pytest.raises(NotFoundError):
+    with pytest.raises(
+        NotFoundError, match=r"nothing is at `GET /gpu-workers/jobs/job-.*/artifacts/none`"
+    ):
         workers.jobs.download(JOB, "none", tmp_path)
     (tmp_path / "sub/model.pt").mkdir(parents=True)
     with pytest.raises(UsageError, match="is a folder"):
@@ -236,7 +240,9 @@ def test_a_job_without_files_is_no_error_and_makes_no_folder(
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="is not a folder"):
         workers.jobs.pull(JOB, tmp_path / "file")
-    with pytest.raises(NotFoundError):
+    with pytest.raises(
+        NotFoundError, match="nothing is at `GET /gpu-workers/jobs/job-9/artifacts`"
+    ):
         workers.jobs.pull("job-9", tmp_path / "into")
 
 

@@ -147,7 +147,7 @@ def test_a_new_one_of_the_name_is_not_cancelled(api: FakeApi, workloads: Workloa
     seen = workloads.get("llama")
     api.drop(WORKLOADS, "llama")
     api.add(WORKLOADS, gpu_workload("llama", "Running"))
-    with pytest.raises(DevctlError):
+    with pytest.raises(DevctlError, match="got uid-2"):
         workloads.cancel(seen)
     assert not workloads.get("llama").stopped
 

@@ -101,5 +101,5 @@ def test_a_server_that_is_away_is_an_error(server: Server) -> None:
 
 
 def test_the_kubelet_says_where_it_is() -> None:
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="KUBERNETES_SERVICE_PORT"):
         ApiServer.from_environment({"KUBERNETES_SERVICE_HOST": "10.0.0.1"})

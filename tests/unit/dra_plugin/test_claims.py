@@ -172,7 +172,7 @@ def test_a_lost_checkpoint_is_made_again_from_the_claims(node: Node, content: st
     claims = node.start()
     assert not claims.is_complete
     node.api.is_away = True
-    with pytest.raises(ApiError):
+    with pytest.raises(ApiError, match="away"):
         claims.complete()
     node.api.is_away = False
     claims.complete()

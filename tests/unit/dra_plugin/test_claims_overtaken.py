@@ -81,7 +81,7 @@ def test_a_lost_record_is_complete_before_anything_new_is_in_it(node: Node) -> N
 def test_while_a_lost_record_cannot_be_completed_nothing_new_is_held(node: Node) -> None:
     claims = node.start()
     node.api.is_away = True
-    with pytest.raises(ApiError):
+    with pytest.raises(ApiError, match="away"):
         claims.complete()
     assert "away" in claims.prepare([ref(1)])["uid-1"].error
     assert not node.state.exists()

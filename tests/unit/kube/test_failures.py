@@ -122,7 +122,7 @@ def test_a_connection_whose_tls_fails() -> None:
 def test_errors_of_our_own_stay_as_they_are() -> None:
     with pytest.raises(NotFoundError, match="mine"), explained(SERVER):
         raise NotFoundError("mine")
-    with pytest.raises(KeyError), explained(SERVER):
+    with pytest.raises(KeyError, match="a mistake of ours"), explained(SERVER):
         raise KeyError("a mistake of ours")
 
 

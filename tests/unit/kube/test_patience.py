@@ -148,7 +148,7 @@ def test_a_server_that_refuses_for_ever_is_given_up(clock: Clock) -> None:
 
 @pytest.mark.parametrize("after", ["600", "1e9"])
 def test_who_is_to_wait_too_long_is_told_at_once(clock: Clock, after: str) -> None:
-    with pytest.raises(DevctlError):
+    with pytest.raises(DevctlError, match="the API server failed: not now"):
         Server(*[refused(503, after) for _ in range(100)]).cluster().create(resources.Pod, OBJECT)
     assert not clock.slept
 

@@ -88,6 +88,6 @@ def test_no_such_pod() -> None:
         pod_server(
             None, lambda client: client.refuse(404, message='pods "p" not found')
         ) as cluster,
-        pytest.raises(NotFoundError),
+        pytest.raises(NotFoundError, match='pods "p" not found'),
     ):
         open_port_forward(cluster, "p", 8888)

@@ -234,7 +234,7 @@ def test_what_was_finished_before_a_failure_is_not_built_again(
     cache: CachePaths, workshop: Callable[[str], Workshop], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shop = workshop("image/top")
-    with pytest.raises(StepError):
+    with pytest.raises(StepError, match=r"^cannot make image/top$"):
         ensure_built(cache, lambda _: None)
     finished = set(shop.done) - {"image/top"}
     shop.done.clear()

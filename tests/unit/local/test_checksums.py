@@ -73,7 +73,7 @@ def test_a_folder_that_lost_its_checksums_does_not_pass(
     folder: Path, lose: Callable[[Path], object]
 ) -> None:
     lose(folder / SUMS)
-    with pytest.raises(HostError):
+    with pytest.raises(HostError, match="has no checksums"):
         verify(folder)
 
 

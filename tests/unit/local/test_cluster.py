@@ -171,17 +171,17 @@ def test_clusters_side_by_side_get_ranges_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "nodes", "wanted"),
+    ("name", "nodes", "wanted", "said"),
     [
-        ("No", None, ANY),
-        ("lab", 5, ANY),
-        ("lab", None, WantedRanges(node=FIRST.pod, pod=FIRST.pod)),
+        ("No", None, ANY, "cluster name `No` is not valid"),
+        ("lab", 5, ANY, "5 nodes are not possible"),
+        ("lab", None, WantedRanges(node=FIRST.pod, pod=FIRST.pod), "overlaps pod range"),
     ],
 )
 def test_a_request_that_makes_no_sense_leaves_no_trace(
-    host: Host, name: str, nodes: int | None, wanted: WantedRanges
+    host: Host, name: str, nodes: int | None, wanted: WantedRanges, said: str
 ) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match=said):
         cluster.up(name, nodes, wanted)
     assert not (state_folder() / "clusters").exists()
     assert host.runs == []

@@ -87,7 +87,7 @@ def test_a_killed_holder_frees_it(lock: Path, holder: subprocess.Popen[str]) -> 
 
 
 def test_a_failed_change_frees_it(lock: Path) -> None:
-    with pytest.raises(KeyError), hold(lock, "it"):
-        raise KeyError
+    with pytest.raises(KeyError, match="ours"), hold(lock, "it"):
+        raise KeyError("ours")
     with hold(lock, "it"):
         pass

@@ -71,10 +71,10 @@ def test_a_small_machine_is_refused_with_both_figures(
 def test_more_nodes_and_an_empty_cache_need_more(
     machine_of: Callable[[float, float], None], nodes: int, *, cached: bool
 ) -> None:
-    for memory, disk in [(4, 100), (100, 6)]:
+    for memory, disk, said in [(4, 100, "of memory are available"), (100, 6, "are free under")]:
         machine_of(memory, disk)
         check_host(2, cached=True)
-        with pytest.raises(HostError):
+        with pytest.raises(HostError, match=said):
             check_host(nodes, cached=cached)
 
 

@@ -130,5 +130,5 @@ def test_the_script_signs_tokens_with_the_key_that_it_is_given(folder: Path) -> 
     [[], ["other"], ["token"], ["token", "a", "user", "x"], ["token", "a", "user", "1", "2"]],
 )
 def test_words_that_make_no_sense_are_refused(words: list[str]) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match=r"this is not how it is called|`x` is no number of hours"):
         made(words, lambda: b"")

@@ -118,7 +118,7 @@ def test_an_account_without_a_token_is_a_report_error(tmp_path: Path) -> None:
 
 
 def test_the_kubelet_names_the_server() -> None:
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="KUBERNETES_SERVICE_HOST"):
         ApiServer.from_environment({})
     ApiServer.from_environment(
         {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}

@@ -137,7 +137,7 @@ def test_an_object_that_exists_already_is_left_to_the_watch() -> None:
     api.fails = api_error(HTTPStatus.CONFLICT)
     asyncio.run(family_of(one).controller.look(NODE))
     api.fails = api_error(HTTPStatus.FORBIDDEN)
-    with pytest.raises(ApiError):
+    with pytest.raises(ApiError, match="Forbidden"):
         asyncio.run(family_of(one).controller.look(NODE))
 
 

@@ -174,9 +174,9 @@ def test_what_is_gone_meanwhile_is_no_failure(code: HTTPStatus) -> None:
 def test_a_refused_write_is_a_failure() -> None:
     _, cluster, controllers = filled()
     cluster.fails = api_error(HTTPStatus.FORBIDDEN)
-    with pytest.raises(ApiError):
+    with pytest.raises(ApiError, match="Forbidden"):
         asyncio.run(controllers.server(KEY))
-    with pytest.raises(ApiError):
+    with pytest.raises(ApiError, match="Forbidden"):
         asyncio.run(controllers.flavor(Key("", "cpu-small")))
 
 

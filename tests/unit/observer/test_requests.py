@@ -153,7 +153,7 @@ def test_a_right_that_is_missing_is_told_until_it_is_there(
         nonlocal allowed
         api, meta = ClusterApi(connect(answer), leads), server().metadata
         for write in (api.apply_status(SERVER, meta, {}), api.wake(SERVER, meta, "v")):
-            with pytest.raises(ApiError):
+            with pytest.raises(ApiError, match=r"^no$"):
                 await write
         assert api.refused == {"DevServer": "no"}
         allowed = True

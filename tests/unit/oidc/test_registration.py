@@ -84,9 +84,9 @@ def test_what_is_refused(about: dict[str, Any], words: str) -> None:
 
 
 def test_certificates_that_cannot_be_used(tmp_path: Path) -> None:
-    for content in ("no PEM", "Ä"):
+    for content, said in (("no PEM", "contains no certificate"), ("Ä", "it is not PEM")):
         (tmp_path / "ca").write_text(content)
-        with pytest.raises(UsageError):
+        with pytest.raises(UsageError, match=said):
             exec_user(ISSUER, CLIENT, tmp_path / "ca")
     with pytest.raises(UsageError, match="No such file"):
         exec_user(ISSUER, CLIENT, tmp_path / "absent")

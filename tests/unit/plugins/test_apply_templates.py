@@ -85,7 +85,7 @@ def test_a_bad_template_is_a_template_error(tmp_path: Path, text: str, message: 
 def test_a_text_joined_to_a_value_is_no_yaml(tmp_path: Path) -> None:
     """That would be the only way for a value to become markup."""
     (tmp_path / "t.yaml.j2").write_text("a: x-{{ name }}: 1")
-    with pytest.raises(ApplyError):
+    with pytest.raises(ApplyError, match="mapping values are not allowed"):
         parse("t", render(tmp_path / "t.yaml.j2", {"name": "b"}))
 
 

@@ -61,7 +61,7 @@ def test_any_text_is_a_cursor_or_the_right_problem(text: str, kinds: tuple[type,
 def test_the_cursor_of_one_list_is_none_of_another() -> None:
     cursor = encode_cursor((7,))
     assert PageRequest(10, cursor).after(int) == (7,)
-    with pytest.raises(Problem):
+    with pytest.raises(Problem, match="`cursor` is not one that this list has answered"):
         PageRequest(10, cursor).after_time()
     assert PageRequest(10).after_time() is None
 

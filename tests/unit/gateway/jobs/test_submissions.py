@@ -119,13 +119,13 @@ def test_an_image_and_a_tag_or_a_digest_are_a_reference(
     ["a:1", "a@sha256:" + "0" * 64, "team/Busybox", "a//b", "/a", "a/", "a b", "a\n", "", "-a"],
 )
 def test_an_image_that_is_none_or_has_a_tag_already_is_refused(image: str) -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(ValidationError, match="docker_image\n  String should"):
         asked(docker_image=image)
 
 
 @pytest.mark.parametrize("tag", ["", "a/b", "a@b", "a:b", ".a", "a\n", "sha256:0", "x" * 129])
 def test_a_tag_reaches_no_other_registry(tag: str) -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(ValidationError, match="docker_tag\n  String should"):
         asked(docker_tag=tag)
 
 
@@ -149,7 +149,7 @@ def test_the_claim_of_artifacts_is_the_gateway_s_to_say() -> None:
     assert spec_of(asked(), "acc-1", "", "kept")["artifactsClaim"] == "kept"
     assert "artifactsClaim" in FIELDS
     for name in ("artifactsClaim", "artifacts_claim"):
-        with pytest.raises(ValidationError):
+        with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
             asked(**{name: "of-somebody-else"})
 
 

@@ -381,7 +381,7 @@ def test_a_workload_that_has_changed_meanwhile_is_not_an_error(
     looked, api = controller(known)
     api.fails = api_error(code)
     before = figure("reconcile_duration_seconds_count", result=result)
-    with nullcontext() if result == "superseded" else pytest.raises(ApiError):
+    with nullcontext() if result == "superseded" else pytest.raises(ApiError, match="Forbidden"):
         assert asyncio.run(looked.look(KEY)) is None
     assert figure("reconcile_duration_seconds_count", result=result) == before + 1
 

@@ -114,9 +114,9 @@ def test_a_namespace_that_is_being_deleted_is_forgotten(place: Place) -> None:
 
 
 def test_another_refusal_is_an_error(place: Place) -> None:
-    place.api.refusal = ApiError(status=Status(code=int(HTTPStatus.FORBIDDEN)))
+    place.api.refusal = ApiError(status=Status(code=int(HTTPStatus.FORBIDDEN), message="no right"))
     place.running.pod(None, pod(meta=OURS))
-    with pytest.raises(ApiError):
+    with pytest.raises(ApiError, match="no right"):
         place.look()
 
 

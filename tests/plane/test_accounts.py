@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from apply.manifests import ALIAS, SHARED
+from support.asked import Request, annotate, delete, label, patch
 from support.commands import Kubectl
 from support.servers import succeeds, wait_until
 from support.tenants import (
@@ -45,7 +45,6 @@ pytestmark = pytest.mark.usefixtures("enforced")
 SELF = ""
 UNMARKED = f"`child` is not devctl's: it lacks the label `{MANAGED_BY}={MANAGER}`"
 MARK = f"{MANAGED_BY}={MANAGER}"
-DRY = "--dry-run=server"
 ACCOUNTS = pytest.mark.parametrize("account", [OPERATOR, OBSERVER])
 
 
@@ -63,17 +62,18 @@ def test_an_account_writes_what_is_marked_and_nothing_else(
     assert UNMARKED in operator.refused(SELF, child(kind))
     operator.create(SELF, managed(child(kind)))
     tenants.create(ADMINISTRATOR, child(kind), keep=True)
-    where, label = f"{kind.lower()}/child", ("label", DRY, "--overwrite")
+    where = f"{kind.lower()}/child"
+    gone, blue = delete(where, dry=True), label(where, "team=blue", dry=True)
     # To mark it takes it over.
-    for tried in ((*label, where, MARK), (*label, where, "team=blue"), ("delete", DRY, where)):
-        assert UNMARKED in operator.refusal(SELF, *tried)
-    tenants.run(ADMINISTRATOR, "label", where, MARK)
-    assert UNMARKED in operator.refusal(SELF, *label, where, f"{MANAGED_BY}-")
-    operator.run(SELF, *label, where, "team=blue")
+    for tried in (label(where, MARK, dry=True), blue, gone):
+        assert UNMARKED in operator.denied(SELF, tried)
+    tenants.send(ADMINISTRATOR, label(where, MARK))
+    assert UNMARKED in operator.denied(SELF, label(where, f"{MANAGED_BY}-", dry=True))
+    operator.send(SELF, blue)
     if kind == "PersistentVolumeClaim":
-        assert "holds files" in operator.refusal(SELF, "delete", DRY, where)
-        tenants.run(ADMINISTRATOR, "annotate", where, f"{ALIAS}=true")
-    operator.run(SELF, "delete", DRY, where)
+        assert "holds files" in operator.denied(SELF, gone)
+        tenants.send(ADMINISTRATOR, annotate(where, f"{ALIAS}=true"))
+    operator.send(SELF, gone)
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_what_one_of_our_kinds_controls_gets_its_mark_back(
     for name, controller in (("child", False), ("other", True)):
         owners = [owner | {"controller": controller}]
         tenants.create(ADMINISTRATOR, child("ConfigMap", name, ownerReferences=owners), keep=True)
-    assert UNMARKED in operator.refusal(SELF, "label", "configmap/child", MARK)
-    operator.run(SELF, "label", "configmap/other", MARK)
+    assert UNMARKED in operator.denied(SELF, label("configmap/child", MARK))
+    operator.send(SELF, label("configmap/other", MARK))
 
 
 @ACCOUNTS
@@ -108,38 +108,42 @@ def test_what_people_write_is_theirs(
     assert said in tenants.refused(account, managed(made | {"spec": spec}))
     tenants.create(ADMINISTRATOR, managed(made), keep=True)
     where = f"{kind}/box"
-    patch = ("patch", where, "--type=merge", "-p")
     for tried in (
-        ("label", where, "team=blue"),
-        ("annotate", where, "note=x"),
-        (*patch, '{"spec": {"image": "other:1"}}'),
+        label(where, "team=blue"),
+        annotate(where, "note=x"),
+        patch(where, {"spec": {"image": "other:1"}}),
     ):
-        assert said in tenants.refusal(account, *tried)
+        assert said in tenants.denied(account, tried)
     for value in (f"{WAKE}=a", f"{WAKE}=b", f"{WAKE}-"):
-        tenants.run(account, "annotate", "--overwrite", where, value)
-    tenants.run(account, "delete", DRY, where)
+        tenants.send(account, annotate(where, value))
+    tenants.send(account, delete(where, dry=True))
 
 
 def test_the_observer_stops_servers_and_changes_nothing_else(tenants: Tenants) -> None:
     tenants.create(ADMINISTRATOR, server(stopped=False), keep=True)
     said = "belongs to its user: devctl only writes its status, wakes and deletes it"
-    patch = ("patch", DRY, "devserver/box", "--type=merge", "-p")
-    tenants.run(OBSERVER, *patch, '{"spec": {"stopped": true}}')
-    why = {"metadata": {"annotations": {STOPPED_BY: "x", STOPPED_BY_MESSAGE: "y"}}}
-    tenants.run(OBSERVER, *patch, json.dumps(why | {"spec": {"stopped": True}}))
-    tenants.run(OBSERVER, *patch, json.dumps(why))
+
+    def having(spec: Manifest | None = None, **metadata: Manifest) -> Request:
+        change = {"spec": spec} if spec else {}
+        return patch("devserver/box", change | {"metadata": metadata}, dry=True)
+
+    stopped = {"stopped": True}
+    why = {STOPPED_BY: "x", STOPPED_BY_MESSAGE: "y"}
+    tenants.send(OBSERVER, having(stopped))
+    tenants.send(OBSERVER, having(stopped, annotations=why))
+    tenants.send(OBSERVER, having(annotations=why))
     for account, change in (
-        (OPERATOR, '{"spec": {"stopped": true}}'),
-        (OBSERVER, '{"spec": {"stopped": false, "image": "other:1"}}'),
-        (OBSERVER, '{"spec": {"stopped": true, "image": "other:1"}}'),
-        (OBSERVER, '{"spec": {"stopped": true, "flavor": "small"}}'),
-        (OBSERVER, '{"spec": {"stopped": true}, "metadata": {"labels": {"team": "blue"}}}'),
-        (OBSERVER, '{"spec": {"stopped": true}, "metadata": {"annotations": {"team": "blue"}}}'),
-        (OPERATOR, json.dumps(why)),
+        (OPERATOR, having(stopped)),
+        (OBSERVER, having({"stopped": False, "image": "other:1"})),
+        (OBSERVER, having(stopped | {"image": "other:1"})),
+        (OBSERVER, having(stopped | {"flavor": "small"})),
+        (OBSERVER, having(stopped, labels={"team": "blue"})),
+        (OBSERVER, having(stopped, annotations={"team": "blue"})),
+        (OPERATOR, having(annotations=why)),
     ):
-        assert said in tenants.refusal(account, *patch, change), change
-    tenants.run(ADMINISTRATOR, "patch", *patch[2:], '{"spec": {"stopped": true}}')
-    assert said in tenants.refusal(OBSERVER, *patch, '{"spec": {"stopped": null}}')
+        assert said in tenants.denied(account, change), change
+    tenants.send(ADMINISTRATOR, patch("devserver/box", {"spec": stopped}))
+    assert said in tenants.denied(OBSERVER, having({"stopped": None}))
 
 
 def test_the_observer_alone_asks_for_activity(tenants: Tenants) -> None:
@@ -167,7 +171,7 @@ def test_roles_are_bound_in_the_namespaces_of_users_only(
         "subjects": [{"kind": "User", "name": ALICE, "apiGroup": reference["apiGroup"]}],
     }
     assert "in users' namespaces only" in operator.refused(SELF, managed(binding))
-    tenants.kubectl("label", "namespace", namespace, f"{LABEL}=alice")
+    tenants.send(ADMINISTRATOR, label(f"namespace/{namespace}", f"{LABEL}=alice"))
     # The API server judges by the labels that it has seen.
     wait_until(lambda: succeeds(lambda: operator.create(SELF, managed(binding))), "it may")
     # It may hand on devctl's roles for users, and no other one.
@@ -253,10 +257,10 @@ def test_no_account_touches_the_volumes_of_others_or_deletes_files(
     others = team_volume({}) | {"metadata": {"name": name, "labels": {MANAGED_BY: MANAGER}}}
     tenants.create(ADMINISTRATOR, others, keep=True)
     try:
-        for tried in (("delete", DRY, "pv", name), ("label", DRY, "pv", name, "a=b")):
-            assert "is not the volume of a team" in operator.refusal(SELF, *tried)
+        for tried in (delete(f"pv/{name}", dry=True), label(f"pv/{name}", "a=b", dry=True)):
+            assert "is not the volume of a team" in operator.denied(SELF, tried)
     finally:
-        tenants.kubectl("delete", "pv", name)
+        tenants.kubectl.api.delete("pv", name)
     files = child("PersistentVolumeClaim", name)
     files["metadata"]["labels"] = {MANAGED_BY: MANAGER, TEAM_LABEL: "vision"}
     # It stays, and roles take only what is marked like this for the namespace of all teams.
@@ -265,5 +269,5 @@ def test_no_account_touches_the_volumes_of_others_or_deletes_files(
     there = Tenants(tenants.kubectl, SPACE)
     there.create(ADMINISTRATOR, files, keep=True)
     for account in (OPERATOR, OBSERVER):
-        assert "holds files" in there.refusal(account, "delete", DRY, "pvc", name)
-    there.run(ADMINISTRATOR, "delete", "pvc", name)
+        assert "holds files" in there.denied(account, delete(f"pvc/{name}", dry=True))
+    there.send(ADMINISTRATOR, delete(f"pvc/{name}"))

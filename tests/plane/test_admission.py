@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from support.asked import Request, annotate, delete, label, patch
 from support.tenants import (
     ADMINISTRATOR,
     ALICE,
@@ -66,15 +67,15 @@ def test_an_account_creates_servers_of_whom_it_stands_for(tenants: Tenants) -> N
         ],
     }
     tenants.create(ADMINISTRATOR, role, keep=True)
-    subject = f"--serviceaccount={tenants.namespace}:alice"
-    tenants.run(ADMINISTRATOR, "create", "rolebinding", "alice", "--role=alice", subject)
+    servers = f"devservers.{GROUP}"
+    tenants.bind(account, to="alice", awaits=("create", servers))
     tenants.create(account, server())
     assert "is not you" in tenants.refused(account, server(owner=BOB))
 
 
 def test_devctls_administrators_need_not_be_the_clusters(tenants: Tenants) -> None:
-    options = ("--clusterrole=devctl-administrator", f"--user={BOB}")
-    tenants.run(ADMINISTRATOR, "create", "rolebinding", "administrator", *options)
+    right = ("write-reserved-metadata", f"devservers.{GROUP}")
+    tenants.bind(BOB, to="devctl-administrator", kind="ClusterRole", awaits=right)
     tenants.create(BOB, server(labels={RESERVED: "x"}))
     tenants.create(BOB, child("ConfigMap", labels={DEVSERVER: "box"}))
 
@@ -100,7 +101,7 @@ def test_nobody_sets_what_the_framework_reads(tenants: Tenants, key: str) -> Non
         said = tenants.refused(user, server(annotations={key: "x"}))
         assert f"annotation `{key}` cannot be set on DevServers" in said
     tenants.create(ADMINISTRATOR, server(), keep=True)
-    said = tenants.refusal(ALICE, "annotate", "devserver/box", f"{key}=x")
+    said = tenants.denied(ALICE, annotate("devserver/box", f"{key}=x"))
     assert f"annotation `{key}` cannot be set on DevServers" in said
 
 
@@ -111,35 +112,34 @@ def test_only_devctl_writes_its_metadata_of_a_server(tenants: Tenants, field: st
     assert refusal in tenants.refused(ALICE, marked)
     tenants.create(ADMINISTRATOR, marked, keep=True)
 
-    verb = {"labels": "label", "annotations": "annotate"}[field]
+    change_to = {"labels": label, "annotations": annotate}[field]
     for change in (f"{RESERVED}=y", f"{RESERVED}-", f"{GROUP}/other=x"):
-        said = tenants.refusal(ALICE, verb, "--overwrite", "devserver/box", change)
+        said = tenants.denied(ALICE, change_to("devserver/box", change))
         assert "is written by devctl only" in said
     for change in (f"{RESERVED}=x", "team=red", "team-"):
-        tenants.run(ALICE, verb, "--overwrite", "devserver/box", change)
-    patch = '{"spec": {"enableSSH": false}, "metadata": {"finalizers": ["example.com/held"]}}'
-    tenants.run(ALICE, "patch", "devserver/box", "--type=merge", "-p", patch)
-    tenants.run(ALICE, "delete", "devserver/box", "--wait=false")
-    nothing = '{"metadata": {"finalizers": null}}'
-    tenants.run(ALICE, "patch", "devserver/box", "--type=merge", "-p", nothing)
+        tenants.send(ALICE, change_to("devserver/box", change))
+    held = {"spec": {"enableSSH": False}, "metadata": {"finalizers": ["example.com/held"]}}
+    tenants.send(ALICE, patch("devserver/box", held))
+    tenants.send(ALICE, delete("devserver/box"))
+    tenants.send(ALICE, patch("devserver/box", {"metadata": {"finalizers": None}}))
 
 
 def test_a_woken_server_can_be_replaced_by_its_owners_manifest(tenants: Tenants) -> None:
     woken = {WAKE: "why"}
     tenants.create(ADMINISTRATOR, server(annotations=woken), keep=True)
     for change in (f"{WAKE}=other", f"{GROUP}/other=x"):
-        said = tenants.refusal(ALICE, "annotate", "--overwrite", "devserver/box", change)
+        said = tenants.denied(ALICE, annotate("devserver/box", change))
         assert "is written by devctl only" in said
     replaced = server(enableSSH=False)
     tenants.replace(ALICE, replaced)
-    assert tenants.refusal(ALICE, "annotate", "devserver/box", f"{WAKE}=why")
+    assert tenants.denied(ALICE, annotate("devserver/box", f"{WAKE}=why"))
 
 
 @pytest.mark.parametrize("key", [STOPPED_BY, STOPPED_BY_MESSAGE])
 def test_only_devctl_says_why_it_stopped_a_server(tenants: Tenants, key: str) -> None:
     assert "is written by devctl only" in tenants.refused(ALICE, server(annotations={key: "x"}))
     tenants.create(ADMINISTRATOR, server(annotations={key: "x"}), keep=True)
-    said = tenants.refusal(ALICE, "annotate", "--overwrite", "devserver/box", f"{key}=y")
+    said = tenants.denied(ALICE, annotate("devserver/box", f"{key}=y"))
     assert "is written by devctl only" in said
     tenants.replace(ALICE, server(enableSSH=False))
 
@@ -181,9 +181,8 @@ def test_users_edit_and_delete_around_the_marks(tenants: Tenants, kind: str) -> 
     tenants.create(ADMINISTRATOR, marked, keep=True)
     name = f"{kind.lower()}/child"
 
-    def patch(**metadata: Any) -> tuple[str, ...]:
-        text = json.dumps({"metadata": metadata})
-        return ("patch", name, "--type=merge", "-p", text)
+    def having(**metadata: Any) -> Request:
+        return patch(name, {"metadata": metadata})
 
     for change, said in (
         ({"labels": {DEVSERVER: "other"}}, f"label `{DEVSERVER}`"),
@@ -191,36 +190,32 @@ def test_users_edit_and_delete_around_the_marks(tenants: Tenants, kind: str) -> 
         ({"annotations": {RESERVED: None}}, f"annotation `{RESERVED}`"),
         ({"ownerReferences": None}, "owner `DevServer/box`"),
     ):
-        assert f"{said} is written by devctl only" in tenants.refusal(ALICE, *patch(**change))
-    tenants.run(ALICE, *patch(labels={"team": None}, annotations={"note": "mine"}))
-    tenants.run(ALICE, *patch(finalizers=["example.com/held"]))
+        assert f"{said} is written by devctl only" in tenants.denied(ALICE, having(**change))
+    tenants.send(ALICE, having(labels={"team": None}, annotations={"note": "mine"}))
+    tenants.send(ALICE, having(finalizers=["example.com/held"]))
     # A pod would not start without a ConfigMap of devctl's.
     if kind == "ConfigMap":
-        assert "is deleted by devctl only" in tenants.refusal(ALICE, "delete", name)
-        tenants.run(ADMINISTRATOR, "delete", name, "--wait=false")
+        assert "is deleted by devctl only" in tenants.denied(ALICE, delete(name))
+        tenants.send(ADMINISTRATOR, delete(name))
     else:
-        tenants.run(ALICE, "delete", name, "--wait=false")
-    tenants.run(ALICE, *patch(finalizers=None))
+        tenants.send(ALICE, delete(name))
+    tenants.send(ALICE, having(finalizers=None))
 
 
 def test_an_object_with_too_many_keys_is_refused(tenants: Tenants) -> None:
     many = {f"key-{number}": "" for number in range(20_000)}
     said = "an object can have at most 1000 labels"
-    create = ("create", "-f", "-", "--dry-run=server")
     for manifest in (child("ConfigMap", labels=many), server(labels=many)):
-        assert said in tenants.refusal(ALICE, *create, manifest=manifest)
+        assert said in tenants.refused(ALICE, manifest)
     few = dict(list(many.items())[:1000])
     tenants.create(ALICE, child("ConfigMap", labels=few, annotations=few))
 
 
 def test_status_is_no_way_round(tenants: Tenants) -> None:
     tenants.create(ADMINISTRATOR, child("Pod"), keep=True)
-    status = ("patch", "pod/child", "--subresource=status", "--type=merge", "-p")
-    label = json.dumps({"metadata": {"labels": {DEVSERVER: "box"}}})
-    assert f"label `{DEVSERVER}` is written by devctl only" in tenants.refusal(
-        ALICE, *status, label
-    )
-    tenants.run(ALICE, *status, '{"status": {"message": "fine"}}')
+    labelled = patch("pod/child", {"metadata": {"labels": {DEVSERVER: "box"}}}, sub="status")
+    assert f"label `{DEVSERVER}` is written by devctl only" in tenants.denied(ALICE, labelled)
+    tenants.send(ALICE, patch("pod/child", {"status": {"message": "fine"}}, sub="status"))
 
 
 def templated() -> list[tuple[str, Manifest]]:
@@ -270,10 +265,11 @@ def test_an_ephemeral_volume_is_no_way_round(tenants: Tenants) -> None:
     tenants.create(ALICE, pod, keep=True)
 
     def told() -> bool:
-        return "is written by devctl only" in tenants.run(ADMINISTRATOR, "get", "events")
+        events = tenants.kubectl.api.list("events", tenants.namespace)
+        return any("is written by devctl only" in each.get("message", "") for each in events)
 
     until(told)
-    assert tenants.run(ADMINISTRATOR, "get", "pvc", "-o", "name") == ""
+    assert tenants.names("pvc") == []
 
 
 def test_users_work_with_their_own_workloads_and_with_ours(tenants: Tenants) -> None:
@@ -286,8 +282,7 @@ def test_users_work_with_their_own_workloads_and_with_ours(tenants: Tenants) -> 
 
     # The StatefulSet controller copies the marks of ours.
     def made() -> bool:
-        names = ("pods,pvc,controllerrevisions", "-l", f"{DEVSERVER}=box", "-o", "name")
-        return len(tenants.run(ADMINISTRATOR, "get", *names).split()) == 3
+        return len(tenants.names("pods,pvc,controllerrevisions", f"{DEVSERVER}=box")) == 3
 
     until(made)
     for name in ("own", "ours"):
@@ -305,5 +300,5 @@ def test_orphans_lose_their_owner(tenants: Tenants) -> None:
     owners = owner_reference(tenants.read("devserver/box")["metadata"]["uid"])
     orphan = child("ConfigMap", labels={DEVSERVER: "box"}, ownerReferences=owners)
     tenants.create(ADMINISTRATOR, orphan, keep=True)
-    tenants.run(ALICE, "delete", "devserver/box", "--cascade=orphan")
+    tenants.send(ALICE, delete("devserver/box", policy="Orphan"))
     until(lambda: "ownerReferences" not in tenants.read("configmap/child")["metadata"])

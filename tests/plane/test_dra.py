@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from devctl_dra_plugin.messages import ClaimRef
 from devctl_dra_plugin.names import AGENT, DRIVER
 from devctl_dra_plugin.publisher import publish, read_node
 from devctl_dra_plugin.reservations import NOTHING, View
+from support.asked import create
 from support.plane.content import NODES
 from support.plane.namespaces import ADDRESS
 from support.plane.optional_part import installed_part
@@ -59,9 +59,9 @@ def part(
 
 def is_bound(kubectl: Kubectl) -> bool:
     """Whether the API server knows that a plugin offers the GPUs of its own node only."""
-    foreign = json.dumps(slices.new_slice(THERE, "u", slices.spec(THERE, [])))
+    foreign = slices.new_slice(THERE, "u", slices.spec(THERE, []))
     account = f"system:serviceaccount:{SYSTEM}:{AGENT}"
-    said = refusal(kubectl, account, "create", "-f", "-", input=foreign)
+    said = refusal(kubectl, account, create(foreign, dry=True))
     return "offers the GPUs of that node only" in said
 
 

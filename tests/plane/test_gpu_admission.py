@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
+from support.asked import delete, patch
 from support.tenants import (
     ADMINISTRATOR,
     ALICE,
@@ -43,8 +43,8 @@ def test_a_workload_belongs_to_whoever_creates_it(tenants: Tenants) -> None:
     said = tenants.refused(BOB, workload("other", owner=ALICE))
     assert f"spec.owner `{ALICE}` is not you" in said
     assert "create the workload" in said
-    patch = ("patch", "gpuworkload/box", "--type=merge", "-p", '{"spec":{"owner":"x"}}')
-    assert "the owner of a workload cannot change" in tenants.refusal(ADMINISTRATOR, *patch)
+    change = patch("gpuworkload/box", {"spec": {"owner": "x"}})
+    assert "the owner of a workload cannot change" in tenants.denied(ADMINISTRATOR, change)
 
 
 def test_a_priority_above_ones_own_is_the_administrators_decision(tenants: Tenants) -> None:
@@ -66,8 +66,7 @@ def test_nobody_marks_an_object_as_part_of_a_workload(tenants: Tenants, kind: st
 
 def test_the_status_is_not_users_to_write(tenants: Tenants) -> None:
     tenants.create(ALICE, workload(), keep=True)
-    status = json.dumps({"status": {"phase": "Succeeded"}})
-    tenants.run(ALICE, "patch", "gpuworkload/box", "--type=merge", "-p", status)
+    tenants.send(ALICE, patch("gpuworkload/box", {"status": {"phase": "Succeeded"}}))
     assert tenants.read("gpuworkload/box").get("status", {}).get("phase") != "Succeeded"
 
 
@@ -133,24 +132,23 @@ def test_a_workspace_stays_as_it_is(tenants: Tenants) -> None:
     tenants.create(ALICE, workload(workspace={"size": "1Gi"}), keep=True)
     assert tenants.read("gpuworkload/box")["spec"]["workspace"]["mountPath"] == "/workspace"
     for change in ({"size": "2Gi"}, None, {"configMapName": "a"}):
-        spec = json.dumps({"spec": {"workspace": change}})
-        patch = ("patch", "gpuworkload/box", "--type=merge", "-p", spec)
-        assert "the workspace of a workload cannot change" in tenants.refusal(ALICE, *patch)
+        changed = patch("gpuworkload/box", {"spec": {"workspace": change}})
+        assert "the workspace of a workload cannot change" in tenants.denied(ALICE, changed)
 
 
 def test_a_workspace_belongs_to_its_owner(tenants: Tenants) -> None:
     marks: Any = {"labels": {LABEL: "box"}, "annotations": {OWNER_NAME: ALICE}}
     tenants.create(OPERATOR, managed(child("PersistentVolumeClaim", **marks)), keep=True)
-    name = "persistentvolumeclaim/child"
-    said = tenants.refusal(BOB, "delete", name)
+    theirs = delete("persistentvolumeclaim/child")
+    said = tenants.denied(BOB, theirs)
     assert f"belongs to `{ALICE}`: only they or an administrator can delete it" in said
-    tenants.run(ALICE, "delete", name, "--wait=false")
+    tenants.send(ALICE, theirs)
 
 
 def test_users_delete_their_own_configmaps_and_none_of_devctls(tenants: Tenants) -> None:
     tenants.create(ALICE, child("ConfigMap"), keep=True)
-    tenants.run(ALICE, "delete", "configmap/child")
+    tenants.send(ALICE, delete("configmap/child"))
     marked = child("ConfigMap", labels={DEVSERVER: "box"})
     tenants.create(OPERATOR, managed(marked), keep=True)
-    assert "is deleted by devctl only" in tenants.refusal(ALICE, "delete", "configmap/child")
-    tenants.run(ADMINISTRATOR, "delete", "configmap/child")
+    assert "is deleted by devctl only" in tenants.denied(ALICE, delete("configmap/child"))
+    tenants.send(ADMINISTRATOR, delete("configmap/child"))

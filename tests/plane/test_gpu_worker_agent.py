@@ -182,19 +182,19 @@ def test_an_agent_speaks_for_no_other_node(
 @pytest.mark.parametrize(
     ("verb", "what", "options"),
     [
-        ("patch", "nodes", ()),
-        ("patch", "nodes", ("--subresource=status",)),
-        ("list", "nodes", ()),
-        ("create", "pods", ("-n", NAMESPACE)),
-        ("get", "pods", ("-n", NAMESPACE, "--subresource=log")),
-        ("get", "secrets", ("-n", NAMESPACE)),
-        ("list", "gpuworkernodes.imagepod.dev", ()),
-        ("create", "serviceaccounts", ("--subresource=token", "-n", NAMESPACE)),
+        ("patch", "nodes", {}),
+        ("patch", "nodes", {"sub": "status"}),
+        ("list", "nodes", {}),
+        ("create", "pods", {"namespace": NAMESPACE}),
+        ("get", "pods", {"sub": "log", "namespace": NAMESPACE}),
+        ("get", "secrets", {"namespace": NAMESPACE}),
+        ("list", "gpuworkernodes.imagepod.dev", {}),
+        ("create", "serviceaccounts", {"sub": "token", "namespace": NAMESPACE}),
     ],
     ids=str,
 )
 @pytest.mark.usefixtures("gateway")
 def test_an_agent_may_do_nothing_else(
-    kubectl: Kubectl, verb: str, what: str, options: tuple[str, ...]
+    kubectl: Kubectl, verb: str, what: str, options: dict[str, str]
 ) -> None:
-    assert not allowed(kubectl, ACCOUNT, verb, what, *options)
+    assert not allowed(kubectl, ACCOUNT, verb, what, **options)

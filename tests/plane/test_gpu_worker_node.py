@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from support.asked import label, patch
 from support.gpu_worker_jobs import WorkerJob
 from support.plane.content import NODES
 from support.plane.parts import ObserverProcess
@@ -49,7 +50,7 @@ def part(
         if each["kind"] != "Deployment":
             kubectl.api.apply(each)
     wait_until(
-        lambda: "nothing else" in refusal(kubectl, ACCOUNT, "label", "node", HERE, "a=b"),
+        lambda: "nothing else" in refusal(kubectl, ACCOUNT, label(f"node/{HERE}", "a=b", dry=True)),
         "the policy is in force",
     )
     yield
@@ -332,10 +333,10 @@ LABELS = {STATE: "active", GPU_MEMORY: "1", PRICES: "1.20_0.03_0.004"}
     ids=str,
 )
 def test_the_writer_changes_nothing_else_of_a_node(kubectl: Kubectl, change: Thing) -> None:
-    asked = ("patch", "node", HERE, "--type=merge", "-p", json.dumps(change))
-    assert "and nothing else" in refusal(kubectl, ACCOUNT, *asked)
+    asked = patch(f"node/{HERE}", change, dry=True)
+    assert "and nothing else" in refusal(kubectl, ACCOUNT, asked)
     # The administrator may, so that it is no fault of the change itself.
-    assert refusal(kubectl, "admin", *asked, "--as-group=system:masters") == ""
+    assert refusal(kubectl, "admin", asked, "system:masters") == ""
 
 
 @pytest.mark.parametrize(
@@ -356,50 +357,48 @@ def test_the_writer_changes_nothing_else_of_a_node(kubectl: Kubectl, change: Thi
 def test_the_writer_changes_nothing_else_of_a_node_s_status(
     kubectl: Kubectl, change: Thing
 ) -> None:
-    asked = ("patch", "node", HERE, "--subresource=status", "--type=merge", "-p")
-    assert "and nothing else" in refusal(kubectl, ACCOUNT, *asked, json.dumps(change))
-    admin = (*asked, json.dumps(change), "--as-group=system:masters")
-    assert refusal(kubectl, "admin", *admin) == ""
+    asked = patch(f"node/{HERE}", change, sub="status", dry=True)
+    assert "and nothing else" in refusal(kubectl, ACCOUNT, asked)
+    assert refusal(kubectl, "admin", asked, "system:masters") == ""
 
 
 def test_the_writer_writes_its_labels_and_slots_and_removes_them(kubectl: Kubectl) -> None:
     for value in (LABELS, dict.fromkeys(LABELS)):
-        change = json.dumps({"metadata": {"labels": value}})
-        asked = ("patch", "node", HERE, "--type=merge", "-p", change)
-        assert refusal(kubectl, ACCOUNT, *asked) == ""
+        asked = patch(f"node/{HERE}", {"metadata": {"labels": value}}, dry=True)
+        assert refusal(kubectl, ACCOUNT, asked) == ""
     for amount in ("7", None):
         slots = {SLOTS: amount}
-        change = json.dumps({"status": {"capacity": slots, "allocatable": slots}})
-        options = ("--subresource=status", "--type=merge", "-p", change)
-        assert refusal(kubectl, ACCOUNT, "patch", "node", HERE, *options) == ""
+        change = {"status": {"capacity": slots, "allocatable": slots}}
+        asked = patch(f"node/{HERE}", change, sub="status", dry=True)
+        assert refusal(kubectl, ACCOUNT, asked) == ""
 
 
 @pytest.mark.parametrize(
     ("verb", "what", "options"),
     [
-        ("patch", RESOURCE, ()),
-        ("create", RESOURCE, ()),
-        ("delete", RESOURCE, ()),
-        ("patch", "gpuworkerjobs.imagepod.dev", ("-n", NAMESPACE)),
-        ("update", "nodes", ()),
-        ("delete", "nodes", ()),
-        ("create", "nodes", ()),
-        ("list", "pods", ("--all-namespaces",)),
-        ("get", "secrets", ("-n", NAMESPACE)),
-        ("update", "leases/other", ("-n", NAMESPACE)),
-        ("create", "leases", ("-n", "devctl-system")),
+        ("patch", RESOURCE, {}),
+        ("create", RESOURCE, {}),
+        ("delete", RESOURCE, {}),
+        ("patch", "gpuworkerjobs.imagepod.dev", {"namespace": NAMESPACE}),
+        ("update", "nodes", {}),
+        ("delete", "nodes", {}),
+        ("create", "nodes", {}),
+        ("list", "pods", {"namespace": ""}),
+        ("get", "secrets", {"namespace": NAMESPACE}),
+        ("update", "leases/other", {"namespace": NAMESPACE}),
+        ("create", "leases", {"namespace": "devctl-system"}),
     ],
     ids=str,
 )
 def test_the_writer_may_do_nothing_else(
-    kubectl: Kubectl, verb: str, what: str, options: tuple[str, ...]
+    kubectl: Kubectl, verb: str, what: str, options: dict[str, str]
 ) -> None:
-    assert not allowed(kubectl, ACCOUNT, verb, what, *options)
+    assert not allowed(kubectl, ACCOUNT, verb, what, **options)
 
 
 @pytest.mark.parametrize("account", [ALICE, OPERATOR, OBSERVER])
 def test_nobody_else_writes_these_objects(kubectl: Kubectl, account: str) -> None:
     for verb in ("create", "patch", "update", "delete"):
         assert not allowed(kubectl, account, verb, RESOURCE)
-    assert not allowed(kubectl, account, "patch", RESOURCE, "--subresource=status")
+    assert not allowed(kubectl, account, "patch", RESOURCE, sub="status")
     assert not allowed(kubectl, account, "patch", "nodes")

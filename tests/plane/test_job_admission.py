@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
+from support.asked import annotate, delete, label, patch
 from support.tenants import (
     ADMINISTRATOR,
     ALICE,
     BOB,
     OBSERVER,
     OPERATOR,
-    Manifest,
     Tenants,
     child,
     job,
     managed,
+    role,
     workload,
 )
 
@@ -67,13 +66,13 @@ def test_the_mark_of_a_volume_is_not_taken_off(tenants: Tenants) -> None:
     claim = child("PersistentVolumeClaim", "artifacts-box", labels={JOB: "box"})
     tenants.create(ADMINISTRATOR, claim, keep=True)
     for change in (f"{JOB}-", f"{JOB}=other"):
-        said = tenants.refusal(ALICE, "label", "--overwrite", "pvc/artifacts-box", change)
+        said = tenants.denied(ALICE, label("pvc/artifacts-box", change))
         assert REFUSED in said
     for note in ("finished-at", "released-at", "pvc-ttl-seconds"):
-        said = tenants.refusal(ALICE, "annotate", "pvc/artifacts-box", f"{GROUP}/{note}=1")
+        said = tenants.denied(ALICE, annotate("pvc/artifacts-box", f"{GROUP}/{note}=1"))
         assert REFUSED in said
-    tenants.run(ALICE, "label", "pvc/artifacts-box", "team=blue")
-    tenants.run(ALICE, "delete", "pvc/artifacts-box", "--wait=false")
+    tenants.send(ALICE, label("pvc/artifacts-box", "team=blue"))
+    tenants.send(ALICE, delete("pvc/artifacts-box"))
 
 
 def test_a_job_belongs_to_whoever_creates_it(tenants: Tenants) -> None:
@@ -84,9 +83,9 @@ def test_a_job_belongs_to_whoever_creates_it(tenants: Tenants) -> None:
         tenants.replace(user, job(pvcSize="2Gi"))
         tenants.run(user, "apply", "--server-side", "--force-conflicts", "-f", "-", manifest=job())
         assert tenants.read("eaj/box")["spec"]["owner"] == ALICE
-    patch = ("patch", "eaj/box", "--type=merge", "-p", json.dumps({"spec": {"owner": BOB}}))
+    change = patch("eaj/box", {"spec": {"owner": BOB}})
     for user in (ADMINISTRATOR, BOB):
-        assert "the owner of a job cannot change" in tenants.refusal(user, *patch)
+        assert "the owner of a job cannot change" in tenants.denied(user, change)
 
 
 def test_nobody_creates_a_job_in_anothers_name(tenants: Tenants) -> None:
@@ -106,21 +105,11 @@ def test_a_template_is_judged_like_what_is_made_from_it(tenants: Tenants) -> Non
 
 def test_the_right_is_asked_for_each_kind(tenants: Tenants) -> None:
     """Who writes the marks of servers does not write those of jobs for that."""
-    role: Manifest = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "Role",
-        "metadata": {"name": "marks"},
-        "rules": [
-            {
-                "apiGroups": ["devops.yourcompany.com"],
-                # Kinds of one group share their marks, so the right on each is asked for.
-                "resources": [f"devserver{of}" for of in ("s", "flavors", "teams", "users")],
-                "verbs": ["write-reserved-metadata"],
-            }
-        ],
-    }
-    tenants.create(ADMINISTRATOR, role, keep=True)
-    tenants.run(ADMINISTRATOR, "create", "rolebinding", "marks", "--role=marks", f"--user={BOB}")
+    # Kinds of one group share their marks, so the right on each is asked for.
+    kinds = " ".join(f"devserver{of}" for of in ("s", "flavors", "teams", "users"))
+    verb, group = "write-reserved-metadata", "devops.yourcompany.com"
+    tenants.create(ADMINISTRATOR, role("marks", verb, {group: kinds}), keep=True)
+    tenants.bind(BOB, to="marks", awaits=(verb, f"devservers.{group}"))
     tenants.create(BOB, child("Pod", labels={"devops.yourcompany.com/devserver": "box"}))
     assert REFUSED in tenants.refused(BOB, child("Pod", labels={JOB: "box"}))
 
@@ -128,7 +117,7 @@ def test_the_right_is_asked_for_each_kind(tenants: Tenants) -> None:
 def test_a_status_that_a_user_writes_is_not_kept(tenants: Tenants) -> None:
     status = {"status": {"phase": "Succeeded", "finishedAt": "2001-01-01T00:00:00Z"}}
     tenants.create(ALICE, job() | status, keep=True)
-    tenants.run(ALICE, "patch", "eaj/box", "--type=merge", "-p", json.dumps(status))
+    tenants.send(ALICE, patch("eaj/box", status))
     assert tenants.read("eaj/box").get("status", {}).get("finishedAt") is None
-    patch = ("patch", "eaj/box", "--subresource=status", "--type=merge", "-p", json.dumps(status))
-    assert "forbidden" in tenants.refusal(ALICE, *patch).lower()
+    said = tenants.denied(ALICE, patch("eaj/box", status, sub="status"))
+    assert "forbidden" in said.lower()

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.asked import Request, patch
 from support.tenants import (
     ADMINISTRATOR,
     ALICE,
@@ -189,17 +190,16 @@ def test_right_flavors_are_accepted(kubectl: Kubectl) -> None:
 def test_an_owner_stays_and_a_home_only_grows(tenants: Tenants) -> None:
     tenants.create(ADMINISTRATOR, server(), keep=True)
 
-    def change(**spec: Any) -> tuple[str, ...]:
-        patch = json.dumps({"spec": spec})
-        return ("patch", "devserver/box", "--type=merge", "--dry-run=server", "-p", patch)
+    def change(**spec: Any) -> Request:
+        return patch("devserver/box", {"spec": spec}, dry=True)
 
-    said = tenants.refusal(ADMINISTRATOR, *change(owner=BOB))
+    said = tenants.denied(ADMINISTRATOR, change(owner=BOB))
     assert "the owner of a server cannot change: create one with another name" in said
     for smaller in ("1023Mi", "1G", 1073741823):
-        said = tenants.refusal(ADMINISTRATOR, *change(persistentHomeSize=smaller))
+        said = tenants.denied(ADMINISTRATOR, change(persistentHomeSize=smaller))
         assert "homes can only grow: for a smaller one, create a server with another name" in said
     for size in ("1024Mi", "1025Mi", 1073741824, "2Gi"):
-        tenants.run(ALICE, *change(persistentHomeSize=size))
+        tenants.send(ALICE, change(persistentHomeSize=size))
 
 
 def test_a_server_from_before_a_rule_can_be_changed_in_all_else(
@@ -222,27 +222,26 @@ def test_a_server_from_before_a_rule_can_be_changed_in_all_else(
     finally:
         plane.install()
     until(lambda: not accepted("other"))
-    change = ("patch", "devserver/box", "--type=merge", "-p")
-    tenants.run(ALICE, *change, '{"spec": {"enableSSH": false}}')
-    other = '{"spec": {"sharedVolumeClaimName": "artifacts-other"}}'
-    assert "a job's volume" in tenants.refusal(ALICE, *change, other)
+    tenants.send(ALICE, patch("devserver/box", {"spec": {"enableSSH": False}}))
+    other = patch("devserver/box", {"spec": {"sharedVolumeClaimName": "artifacts-other"}})
+    assert "a job's volume" in tenants.denied(ALICE, other)
 
 
 def test_a_condition_says_why_and_since_when(tenants: Tenants) -> None:
     tenants.create(ADMINISTRATOR, server(), keep=True)
-    options = ("devserver/box", "--subresource=status", "--type=merge", "--dry-run=server")
 
-    def patch(**changes: str) -> tuple[str, ...]:
+    def having(**changes: str) -> Request:
         status = {"conditions": [{"type": "Test", "status": "True", **changes}]}
-        return ("patch", *options, "-p", json.dumps({"status": status}))
+        return patch("devserver/box", {"status": status}, sub="status", dry=True)
 
     when = "2026-01-01T00:00:00Z"
-    tenants.run(ADMINISTRATOR, *patch(reason="Tested", message="", lastTransitionTime=when))
-    said = tenants.refusal(ADMINISTRATOR, *patch())
+    right = having(reason="Tested", message="", lastTransitionTime=when)
+    tenants.send(ADMINISTRATOR, right)
+    said = tenants.denied(ADMINISTRATOR, having())
     for field in ("reason", "message", "lastTransitionTime"):
         assert f"status.conditions[0].{field}: Required value" in said
-    wordy = patch(reason="Two words", message="", lastTransitionTime=when)
-    assert "conditions[0].reason in body should match" in tenants.refusal(ADMINISTRATOR, *wordy)
+    wordy = having(reason="Two words", message="", lastTransitionTime=when)
+    assert "conditions[0].reason in body should match" in tenants.denied(ADMINISTRATOR, wordy)
 
 
 def test_a_list_fits_a_terminal_and_can_be_filtered(tenants: Tenants) -> None:

@@ -147,10 +147,10 @@ def test_what_the_agent_reports_fits_the_schema(kubectl: Kubectl, own: ApiServer
 @pytest.mark.parametrize("account", [ALICE, OPERATOR])
 def test_nobody_else_may_report(kubectl: Kubectl, account: str) -> None:
     for verb in ("patch", "update"):
-        assert not allowed(kubectl, account, verb, f"{RESOURCE}/{HERE}", "--subresource=status")
+        assert not allowed(kubectl, account, verb, f"{RESOURCE}/{HERE}", sub="status")
         assert not allowed(kubectl, account, verb, f"{RESOURCE}/{HERE}")
     assert not allowed(kubectl, account, "create", RESOURCE)
-    assert not allowed(kubectl, OBSERVER, "patch", RESOURCE, "--subresource=status")
+    assert not allowed(kubectl, OBSERVER, "patch", RESOURCE, sub="status")
 
 
 def test_no_role_for_people_reaches_a_nodes_activity(kubectl: Kubectl) -> None:
@@ -170,17 +170,17 @@ def test_no_role_for_people_reaches_a_nodes_activity(kubectl: Kubectl) -> None:
 @pytest.mark.parametrize(
     ("verb", "what", "options"),
     [
-        ("get", RESOURCE, ()),
-        ("list", RESOURCE, ()),
-        ("patch", RESOURCE, ()),
-        ("create", RESOURCE, ()),
-        ("delete", RESOURCE, ()),
-        ("update", RESOURCE, ("--subresource=status",)),
-        ("list", "pods", ("--all-namespaces",)),
-        ("get", "nodes", ()),
-        ("get", "secrets", ("-n", AGENT_NAMESPACE)),
-        ("create", "serviceaccounts", ("--subresource=token", "-n", AGENT_NAMESPACE)),
-        ("patch", "devservers.devops.yourcompany.com", ("--all-namespaces",)),
+        ("get", RESOURCE, {}),
+        ("list", RESOURCE, {}),
+        ("patch", RESOURCE, {}),
+        ("create", RESOURCE, {}),
+        ("delete", RESOURCE, {}),
+        ("update", RESOURCE, {"sub": "status"}),
+        ("list", "pods", {"namespace": ""}),
+        ("get", "nodes", {}),
+        ("get", "secrets", {"namespace": AGENT_NAMESPACE}),
+        ("create", "serviceaccounts", {"sub": "token", "namespace": AGENT_NAMESPACE}),
+        ("patch", "devservers.devops.yourcompany.com", {"namespace": ""}),
     ],
     ids=str,
 )
@@ -188,7 +188,7 @@ def test_an_agent_may_do_nothing_else(
     kubectl: Kubectl,
     verb: str,
     what: str,
-    options: tuple[str, ...],
+    options: dict[str, str],
 ) -> None:
-    assert allowed(kubectl, ACCOUNT, "patch", RESOURCE, "--subresource=status")
-    assert not allowed(kubectl, ACCOUNT, verb, what, *options)
+    assert allowed(kubectl, ACCOUNT, "patch", RESOURCE, sub="status")
+    assert not allowed(kubectl, ACCOUNT, verb, what, **options)

@@ -10,6 +10,7 @@ import pytest
 from devctl_cache_agent.agent import Board
 from devctl_cache_agent.api import ApiError, ApiServer
 from devctl_cache_agent.status import READY, Entry, stamped
+from support.asked import create, label, patch
 from support.plane.content import NODES
 from support.plane.namespaces import ADDRESS
 from support.plane.optional_part import installed_part
@@ -71,10 +72,11 @@ def part(
 
 def is_bound(kubectl: Kubectl) -> bool:
     """Whether the API server knows what agents and the controller may not do."""
-    foreign = json.dumps({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": THERE}})
+    foreign = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": THERE}}
+    labelled = label(f"node/{HERE}", "a=b", dry=True)
     return "that node only" in refusal(
-        kubectl, ACCOUNT, "create", "-f", "-", input=foreign
-    ) and "nothing else" in refusal(kubectl, CONTROLLER_ACCOUNT, "label", "node", HERE, "a=b")
+        kubectl, ACCOUNT, create(foreign, dry=True)
+    ) and "nothing else" in refusal(kubectl, CONTROLLER_ACCOUNT, labelled)
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +161,7 @@ def test_an_agent_sees_the_plan_and_that_it_changes(kubectl: Kubectl, own: ApiSe
 @pytest.mark.parametrize("account", [ALICE, OPERATOR, OBSERVER])
 def test_nobody_else_writes_reports_and_all_may_read_them(kubectl: Kubectl, account: str) -> None:
     for verb in ("patch", "update"):
-        assert not allowed(kubectl, account, verb, RESOURCE, "--subresource=status")
+        assert not allowed(kubectl, account, verb, RESOURCE, sub="status")
     for verb in ("create", "patch", "delete"):
         assert not allowed(kubectl, account, verb, RESOURCE)
     assert allowed(kubectl, account, "list", RESOURCE)
@@ -168,22 +170,22 @@ def test_nobody_else_writes_reports_and_all_may_read_them(kubectl: Kubectl, acco
 @pytest.mark.parametrize(
     ("verb", "what", "options"),
     [
-        ("delete", RESOURCE, ()),
-        ("patch", RESOURCE, ()),
-        ("update", RESOURCE, ("--subresource=status",)),
-        ("patch", f"{PLAN_PLURAL}.{GROUP}", ()),
-        ("list", "nodes", ()),
-        ("patch", "nodes", ()),
-        ("list", "pods", ("--all-namespaces",)),
-        ("get", "secrets", ("-n", AGENT_NAMESPACE)),
-        ("create", "serviceaccounts", ("--subresource=token", "-n", AGENT_NAMESPACE)),
+        ("delete", RESOURCE, {}),
+        ("patch", RESOURCE, {}),
+        ("update", RESOURCE, {"sub": "status"}),
+        ("patch", f"{PLAN_PLURAL}.{GROUP}", {}),
+        ("list", "nodes", {}),
+        ("patch", "nodes", {}),
+        ("list", "pods", {"namespace": ""}),
+        ("get", "secrets", {"namespace": AGENT_NAMESPACE}),
+        ("create", "serviceaccounts", {"sub": "token", "namespace": AGENT_NAMESPACE}),
     ],
     ids=str,
 )
 def test_an_agent_may_do_nothing_else(
-    kubectl: Kubectl, verb: str, what: str, options: tuple[str, ...]
+    kubectl: Kubectl, verb: str, what: str, options: dict[str, str]
 ) -> None:
-    assert not allowed(kubectl, ACCOUNT, verb, what, *options)
+    assert not allowed(kubectl, ACCOUNT, verb, what, **options)
 
 
 @pytest.fixture(scope="module")
@@ -353,36 +355,36 @@ def is_applied(kubectl: Kubectl, name: str, namespace: str, generation: int) -> 
 def test_the_controller_changes_nothing_else_of_a_node(
     kubectl: Kubectl, change: dict[str, Any]
 ) -> None:
-    asked = ("patch", "node", HERE, "--type=merge", "-p", json.dumps(change))
-    assert "and nothing else" in refusal(kubectl, CONTROLLER_ACCOUNT, *asked)
+    asked = patch(f"node/{HERE}", change, dry=True)
+    assert "and nothing else" in refusal(kubectl, CONTROLLER_ACCOUNT, asked)
     # The administrator may, so that it is no fault of the change itself.
-    assert refusal(kubectl, "admin", *asked, "--as-group=system:masters") == ""
+    assert refusal(kubectl, "admin", asked, "system:masters") == ""
 
 
 def test_the_controller_writes_its_labels_and_removes_them(kubectl: Kubectl) -> None:
     for value in ("ready", None):
-        change = json.dumps({"metadata": {"labels": {f"{PREFIX}image.x": value}}})
-        asked = ("patch", "node", HERE, "--type=merge", "-p", change)
-        assert refusal(kubectl, CONTROLLER_ACCOUNT, *asked) == ""
+        change = {"metadata": {"labels": {f"{PREFIX}image.x": value}}}
+        asked = patch(f"node/{HERE}", change, dry=True)
+        assert refusal(kubectl, CONTROLLER_ACCOUNT, asked) == ""
 
 
 @pytest.mark.parametrize(
     ("verb", "what", "options"),
     [
-        ("patch", RESOURCE, ()),
-        ("patch", RESOURCE, ("--subresource=status",)),
-        ("patch", "nodes", ("--subresource=status",)),
-        ("update", "nodes", ()),
-        ("delete", "nodes", ()),
-        ("create", "nodes", ()),
-        ("list", "pods", ("--all-namespaces",)),
-        ("get", "secrets", ("-n", AGENT_NAMESPACE)),
-        ("update", "leases/other", ("-n", AGENT_NAMESPACE)),
-        ("create", "leases", ("-n", "devctl-system")),
+        ("patch", RESOURCE, {}),
+        ("patch", RESOURCE, {"sub": "status"}),
+        ("patch", "nodes", {"sub": "status"}),
+        ("update", "nodes", {}),
+        ("delete", "nodes", {}),
+        ("create", "nodes", {}),
+        ("list", "pods", {"namespace": ""}),
+        ("get", "secrets", {"namespace": AGENT_NAMESPACE}),
+        ("update", "leases/other", {"namespace": AGENT_NAMESPACE}),
+        ("create", "leases", {"namespace": "devctl-system"}),
     ],
     ids=str,
 )
 def test_the_controller_may_do_nothing_else(
-    kubectl: Kubectl, verb: str, what: str, options: tuple[str, ...]
+    kubectl: Kubectl, verb: str, what: str, options: dict[str, str]
 ) -> None:
-    assert not allowed(kubectl, CONTROLLER_ACCOUNT, verb, what, *options)
+    assert not allowed(kubectl, CONTROLLER_ACCOUNT, verb, what, **options)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
+from support.asked import delete, get, patch
 from support.kueue import kueue_kinds
 from support.one import One
 from support.plane.content import pod
@@ -16,10 +16,9 @@ from support.servers import (
     TWO_RANKS,
     DevServer,
     apply_flavor,
-    succeeds,
     wait_until,
 )
-from support.tenants import ADMINISTRATOR, Tenants, server
+from support.tenants import ADMINISTRATOR, Tenants, role, server
 
 from devctl.api.devserver_user import namespace_of
 from devctl.api.kinds import TEAM, USER
@@ -164,8 +163,8 @@ def change(lab: DevServer, **spec: Any) -> None:
 
 def await_right(space: Tenants, user: str, verb: str, resource: str) -> None:
     """Wait until the API server has seen what gives a user a right."""
-    ask = ("auth", "can-i", verb, resource)
-    wait_until(lambda: succeeds(lambda: space.run(user, *ask)), f"{user} may {verb} {resource}")
+    may = space.api(user).may
+    wait_until(lambda: may(verb, resource, space.namespace), f"{user} may {verb} {resource}")
 
 
 def amounts(queue: Thing | None) -> dict[str, str]:
@@ -290,26 +289,21 @@ def test_users_choose_neither_team_nor_a_higher_priority(vision: Members) -> Non
     assert "you are in no team" in vision.space("bob").refused(bob, theirs)
     vision.create("lab", of="ann", stopped=True)
     for change in ({"team": None}, {"priority": None}):
-        merge = f"-p={json.dumps({'spec': change})}"
-        space.run(ann, "patch", "devserver", "lab", "--type=merge", merge)
+        space.send(ann, patch("devserver/lab", {"spec": change}))
     found = space.read("devserver/lab")["spec"]
     assert (found["team"], found["priority"]) == (vision.name, "normal")
-    merge = '-p={"spec":{"priority":"high"}}'
-    assert "is the highest" in space.refusal(
-        ann, "patch", "devserver", "lab", "--type=merge", merge
-    )
+    higher = patch("devserver/lab", {"spec": {"priority": "high"}})
+    assert "is the highest" in space.denied(ann, higher)
     # Kueue would take it from a label: of a pod, or of what an administrator lets users create.
     labels = {QUEUE_NAME: "any", PRIORITY_CLASS: "devctl-high"}
     queued = pod("mine", space.namespace, "default")
     queued["metadata"]["labels"] = labels | {PRIORITY_CLASS: "devctl-low"}
     assert "a user chooses the queue only" in space.refused(ann, queued)
-    create = ("create", "role", "jobs", "--verb=create", "--resource=jobs.batch")
-    space.run(ADMINISTRATOR, *create)
-    space.run(ADMINISTRATOR, "create", "rolebinding", "jobs", "--role=jobs", f"--user={ann}")
+    space.create(ADMINISTRATOR, role("jobs", "create", {"batch": "jobs"}), keep=True)
+    space.bind(ann, to="jobs", awaits=("create", "jobs.batch"))
     template = {"spec": queued["spec"] | {"restartPolicy": "Never"}}
     batch = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": template}}
     batch["metadata"] = {"name": "mine", "labels": labels}
-    await_right(space, ann, "create", "jobs.batch")
     assert "is not yours to use" in space.refused(ann, batch)
     space.create(ADMINISTRATOR, queued)
 
@@ -323,7 +317,7 @@ def test_members_stop_each_others_servers_if_the_team_says_so(vision: Members) -
     lab = vision.create("lab", of="ann")
     lab.wait("Ready")
     bob, space = vision.username("bob"), vision.space("ann")
-    assert "forbidden" in space.refusal(bob, "get", "devservers")
+    assert "forbidden" in space.denied(bob, get("devservers"))
 
     def bound() -> str:
         found = vision.kubectl.api.get("rolebinding", MEMBERS, space.namespace)
@@ -334,21 +328,21 @@ def test_members_stop_each_others_servers_if_the_team_says_so(vision: Members) -
     await_right(space, bob, "list", "devservers")
     assert "lab" in space.run(bob, "get", "devservers")
     assert "forbidden" in space.refusal(bob, "logs", "lab-0")
-    patch = ("patch", "devserver", "lab", "--type=merge")
-    assert "forbidden" in space.refusal(bob, *patch, '-p={"spec":{"stopped":true}}')
+    stop, start = (patch("devserver/lab", {"spec": {"stopped": to}}) for to in (True, False))
+    assert "forbidden" in space.denied(bob, stop)
     vision.quota(2, members="none")
     wait_until(lambda: not bound(), "members see nothing")
     vision.quota(2, members="stop")
     wait_until(lambda: bound() == "devctl-team-stop", "members stop each other's servers")
     await_right(space, bob, "patch", "devservers")
     for change in (
-        '{"spec":{"image":"evil:1","stopped":true}}',
-        '{"metadata":{"labels":{"a":"b"}}}',
+        {"spec": {"image": "evil:1", "stopped": True}},
+        {"metadata": {"labels": {"a": "b"}}},
     ):
-        assert "can only stop it" in space.refusal(bob, *patch, f"-p={change}")
-    space.run(bob, *patch, '-p={"spec":{"stopped":true}}')
+        assert "can only stop it" in space.denied(bob, patch("devserver/lab", change))
+    space.send(bob, stop)
     lab.follow(lambda found: found["status"]["phase"] == "Stopped", "it is stopped")
-    assert "can only stop it" in space.refusal(bob, *patch, '-p={"spec":{"stopped":false}}')
+    assert "can only stop it" in space.denied(bob, start)
     vision.join("bob", "")
     wait_until(lambda: not bound(), "who has left sees nothing")
 
@@ -400,7 +394,8 @@ def test_a_lost_claim_of_a_member_comes_back(vision: Members) -> None:
     before, space = vision.claim("ann"), vision.space("ann").namespace
     assert before
     # A user cannot delete it.
-    refusal = vision.space("ann").refusal(vision.username("ann"), "delete", "pvc", vision.shared)
+    theirs = delete(f"pvc/{vision.shared}")
+    refusal = vision.space("ann").denied(vision.username("ann"), theirs)
     assert f"claim `{vision.shared}` is for the files of a team" in refusal
     vision.kubectl.api.delete("pvc", vision.shared, space)
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.asked import delete, get, label, patch
 from support.one import One
-from support.servers import SMALL, DevServer, apply_flavor, succeeds, wait_until
+from support.servers import SMALL, DevServer, apply_flavor, wait_until
 from support.tenants import CLAIM, Tenants, server
 
 from devctl.api.devserver_user import (
@@ -92,7 +93,7 @@ def test_a_user_works_in_their_namespace_and_nowhere_else(person: Person, namesp
     assert person.server("lab").get("devserver", "lab")[0]["spec"]["flavor"] == person.flavor
     elsewhere = Tenants(person.space.kubectl, namespace)
     assert "forbidden" in elsewhere.refused(person.username, server(owner=person.username))
-    assert "forbidden" in person.space.refusal(person.username, "get", "secrets")
+    assert "forbidden" in person.space.denied(person.username, get("secrets"))
 
 
 def test_automation_acts_for_its_user_only(person: Person) -> None:
@@ -122,9 +123,9 @@ def test_a_suspended_users_servers_stop_and_none_starts(person: Person) -> None:
     person.apply(defaultFlavor=person.flavor, suspended=True)
     person.one.wait("Ready", "False", "Suspended")
     lab.follow(lambda found: found.get("status", {}).get("phase") == "Stopped", "it is stopped")
-    starts = ("patch", "devserver", "lab", "--type=merge", '-p={"spec":{"stopped":false}}')
+    starts = patch("devserver/lab", {"spec": {"stopped": False}})
     for refusal in (
-        person.space.refusal(person.username, *starts),
+        person.space.denied(person.username, starts),
         person.space.refused(person.username, server("new", owner=person.username)),
     ):
         assert f"devctl admin user resume {person.one.name}" in refusal
@@ -134,7 +135,7 @@ def test_a_suspended_users_servers_stop_and_none_starts(person: Person) -> None:
     person.one.wait("Ready")
     # It is the user who starts it again.
     assert lab.get("devserver", "lab")[0]["spec"]["stopped"]
-    person.space.run(person.username, *starts)
+    person.space.send(person.username, starts)
     lab.wait("Ready")
 
 
@@ -147,9 +148,10 @@ def test_deleting_a_user_takes_access_and_keeps_files(person: Person) -> None:
     person.one.delete()
     wait_until(lambda: not person.child("rolebinding", "devctl-user"), "access goes")
     # The API server goes by the bindings that it has seen.
-    get = (person.username, "get", "devservers")
-    wait_until(lambda: not succeeds(lambda: person.space.run(*get)), "they have no rights")
-    assert "forbidden" in person.space.refusal(*get)
+    may = person.space.api(person.username).may
+    where = ("list", "devservers", person.space.namespace)
+    wait_until(lambda: not may(*where), "they have no rights")
+    assert "forbidden" in person.space.denied(person.username, get("devservers"))
     for kind, name in (("pvc", claim), ("networkpolicy", NETWORK), ("resourcequota", QUOTA)):
         assert person.child(kind, name), name
     # Another person of that name gets none of it; the same one everything.
@@ -227,9 +229,9 @@ def test_a_user_writes_neither_users_nor_bounds(person: Person) -> None:
     claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "mine"}}
     assert "forbidden" in person.space.refused(person.username, claim | {"spec": CLAIM})
     for what in (
-        ("delete", "resourcequota", QUOTA),
-        ("delete", "networkpolicy", NETWORK),
-        ("delete", "devserveruser", person.one.name),
-        ("label", "namespace", person.space.namespace, "devops.yourcompany.com/suspended-"),
+        delete(f"resourcequota/{QUOTA}"),
+        delete(f"networkpolicy/{NETWORK}"),
+        delete(f"devserveruser/{person.one.name}"),
+        label(f"namespace/{person.space.namespace}", "devops.yourcompany.com/suspended-"),
     ):
-        assert "forbidden" in person.space.refusal(person.username, *what)
+        assert "forbidden" in person.space.denied(person.username, what)

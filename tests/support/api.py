@@ -9,12 +9,14 @@ import base64
 import json
 import ssl
 import time
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
 import yaml
+from support.asked import Request, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,6 +26,7 @@ Thing = dict[str, Any]
 
 _DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 _APPLY = "application/apply-patch+yaml"
+_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _NOT_FOUND = 404
 _EVENTS = {"ADDED", "MODIFIED", "DELETED"}
 
@@ -67,11 +70,43 @@ class Api:
         """Ask nothing yet."""
         self._http = connect(kubeconfig)
         self._resources: dict[str, Resource] = {}
+        self._as: list[tuple[str, str]] = []
+
+    def acting(self, user: str, *groups: str) -> Api:
+        """The same API server, by the same connections, as another user; itself for nobody."""
+        if not user:
+            return self
+        made = copy(self)
+        made._as = [("Impersonate-User", user), *(("Impersonate-Group", each) for each in groups)]  # noqa: SLF001 - its own
+        return made
+
+    def send(self, request: Request, namespace: str | None = None) -> httpx2.Response:
+        """The answer to a request, whichever it is."""
+        place = self.resource(request.kind).path(request.namespace or namespace, request.name)
+        return self._ask(
+            request.method,
+            f"{place}/{request.sub}" if request.sub else place,
+            params=dict(request.query),
+            headers={"Content-Type": request.media},
+            content=json.dumps(request.body) if request.body else None,
+        )
+
+    def may(self, verb: str, what: str, namespace: str = "default", *, sub: str = "") -> bool:
+        """Whether the user may do something to a kind, or to one object: `kind/name`."""
+        kind, _, name = what.partition("/")
+        found = self.resource(kind)
+        asked = {"verb": verb, "group": found.group, "resource": found.plural, "name": name}
+        asked |= {"subresource": sub}
+        if found.namespaced and namespace:
+            asked["namespace"] = namespace
+        return bool(
+            self.post(_REVIEWS, {"spec": {"resourceAttributes": asked}})["status"]["allowed"]
+        )
 
     def get(self, kind: str, name: str, namespace: str | None = None) -> Thing | None:
         """An object; None where it is not there."""
         answer = self._ask("GET", self.resource(kind).path(namespace, name))
-        return None if answer.status_code == _NOT_FOUND else _checked(answer)
+        return None if answer.status_code == _NOT_FOUND else checked(answer)
 
     def list(
         self, kind: str, namespace: str | None = None, *, labels: str = "", fields: str = ""
@@ -81,7 +116,7 @@ class Api:
         return [
             {"apiVersion": resource.api_version, "kind": resource.kind} | item
             for resource in map(self.resource, kind.split(","))
-            for item in _checked(self._ask("GET", resource.path(namespace), params=query))["items"]
+            for item in checked(self._ask("GET", resource.path(namespace), params=query))["items"]
         ]
 
     def apply(self, manifest: Thing) -> Thing:
@@ -95,16 +130,16 @@ class Api:
             headers={"Content-Type": _APPLY},
             content=json.dumps(manifest),
         )
-        return _checked(answer)
+        return checked(answer)
 
     def create(self, manifest: Thing) -> Thing:
         """Make an object."""
         path = self._of(manifest).path(manifest["metadata"].get("namespace"))
-        return _checked(self._ask("POST", path, json=manifest))
+        return checked(self._ask("POST", path, json=manifest))
 
     def post(self, path: str, manifest: Thing) -> Thing:
         """Send a manifest to a path that is not an object's own, such as a pod's eviction."""
-        return _checked(self._ask("POST", path, json=manifest))
+        return checked(self._ask("POST", path, json=manifest))
 
     def patch(
         self, kind: str, name: str, change: Thing, namespace: str | None = None, sub: str = ""
@@ -112,7 +147,7 @@ class Api:
         """Merge a change into an object, or into a subresource such as its `status`."""
         path = self.resource(kind).path(namespace, name) + (f"/{sub}" if sub else "")
         headers = {"Content-Type": "application/merge-patch+json"}
-        return _checked(self._ask("PATCH", path, headers=headers, content=json.dumps(change)))
+        return checked(self._ask("PATCH", path, headers=headers, content=json.dumps(change)))
 
     def delete(self, kind: str, name: str, namespace: str | None = None) -> None:
         """Delete an object, if it is there; what it owns goes after it."""
@@ -122,7 +157,7 @@ class Api:
             json={"propagationPolicy": "Background"},
         )
         if answer.status_code != _NOT_FOUND:
-            _checked(answer)
+            checked(answer)
 
     def watch(
         self, kind: str, namespace: str | None, seconds: float, *, fields: str = ""
@@ -171,19 +206,18 @@ class Api:
         return self._resources[kind]
 
     def _ask(self, method: str, path: str, **fields: Any) -> httpx2.Response:
+        headers = [*self._as, *fields.pop("headers", {}).items()]
         try:
-            return self._http.request(method, path, **fields)
+            return self._http.request(method, path, headers=headers, **fields)
         except httpx2.TransportError as error:
             pytest.fail(f"{method} {path}: {error}")
 
     def _of(self, manifest: Thing) -> Resource:
-        group = manifest["apiVersion"].rpartition("/")[0]
-        name = manifest["kind"].lower()
-        return self.resource(f"{name}.{group}" if group else name)
+        return self.resource(kind_of(manifest))
 
     def _discover(self) -> None:
         for root in ("/api", "/apis"):
-            answer = _checked(self._ask("GET", root, headers={"Accept": _DISCOVERY}))
+            answer = checked(self._ask("GET", root, headers={"Accept": _DISCOVERY}))
             for group in answer["items"]:
                 name, version = group["metadata"].get("name", ""), group["versions"][0]
                 prefix = f"{root}/{name}" if name else root
@@ -225,10 +259,23 @@ def connect(kubeconfig: Path) -> httpx2.Client:
     )
 
 
-def _checked(answer: httpx2.Response) -> Thing:
+def objection(answer: httpx2.Response) -> str:
+    """What the API server says against a request, as kubectl shows it; empty if it does it."""
+    if not answer.is_error:
+        return ""
+    try:
+        said = answer.json()
+    except ValueError:
+        return f"Error from server ({answer.status_code}): {answer.text}"
+    return (
+        f"Error from server ({said.get('reason', answer.status_code)}): {said.get('message', '')}"
+    )
+
+
+def checked(answer: httpx2.Response) -> Thing:
     """The object of an answer; a refusal fails the test."""
     if answer.is_error:
-        pytest.fail(f"{answer.request.method} {answer.request.url}: {answer.text}")
+        pytest.fail(f"{answer.request.method} {answer.request.url}: {objection(answer)}")
     found: Thing = answer.json()
     return found
 

@@ -5,17 +5,29 @@ A tier's conftest imports these and says what the rest is: a plane, or a cluster
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
+from support.asked import create
 from support.jobs import Job
-from support.servers import succeeds, wait_until
+from support.servers import wait_until
 from support.sharing import Shared
-from support.tenants import ALICE, BOB, OBSERVER, OPERATOR, RESOURCES, VERBS, Tenants, server
+from support.tenants import (
+    ADMINISTRATOR,
+    ALICE,
+    BOB,
+    OBSERVER,
+    OPERATOR,
+    RESOURCES,
+    VERBS,
+    Tenants,
+    refusal,
+    role,
+    server,
+)
 from support.user_place import user_place
 
 from devctl.local import build
@@ -88,23 +100,19 @@ def place(
 @pytest.fixture
 def tenants(kubectl: Kubectl, namespace: str) -> Tenants:
     """Alice, Bob and the operator, in a namespace of the test's."""
-    names = ("tenant", "-n", namespace)
-    kubectl("create", "role", *names, f"--verb={VERBS}", f"--resource={RESOURCES}")
-    users = tuple(f"--user={user}" for user in (ALICE, BOB, OPERATOR, OBSERVER))
-    kubectl("create", "rolebinding", *names, "--role=tenant", *users)
+    made = Tenants(kubectl, namespace)
+    made.create(ADMINISTRATOR, role("tenant", VERBS, RESOURCES), keep=True)
     # The API server goes by what it has seen of it.
-    ask = ("auth", "can-i", "create", "pods", "-n", namespace, f"--as={OBSERVER}")
-    wait_until(lambda: succeeds(lambda: kubectl(*ask)), "they may")
+    made.bind(ALICE, BOB, OPERATOR, OBSERVER, to="tenant", awaits=("create", "pods"))
     # Or a pod is refused for that, and not for what a policy says.
     account = ("serviceaccount", "default", namespace)
     wait_until(lambda: kubectl.api.get(*account) is not None, "pods have an account")
-    return Tenants(kubectl, namespace)
+    return made
 
 
 @pytest.fixture(scope="session")
 def enforced(kubectl: Kubectl, installed: object) -> None:  # noqa: ARG001 - comes first
     """New policies take the API server a moment to load."""
     annotations = {"ansible.sdk.operatorframework.io/reconcile-period": "x"}
-    probe = json.dumps(server(annotations=annotations))
-    ask = ("create", "-n", "default", "-f", "-", "--dry-run=server")
-    wait_until(lambda: not succeeds(lambda: kubectl(*ask, input=probe)), "it is refused", 30)
+    probe = create(server(annotations=annotations), dry=True)
+    wait_until(lambda: refusal(kubectl, ADMINISTRATOR, probe) != "", "it is refused", 30)

@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from unit.threads import no_threads_left  # noqa: F401 - pytest looks for it here
+
 if TYPE_CHECKING:
     from pathlib import Path
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# A landing tries the same examples as the one before: a new one must not fail a change that is not its cause.
+# A landing tries the same examples as the last one: a new one must not fail an unrelated change.
 settings.register_profile("same", settings.get_profile("random"), derandomize=True)
 settings.load_profile("random" if os.environ.get("DEVCTL_TESTS_RANDOM") else "same")
 
 
 @pytest.fixture(autouse=True)
 def hermetic(
-    socket_disabled: None,  # noqa: ARG001 - asked for so that it is in force
+    no_threads_left: None,  # noqa: ARG001, F811 - asked for so that it is in force, and ends last
+    socket_disabled: None,  # noqa: ARG001 - the same
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,10 +32,21 @@ def outlasting(before: Collection[threading.Thread], seconds: float = PATIENCE) 
     return [each.name for each in started if each.is_alive()]
 
 
-@pytest.fixture
-def no_threads_left() -> Iterator[None]:
-    """Wait for the threads of a test, which must end by themselves."""
+@contextmanager
+def all_end() -> Iterator[None]:
+    """Wait in the end for all threads that have started meanwhile.
+
+    Raises:
+        AssertionError: Some do not end.
+    """
     before = threading.enumerate()
     yield
     left = outlasting(before)
-    assert not left, f"threads are left after the test: {left}"
+    assert not left, f"threads are left: {left}"
+
+
+@pytest.fixture
+def no_threads_left() -> Iterator[None]:
+    """Wait for the threads of a test."""
+    with all_end():
+        yield

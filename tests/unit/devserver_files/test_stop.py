@@ -34,7 +34,8 @@ signal.signal(signal.SIGTERM, save)
 """
 HANGS_UP = """
 import os, signal, subprocess, sys, time
-worker = subprocess.Popen([sys.executable, "-c", *sys.argv[2:]])
+# Its own output, or the first line could be either's.
+worker = subprocess.Popen([sys.executable, "-c", *sys.argv[2:]], stdout=subprocess.DEVNULL)
 def end(*_):
     worker.send_signal(signal.SIGKILL)
     sys.exit(0)

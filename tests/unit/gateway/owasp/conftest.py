@@ -8,8 +8,17 @@ import pytest
 from support.gateway_crowd import Crowd, Rows, crowd
 from support.sockets import disable_others
 
+from unit.threads import all_end
+
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_threads_left() -> Iterator[None]:
+    """Each connection to the store has a thread, and is there for a module's later tests, too."""
+    with all_end():
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -60,7 +60,8 @@ CASES = {
 }
 
 COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
-TROUBLE = re.compile(r"(?:^|\x1b\[K)(?:error|left out): ", re.MULTILINE)
+# What is of git is left out on purpose.
+TROUBLE = re.compile(r"(?:^|\x1b\[K)(?:error: |left out: (?!\d+ files? of git))", re.MULTILINE)
 CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 EVIL = [
     "\x1b]52;c;bHMK\x07",

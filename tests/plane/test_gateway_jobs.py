@@ -156,6 +156,30 @@ def test_jobs_without_a_queue_have_a_place_by_priority_and_age(
             kubectl("uncordon", node)
 
 
+def test_a_node_that_nobody_has_registered_goes_and_no_other(
+    ada: httpx2.Client, agents: list[Agent], kubectl: Kubectl
+) -> None:
+    orphan = "gpu-000000000000"
+    spec = {"nodeName": "plane-9", "gpuCount": 1, "gpuMemoryMegabytes": 1, "maxConcurrentJobs": 1}
+    kind = {"apiVersion": GPU_WORKER_NODE.api_version, "kind": GPU_WORKER_NODE.name}
+    kubectl.api.create(kind | {"metadata": {"name": orphan}, "spec": spec})
+    resource = f"{PLURAL}.{GROUP}"
+    wait_until(lambda: kubectl.api.get(resource, orphan) is None, "it is deleted", 60)
+    assert {each["metadata"]["name"] for each in kubectl.api.list(resource)} == {
+        agent.node_id for agent in agents
+    }
+    # One that somebody deletes comes back, and its node takes jobs again.
+    kubectl("delete", resource, agents[0].node_id)
+
+    def active() -> bool:
+        found = kubectl.api.get("node", agents[0].node) or {}
+        labels: dict[str, str] = found["metadata"].get("labels", {})
+        return labels.get(STATE) == "active" and bool(kubectl.api.get(resource, agents[0].node_id))
+
+    wait_until(active, "its node takes jobs again")
+    assert ada.get(f"/nodes/{agents[0].node_id}").json()["state"] == "active"
+
+
 def kueues(kind: str, name: str, spec: Thing, namespace: str = "") -> Thing:
     metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
     return {"apiVersion": KUEUE, "kind": kind, "metadata": metadata, "spec": spec}
@@ -197,27 +221,3 @@ def test_jobs_in_a_queue_have_kueues_order(
     for job_id in (holds, low, normal, high):
         ada.delete(f"/jobs/{job_id}")
     wait_until(lambda: listed(ada) == [], lambda: f"all are gone: {listed(ada)}")
-
-
-def test_a_node_that_nobody_has_registered_goes_and_no_other(
-    ada: httpx2.Client, agents: list[Agent], kubectl: Kubectl
-) -> None:
-    orphan = "gpu-000000000000"
-    spec = {"nodeName": "plane-9", "gpuCount": 1, "gpuMemoryMegabytes": 1, "maxConcurrentJobs": 1}
-    kind = {"apiVersion": GPU_WORKER_NODE.api_version, "kind": GPU_WORKER_NODE.name}
-    kubectl.api.create(kind | {"metadata": {"name": orphan}, "spec": spec})
-    resource = f"{PLURAL}.{GROUP}"
-    wait_until(lambda: kubectl.api.get(resource, orphan) is None, "it is deleted", 60)
-    assert {each["metadata"]["name"] for each in kubectl.api.list(resource)} == {
-        agent.node_id for agent in agents
-    }
-    # One that somebody deletes comes back, and its node takes jobs again.
-    kubectl("delete", resource, agents[0].node_id)
-
-    def active() -> bool:
-        found = kubectl.api.get("node", agents[0].node) or {}
-        labels: dict[str, str] = found["metadata"].get("labels", {})
-        return labels.get(STATE) == "active" and bool(kubectl.api.get(resource, agents[0].node_id))
-
-    wait_until(active, "its node takes jobs again")
-    assert ada.get(f"/nodes/{agents[0].node_id}").json()["state"] == "active"

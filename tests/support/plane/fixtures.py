@@ -18,7 +18,7 @@ from support.fixtures import (  # noqa: F401 - pytest looks for them here
     user_programs,
 )
 from support.plane.gpu_node import plugin_python as make_plugin_python
-from support.plane.kueue import KueueProcess
+from support.plane.kueue import KueueOnDemand, KueueProcess
 from support.plane.pki import Pki
 from support.plane.plane import SYSTEM, Plane
 from support.plane.programs import ensure_programs
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from support.sharing import Shared
 
 VERSION = "v1.36.4"
+_KUEUE = pytest.StashKey[KueueOnDemand]()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
@@ -133,17 +134,36 @@ def deployed(observed: Plane) -> Plane:
     return observed
 
 
+@pytest.fixture(scope="session")
+def kueue_on_demand(
+    plane: Plane,
+    programs: Mapping[str, Path],
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
+) -> Iterator[KueueOnDemand]:
+    """Kueue's own program beside the plane, while tests ask for it."""
+    made = KueueOnDemand(lambda: KueueProcess(plane, programs, tmp_path_factory.mktemp("kueue")))
+    request.session.stash[_KUEUE] = made
+    yield made
+    made.remove()
+
+
 @pytest.fixture
 def kueue_process(
-    deployed: Plane, programs: Mapping[str, Path], tmp_path: Path
-) -> Iterator[KueueProcess]:
-    """Kueue's own program beside the plane."""
-    made = KueueProcess(deployed, programs, tmp_path / "kueue")
-    try:
-        made.start()
-        yield made
-    finally:
-        made.remove()
+    deployed: Plane,  # noqa: ARG001 - it comes first
+    kueue_on_demand: KueueOnDemand,
+) -> KueueProcess:
+    """Kueue's own program beside the plane; what a test makes for it, the test removes."""
+    return kueue_on_demand.get()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Remove Kueue before a test that does not ask for it: most need a plane without its kinds."""
+    if nextitem and "kueue_process" not in getattr(nextitem, "fixturenames", ()):
+        found = item.session.stash.get(_KUEUE, None)
+        if found:
+            found.remove()
 
 
 @pytest.fixture(scope="module")

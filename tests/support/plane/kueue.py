@@ -18,7 +18,7 @@ from devctl.local.parts import load_parts
 from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from support.plane.plane import Plane
@@ -130,6 +130,36 @@ class KueueProcess:
             "webhook": here,
             "leaderElection": {"leaderElect": False},
         }
+
+
+class KueueOnDemand:
+    """Kueue for all tests in a row that ask for it: to install and remove it takes half a minute.
+
+    Args:
+        make: Makes one that is not installed yet.
+    """
+
+    def __init__(self, make: Callable[[], KueueProcess]) -> None:
+        """Install nothing yet."""
+        self._make = make
+        self._installed: KueueProcess | None = None
+
+    def get(self) -> KueueProcess:
+        """The one that is there; a new one, if there is none."""
+        if self._installed is None:
+            self._installed = self._make()
+            try:
+                self._installed.start()
+            except BaseException:
+                self.remove()
+                raise
+        return self._installed
+
+    def remove(self) -> None:
+        """Remove it with all objects of its kinds, if it is there."""
+        if self._installed is not None:
+            installed, self._installed = self._installed, None
+            installed.remove()
 
 
 def called_here(thing: Thing, authority: str) -> Thing:

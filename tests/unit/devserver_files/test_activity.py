@@ -15,11 +15,19 @@ from devctl_node_agent import jupyter
 from unit.devserver_files.conftest import FILES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
 @pytest.fixture(scope="module")
-def extension() -> ModuleType:
+def extension() -> Iterator[ModuleType]:
+    """The extension, of which no bytecode is left among the role's files."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "dont_write_bytecode", True)
+        yield _loaded()
+
+
+def _loaded() -> ModuleType:
     spec = importlib.util.spec_from_file_location("devctl_activity", FILES / "devctl_activity.py")
     assert spec
     assert spec.loader

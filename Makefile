@@ -6,6 +6,9 @@
 .PHONY: new-kind wheel docs pictures manifests metrics boards rules api
 .PHONY: test test-deep begin test-one test-unit test-postgres test-release test-plane test-pods test-host test-molecule test-faults test-newest-ansible test-gpu test-vllm molecule lint record bench bench-local bench-devservers bench-jobs bench-commands bench-many bench-releases bench-queues bench-node-agent bench-savings bench-gpu-workloads bench-vllm bench-cache lock bench-gateway
 
+# Programs compile their modules again at every start where this is set, which takes most of a command's time.
+unexport PYTHONDONTWRITEBYTECODE
+
 VENV := .venv
 DEVCTL := $(VENV)/bin/devctl
 STATE := $(or $(DEVCTL_STATE_DIR),/var/lib/devctl)

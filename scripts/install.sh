@@ -4,7 +4,6 @@
 set -eu
 
 venv=${1%/}
-python=$(sh scripts/fastest_python.sh)
 
 # venv refuses a link, too, but only after the stamp behind it has been removed.
 if [ -L "$venv" ]; then
@@ -12,6 +11,7 @@ if [ -L "$venv" ]; then
   exit 1
 fi
 
+python=$(sh scripts/fastest_python.sh)
 if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
   echo "error: Python 3.11 or newer is needed, found: $("$python" --version 2>&1 || echo none)" >&2
   exit 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _PLANE = "plane/test_gateway.py"
-_PLANE_BILLING = "plane/test_gateway_billing.py"
+_PLANE_BILLING = "postgres/test_gateway_billing.py"
 _PLANE_SCHEMA = "plane/test_gateway_schema.py"
 _IDEMPOTENCY = "unit/gateway/http/test_idempotency.py"
 _LIMITS = "unit/gateway/http/test_limits.py"

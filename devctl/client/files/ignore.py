@@ -93,7 +93,8 @@ _CLASSES = {
 _ITEM = re.compile(r"\[:(.*?):\]|(\\.|[^\\])(?:-(\\.|[^\]\\]))?", re.DOTALL)
 _WORD = re.compile(
     r"(?P<above>(?<![^/])\*\*/)|(?P<all>\A\*\*\Z)|(?P<below>(?<=/)\*\*\Z)|(?P<any>\*+)|(?P<one>\?)"
-    rf"|(?P<set>\[[!^]?+(?>{_ITEM.pattern})(?:(?!\])(?>{_ITEM.pattern}))*+\])"
+    # An atomic group in a possessive repeat matches nothing in Python 3.11.2, which is Debian 12's.
+    rf"|(?P<set>\[[!^]?+(?>{_ITEM.pattern})(?>(?:(?!\])(?>{_ITEM.pattern}))*)\])"
     r"|(?P<letter>\\.|[^\\\[])|(?P<broken>.)",
     re.DOTALL,
 )

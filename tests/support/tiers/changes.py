@@ -39,7 +39,7 @@ def changed_files(base: str, repository: Path = REPOSITORY) -> frozenset[str] | 
 
 
 def without_checkers(project: str) -> dict[str, Any]:
-    """A pyproject.toml without the settings of tools that only read the code.
+    r"""A pyproject.toml without the settings of tools that only read the code.
 
     These prove themselves at each landing; all other settings decide what tests run with.
 

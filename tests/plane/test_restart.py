@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING
+from urllib.error import URLError
 
 import pytest
 from plane.test_metrics import ask, reader
@@ -39,6 +41,14 @@ def ended(plane: Plane) -> float:
     return sum(n for name, n in plane.operator.runs().items() if name.startswith(counts))
 
 
+def serves(token: str) -> bool:
+    """Whether the operator answers what it counts: it may be ready before."""
+    try:
+        return ask(token)[0] == HTTPStatus.OK
+    except URLError:
+        return False
+
+
 def waiting(token: str, priority: int) -> float:
     """How many servers wait for a run with a priority, as the operator says."""
     mine = ("workqueue_depth{", QUEUE, f'priority="{priority}"')
@@ -58,6 +68,7 @@ def test_a_new_request_goes_before_old_ones(
     operator = deployed.operator
     operator.stop()
     operator.start(held=True)
+    wait_until(lambda: serves(reader), "it says what it counts")
     wait_until(lambda: waiting(reader, EARLIER) >= OLD - AT_ONCE, "it has listed the old ones")
     server.apply(stopped=True)
     wait_until(lambda: waiting(reader, LATER) > 0, "it knows of the new one")

@@ -1,207 +1,146 @@
-"""From an earlier release to this one, and back again: nothing restarts, and nothing is stuck."""
+"""From the last landing to this checkout, and back: nothing restarts, and nothing gets stuck."""
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from support.jobs import SUCCEEDS, WAITS
-from support.plane.release import EARLIER, check_out
-from support.servers import DevServer, small_server, wait_until
-from support.tenants import job as job_manifest
+from support.gpu_worker_jobs import registered
+from support.kueue import kueue_kinds
+from support.lives import HOUR, Scene, lives, together
+from support.lives.gpu_worker_jobs import MEMORY
+from support.lives.vllm_runs import GPUS
+from support.plane.release import at_work, check_out, installed
+from support.servers import wait_until
+from support.tenants import Tenants, server
+from support.tiers.landed import landed
+from support.upgrade_picture import Picture, differences, kinds_of, remove, roles_of, take
+from support.vllm_runs import offered
 
-from devctl.api.ephemeral_acceleration_job import OWNER
+from devctl.api.devserver_user import namespace_of
+from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from support.commands import Kubectl
-    from support.jobs import Job
     from support.plane.parts import ObserverProcess, OperatorProcess
     from support.plane.plane import Plane
 
     from devctl.local.images import Image
 
-pytestmark = pytest.mark.usefixtures("deployed")
-
-KINDS = "statefulset,pod,pvc,service,secret"
-HOUR = 3600
-TWO = {"mode": "distributed", "distributed": {"worldSize": 2, "backend": "gloo"}}
+    Programs = tuple[OperatorProcess, ObserverProcess]
 
 
 @pytest.fixture
-def server(kubectl: Kubectl, namespace: str, images: dict[str, Image]) -> Iterator[DevServer]:
-    with small_server(kubectl, namespace, images["base"].reference) as made:
+def scene(
+    deployed: Plane,  # noqa: ARG001 - it removes what the test leaves
+    kubectl: Kubectl,
+    namespace: str,
+    images: dict[str, Image],
+) -> Iterator[Scene]:
+    """GPUs of every sort and kinds of queues; everything that lives there goes in the end."""
+    made = Scene(kubectl, namespace, images["base"].reference)
+    with offered(made.api, GPUS), registered(made.api, MEMORY), kueue_kinds(kubectl, "workloads"):
         yield made
+        remove(made)
 
 
 @pytest.fixture
-def earlier(deployed: Plane, tmp_path: Path) -> Iterator[Path]:
-    """The files of the earlier release, which is installed; this one is again afterwards."""
-    checkout = check_out(EARLIER, tmp_path / f"earlier-{tmp_path.name}")
-    deployed.operator.stop()
-    deployed.observer.stop()
-    # Nothing removes what an earlier release does not know, and this one's jobs get owners by it.
-    deployed.kubectl("delete", "mutatingadmissionpolicybinding", "devctl-owner-default")
-    probe = json.dumps(job_manifest())
-    ask = ("create", "-n", "default", "-f", "-", "--dry-run=server", "-o", "json")
-    wait_until(lambda: '"owner"' not in deployed.kubectl(*ask, input=probe), "nobody is made one")
-    deployed.install(checkout)
-    yield checkout
-    deployed.install()
-    deployed.observer.start()
-    deployed.operator.start()
+def earlier(scene: Scene, deployed: Plane, tmp_path: Path) -> Iterator[Path]:
+    """The files of the last landing, which is installed."""
+    assert scene
+    checkout = check_out(landed().commit, tmp_path / f"landed-{tmp_path.name}")
+    with installed(deployed, checkout):
+        yield checkout
+        deployed.observer.set_clocks()
+
+
+def can_work(scene: Scene, name: str) -> None:
+    """A user sees what they have, and may create more."""
+    space = namespace_of(scene.users[name])
+    scene.api.acting(name).list("devserver", space)
+    more = server("more", owner=name, flavor=scene.flavor)
+    Tenants(scene.kubectl, space).create(name, more)
 
 
 @contextmanager
-def at_work(operator: OperatorProcess, observer: ObserverProcess, runs: int) -> Iterator[None]:
-    """Both run, and have looked at everything; they end in order."""
-    observer.start()
-    operator.start()
-    done = "runs_total{"
+def taken_over(scene: Scene, programs: Programs, checkout: Path, was: Picture) -> Iterator[None]:
+    """A release's programs have handled all that there is, and left it as it was."""
+    roles = roles_of(checkout)
+    runs = {roles[kind]: count for kind, count in was.kinds.items() if kind in roles}
+    with at_work(*programs, runs):
+        objects = sum(runs.values())
+        wait_until(lambda: count(programs[1], "looks_total") >= objects, "its observer has looked")
+        wait_until(lambda: is_at_rest(programs), "all are handled")
+        changes: list[str] = []
 
-    def ended() -> float:
-        return sum(n for name, n in operator.runs().items() if name.startswith(done))
+        def unchanged() -> bool:
+            changes[:] = differences(was, take(scene, REPOSITORY))
+            return not changes
 
-    try:
-        operator.runner.await_so(lambda: ended() >= runs, "every object has been run")
-        operator.runner.await_so(
-            lambda: not (operator.runs()["queue"] or operator.runs()["running"]), "it is at rest"
-        )
+        wait_until(unchanged, lambda: "all is as it was:\n" + "\n".join(changes), 20)
         yield
-    finally:
-        operator.stop()
-        observer.stop()
 
 
-def beside(server: DevServer, name: str, **spec: Any) -> DevServer:
-    """Another server of the same owner."""
-    made = DevServer(server.kubectl, server.namespace, server.spec, name)
-    made.apply(**spec)
-    return made
+def is_at_rest(programs: Programs) -> bool:
+    """Whether no object waits for the operator or the observer."""
+    operator, observer = programs
+    runs = operator.runs()
+    return not (runs["queue"] or runs["running"] or count(observer, "queue"))
 
 
-def phases(server: DevServer) -> dict[str, str]:
-    """What the status of each server and job says."""
-    found = server.get("devserver") + server.get("ephemeralaccelerationjob")
-    return {thing["metadata"]["name"]: thing["status"]["phase"] for thing in found}
+def count(observer: ObserverProcess, figure: str) -> float:
+    """A figure of an observer, of all kinds together."""
+    figures = observer.figures().items()
+    return sum(value for name, value in figures if name.startswith(f"{figure}{{"))
 
 
-def made(server: DevServer) -> dict[str, Any]:
-    """What is there, and must be the very same afterwards; pods with how often they restarted."""
-    found = {}
-    for thing in server.get(KINDS):
-        restarts = (
-            [c["restartCount"] for c in thing["status"].get("containerStatuses", [])]
-            if (thing["kind"] == "Pod")
-            else []
-        )
-        found[f"{thing['kind']}/{thing['metadata']['name']}"] = thing["metadata"]["uid"], restarts
-    return found
+def settled(scene: Scene, programs: Programs, checkout: Path) -> Picture:
+    """A picture of a scene once nothing changes any more."""
+    pictures = [Picture(), take(scene, checkout)]
+
+    def is_settled() -> bool:
+        pictures.append(take(scene, checkout))
+        return is_at_rest(programs) and pictures[-1] == pictures[-2]
+
+    wait_until(is_settled, lambda: "\n".join(differences(*pictures[-2:])))
+    return pictures[-1]
 
 
-def uid(found: list[dict[str, Any]]) -> str:
-    """What tells an object from every other that ever had its name."""
-    (thing,) = found
-    return str(thing["metadata"]["uid"])
-
-
-def specs(server: DevServer) -> dict[str, Any]:
-    """What people have written."""
-    found = server.get("devserver") + server.get("ephemeralaccelerationjob")
-    return {thing["metadata"]["name"]: thing["spec"] for thing in found}
-
-
-def test_up_and_down_again_restarts_nothing_and_leaves_nothing_stuck(
-    earlier: Path, deployed: Plane, server: DevServer, job: Job
+def test_all_kinds_of_objects_live_on_from_the_last_landing_and_back(
+    scene: Scene, earlier: Path, deployed: Plane
 ) -> None:
-    running, finished, kept = job, job.beside("finished"), job.beside("kept")
-    with at_work(*deployed.release(earlier), runs=0):
-        server.apply()
-        changed, stopped = beside(server, "changed"), beside(server, "stopped")
-        pair = beside(server, "pair", **TWO)
-        failed = beside(server, "failed", flavor="none")
-        running.apply(command=WAITS)
-        finished.apply(
-            command=SUCCEEDS, ttlSecondsAfterFinished=HOUR, pvcTTLSecondsAfterFinished=HOUR
-        )
-        kept.apply(suspend=True)
-        for one in (server, changed, stopped, pair):
-            one.wait("Ready")
-        stopped.stop()
-        changed.apply(image="localhost/devctl/other:1")
-        changed.wait("RestartRequired")
-        running.wait("Running")
-        finished.wait("Succeeded")
-        kept.wait("Pending", "Suspended")
-        # All that there will be of these two is there, too.
-        failed.wait("Applied", "False")
-        kept.wait_applied()
-        before, said, wanted = made(server), phases(server), specs(server)
-
-    def unchanged() -> None:
-        assert made(server) == before
-        assert specs(server) == wanted
-        wait_until(lambda: phases(server) == said, lambda: f"{phases(server)} is {said}")
+    known = {kind.name for kind in kinds_of(earlier)}
+    every = lives(scene)
+    old = [life for life in every if {kind.name for kind in life.kinds} <= known]
+    new = [life for life in every if life not in old]
+    ann, bob = scene.users
+    first = deployed.release(earlier)
+    with at_work(*first):
+        together(life.begin for life in old)
+        can_work(scene, ann)
+        before = settled(scene, first, earlier)
 
     deployed.install()
-    with at_work(deployed.operator, deployed.observer, runs=len(wanted)):
-        unchanged()
-        # Its scripts are others by now, and it keeps those that it started with.
-        wait_until(
-            lambda: server.condition("RestartRequired")["reason"] == "TemplateChanged",
-            lambda: f"it is told: {server.condition('RestartRequired')}",
-        )
-        assert changed.condition("RestartRequired")["reason"] == "SpecChanged"
+    own = deployed.operator, deployed.observer
+    with taken_over(scene, own, REPOSITORY, before):
+        can_work(scene, ann)
+        together(life.begin for life in new)
+        together(life.go_on for life in every)
+        deployed.observer.set_clocks(own=2 * HOUR, server=2 * HOUR)
+        together(life.expire for life in every)
+        can_work(scene, bob)
+        after = settled(scene, own, REPOSITORY)
+        assert after.kinds.keys() == {kind.name for kind in kinds_of(REPOSITORY)}
 
     deployed.install(earlier)
-    again = check_out(EARLIER, earlier.with_name(f"again-{earlier.name}"))
-    with at_work(*deployed.release(again), runs=len(wanted)):
-        unchanged()
-        # Nothing is stuck: all that there is to do goes on.
-        stopped.start()
-        pair.stop()
-        running.end("succeed")
-        running.wait("Succeeded")
-        server.kubectl.api.delete("devserver", server.name, server.namespace)
-        wait_until(lambda: "Pod/lab-0" not in made(server), "it goes")
-    assert {"PersistentVolumeClaim/home-lab-0", "Pod/changed-0"} <= made(server).keys()
-
-
-def test_a_volume_of_a_release_without_owners_stays_its_own_jobs(
-    earlier: Path, deployed: Plane, job: Job
-) -> None:
-    with at_work(*deployed.release(earlier), runs=0):
-        job.apply(suspend=True, command=SUCCEEDS, pvcTTLSecondsAfterFinished=HOUR)
-        job.wait_applied()
-        claim = job.get("pvc", job.claim)
-    deployed.install()
-    with at_work(deployed.operator, deployed.observer, runs=1):
-        job.apply(suspend=False)
-        job.wait("Succeeded")
-        job.delete()
-        # Whose files these are, nobody knows.
-        job.apply()
-        job.wait("Pending", "Conflict")
-    assert uid(job.get("pvc", job.claim)) == uid(claim)
-
-
-def test_a_release_without_owners_goes_on_with_the_volumes_of_this_one(
-    earlier: Path, deployed: Plane, job: Job
-) -> None:
-    deployed.install()
-    with at_work(deployed.operator, deployed.observer, runs=0):
-        job.apply(suspend=True, command=SUCCEEDS, pvcTTLSecondsAfterFinished=0)
-        job.wait_applied()
-        claim = job.get("pvc", job.claim)
-        assert OWNER in claim[0]["metadata"]["labels"]
-    deployed.install(earlier)
-    with at_work(*deployed.release(earlier), runs=1):
-        job.apply(suspend=False, ttlSecondsAfterFinished=HOUR)
-        job.wait("Succeeded")
-        assert uid(job.get("pvc", job.claim)) == uid(claim)
-        job.apply(ttlSecondsAfterFinished=0)
-        job.wait_gone("pvc", job.claim)
+    again = earlier.with_name(f"again-{earlier.name}")
+    again.symlink_to(earlier)
+    operator, observer = deployed.release(again)
+    observer.set_clocks(own=2 * HOUR, server=2 * HOUR)
+    with taken_over(scene, (operator, observer), earlier, after):
+        can_work(scene, bob)
+        together(life.go_back for life in old)

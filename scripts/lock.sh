@@ -18,7 +18,8 @@ compile --python-version 3.13 images/gateway/requirements.in --output-file image
 compile --python-version 3.13 --no-emit-package debugpy --no-emit-package jedi --no-emit-package parso \
   images/devserver/requirements.in --output-file images/devserver/requirements.txt
 compile --python-version 3.13 images/cache-agent/requirements.in --output-file images/cache-agent/requirements.txt
-compile --python-version 3.13 images/dra-plugin/requirements.in --output-file images/dra-plugin/requirements.txt
+# Tests run it with older Pythons as well.
+compile --universal --python-version 3.11 images/dra-plugin/requirements.in --output-file images/dra-plugin/requirements.txt
 compile --python-version 3.13 images/fake-gpu-plugin/requirements.in --output-file images/fake-gpu-plugin/requirements.txt
 compile --python-version 3.13 images/fake-gpu-plugin/requirements-build.in --output-file images/fake-gpu-plugin/requirements-build.txt
 # Less than vLLM asks for: overrides.txt says what is left out.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
-import tarfile
 from typing import TYPE_CHECKING
 
 from devctl.api.vllm_run import pod_name
@@ -46,6 +44,5 @@ def copy_sources(place: VllmPlace, name: str, folder: Path) -> None:
         capture_output=True,
         check=True,
     ).stdout
-    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
-        folder.mkdir()
-        tar.extractall(folder, filter="data")
+    folder.mkdir()
+    subprocess.run(["tar", "-x", "-C", folder], check=True, input=packed)

@@ -71,7 +71,12 @@ time.sleep(3)
 client = BlockingKernelClient(connection_file=find_connection_file(kernel))
 client.load_connection_file()
 client.start_channels()
-client.wait_for_ready()
+while True:
+    try:
+        client.wait_for_ready()
+        break
+    except RuntimeError:  # its heart does not beat yet
+        time.sleep(1)
 client.execute(sys.argv[1])
 time.sleep(3)
 print(kernel)

@@ -89,7 +89,7 @@ class CommandLine:
         )
 
     def terminal(
-        self, *args: str, columns: int = 100, timeout: float = 60, cwd: Path | None = None
+        self, *args: str, columns: int = 100, timeout: float = 180, cwd: Path | None = None
     ) -> pexpect.spawn[bytes]:
         """Start it on a terminal of its own."""
         return pexpect.spawn(

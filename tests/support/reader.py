@@ -87,4 +87,4 @@ class Person:
         assert re.fullmatch(name, said), said
         self.looks_at_the_result(self.sits_at(said))
         debugging.terminate()
-        debugging.communicate(timeout=60)
+        debugging.communicate(timeout=300)

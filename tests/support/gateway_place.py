@@ -179,7 +179,7 @@ def wait_for(client: httpx2.Client, job_id: str, state: str) -> Thing:
         found.update(client.get(f"/jobs/{job_id}").json())
         return bool(found["state"] == state)
 
-    wait_until(so, lambda: f"{job_id} is {state}: {found}", 90)
+    wait_until(so, lambda: f"{job_id} is {state}: {found}", 300)
     return found
 
 

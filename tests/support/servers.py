@@ -45,7 +45,7 @@ def succeeds(ask: Callable[[], object]) -> bool:
 
 
 def wait_until(
-    true: Callable[[], bool], what: str | Callable[[], str], seconds: float = 60
+    true: Callable[[], bool], what: str | Callable[[], str], seconds: float = 180
 ) -> None:
     """Look until it is so: often at first, and then at ease, as others need the processor too.
 

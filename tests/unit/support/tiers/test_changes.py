@@ -79,7 +79,7 @@ def test_settings_of_checkers_are_no_change_of_the_project(clone: Clone) -> None
     assert changed_files(base, clone.folder) == frozenset()
     for other in (before.replace('"a"', '"b"'), before.replace("timeout = 1", "timeout = 2")):
         clone.write(**{"pyproject.toml": other})
-        assert changed_files(base, clone.folder) == {"pyproject.toml"}
+        assert changed_files(base, clone.folder) == frozenset({"pyproject.toml"})
 
 
 def test_a_shallow_clone_does_not_know_its_base(clone: Clone, tmp_path: Path) -> None:

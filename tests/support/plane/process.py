@@ -46,7 +46,7 @@ class Process:
 
     @property
     def expected_ends(self) -> int:
-        """How often it has ended by itself for a reason that is no mistake."""
+        """How often it has ended by itself for an accepted reason."""
         return 0
 
     @property

@@ -37,7 +37,7 @@ class Supervision:
         self._before = self.process.expected_ends
 
     def kill(self) -> None:
-        """Kill it, which is no crash."""
+        """Kill it, which does not count as a crash."""
         self.kills += 1
         self.process.kill()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,10 +58,9 @@ class Plan:
     rooms: Mapping[str, tuple[str, ...]]
     everything: tuple[str, ...] = ()
     fast: tuple[str, ...] = ()
-    by_tier: Mapping[str, tuple[Deep, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Group the modules.
+        """Check the names of rooms.
 
         Raises:
             ValueError: If a module names a room that does not exist.
@@ -69,9 +68,6 @@ class Plan:
         for module in self.modules:
             if unknown := set(module.rooms) - self.rooms.keys():
                 raise ValueError(f"{module.id}: there is no room {', '.join(sorted(unknown))}")
-        tiers = dict.fromkeys(module.tier for module in self.modules)
-        grouped = {t: tuple(m for m in self.modules if m.tier == t) for t in tiers}
-        object.__setattr__(self, "by_tier", grouped)
 
     def patterns(self, module: Deep) -> tuple[str, ...]:
         """The patterns of all rooms of a module."""

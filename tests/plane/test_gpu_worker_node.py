@@ -10,7 +10,7 @@ import yaml
 from support.asked import label, patch
 from support.gpu_worker_jobs import WorkerJob
 from support.plane.content import NODES
-from support.plane.parts import ObserverProcess
+from support.plane.kept import KeptObserver
 from support.servers import wait_until
 from support.tenants import ALICE, OBSERVER, OPERATOR, allowed, refusal
 
@@ -63,10 +63,10 @@ def part(
 
 
 @pytest.fixture(scope="module")
-def writer(plane: Plane, part: None) -> Iterator[ObserverProcess]:
+def writer(plane: Plane, part: None) -> Iterator[KeptObserver]:
     """The writer of labels, as its Deployment starts it."""
     assert part is None
-    process = ObserverProcess(
+    process = KeptObserver(
         plane.account(CONTROLLER, NAMESPACE),
         plane.folder,
         CONTROLLER,
@@ -83,7 +83,7 @@ def writer(plane: Plane, part: None) -> Iterator[ObserverProcess]:
 
 
 @pytest.fixture
-def worker(kubectl: Kubectl, writer: ObserverProcess) -> Iterator[Callable[..., None]]:
+def worker(kubectl: Kubectl, writer: KeptObserver) -> Iterator[Callable[..., None]]:
     """Applies a GPUWorkerNode as the gateway does; all go after the test."""
     assert writer.is_running
 

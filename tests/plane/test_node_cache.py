@@ -12,9 +12,9 @@ from devctl_cache_agent.api import ApiError, ApiServer
 from devctl_cache_agent.status import READY, Entry, stamped
 from support.asked import create, label, patch
 from support.plane.content import NODES
+from support.plane.kept import KeptObserver
 from support.plane.namespaces import ADDRESS
 from support.plane.optional_part import installed_part
-from support.plane.parts import ObserverProcess
 from support.plane.pki import PORT
 from support.plane.tokens import write_account
 from support.servers import wait_until
@@ -189,10 +189,10 @@ def test_an_agent_may_do_nothing_else(
 
 
 @pytest.fixture(scope="module")
-def controller(plane: Plane, part: None) -> Iterator[ObserverProcess]:
+def controller(plane: Plane, part: None) -> Iterator[KeptObserver]:
     """The writer of labels, as its Deployment starts it."""
     assert part is None
-    process = ObserverProcess(
+    process = KeptObserver(
         plane.account(CONTROLLER, AGENT_NAMESPACE),
         plane.folder,
         CONTROLLER,

@@ -12,7 +12,7 @@ from support.gateway_bodies import FACTS, JOB, PRICES
 from support.gateway_process import CONFIG, GatewayProcess
 from support.gateway_store import sqlite_url
 from support.gpu_worker_jobs import WorkerJob
-from support.plane.parts import ObserverProcess
+from support.plane.kept import KeptObserver
 from support.postgres_process import PostgresProcess
 from support.servers import wait_until
 
@@ -53,7 +53,7 @@ def granted(kubectl: Kubectl) -> Iterator[None]:
 
 
 @contextmanager
-def writer(plane: Plane) -> Iterator[ObserverProcess]:
+def writer(plane: Plane) -> Iterator[KeptObserver]:
     """The writer of Nodes' labels and job slots."""
     own = {
         "POD_NAMESPACE": NAMESPACE,
@@ -61,7 +61,7 @@ def writer(plane: Plane) -> Iterator[ObserverProcess]:
         "DEVCTL_OBSERVER_LEASE": CONTROLLER,
     }
     account = plane.account(CONTROLLER, NAMESPACE)
-    process = ObserverProcess(account, plane.folder, f"{CONTROLLER}-beside", 6797, more=own)
+    process = KeptObserver(account, plane.folder, f"{CONTROLLER}-beside", 6797, more=own)
     process.start()
     try:
         yield process
@@ -179,7 +179,7 @@ def wait_for(client: httpx2.Client, job_id: str, state: str) -> Thing:
         found.update(client.get(f"/jobs/{job_id}").json())
         return bool(found["state"] == state)
 
-    wait_until(so, lambda: f"{job_id} is {state}: {found}", 300)
+    wait_until(so, lambda: f"{job_id} is {state}: {found}")
     return found
 
 

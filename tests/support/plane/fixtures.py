@@ -27,6 +27,7 @@ from support.redis_process import ensure_redis
 from support.rights import leases
 from support.runs import operator_python
 from support.scheduling import Scheduling
+from support.servers import wait_until
 from support.ssh_process import ensure_sshd
 from support.web_process import ensure_lighttpd
 
@@ -179,7 +180,7 @@ def observer(deployed: Plane) -> Iterator[ObserverProcess]:
     """The observer, whose clocks are right again afterwards."""
     yield deployed.observer
     deployed.observer.set_clocks()
-    assert deployed.observer.is_running, deployed.observer.tail()
+    wait_until(lambda: deployed.observer.is_running, deployed.observer.tail)
 
 
 def plane_has_operator(plane: Plane) -> bool:

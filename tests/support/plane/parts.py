@@ -299,10 +299,14 @@ class ObserverProcess(Process):
     def _said(self, notice: str) -> int:
         return self.log.read_text().count(notice) if self.log.exists() else 0
 
-    def start(self, leads: Callable[[], bool] | None = None) -> None:
-        """Start it and wait until it answers, and leads if that is asked for."""
+    def begin(self) -> None:
+        """Start it, and wait for nothing."""
         self._ledger = self._ahead["server"]
         super().start()
+
+    def start(self, leads: Callable[[], bool] | None = None) -> None:
+        """Start it and wait until it answers, and leads if that is asked for."""
+        self.begin()
         self.await_so(lambda: is_ready(self._port), "it is ready")
         if leads is not None:
             self.await_so(leads, "it leads")

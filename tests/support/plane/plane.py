@@ -11,6 +11,7 @@ from support.commands import Kubectl
 from support.plane import content, namespaces, stages
 from support.plane.beside import ALONE, Place
 from support.plane.control_plane import ControlPlane
+from support.plane.kept import KeptObserver
 from support.plane.namespaces import ADDRESS
 from support.plane.parts import OPERATOR_POD, ObserverProcess, OperatorProcess
 from support.plane.process import Process
@@ -46,7 +47,7 @@ class Plane:
         self.kubectl = Kubectl(programs["kubernetes"] / "kubectl", self.kubeconfig)
         self.control = ControlPlane(programs["kubernetes"], pki, folder)
         self.kwok = Process(self._kwok(), folder / "kwok.log")
-        self._observer: ObserverProcess | None = None
+        self._observer: KeptObserver | None = None
         self._operator: OperatorProcess | None = None
 
     def start(self) -> None:
@@ -78,7 +79,7 @@ class Plane:
         return (
             OperatorProcess(program, self._python, operator, folder, checkout=checkout),
             # Of the same name, and so each other's heir.
-            ObserverProcess(observer, folder, checkout=checkout),
+            KeptObserver(observer, folder, checkout=checkout),
         )
 
     def stop(self) -> None:
@@ -124,7 +125,7 @@ class Plane:
     def observer(self) -> ObserverProcess:
         """The observer, started or not."""
         if self._observer is None:
-            self._observer = ObserverProcess(self.account("devctl-observer"), self.folder)
+            self._observer = KeptObserver(self.account("devctl-observer"), self.folder)
         return self._observer
 
     def account(self, name: str, namespace: str = SYSTEM) -> Path:

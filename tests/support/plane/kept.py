@@ -19,7 +19,7 @@ class KeptObserver(ObserverProcess):
     """An observer that goes on after a loss of its lease.
 
     A slow disk or an API server that is away for ten seconds is enough for one. A crash is not
-    made up for, nor is the end of a frozen one, which is what a test waits for.
+    made up for.
     """
 
     def __init__(self, *args: Any, **more: Any) -> None:
@@ -51,11 +51,6 @@ class KeptObserver(ObserverProcess):
         self._leave()
         super().stop()
         self._dismiss()
-
-    def freeze(self) -> None:
-        """Let it do nothing; once thawed it may end."""
-        self._leave()
-        super().freeze()
 
     def _leave(self) -> None:
         with self._lock:

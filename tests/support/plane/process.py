@@ -94,17 +94,6 @@ class Process:
         except subprocess.TimeoutExpired:
             self.kill()
 
-    def await_end(self, why: str, seconds: float = 60) -> None:
-        """Wait until it has ended by itself.
-
-        Raises:
-            AssertionError: It goes on; with the end of its log.
-        """
-        try:
-            self._wait(seconds)
-        except subprocess.TimeoutExpired:
-            raise AssertionError(f"{self.name}: {why}, and it goes on\n{self.tail()}") from None
-
     def _wait(self, seconds: float = 60) -> None:
         if self._running is not None:
             self._running.wait(seconds)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from typing import TYPE_CHECKING
 
@@ -78,18 +77,11 @@ def test_one_that_a_test_ends_stays_ended(
     assert stays_ended(observer)
 
 
-def test_a_frozen_one_may_end(observer: KeptObserver) -> None:
-    observer.argv = [
-        "sh",
-        "-c",
-        f"trap 'echo {CRASHES}; exit 1' TERM; while :; do sleep 0.01; done",
-    ]
-    observer.start()
+def test_one_that_was_frozen_is_still_kept(observer: KeptObserver) -> None:
+    ends(observer, LOSES)
     observer.freeze()
-    observer.log.write_text(LOSES)
-    observer.signal(signal.SIGTERM)
     observer.thaw()
-    assert stays_ended(observer)
+    until(lambda: observer.expected_ends == 1 and observer.is_running)
 
 
 def test_one_that_was_ended_can_be_kept_again(observer: KeptObserver) -> None:

@@ -194,3 +194,20 @@ async def _changes() -> None:
     claimed.changed(claim(0), None)
     assert family.controller.gone == {KEY: "c-1"}
     assert UID in claim(0).owners
+
+
+def test_a_claim_that_is_given_back_concerns_the_finished_run_that_had_it() -> None:
+    asyncio.run(_given_back())
+
+
+async def _given_back() -> None:
+    observer = idle_observer()
+    family = next(f for f in observer.families if f.kind.name == "VLLMRun")
+    family.store.put(KEY, 1, run(ENDED))
+    family.store.put(Key(NAMESPACE, "other"), 1, run(ENDED, meta={"name": "other", "uid": "r-9"}))
+    claimed = observer.children.devices.followed[1]
+    claimed.changed(None, claim(0))
+    assert family.queue.waiting == 0
+    claimed.changed(claim(0), None)
+    assert family.queue.waiting == 1
+    assert family.controller.gone == {KEY: "c-1"}

@@ -141,6 +141,18 @@ def test_an_end_has_a_code_and_last_words(
     assert "claimName" not in later
 
 
+def test_the_claim_of_a_finished_run_is_told_until_it_is_given_back() -> None:
+    status = told(seen(run(STARTED), pod("Succeeded", state=exited(0)), claim=claim(0)))
+    kept = run(status)
+    assert told(seen(kept, claim=claim(0)))["claimName"] == "one"
+    assert next_look(seen(kept, claim=claim(0)), Clocks(NOW)) is None
+    # It may be gone before the end is written, which no event tells of again.
+    assert next_look(seen(kept, claim=None), Clocks(NOW)) == timedelta(0)
+    rest = told(seen(kept, claim=None))
+    assert "claimName" not in rest
+    assert next_look(seen(run(rest), claim=None), Clocks(NOW)) is None
+
+
 def test_an_end_is_recorded_only_after_a_look_past_the_cache() -> None:
     ended = seen(run(UP), pod("Failed", state=exited(1)))
     assert wants_proof(ended, Clocks(NOW))

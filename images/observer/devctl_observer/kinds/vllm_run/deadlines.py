@@ -30,6 +30,9 @@ def next_look(seen: Observed, clocks: Clocks) -> timedelta | None:
     if run.going:
         return None
     if run.finished:
+        if "claimName" in run.status and not seen.claim:
+            # It was given back while the end was written, and no event is to follow.
+            return timedelta(0)
         at = None if has_expired(run) else run.expires_at
     else:
         outcome = judge(seen, clocks)

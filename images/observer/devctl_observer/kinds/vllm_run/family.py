@@ -50,11 +50,14 @@ class VLLMRuns(Family[VLLMRun]):
 
     def _devices(self, old: Claim | None, new: Claim | None) -> None:
         """Reconcile the runs that wait for GPUs, and those that have some: claims are few."""
-        for run in self._unfinished():
+        for run in self.store:
             key = Key(run.metadata.namespace, run.metadata.name)
-            if old and new is None and run.metadata.uid in old.owners:
+            owned = old is not None and run.metadata.uid in old.owners
+            if old and owned and new is None:
                 self.controller.gone[key] = old.uid
-            self.queue.add(key)
+            # A finished one tells whether its claim was given back.
+            if owned or not run.finished:
+                self.queue.add(key)
 
     def _planned(self) -> None:
         """Reconcile the runs that may name something of the plan."""

@@ -67,7 +67,8 @@ def run_status(seen: Observed, clocks: Clocks) -> dict[str, Any]:
     if run.finished:
         # The end is final.
         kept = {name: run.status[name] for name in _KEPT if name in run.status}
-        return _whole(run, kept, clocks)
+        held = {"claimName": claim_name(run.metadata.name)} if seen.claim else {}
+        return _whole(run, kept | held, clocks)
     outcome = judge(seen, clocks)
     if outcome.ended and clocks.theirs is None:
         before = run.phase, run.status.get("reason"), run.status.get("message")

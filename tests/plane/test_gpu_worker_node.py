@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from support.asked import label, patch
+from support.gateway_place import withdrawn
 from support.gpu_worker_jobs import WorkerJob
 from support.plane.content import NODES
 from support.plane.kept import KeptObserver
@@ -79,6 +80,7 @@ def writer(plane: Plane, part: None) -> Iterator[KeptObserver]:
     )
     process.start()
     yield process
+    withdrawn(plane.kubectl)
     process.stop()
 
 

@@ -66,7 +66,19 @@ def writer(plane: Plane) -> Iterator[KeptObserver]:
     try:
         yield process
     finally:
+        withdrawn(plane.kubectl)
         process.stop()
+
+
+def withdrawn(kubectl: Kubectl) -> None:
+    """Have the writer, which runs, make all nodes as they were: other tests place pods there."""
+    kubectl("delete", f"{PLURAL}.{GROUP}", "--all")
+
+    def labels() -> list[str]:
+        found = kubectl.api.list("node")
+        return [name for node in found for name in node["metadata"]["labels"] if GROUP in name]
+
+    wait_until(lambda: not labels(), lambda: f"nodes have no labels of ours: {labels()}")
 
 
 @contextmanager

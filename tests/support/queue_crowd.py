@@ -42,7 +42,7 @@ class Crowd:
     users: int
     servers: int
     pods: int
-    seconds: float = 60.0
+    seconds: float = 180.0
     ledger: Ledger = field(init=False)
     asked: dict[str, float] = field(default_factory=dict)
     """When each server's Workload came."""

@@ -13,11 +13,13 @@ from __future__ import annotations
 import os
 import sys
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from support.tiers import choose, deep
 from support.tiers.changes import changed_files, changed_tests
 from support.tiers.landed import begin, landed, later
-from support.tiers.one import one
+from support.tiers.one import one, tracked
+from support.tiers.proven import contents, inputs
 from support.tiers.reach import Reach
 from support.tiers.record import Record
 from support.tiers.repeat import Repeats
@@ -26,17 +28,22 @@ from support.tiers.tier import load
 
 from devctl.local.paths import REPOSITORY
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-def known(plan: deep.Plan) -> choose.Known:
+    from support.tiers.landed import Landed
+
+
+def known(plan: deep.Plan, last: Landed, reach: Mapping[str, frozenset[str]]) -> choose.Known:
     """What can be found out about this checkout and this machine."""
-    last, record = landed(), Record()
-    reach = Reach(plan)
+    record = Record()
     return choose.Known(
         today=datetime.now(UTC).date(),
         changed=changed_files(last.commit),
-        reach={module.id: reach.of(module) for module in plan.modules},
+        reach=reach,
         green=later(last.green, record.green),
         failed=record.failed,
+        proven=record.proven(inputs(plan, reach, contents(tracked(["."])))),
     )
 
 
@@ -49,19 +56,21 @@ def run(names: list[str], *, everything: bool) -> int:
     chosen = [tiers[name] for name in names or tiers]
     if not everything:
         chosen = [tier for tier in chosen if tier.runs]
-    plan = deep.load()
-    facts = known(plan)
+    plan, last = deep.load(), landed()
+    imports = Reach(plan)
+    reach = {module.id: imports.of(module) for module in plan.modules}
+    facts = known(plan, last, reach)
     if everything:
         os.environ["DEVCTL_TESTS_RANDOM"] = "1"
         choices = choose.run_all(plan, facts, "everything runs")
     else:
         choices = choose.choose(plan, facts)
     own = {tier.name for tier in chosen}
-    base, files = landed().commit, facts.changed or ()
     return Run(
         chosen,
         [choice for choice in choices if choice.module.tier in own],
-        Repeats({} if everything else changed_tests(base, files)),
+        Repeats({} if everything else changed_tests(last.commit, facts.changed or ())),
+        lambda: inputs(plan, reach, contents(tracked(["."]))),
         deep=everything,
         keep=bool(os.environ.get("DEVCTL_E2E_KEEP")),
     ).do()

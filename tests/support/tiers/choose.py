@@ -31,6 +31,7 @@ class Known:
         reach: The files that each module imports, itself or through its rooms, by its id.
         green: The day on which each module last passed, by its id.
         failed: Modules that failed when they last ran on this machine.
+        proven: The day on which each module last passed here with all its files as they are.
     """
 
     today: date
@@ -38,6 +39,7 @@ class Known:
     reach: Mapping[str, AbstractSet[str]] = field(default_factory=dict)
     green: Mapping[str, date] = field(default_factory=dict)
     failed: AbstractSet[str] = frozenset()
+    proven: Mapping[str, date] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -48,25 +50,26 @@ class Choice:
         module: The module.
         why: The reason to run it; empty if it is left out.
         green: The day on which it last passed, if any.
+        proven: Whether it is left out because it passed here with the same files.
     """
 
     module: Deep
     why: str
     green: date | None
+    proven: bool = False
 
 
 def choose(plan: Plan, known: Known) -> list[Choice]:
     """What becomes of each module at a landing."""
     turns = slices(plan)
     common = _for_all(plan, known)
-    return [
-        Choice(
-            module,
-            common or _for_one(plan, known, module, turns[module.id]),
-            known.green.get(module.id),
-        )
-        for module in plan.modules
-    ]
+    found = []
+    for module in plan.modules:
+        why = common or _for_one(plan, known, module, turns[module.id])
+        proven = bool(why) and _is_proven(known, module, turns[module.id])
+        green = known.green.get(module.id)
+        found.append(Choice(module, "" if proven else why, green, proven))
+    return found
 
 
 def run_all(plan: Plan, known: Known, why: str) -> list[Choice]:
@@ -85,6 +88,11 @@ def slices(plan: Plan) -> dict[str, int]:
     return found
 
 
+def concerns_all(plan: Plan, reach: Mapping[str, AbstractSet[str]], file: str) -> bool:
+    """Whether a change of a file has all of them run."""
+    return matches(file, plan.everything) or not _is_known(plan, reach, file)
+
+
 def _for_all(plan: Plan, known: Known) -> str:
     """Why all of them have to run; empty if only some have."""
     if known.changed is None:
@@ -92,17 +100,25 @@ def _for_all(plan: Plan, known: Known) -> str:
     for file in sorted(known.changed):
         if matches(file, plan.everything):
             return f"{file} changed, on which everything depends"
-        if not _is_known(plan, known, file):
+        if not _is_known(plan, known.reach, file):
             return f"{file} changed, which belongs to no room"
     return ""
 
 
-def _is_known(plan: Plan, known: Known, file: str) -> bool:
+def _is_known(plan: Plan, reach: Mapping[str, AbstractSet[str]], file: str) -> bool:
     """Whether a file's dependents are known: by imports for tests, by rooms for the product."""
-    if file.startswith("tests/"):
-        return file.endswith(".py") or not file.startswith("tests/support/")
+    if file.startswith("tests/") and (file.endswith(".py") or file.startswith("tests/unit/")):
+        return True
     patterns = (*plan.fast, *(pattern for room in plan.rooms.values() for pattern in room))
-    return matches(file, patterns) or any(file in files for files in known.reach.values())
+    return matches(file, patterns) or any(file in files for files in reach.values())
+
+
+def _is_proven(known: Known, module: Deep, turn: int) -> bool:
+    """Whether a run would repeat a recent one; on its day it runs all the same, once."""
+    day = known.proven.get(module.id) if known.changed is not None else None
+    if day is None or module.id in known.failed or (known.today - day).days >= LONGEST_DAYS:
+        return False
+    return day == known.today or known.today.toordinal() % SLICES != turn
 
 
 def _for_one(plan: Plan, known: Known, module: Deep, turn: int) -> str:

@@ -52,5 +52,7 @@ def deep_modules(choices: Sequence[Choice], outcomes: Mapping[str, bool]) -> lis
         passed = outcomes.get(choice.module.id)
         word = {True: "passed", False: "FAILED", None: "did not run"}[passed]
         lines.append(f"{choice.module.id}: {word}; {choice.why}")
-    lines += [f"{choice.module.id}: left out; green on {choice.green}" for choice in others]
+    for choice in others:
+        same = ", with the same files" if choice.proven else ""
+        lines.append(f"{choice.module.id}: left out; green on {choice.green}{same}")
     return lines

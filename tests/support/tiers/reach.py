@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import tomllib
 from functools import cache
@@ -77,6 +78,24 @@ def _named(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, ast.ImportFrom) and node.module:
         yield node.module
         yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield from _spelt(node.value)
+
+
+def _spelt(text: str) -> Iterator[str]:
+    """Modules of tests/support that a text names, since a process of its own runs them.
+
+    >>> list(_spelt("tests/support/stepped_observer.py")), list(_spelt("support.plane.given"))
+    (['support.stepped_observer'], ['support.plane.given'])
+    """
+    if found := re.fullmatch(r"(?:tests/)?(support(?:/\w+)+)\.py", text):
+        yield found[1].replace("/", ".")
+    elif re.fullmatch(r"support(?:\.\w+)+", text):
+        yield text
+    elif found := re.fullmatch(r"(support(?:\.\w+)*)\.", text):
+        # The rest is known only once it runs.
+        folder = REPOSITORY / "tests" / found[1].replace(".", "/")
+        yield from (f"{found[1]}.{file.stem}" for file in sorted(folder.glob("*.py")))
 
 
 def _files_of(module: str) -> Iterator[str]:

@@ -150,7 +150,21 @@ def test_the_last_landing_is_an_ancestor() -> None:
 
 def test_a_machine_records_green_and_failed_modules(tmp_path: Path) -> None:
     file, one, two = tmp_path / "record", date(2026, 1, 1), date(2026, 1, 2)
-    Record(file).add({"a": True, "b": False}, one)
+    Record(file).add({"a": True, "b": False}, one, {})
     assert (Record(file).green, Record(file).failed) == ({"a": one}, {"b"})
-    Record(file).add({"a": False, "b": True}, two)
+    Record(file).add({"a": False, "b": True}, two, {})
     assert (Record(file).green, Record(file).failed) == ({"a": one, "b": two}, {"a"})
+
+
+def test_a_machine_records_what_a_module_passed_with(tmp_path: Path) -> None:
+    file, day = tmp_path / "record", date(2026, 1, 1)
+    now = {"a": "digest a", "b": "digest b", "c": "digest c"}
+    Record(file).add({"a": True, "b": False}, day, now)
+    assert Record(file).proven(now) == {"a": day}, "neither one that failed nor one that never ran"
+    assert Record(file).proven(now | {"a": "another"}) == {}
+    # A file of its was edited while it ran.
+    Record(file).add({"a": True}, day, {"b": "digest b"})
+    assert Record(file).proven(now) == {}
+    Record(file).add({"a": True}, day, now)
+    Record(file).add({"a": False}, day, now)
+    assert Record(file).proven(now) == {}

@@ -112,6 +112,34 @@ def test_the_work_of_the_days_is_as_even_as_it_can_be() -> None:
     assert max(work) - min(work) <= 1
 
 
+def test_what_has_passed_here_with_the_same_files_is_not_repeated() -> None:
+    touched = replace(KNOWN, changed={"roles/server/tasks/main.yml"})
+    known = replace(touched, proven={IDLE.id: QUIET - timedelta(days=1)})
+    assert list(ran(known)) == [FILLED.id]
+    left = {choice.module.id: choice.proven for choice in choose(PLAN, known)}
+    assert left == {CROWD.id: False, IDLE.id: True, FILLED.id: False}
+    everything = replace(known, changed={"new/room.py"})
+    assert list(ran(everything)) == [CROWD.id, FILLED.id]
+
+
+def test_a_proof_does_not_count_where_it_may_not() -> None:
+    known = replace(
+        KNOWN,
+        changed={"roles/server/tasks/main.yml"},
+        proven={IDLE.id: QUIET - timedelta(days=1)},
+    )
+    assert IDLE.id in ran(replace(known, failed={IDLE.id}))
+    assert IDLE.id in ran(replace(known, changed=None)), "in doubt, everything runs"
+    assert IDLE.id in ran(replace(known, proven={IDLE.id: QUIET - timedelta(days=LONGEST_DAYS)}))
+    its_day = next(
+        day
+        for day in (QUIET + timedelta(days=n) for n in range(SLICES))
+        if day.toordinal() % SLICES == TURNS[IDLE.id]
+    )
+    assert IDLE.id in ran(replace(known, today=its_day))
+    assert IDLE.id not in ran(replace(known, today=its_day, proven={IDLE.id: its_day}))
+
+
 def test_all_run_for_a_release() -> None:
     found = run_all(PLAN, KNOWN, "everything runs")
     assert [choice.why for choice in found] == ["everything runs"] * len(PLAN.modules)

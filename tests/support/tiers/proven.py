@@ -1,0 +1,56 @@
+"""Identifies all that a deep module depends on: what has passed with the same is proven."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import sys
+from typing import TYPE_CHECKING
+
+from support.tiers.choose import concerns_all
+from support.tiers.deep import matches
+
+from devctl.local.paths import REPOSITORY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from collections.abc import Set as AbstractSet
+    from pathlib import Path
+
+    from support.tiers.deep import Plan
+
+
+def contents(paths: Iterable[str], repository: Path = REPOSITORY) -> dict[str, str]:
+    """A digest of each file that exists, by its path."""
+    files = ((path, repository / path) for path in paths)
+    return {
+        path: f"{file.stat().st_mode:o} {hashlib.sha256(file.read_bytes()).hexdigest()}"
+        for path, file in files
+        if file.is_file()
+    }
+
+
+def inputs(
+    plan: Plan, reach: Mapping[str, AbstractSet[str]], files: Mapping[str, str]
+) -> dict[str, str]:
+    """A digest of what each deep module depends on, by its id.
+
+    It covers each file whose change has the module run (choose.py), the kernel and this Python.
+
+    Args:
+        plan: The deep modules.
+        reach: The files that each imports, itself or through its rooms.
+        files: A digest of each file, by its path.
+    """
+    common = {file for file in files if concerns_all(plan, reach, file)}
+    rooms = {
+        name: {file for file in files if matches(file, patterns)}
+        for name, patterns in plan.rooms.items()
+    }
+    found = {}
+    for module in plan.modules:
+        own = common.union(reach.get(module.id, ()), *(rooms[name] for name in module.rooms))
+        lines = [f"{platform.release()} {sys.version}"]
+        lines += [f"{file} {files.get(file, 'missing')}" for file in sorted(own)]
+        found[module.id] = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    return found

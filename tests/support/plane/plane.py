@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import yaml
 from support.commands import Kubectl
 from support.plane import content, namespaces, stages
 from support.plane.beside import ALONE, Place
-from support.plane.control_plane import ControlPlane
+from support.plane.control_plane import RARELY_COLLECTED, ControlPlane
 from support.plane.kept import KeptObserver
 from support.plane.namespaces import ADDRESS
 from support.plane.parts import OPERATOR_POD, ObserverProcess, OperatorProcess
@@ -46,7 +47,7 @@ class Plane:
         self.kubeconfig = pki.kubeconfig()
         self.kubectl = Kubectl(programs["kubernetes"] / "kubectl", self.kubeconfig)
         self.control = ControlPlane(programs["kubernetes"], pki, folder)
-        self.kwok = Process(self._kwok(), folder / "kwok.log")
+        self.kwok = Process(self._kwok(), folder / "kwok.log", os.environ | RARELY_COLLECTED)
         self._observer: KeptObserver | None = None
         self._operator: OperatorProcess | None = None
 

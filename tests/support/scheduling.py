@@ -71,8 +71,9 @@ def together(test: str) -> str:
 NEARLY_DONE = "nearly-done"
 """The file in the run's folder that appears when few tests of a tier are left to run."""
 
-FEW = 0.35
-"""Share of a tier's tests: the last ones take as long as a cluster takes to come up."""
+FEW = 0.1
+"""Share of a tier's tests: the last ones leave processors idle. Earlier, a cluster that comes up
+takes from them what it gains, and neither is in time."""
 
 
 class Scheduling(LoadScopeScheduling):

@@ -89,7 +89,7 @@ def slices(plan: Plan) -> dict[str, int]:
 
 
 def concerns_all(plan: Plan, reach: Mapping[str, AbstractSet[str]], file: str) -> bool:
-    """Whether a change of a file has all of them run."""
+    """Whether the outcome of all of them may depend on a file."""
     return matches(file, plan.everything) or not _is_known(plan, reach, file)
 
 
@@ -100,6 +100,8 @@ def _for_all(plan: Plan, known: Known) -> str:
     for file in sorted(known.changed):
         if matches(file, plan.everything):
             return f"{file} changed, on which everything depends"
+        if matches(file, plan.chooser):
+            return f"{file} changed, which decides what runs"
         if not _is_known(plan, known.reach, file):
             return f"{file} changed, which belongs to no room"
     return ""
@@ -109,7 +111,11 @@ def _is_known(plan: Plan, reach: Mapping[str, AbstractSet[str]], file: str) -> b
     """Whether a file's dependents are known: by imports for tests, by rooms for the product."""
     if file.startswith("tests/") and (file.endswith(".py") or file.startswith("tests/unit/")):
         return True
-    patterns = (*plan.fast, *(pattern for room in plan.rooms.values() for pattern in room))
+    patterns = (
+        *plan.fast,
+        *plan.chooser,
+        *(pattern for room in plan.rooms.values() for pattern in room),
+    )
     return matches(file, patterns) or any(file in files for files in reach.values())
 
 

@@ -52,12 +52,14 @@ class Plan:
         rooms: Patterns of each room's files.
         everything: Patterns of files on which all modules depend.
         fast: Patterns of files that fast tests prove alone.
+        chooser: Patterns of files that decide what runs, and change no module's outcome.
     """
 
     modules: tuple[Deep, ...]
     rooms: Mapping[str, tuple[str, ...]]
     everything: tuple[str, ...] = ()
     fast: tuple[str, ...] = ()
+    chooser: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the names of rooms.
@@ -89,6 +91,7 @@ def load(file: Path = FILE) -> Plan:
         rooms={name: tuple(patterns) for name, patterns in read["rooms"].items()},
         everything=tuple(read["everything"]),
         fast=tuple(read["fast"]),
+        chooser=tuple(read["chooser"]),
     )
 
 

@@ -35,7 +35,8 @@ def inputs(
 ) -> dict[str, str]:
     """A digest of what each deep module depends on, by its id.
 
-    It covers each file whose change has the module run (choose.py), the kernel and this Python.
+    It covers each file on which the module's outcome may depend, the kernel and this Python; not
+    the files of the chooser, whose change has everything run all the same.
 
     Args:
         plan: The deep modules.

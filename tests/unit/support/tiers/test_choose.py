@@ -16,8 +16,9 @@ FILLED = Deep("tests/pods/test_files.py::test_full", "a full disk", 1.0, ("serve
 PLAN = Plan(
     (CROWD, IDLE, FILLED),
     {"gpus": ("roles/gpu",), "agent": ("images/agent",), "servers": ("roles/server", "x/*.lock")},
-    everything=("requirements/dev.txt", "tests/support/tiers"),
+    everything=("requirements/dev.txt",),
     fast=("docs", "README.md"),
+    chooser=("tests/support/tiers", "tests/deep.toml"),
 )
 GREEN = {module.id: TODAY - timedelta(days=1) for module in PLAN.modules}
 TURNS = slices(PLAN)
@@ -70,6 +71,7 @@ def test_a_change_runs_what_imports_it_through_any_number_of_modules() -> None:
     [
         "requirements/dev.txt",
         "tests/support/tiers/choose.py",
+        "tests/deep.toml",
         # Nobody said what these are.
         "new/room.py",
         "tests/support/recording.json",

@@ -52,6 +52,15 @@ def test_some_changes_concern_some_modules() -> None:
     assert changed("new/room.py") == list(PLAN.modules)
 
 
+@pytest.mark.parametrize("file", ["tests/deep.toml", "tests/support/tiers/choose.py"])
+def test_the_chooser_decides_what_runs_and_leaves_proofs(file: str) -> None:
+    files = FILES | {file: "as it was"}
+    proven = inputs(PLAN, REACH, files)
+    assert inputs(PLAN, REACH, files | {file: "changed"}) == proven
+    known = Known(QUIET, {file}, REACH)
+    assert all(choice.why for choice in choose(PLAN, known))
+
+
 def test_a_file_that_is_gone_or_new_counts() -> None:
     before = inputs(PLAN, REACH, FILES)
     without = {file: digest for file, digest in FILES.items() if "/server/" not in file}

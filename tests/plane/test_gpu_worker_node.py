@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from support import gateway_place
 from support.asked import label, patch
-from support.gateway_place import withdrawn
 from support.gpu_worker_jobs import WorkerJob
 from support.plane.content import NODES
-from support.plane.kept import KeptObserver
 from support.servers import wait_until
 from support.tenants import ALICE, OBSERVER, OPERATOR, allowed, refusal
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from support.commands import Kubectl
+    from support.plane.kept import KeptObserver
     from support.plane.plane import Plane
 
 pytestmark = pytest.mark.usefixtures("part")
@@ -67,21 +67,8 @@ def part(
 def writer(plane: Plane, part: None) -> Iterator[KeptObserver]:
     """The writer of labels, as its Deployment starts it."""
     assert part is None
-    process = KeptObserver(
-        plane.account(CONTROLLER, NAMESPACE),
-        plane.folder,
-        CONTROLLER,
-        6796,
-        more={
-            "POD_NAMESPACE": NAMESPACE,
-            "DEVCTL_OBSERVER_KIND": "gpu_worker_node",
-            "DEVCTL_OBSERVER_LEASE": CONTROLLER,
-        },
-    )
-    process.start()
-    yield process
-    withdrawn(plane.kubectl)
-    process.stop()
+    with gateway_place.writer(plane) as process:
+        yield process
 
 
 @pytest.fixture

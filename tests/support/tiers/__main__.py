@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 from support.tiers import choose, deep
 from support.tiers.changes import changed_files, changed_tests
 from support.tiers.landed import begin, landed, later
-from support.tiers.one import one, tracked
-from support.tiers.proven import contents, inputs
-from support.tiers.reach import Reach
+from support.tiers.one import one
+from support.tiers.proven import Inputs
+from support.tiers.reach import reach_of
 from support.tiers.record import Record
 from support.tiers.repeat import Repeats
 from support.tiers.run import Run
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from support.tiers.landed import Landed
 
 
-def known(plan: deep.Plan, last: Landed, reach: Mapping[str, frozenset[str]]) -> choose.Known:
+def known(last: Landed, reach: Mapping[str, frozenset[str]], inputs: Inputs) -> choose.Known:
     """What can be found out about this checkout and this machine."""
     record = Record()
     return choose.Known(
@@ -43,7 +43,7 @@ def known(plan: deep.Plan, last: Landed, reach: Mapping[str, frozenset[str]]) ->
         reach=reach,
         green=later(last.green, record.green),
         failed=record.failed,
-        proven=record.proven(inputs(plan, reach, contents(tracked(["."])))),
+        proven=record.proven(inputs.before),
     )
 
 
@@ -57,9 +57,9 @@ def run(names: list[str], *, everything: bool) -> int:
     if not everything:
         chosen = [tier for tier in chosen if tier.runs]
     plan, last = deep.load(), landed()
-    imports = Reach(plan)
-    reach = {module.id: imports.of(module) for module in plan.modules}
-    facts = known(plan, last, reach)
+    reach = reach_of(plan)
+    inputs = Inputs(plan, reach)
+    facts = known(last, reach, inputs)
     if everything:
         os.environ["DEVCTL_TESTS_RANDOM"] = "1"
         choices = choose.run_all(plan, facts, "everything runs")
@@ -70,7 +70,7 @@ def run(names: list[str], *, everything: bool) -> int:
         chosen,
         [choice for choice in choices if choice.module.tier in own],
         Repeats({} if everything else changed_tests(last.commit, facts.changed or ())),
-        lambda: inputs(plan, reach, contents(tracked(["."]))),
+        inputs,
         deep=everything,
         keep=bool(os.environ.get("DEVCTL_E2E_KEEP")),
     ).do()

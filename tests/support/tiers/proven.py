@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from support.tiers.choose import concerns_all
 from support.tiers.deep import matches
+from support.tiers.one import tracked
 
 from devctl.local.paths import REPOSITORY
 
@@ -18,6 +19,31 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from support.tiers.deep import Plan
+
+
+class Inputs:
+    """What deep modules depend on while a run goes on.
+
+    Args:
+        plan: The deep modules.
+        reach: The files that each imports, itself or through its rooms.
+
+    Attributes:
+        before: A digest for each module when the run began, by its id.
+    """
+
+    def __init__(self, plan: Plan, reach: Mapping[str, AbstractSet[str]]) -> None:
+        """Read all files once."""
+        self._plan, self._reach = plan, reach
+        self.before = self._now()
+
+    def unchanged(self) -> dict[str, str]:
+        """The digests of modules none of whose files was edited meanwhile."""
+        now = self._now()
+        return {name: digest for name, digest in self.before.items() if now[name] == digest}
+
+    def _now(self) -> dict[str, str]:
+        return inputs(self._plan, self._reach, contents(tracked(["."])))
 
 
 def contents(paths: Iterable[str], repository: Path = REPOSITORY) -> dict[str, str]:

@@ -50,6 +50,12 @@ class Reach:
         return frozenset(self._graph.find_upstream_modules(name))
 
 
+def reach_of(plan: Plan) -> dict[str, frozenset[str]]:
+    """The files that each module depends on, by its id."""
+    made = Reach(plan)
+    return {module.id: made.of(module) for module in plan.modules}
+
+
 @cache
 def support_of(file: str) -> frozenset[str]:
     """The files of tests/support that a test's file imports, and what these import in turn."""

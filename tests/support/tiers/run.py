@@ -25,10 +25,11 @@ from support.tiers.tier import RESULTS, Tier
 from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import IO
 
     from support.tiers.choose import Choice
+    from support.tiers.proven import Inputs
     from support.tiers.repeat import Repeats
 
 CLUSTER_MINUTES = 4.0
@@ -42,7 +43,7 @@ class Run:
         tiers: What runs.
         choices: What was decided about the deep modules of these tiers.
         repeats: What is repeated of the change.
-        inputs: Identifies what each deep module depends on now, by its id.
+        inputs: What each deep module depends on.
         deep: Whether everything runs, as `make test-deep` does.
         keep: Whether the cluster stays.
     """
@@ -52,7 +53,7 @@ class Run:
         tiers: Sequence[Tier],
         choices: Sequence[Choice],
         repeats: Repeats,
-        inputs: Callable[[], Mapping[str, str]],
+        inputs: Inputs,
         *,
         deep: bool,
         keep: bool,
@@ -60,8 +61,7 @@ class Run:
         """Start nothing yet."""
         self.rows: list[Used] = []
         self._tiers, self._choices, self._repeats = tiers, choices, repeats
-        self._deep, self._keep = deep, keep
-        self._inputs, self._before = inputs, inputs()
+        self._inputs, self._deep, self._keep = inputs, deep, keep
 
     def do(self) -> int:
         """Run them all; the exit code."""
@@ -90,10 +90,7 @@ class Run:
         """Print what there is to say, and note which deep modules are green."""
         cases = read(RESULTS.glob("*.xml"))
         ended = outcomes(cases, [choice.module for choice in self._choices])
-        after = self._inputs().items()
-        # A file that was edited meanwhile leaves nothing proven.
-        unchanged = {name: digest for name, digest in after if self._before.get(name) == digest}
-        Record().add(ended, datetime.now(UTC).date(), unchanged)
+        Record().add(ended, datetime.now(UTC).date(), self._inputs.unchanged())
         print(f"\n{closing(self.rows, self._choices, ended, cases, self._repeats.notes)}")  # noqa: T201
         return 0 if is_good(self.rows) else 1
 

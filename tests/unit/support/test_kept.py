@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.plane import kept, parts
 from support.plane.kept import KeptObserver
-from unit.patience import PATIENCE
+from unit.patience import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,13 +18,6 @@ ONCE = "[ -e again ] && exec sleep 1000; touch again; echo '{says}'; exit 1"
 LOSES = "LeadershipLostError: lease `devctl-observer` could not be renewed"
 CRASHES = "OSError: no space left"
 SLEEPS = "exec sleep 1000"
-
-
-def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -45,14 +38,14 @@ def ends(observer: KeptObserver, says: str) -> None:
 
 def stays_ended(observer: KeptObserver) -> bool:
     """Whether nothing starts it in the time of many looks at it."""
-    until(lambda: not observer.is_running)
+    eventually(lambda: not observer.is_running)
     time.sleep(0.2)
     return not observer.is_running
 
 
 def test_one_that_loses_its_lease_goes_on(observer: KeptObserver) -> None:
     ends(observer, LOSES)
-    until(lambda: observer.expected_ends == 1 and observer.is_running)
+    eventually(lambda: observer.expected_ends == 1 and observer.is_running)
 
 
 def test_one_that_crashes_stays_ended(observer: KeptObserver) -> None:
@@ -81,7 +74,7 @@ def test_one_that_was_frozen_is_still_kept(observer: KeptObserver) -> None:
     ends(observer, LOSES)
     observer.freeze()
     observer.thaw()
-    until(lambda: observer.expected_ends == 1 and observer.is_running)
+    eventually(lambda: observer.expected_ends == 1 and observer.is_running)
 
 
 def test_one_that_was_ended_can_be_kept_again(observer: KeptObserver) -> None:
@@ -89,4 +82,4 @@ def test_one_that_was_ended_can_be_kept_again(observer: KeptObserver) -> None:
     observer.start()
     observer.kill()
     ends(observer, LOSES)
-    until(lambda: observer.expected_ends == 1 and observer.is_running)
+    eventually(lambda: observer.expected_ends == 1 and observer.is_running)

@@ -12,10 +12,9 @@ from support.plane.gpu_node import Mortal
 from support.plane.parts import ObserverProcess
 from support.plane.process import Process
 from support.plane.supervision import Supervision, supervised
-from unit.patience import PATIENCE
+from unit.patience import eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 SLEEPS = ["sleep", "1000"]
@@ -24,22 +23,15 @@ LOST = """\
 """
 
 
-def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def test_it_is_started_again_whenever_it_is_killed(tmp_path: Path) -> None:
     process = Process(SLEEPS, tmp_path / "log")
     with supervised(process) as found:
         for kills in (1, 2):
-            until(lambda: process.is_running)
+            eventually(lambda: process.is_running)
             found.kill()
             found.check()
             assert found.ends == [-signal.SIGKILL] * kills
-        until(lambda: process.is_running)
+        eventually(lambda: process.is_running)
     process.kill()
 
 
@@ -57,18 +49,18 @@ def test_one_that_crashes_by_itself_is_counted(tmp_path: Path) -> None:
     crashes = Process(["sh", "-c", "echo no disk; exit 3"], tmp_path / "observer.log")
     told = r"(?s)observer: started again \d+ times, not 0 times; exit statuses \[3, .*no disk"
     with pytest.raises(AssertionError, match=told), supervised(crashes) as found:
-        until(lambda: len(found.ends) > 1)
+        eventually(lambda: len(found.ends) > 1)
 
 
 def test_a_crash_beside_kills_is_counted(tmp_path: Path) -> None:
     process = Process(SLEEPS, tmp_path / "log")
 
     def end_twice(found: Supervision) -> None:
-        until(lambda: process.is_running)
+        eventually(lambda: process.is_running)
         found.kill()
-        until(lambda: process.is_running)
+        eventually(lambda: process.is_running)
         process.signal(signal.SIGTERM)
-        until(lambda: len(found.ends) > 1)
+        eventually(lambda: len(found.ends) > 1)
 
     told = r"started again 2 times, not 1 times; exit statuses \[-9, -15\]"
     with pytest.raises(AssertionError, match=told), supervised(process) as found:
@@ -87,7 +79,7 @@ def test_a_failed_test_keeps_its_own_words(tmp_path: Path) -> None:
     crashes = Process(["sh", "-c", "exit 3"], tmp_path / "log")
 
     def fail(found: Supervision) -> None:
-        until(lambda: bool(found.ends))
+        eventually(lambda: bool(found.ends))
         raise ValueError("of the test's own")
 
     with pytest.raises(ValueError, match="of the test's own"), supervised(crashes) as found:
@@ -99,9 +91,9 @@ def test_an_observer_may_lose_its_lease(tmp_path: Path) -> None:
     observer.log.write_text(LOST)
     observer.argv = ["sh", "-c", f"echo '{LOST}'; exit 1"]
     with supervised(observer) as found:
-        until(lambda: len(found.ends) == 1)
+        eventually(lambda: len(found.ends) == 1)
         observer.argv = SLEEPS
-        until(lambda: observer.is_running and found.ends == [1] * len(found.ends))
+        eventually(lambda: observer.is_running and found.ends == [1] * len(found.ends))
     assert observer.expected_ends == 1 + len(found.ends)
     observer.kill()
 
@@ -111,7 +103,7 @@ def test_deaths_by_plan_are_no_crashes(tmp_path: Path) -> None:
     deaths.plan(plan, ["asked", "told"], "seed")
     process = Mortal(SLEEPS, tmp_path / "log", plan=plan)
     with supervised(process) as found:
-        until(lambda: process.is_running)
+        eventually(lambda: process.is_running)
         plan.with_name("plan.done").write_text("asked\n")
         process.kill()
         found.check()

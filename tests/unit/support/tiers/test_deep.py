@@ -11,7 +11,7 @@ from support.tiers.choose import Known, choose
 from support.tiers.deep import Deep, Plan, load, matches
 from support.tiers.landed import landed
 from support.tiers.one import tracked
-from support.tiers.reach import Reach, support_of
+from support.tiers.reach import reach_of, support_of
 from support.tiers.tier import load as load_tiers
 
 from devctl.local.paths import REPOSITORY
@@ -21,8 +21,7 @@ PLAN = load()
 
 @cache
 def reach() -> dict[str, frozenset[str]]:
-    made = Reach(PLAN)
-    return {module.id: made.of(module) for module in PLAN.modules}
+    return reach_of(PLAN)
 
 
 def test_every_module_is_a_test_of_a_tier() -> None:

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import tomllib
 from datetime import date
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.tiers.choose import Known, choose
-from support.tiers.deep import load
-from support.tiers.reach import Reach
+from unit.support.tiers.test_deep import PLAN, reach
 
 READ = tomllib.loads(Path(__file__).with_name("real_changes.toml").read_text())
-PLAN = load()
 TODAY = date(2026, 11, 28)
 GREEN = {module.id: TODAY for module in PLAN.modules}
-
-
-@cache
-def reach() -> dict[str, frozenset[str]]:
-    made = Reach(PLAN)
-    return {module.id: made.of(module) for module in PLAN.modules}
 
 
 def names(runs: list[str]) -> set[str]:

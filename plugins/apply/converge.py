@@ -166,7 +166,9 @@ def read(cluster: Cluster, goal: Goal) -> dict[Key, Manifest]:
         existing |= {key_of(thing): thing for thing in cluster.list(kind, labels, everywhere=True)}
     for kind in [*rendered, *sorted(goal.prune - rendered.keys())]:
         if kind in goal.prune or rendered[kind] > 1:
-            existing |= {key_of(thing): thing for thing in listed(cluster, kind, goal.identity)}
+            # Nothing looks again for an object that a late copy lacks: it would never be pruned.
+            found = listed(cluster, kind, goal.identity, cached=kind not in goal.prune)
+            existing |= {key_of(thing): thing for thing in found}
     return existing | _named(cluster, (key for key in goal.manifests if key not in existing))
 
 

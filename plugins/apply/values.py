@@ -110,11 +110,16 @@ def _named(read: Mapping[str, Sequence[Manifest]], path: str) -> Iterator[str]:
 
 
 def listed(
-    cluster: Cluster, kind: Kind, identity: Mapping[str, str], namespace: str = ""
+    cluster: Cluster,
+    kind: Kind,
+    identity: Mapping[str, str],
+    namespace: str = "",
+    *,
+    cached: bool = True,
 ) -> list[Manifest]:
     """The objects with an identity; none of a kind that is not installed, such as Kueue's."""
     try:
-        return cluster.list(kind, identity, namespace=namespace)
+        return cluster.list(kind, identity, namespace=namespace, cached=cached)
     except NotFoundError:
         return []
 

@@ -208,7 +208,10 @@ def test_queues_follow_team_flavors_and_members(vision: Members) -> None:
     wait_until(lambda: bool(vision.queue(two)), "the lost queue is there again")
     vision.quota(1)
     del expected[local_queue(two)]
-    wait_until(lambda: vision.local("ann") == expected and not vision.queue(two), "one goes")
+    wait_until(
+        lambda: vision.local("ann") == expected and not vision.queue(two),
+        lambda: f"one goes: {vision.local('ann')}, {vision.queue(two)}",
+    )
     # A LocalQueue cannot be moved to another team.
     other = One(vision.kubectl.api, TEAM, f"{vision.name}-other")
     other.apply(flavors=[{"name": one, "pods": 1}])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import ssl
+import tempfile
 import time
 from copy import copy
 from dataclasses import dataclass
@@ -289,9 +290,8 @@ def _content(entry: Thing, name: str, kubeconfig: Path) -> bytes:
 
 def _present(tls: ssl.SSLContext, user: Thing, kubeconfig: Path) -> None:
     """Have a connection show the user's certificate: Python reads it from files alone."""
-    file = kubeconfig.with_name(f".{kubeconfig.name}.pem")
     pair = (_content(user, f"client-{name}", kubeconfig) for name in ("certificate", "key"))
-    file.touch(mode=0o600)
-    file.write_bytes(b"\n".join(pair))
-    tls.load_cert_chain(file)
-    file.unlink()
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(b"\n".join(pair))
+        file.flush()
+        tls.load_cert_chain(file.name)

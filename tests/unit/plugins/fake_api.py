@@ -46,6 +46,8 @@ class FakeApi:
     managers: dict[str, dict[str, str]] = field(default_factory=dict)
     uncached: int = 0
     """How many responses of the operator's proxy do not come from its cache yet."""
+    late: set[str] = field(default_factory=set)
+    """Paths of objects that its cache lacks, from which it answers equality selectors."""
 
     def client(self) -> Any:
         """The replacement for the official client."""
@@ -95,10 +97,12 @@ class FakeApi:
             # `a=b`, or `a in (b)`.
             pairs = re.findall(r"([^,=\s]+)(?:=| in \()([^,)]*)", query["labelSelector"])
             wanted = dict(pairs)
+            late = set() if " in " in query["labelSelector"] else self.late
             found = [
                 {k: v for k, v in thing.items() if k not in {"apiVersion", "kind"}}
                 for at, thing in self.objects.items()
-                if (at.startswith(path + "/") or _anywhere(at).startswith(path + "/"))
+                if at not in late
+                and (at.startswith(path + "/") or _anywhere(at).startswith(path + "/"))
                 and wanted.items() <= (thing["metadata"].get("labels") or {}).items()
             ]
             return {"kind": "List", "items": found}

@@ -167,6 +167,14 @@ def test_what_is_no_longer_rendered_is_pruned() -> None:
     assert "ownerReferences" not in api.objects[f"{CLAIMS}/home"]["metadata"]
 
 
+def test_a_late_cache_hides_nothing_from_pruning() -> None:
+    """A watch whose kind was installed again is late for up to a minute."""
+    api = FakeApi(late={f"{CONFIG}/b"})
+    run(api, config("a"), config("b"))
+
+    assert [thing["name"] for thing in run(api, config("a"), prune=PRUNE)["pruned"]] == ["b"]
+
+
 def test_what_is_made_once_is_never_changed() -> None:
     api = FakeApi()
     once: dict[str, Any] = {"annotations": {"devops.yourcompany.com/create-only": "true"}}

@@ -7,7 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from support.cache_plans import image, mirror, model, only
+from support.cache_plans import image, mirror, model, only, to_oneself
 from support.caches import Caches
 from support.servers import wait_until
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from support.commands import Kubectl
+    from support.sharing import Shared
 
     from devctl.local.images import Image
     from devctl.local.paths import ClusterPaths
@@ -40,13 +41,14 @@ def caches(  # noqa: PLR0913, PLR0917 - all that they are made of
     cluster: ClusterSettings,
     paths: ClusterPaths,
     images: dict[str, Image],
+    shared: Shared,
     namespace: str,
     tmp_path: Path,
 ) -> Iterator[Caches]:
     assert {"cache", "stores"} <= set(cluster.parts)
     base = images["busybox"].archive(cache_paths())
-    yield Caches(kubectl, cluster, paths, namespace, base, tmp_path)
-    kubectl("delete", "cacheplan", "default", "--ignore-not-found")
+    with to_oneself(kubectl, shared):
+        yield Caches(kubectl, cluster, paths, namespace, base, tmp_path)
 
 
 @pytest.fixture

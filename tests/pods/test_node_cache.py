@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.cache_plans import PLAN, lines
+from support.cache_plans import PLAN, lines, to_oneself
 from support.servers import wait_until
 
 from devctl.api.node_cache import AGENT, AGENT_NAMESPACE
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from support.commands import Kubectl
+    from support.sharing import Shared
 
     from devctl.local.images import Image
     from devctl.local.settings import ClusterSettings
@@ -30,11 +31,11 @@ AWAY = {
 
 
 @pytest.fixture
-def plan(kubectl: Kubectl, cluster: ClusterSettings) -> Iterator[Any]:
+def plan(kubectl: Kubectl, cluster: ClusterSettings, shared: Shared) -> Iterator[Any]:
     """Changes the plan."""
     assert "cache" in cluster.parts
-    yield lambda *items: kubectl.api.apply({**PLAN, "spec": {"items": list(items)}})
-    kubectl("delete", "cacheplan", "default", "--ignore-not-found")
+    with to_oneself(kubectl, shared):
+        yield lambda *items: kubectl.api.apply({**PLAN, "spec": {"items": list(items)}})
 
 
 def test_every_node_says_which_images_it_has(

@@ -11,11 +11,11 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.cache_plans import PLAN, to_oneself
 from support.checkouts import SHOWS, Checkout
 from support.servers import wait_until
 from support.vllm_runs import Run
 
-from devctl.api.kinds import CACHE_PLAN
 from devctl.api.node_cache import ROOT, mirror_path
 from devctl.local.namespaces import enter
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from support.commands import Kubectl
+    from support.sharing import Shared
 
     from devctl.local.paths import ClusterPaths
     from devctl.local.settings import ClusterSettings
@@ -80,19 +81,17 @@ def on_node(cluster: ClusterSettings, paths: ClusterPaths) -> Any:
 
 @pytest.fixture
 def place(
-    kubectl: Kubectl, namespace: str, torch_image: str, cluster: ClusterSettings
+    kubectl: Kubectl, namespace: str, torch_image: str, cluster: ClusterSettings, shared: Shared
 ) -> Iterator[Place]:
     assert "dra" in cluster.parts
     # Only the tests' own folder on the last node has it: no agent could fetch it.
     url = "https://192.0.2.1/a.git"
     item = {"type": "gitRepo", "name": NAME, "gitRepo": {"url": url}}
-    about = {"apiVersion": CACHE_PLAN.api_version, "kind": CACHE_PLAN.name}
-    metadata = {"name": "default"}
-    kubectl.api.apply(about | {"metadata": metadata, "spec": {"items": [item]}})
     node = cluster.nodes[-1].name
-    yield Place(kubectl, namespace, torch_image, node)
-    kubectl("-n", namespace, "delete", "vllmruns", "--all", "--timeout=90s")
-    kubectl("delete", "cacheplan", "default", "--ignore-not-found")
+    with to_oneself(kubectl, shared):
+        kubectl.api.apply({**PLAN, "spec": {"items": [item]}})
+        yield Place(kubectl, namespace, torch_image, node)
+        kubectl("-n", namespace, "delete", "vllmruns", "--all", "--timeout=90s")
 
 
 @pytest.fixture

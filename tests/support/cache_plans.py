@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from support.commands import Kubectl
+    from support.sharing import Shared
 
 PLAN = {"apiVersion": API_VERSION, "kind": "CachePlan", "metadata": {"name": "default"}}
 Item = dict[str, Any]
@@ -42,6 +43,16 @@ def mirror(name: str, url: str) -> Item:
 def only(node: str) -> Item:
     """The part of an item that chooses a node."""
     return {"scope": "nodeSelector", "nodeSelector": {"kubernetes.io/hostname": node}}
+
+
+@contextmanager
+def to_oneself(kubectl: Kubectl, shared: Shared) -> Iterator[None]:
+    """The one CachePlan of a cluster, for one process at a time; none in the end."""
+    with shared.held("cache-plan"):
+        try:
+            yield
+        finally:
+            kubectl("delete", "cacheplan", "default", "--ignore-not-found")
 
 
 @contextmanager

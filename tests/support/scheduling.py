@@ -20,16 +20,8 @@ SPREAD = {
     "test_molecule",
 }
 
-CLAIMS = {
-    "test_cache_stores",
-    "test_dra",
-    "test_dra_redis",
-    "test_node_cache",
-    "test_run_checkout",
-    "test_vllm_lines",
-    "test_vllm_run",
-}
-"""Modules that share the GPUs and the CachePlan of the tests' cluster: one after the other."""
+CLAIMS = {"test_dra", "test_dra_redis", "test_run_checkout", "test_vllm_lines", "test_vllm_run"}
+"""Modules that share the GPUs of the tests' cluster: one after the other."""
 
 KUEUE = {"test_gateway_jobs", "test_gpu_queues", "test_job_turns", "test_queue_order"}
 """Modules of the plane with tests that ask for Kueue's own program: one after the other, with one
@@ -40,6 +32,7 @@ LONG = {
     "claims",
     "kueue",
     "test_account_rights",
+    "test_cache_stores",
     "test_claims_crowd",
     "test_convergence",
     "test_egpu",

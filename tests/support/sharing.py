@@ -32,8 +32,14 @@ class Shared:
 
     def alone(self, action: Callable[..., T], *args: object) -> T:
         """Do something while no other process does it; what it gives."""
-        with self._locked(action.__name__):
+        with self.held(action.__name__):
             return action(*args)
+
+    @contextmanager
+    def held(self, name: str) -> Iterator[None]:
+        """A time in which no other process holds the same."""
+        with self._locked(name):
+            yield
 
     @contextmanager
     def between(

@@ -9,7 +9,7 @@ import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from support.cache_plans import image, mirror, planned
+from support.cache_plans import image, mirror, planned, to_oneself
 from support.stores import git_url, send_repository
 from support.tiers import prepare
 from support.vllm_checkout import PROJECT, git, new, pushed, sources, write
@@ -97,10 +97,11 @@ def items(
 
 
 @pytest.fixture(scope="module")
-def vllm(
+def vllm(  # noqa: PLR0913, PLR0917 - all that they are made of
     kubectl: Kubectl,
     kubeconfig: Path,
     cluster: ClusterSettings,
+    shared: Shared,
     items: list[Item],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[VllmPlace]:
@@ -110,6 +111,7 @@ def vllm(
     nodes = [node.name for node in cluster.nodes]
     with (
         vllm_place(kubectl, kubeconfig, home, image, pattern) as place,
+        to_oneself(kubectl, shared),
         planned(kubectl, nodes, items),
     ):
         yield place

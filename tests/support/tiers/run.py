@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from support.scheduling import NEARLY_DONE
@@ -62,6 +63,7 @@ class Run:
         self.rows: list[Used] = []
         self._tiers, self._choices, self._repeats = tiers, choices, repeats
         self._inputs, self._deep, self._keep = inputs, deep, keep
+        self._noting = Lock()
 
     def do(self) -> int:
         """Run them all; the exit code."""
@@ -87,10 +89,9 @@ class Run:
         return self._close()
 
     def _close(self) -> int:
-        """Print what there is to say, and note which deep modules are green."""
+        """Print what there is to say."""
         cases = read(RESULTS.glob("*.xml"))
         ended = outcomes(cases, [choice.module for choice in self._choices])
-        Record().add(ended, datetime.now(UTC).date(), self._inputs.unchanged())
         print(f"\n{closing(self.rows, self._choices, ended, cases, self._repeats.notes)}")  # noqa: T201
         return 0 if is_good(self.rows) else 1
 
@@ -178,10 +179,18 @@ class Run:
                 )
                 passed = passed and done.returncode == 0
             end(passed)
+        self._note(tier)
         if passed and output is None:
             cases = read(RESULTS.glob(f"{tier.name}-*.xml"))
             with self._row("repeated", note=f"of {tier.name}") as end:
                 end(self._repeats.of(tier.name, cases))
+
+    def _note(self, tier: Tier) -> None:
+        """Note which deep modules of a tier are green; a run that is killed later has shown it."""
+        own = [choice.module for choice in self._choices if choice.module.tier == tier.name]
+        ended = outcomes(read(RESULTS.glob(f"{tier.name}-*.xml")), own)
+        with self._noting:
+            Record().add(ended, datetime.now(UTC).date(), self._inputs.unchanged())
 
     @contextmanager
     def _row(

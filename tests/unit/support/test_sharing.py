@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,22 @@ def test_a_time_that_is_shared_has_one_beginning_and_one_end(tmp_path: Path) -> 
         with ThreadPoolExecutor(MANY) as pool:
             list(pool.map(process, range(MANY)))
         assert said == ["first", *["in"] * MANY, "last"]
+
+
+def test_what_one_holds_the_others_wait_for(tmp_path: Path) -> None:
+    inside: list[int] = []
+    most: list[int] = []
+
+    def process(number: int) -> None:
+        with Shared(tmp_path).held("plan"):
+            inside.append(number)
+            time.sleep(0.01)
+            most.append(len(inside))
+            inside.remove(number)
+
+    with ThreadPoolExecutor(MANY) as pool:
+        list(pool.map(process, range(MANY)))
+    assert most == [1] * MANY
 
 
 def test_a_time_that_is_shared_ends_after_a_failure_too(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
+from devctl_observer.kinds.usage.controller import EVERY
 from support.one import One
 from support.plane.content import GPUS
 from support.servers import apply_flavor, wait_until
@@ -63,9 +64,22 @@ def lines(team: One) -> list[tuple[LineKey, Amounts]]:
     return [read_line(line) for book in books(team) for line in book.get("lines", [])]
 
 
+def seconds(team: One) -> int:
+    """For how long anything has run."""
+    return sum(amounts.seconds for _, amounts in lines(team))
+
+
 def is_open(team: One) -> bool:
     """Whether anything is counted now."""
     return any(book.get("open") for book in books(team))
+
+
+def await_count(team: One, observer: ObserverProcess) -> None:
+    """Wait until what runs has been counted on the way: by its node's clock it lasts no second."""
+    wait_until(lambda: is_open(team), "it is counted")
+    before = seconds(team)
+    observer.pass_time(EVERY)
+    wait_until(lambda: seconds(team) >= before + EVERY, lambda: f"it has run: {lines(team)}")
 
 
 def test_each_attempt_is_counted(team: One, observer: ObserverProcess) -> None:
@@ -73,9 +87,7 @@ def test_each_attempt_is_counted(team: One, observer: ObserverProcess) -> None:
     one.apply(gpuCount=2, owner=owner(team), retryPolicy={"maxRetries": 1, "backoffSeconds": 1})
     for number, end in enumerate(("fail", "succeed"), 1):
         one.follow(lambda s: s.get("attempt") == number and s["phase"] == "Running", "it runs")  # noqa: B023
-        wait_until(lambda: is_open(team), "it is counted")
-        # Only whole seconds have a line.
-        observer.pass_time(60)
+        await_count(team, observer)
         one.end(end)
     one.wait("Succeeded")
     wait_until(lambda: not is_open(team), "it is counted no more")
@@ -98,9 +110,7 @@ def test_nothing_starts_once_the_teams_budget_is_spent(
     one, two = workload(team), workload(team, "two")
     one.apply(owner=owner(team))
     one.wait("Running")
-    wait_until(lambda: is_open(team), "it is counted")
-    # Only whole seconds cost something.
-    observer.pass_time(60)
+    await_count(team, observer)
     one.end()
     team.wait("OverBudget")
 

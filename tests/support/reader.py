@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from support.command_line import CommandLine
 
 _PROMPT = "[$#] "
+_PATIENCE = 300.0
+"""Seconds for a command: some wait for a volume, a pod and the files in it."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Person:
 
     def types(self, line: str, code: int = 0, cwd: Path | None = None) -> str:
         """What a command prints, on both streams."""
-        result = self.shell("-c", f"{line} 2>&1", cwd=cwd)
+        result = self.shell("-c", f"{line} 2>&1", cwd=cwd, timeout=_PATIENCE)
         said = result.stdout.decode()
         assert result.returncode == code, (line, result.returncode, said)
         assert "Traceback" not in said

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# A landing tries the same examples as the last one: a new one must not fail an unrelated change, and
-# the first thirty find what so many of always the same find. `make test-deep` tries a hundred others.
+# A landing tries the same examples as the last one: a new one must not fail an unrelated change.
+# Of what is always the same, thirty do; `make test-deep` tries a hundred others.
 settings.register_profile("same", settings.get_profile("random"), derandomize=True, max_examples=30)
 settings.load_profile("random" if os.environ.get("DEVCTL_TESTS_RANDOM") else "same")
 

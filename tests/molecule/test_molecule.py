@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from support.plane.supervision import supervised
 from support.servers import wait_until
 
 from devctl.local.paths import REPOSITORY
@@ -23,25 +22,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from support.commands import Kubectl
-    from support.plane.plane import Plane
 
     from devctl.local.images import Image
 
 SCENARIOS = sorted(path.parent.name for path in REPOSITORY.glob("molecule/*/molecule.yml"))
 DEFAULT = "default"
 
-pytestmark = pytest.mark.usefixtures("kept_observer")
-
-
-@pytest.fixture(scope="module")
-def kept_observer(operator_away: Plane) -> Iterator[None]:
-    """The observer starts again when it has ended, as in a pod.
-
-    It ends when it cannot renew its lease, as happens where the tests beside these, which break
-    nodes, keep the disk busy for 10 s. Any other end fails the last test.
-    """
-    with supervised(operator_away.observer):
-        yield
+# Its observer starts again where it has lost its lease, as happens where the tests beside these,
+# which break nodes, keep the disk busy for ten seconds.
+pytestmark = pytest.mark.usefixtures("operator_away")
 
 
 @pytest.fixture

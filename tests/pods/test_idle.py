@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     Begin = Callable[["Day", str], object]
 
 LIMIT = 60
-TOMORROW = (datetime.now(UTC) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+TIME = "%Y-%m-%dT%H:%M:%SZ"
+TOMORROW = (datetime.now(UTC) + timedelta(days=1)).strftime(TIME)
 PRECISION = 10
 """Seconds by which a status may be off about the last activity before it is written again."""
 WARNING = grace_seconds(LIMIT)
@@ -289,6 +290,7 @@ def stopped_at(found: dict[str, Any]) -> datetime | None:
 def test_an_open_terminal_shows_that_the_server_is_about_to_be_stopped(day: Day) -> None:
     server = day.server(TOLD)
     server.wait("Ready")
+    opened = (datetime.now(UTC) - timedelta(seconds=PRECISION)).strftime(TIME)
     server.run("tmux new-session -d")
     server.apply()
     api, uid, node = server.kubectl.api, uid_of(server), node_of(server)
@@ -297,9 +299,14 @@ def test_an_open_terminal_shows_that_the_server_is_about_to_be_stopped(day: Day)
         return api.get(ACTIVITY, node) or {}
 
     def is_told() -> bool:
-        return any(p["uid"] == uid and p.get("notice") for p in asked()["spec"]["pods"])
+        """Whether it is, by a warning that knows of the terminal."""
+        idle = server.status.get("idle", {})
+        signals = {each["type"]: each for each in idle.get("signals", [])}
+        used = signals.get("Terminal", {}).get("lastActiveAt", "")
+        told = any(p["uid"] == uid and p.get("notice") for p in asked()["spec"]["pods"])
+        return told and opened <= used < idle.get("warnedAt", "")
 
-    wait_until(is_told, "the agent is told", 2 * LIMIT)
+    wait_until(is_told, lambda: f"the agent is told: {server.status.get('idle')}", 4 * LIMIT)
     reports, warned_at = asked()["status"]["sequence"], server.status["idle"]["warnedAt"]
     # The answer to a report has the notice. Nobody looks earlier: a look could be an activity.
     wait_until(lambda: asked()["status"]["sequence"] > reports, "the agent asks")

@@ -75,7 +75,7 @@ def is_open(team: One) -> bool:
 
 
 def await_count(team: One, observer: ObserverProcess) -> None:
-    """Wait until what runs has been counted on the way: by its node's clock it lasts no second."""
+    """Let a run's time be counted before it ends: by its node's clock it takes under a second."""
     wait_until(lambda: is_open(team), "it is counted")
     before = seconds(team)
     observer.pass_time(EVERY)

@@ -306,7 +306,7 @@ def test_an_open_terminal_shows_that_the_server_is_about_to_be_stopped(day: Day)
         told = any(p["uid"] == uid and p.get("notice") for p in asked()["spec"]["pods"])
         return told and opened <= used < idle.get("warnedAt", "")
 
-    wait_until(is_told, lambda: f"the agent is told: {server.status.get('idle')}", 4 * LIMIT)
+    wait_until(is_told, lambda: f"the notice is sent: {server.status.get('idle')}", 4 * LIMIT)
     reports, warned_at = asked()["status"]["sequence"], server.status["idle"]["warnedAt"]
     # The answer to a report has the notice. Nobody looks earlier: a look could be an activity.
     wait_until(lambda: asked()["status"]["sequence"] > reports, "the agent asks")

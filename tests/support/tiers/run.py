@@ -26,7 +26,7 @@ from support.tiers.tier import RESULTS, Tier
 from devctl.local.paths import REPOSITORY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import IO
 
     from support.tiers.choose import Choice
@@ -179,16 +179,15 @@ class Run:
                 )
                 passed = passed and done.returncode == 0
             end(passed)
-        self._note(tier)
+        cases = read(RESULTS.glob(f"{tier.name}-*.xml"))
+        if ended := outcomes(cases, [choice.module for choice in own]):
+            self._note(ended)
         if passed and output is None:
-            cases = read(RESULTS.glob(f"{tier.name}-*.xml"))
             with self._row("repeated", note=f"of {tier.name}") as end:
                 end(self._repeats.of(tier.name, cases))
 
-    def _note(self, tier: Tier) -> None:
-        """Note which deep modules of a tier are green; a run that is killed later has shown it."""
-        own = [choice.module for choice in self._choices if choice.module.tier == tier.name]
-        ended = outcomes(read(RESULTS.glob(f"{tier.name}-*.xml")), own)
+    def _note(self, ended: Mapping[str, bool]) -> None:
+        """Record which deep modules are green at once: the run may be killed before its end."""
         with self._noting:
             Record().add(ended, datetime.now(UTC).date(), self._inputs.unchanged())
 

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def test_the_site_is_built_and_every_link_leads_somewhere(tmp_path: Path) -> None:
-    words = ("--fail-on-warning", "--keep-going", "--quiet", "--builder", "html")
+    words = ["--fail-on-warning", "--keep-going", "--quiet", "--builder", "html"]
+    # The site's own theme has all pages in the navigation of each: three quarters of the time.
+    words += ["--define", "html_theme=basic"]
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", *words, REPOSITORY / "docs", tmp_path],
         capture_output=True,

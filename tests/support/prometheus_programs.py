@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from support.unpacked import folder_of
 
 from devctl.local.apt import host_sources
-from devctl.local.paths import cache_paths
 
 PROGRAMS = {"promtool": ("promtool", "prometheus"), "prometheus": ("prometheus",)}
 """The packages that each may be in; Debian 12 has no package of its own for promtool."""
@@ -20,9 +20,9 @@ def find_program(name: str) -> Path:
     """A program. It is unpacked and not installed, since its package may start a server."""
     if there := shutil.which(name):
         return Path(there)
-    codename, _ = host_sources()  # apt has its indexes then
-    program = cache_paths().root / f"{name}-{codename}" / name
+    program = folder_of(name) / name
     if not program.is_file():
+        host_sources()  # apt has its indexes then; it takes seconds
         program.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=program.parent) as folder:
             archive = _download(name, Path(folder))

@@ -27,28 +27,42 @@ KUEUE = {"test_gateway_jobs", "test_gpu_queues", "test_job_turns", "test_queue_o
 """Modules of the plane with tests that ask for Kueue's own program: one after the other, with one
 installation. A plane without it is the rule."""
 
-# Last, one of them would go on alone while the other processes have nothing to do.
-LONG = {
+LONG = (
     "claims",
-    "kueue",
-    "test_account_rights",
-    "test_cache_stores",
-    "test_claims_crowd",
-    "test_convergence",
-    "test_egpu",
+    "test_idle",
+    "test_job_seed",
+    "test_queues",
     "test_gateway_schema",
+    "kueue",
+    "test_upgrade_early",
+    "test_gateway",
+    "test_egpu",
+    "test_cli_run",
+    "test_cli_network",
     "test_gpu_crowd",
+    "test_teams",
+    "test_upgrade",
     "test_gpu_faults",
+    "test_cli_run_project",
+    "test_cache_stores",
+    "test_servers",
     "test_job_life",
+    "test_convergence",
+    "test_observer_faults",
+    "test_flavors",
+    "test_account_rights",
+    "test_users",
+    "test_runner",
+    "test_restart",
+    "test_claims_crowd",
     "test_job_takeover",
     "test_made_kinds",
-    "test_namespaces",
-    "test_observer_faults",
     "test_observer_leads",
-    "test_runner",
+    "test_namespaces",
     "test_takeover",
-}
-"""Modules that take long for their number of tests."""
+)
+"""Modules that take two minutes and more, or more than their number of tests says, the longest
+first. Begun last, one of them would go on alone while the other processes have nothing to do."""
 
 
 def together(test: str) -> str:
@@ -70,7 +84,7 @@ takes from them what it gains, and neither is in time."""
 
 
 class Scheduling(LoadScopeScheduling):
-    """Gives a process a whole group at a time: first the largest, then those that take long."""
+    """Gives a process a whole group at a time: those that take long first, then the largest."""
 
     _left: int | None = None
 
@@ -86,8 +100,9 @@ class Scheduling(LoadScopeScheduling):
     def schedule(self) -> None:
         """Begin; xdist has counted the tests of each group."""
         super().schedule()
-        for group in LONG & self.workqueue.keys():
-            self.workqueue.move_to_end(group, last=False)
+        for group in reversed(LONG):
+            if group in self.workqueue:
+                self.workqueue.move_to_end(group, last=False)
 
     def _split_scope(self, nodeid: str) -> str:
         return together(nodeid)

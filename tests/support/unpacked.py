@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
@@ -16,11 +17,17 @@ if TYPE_CHECKING:
 
 def unpacked(name: str, packages: tuple[str, ...]) -> Path:
     """A folder with the packages of the host's release, which is made on first use."""
-    codename, _ = host_sources()  # apt has its indexes then
-    root = cache_paths().root / f"{name}-{codename}"
+    root = folder_of(name)
     if not root.is_dir():
+        host_sources()  # apt has its indexes then; it takes seconds
         _unpack(root, packages)
     return root
+
+
+def folder_of(name: str) -> Path:
+    """Where what the host's release has of that name is unpacked."""
+    codename = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+    return cache_paths().root / f"{name}-{codename}"
 
 
 def environment(root: Path) -> dict[str, str]:

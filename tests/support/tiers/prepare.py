@@ -1,6 +1,6 @@
 """The tests' cluster of real nodes, with operator, observer and images, before tests need it.
 
-usage: python -m support.tiers.prepare build|up|status|reset
+usage: python -m support.tiers.prepare build|up|load|status|reset
 """
 
 from __future__ import annotations
@@ -65,17 +65,28 @@ def load(image: str) -> None:
 
 
 def up() -> None:
-    """All of it, once for all processes of a run."""
+    """The cluster with what this checkout holds, once for all processes of a run."""
     shared = Shared(Path(os.environ["DEVCTL_E2E_RUN"]))
     shared.once(bring_up)
     shared.once(install)
+
+
+def load_all() -> None:
+    """Its large images, once for all processes of a run."""
+    shared = Shared(Path(os.environ["DEVCTL_E2E_RUN"]))
     for image in LOADED:
         shared.once(load, image, name=f"load-{image}")
 
 
 def main() -> None:
     """Do one of it."""
-    actions = {"build": make_programs_and_images, "up": up, "status": status, "reset": reset}
+    actions = {
+        "build": make_programs_and_images,
+        "up": up,
+        "load": load_all,
+        "status": status,
+        "reset": reset,
+    }
     result = actions[sys.argv[1]]()
     sys.exit(result if sys.argv[1] == "status" else 0)
 

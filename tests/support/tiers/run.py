@@ -138,6 +138,9 @@ class Run:
         try:
             with ThreadPoolExecutor() as pool:
                 coming_too = []
+                if passed:
+                    # The disk is the bottleneck of this, and the processors are that of tests.
+                    pool.submit(self._load)
                 for tier in tiers if passed else ():
                     beside = [other for other in self._tiers if other.beside == tier.name]
                     coming_too += [pool.submit(self._quietly, other) for other in beside]
@@ -147,6 +150,12 @@ class Run:
         finally:
             if not self._keep:
                 self._step("reset", "reset")
+
+    @staticmethod
+    def _load() -> None:
+        """Load large images; a test that needs one waits, or loads it itself and shows why not."""
+        command = prepare.command("load")
+        subprocess.run(command, check=False, cwd=REPOSITORY, capture_output=True)
 
     def _step(self, name: str, action: str) -> None:
         with self._row(name) as end:

@@ -22,15 +22,22 @@ def sleeper(container: Container) -> Path:
     return Path("/proc", (container.root / "run/devctl/sleeper").read_text().strip())
 
 
+def await_sleeper(container: Container) -> None:
+    """Wait until it sleeps.
+
+    Between fork and exec a child may lose a signal; in a container it ends with the first process
+    all the same.
+    """
+    eventually((container.root / READY).exists)
+    eventually(lambda: b"3600" in sleeper(container).joinpath("cmdline").read_bytes())
+
+
 @contextmanager
 def started(container: Container) -> Iterator[None]:
     (container.root / READY).unlink(missing_ok=True)
     process = container.start("start")
     try:
-        eventually((container.root / READY).exists)
-        # Between fork and exec a child may lose a signal; in a container it ends with the first
-        # process all the same.
-        eventually(lambda: b"3600" in sleeper(container).joinpath("cmdline").read_bytes())
+        await_sleeper(container)
         yield
     finally:
         process.send_signal(signal.SIGTERM)
@@ -143,7 +150,7 @@ def test_a_declared_probe_is_asked_from_the_start(container: Container, declared
     more = {"/opt/devctl/probe": str(loop)}
     process = container.start("start", env={"DEVCTL_PROBE": declared}, more=more)
     try:
-        eventually((container.root / READY).exists)
+        await_sleeper(container)
         if declared:
             eventually(lambda: asked.exists() and asked.read_text() == "exec true\n")
     finally:

@@ -267,6 +267,22 @@ def test_nothing_is_written_through_a_link(pod: Pod, tmp_path: Path) -> None:
     assert "`d`" in pod.refuse(NO_FIT, "", change("d/new", b"new"), contents=NEW)
 
 
+@pytest.mark.parametrize("path", [b"way/new", b"folder/way/new", b"way/folder/new"])
+def test_a_writer_goes_through_no_link(tmp_path: Path, path: bytes) -> None:
+    """A second lock on the same door, should names ever be let through that clash."""
+    write(tmp_path, {"top/folder/x": "x", "outside/x": "x", "outside/folder/x": "x"})
+    for way in ("top/way", "top/folder/way"):
+        (tmp_path / way).symlink_to(tmp_path / "outside")
+    with files.Writer(tmp_path / "top") as writer:
+        with pytest.raises(NotADirectoryError):
+            writer.write(path, 0o644, [b"new"])
+        with pytest.raises(NotADirectoryError):
+            writer.link(path, b"x")
+        with pytest.raises(NotADirectoryError):
+            list(writer.read(path.replace(b"new", b"x")))
+    assert not list(tmp_path.glob("outside/**/new"))
+
+
 def test_a_link_may_lead_anywhere_within(pod: Pod) -> None:
     pod.apply(link("folder/up", "../a"), link("to", "./folder//b"))
     assert (pod.target / "folder/up").read_text() == "a\n"

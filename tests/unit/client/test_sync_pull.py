@@ -96,21 +96,44 @@ def test_what_was_here_before_is_not_replaced(here: Path, there: Path) -> None:
     assert there.is_dir()
 
 
+# Of the size that it had, too: an edit shows in the time of its change alone.
+TYPED = pytest.mark.parametrize("typed", ["typed just now", "t"])
+
+
+@TYPED
 def test_what_is_written_to_meanwhile_is_not_replaced(
-    here: Path, there: Path, monkeypatch: pytest.MonkeyPatch
+    here: Path, there: Path, monkeypatch: pytest.MonkeyPatch, typed: str
 ) -> None:
     get(here)
     (there / "a").write_text("theirs")
     fetch = remote.fetch
 
     def slow(*arguments: Any) -> list[str]:
-        (here / "a").write_text("typed just now")
+        (here / "a").write_text(typed)
         return fetch(*arguments)
 
     monkeypatch.setattr(remote, "fetch", slow)
     with pytest.raises(DevctlError, match="`a` would be replaced"):
         get(here)
-    assert tree(here)["a"] == b"typed just now"
+    assert tree(here)["a"] == typed.encode()
+
+
+@TYPED
+def test_what_is_written_to_meanwhile_is_not_deleted(
+    here: Path, there: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    get(here)
+    (there / "a").unlink()
+    (there / "new").write_text("n")
+    fetch = remote.fetch
+
+    def slow(*arguments: Any) -> list[str]:
+        (here / "a").write_text(typed)
+        return fetch(*arguments)
+
+    monkeypatch.setattr(remote, "fetch", slow)
+    get(here, delete=True)
+    assert tree(here)["a"] == typed.encode()
 
 
 def test_the_rules_here_say_what_belongs_to_it(here: Path, there: Path) -> None:

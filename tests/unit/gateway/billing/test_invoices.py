@@ -74,3 +74,19 @@ async def test_a_run_belongs_to_the_month_in_which_it_ended(engine: AsyncEngine)
         ]
     assert (may.charged, may.credited) == (HOUR_COSTS, 5_000_000)
     assert (june.charged, june.credited) == (48 * HOUR_COSTS, 0)
+
+
+@pytest.mark.anyio
+async def test_an_entry_of_midnight_is_in_one_month_alone(engine: AsyncEngine) -> None:
+    await prepare(engine)
+    (may_begins, june_begins), (_, june_ends) = month_of(2026, 5), month_of(2026, 6)
+    for number, at in enumerate((may_begins, june_begins, june_ends)):
+        async with begin(engine) as connection:
+            paid: dict[str, Any] = {"account_id": ACCOUNT, "amount": 10**number, "note": ""}
+            assert await ledger.credit(connection, at=at, reference=f"credit-{number}", **paid)
+    async with connect(engine) as connection:
+        may, june = [
+            invoice(map(dict, await ledger.between(connection, ACCOUNT, *month_of(2026, month))))
+            for month in (5, 6)
+        ]
+    assert (may.credited, june.credited) == (1, 10)

@@ -96,6 +96,17 @@ def test_what_was_here_before_is_not_replaced(here: Path, there: Path) -> None:
     assert there.is_dir()
 
 
+def meanwhile(monkeypatch: pytest.MonkeyPatch, file: Path, typed: str) -> None:
+    """Have somebody write to a file here while files are fetched."""
+    fetch = remote.fetch
+
+    def slow(*arguments: Any) -> list[str]:
+        file.write_text(typed)
+        return fetch(*arguments)
+
+    monkeypatch.setattr(remote, "fetch", slow)
+
+
 # Of the size that it had, too: an edit shows in the time of its change alone.
 TYPED = pytest.mark.parametrize("typed", ["typed just now", "t"])
 
@@ -106,13 +117,7 @@ def test_what_is_written_to_meanwhile_is_not_replaced(
 ) -> None:
     get(here)
     (there / "a").write_text("theirs")
-    fetch = remote.fetch
-
-    def slow(*arguments: Any) -> list[str]:
-        (here / "a").write_text(typed)
-        return fetch(*arguments)
-
-    monkeypatch.setattr(remote, "fetch", slow)
+    meanwhile(monkeypatch, here / "a", typed)
     with pytest.raises(DevctlError, match="`a` would be replaced"):
         get(here)
     assert tree(here)["a"] == typed.encode()
@@ -125,13 +130,7 @@ def test_what_is_written_to_meanwhile_is_not_deleted(
     get(here)
     (there / "a").unlink()
     (there / "new").write_text("n")
-    fetch = remote.fetch
-
-    def slow(*arguments: Any) -> list[str]:
-        (here / "a").write_text(typed)
-        return fetch(*arguments)
-
-    monkeypatch.setattr(remote, "fetch", slow)
+    meanwhile(monkeypatch, here / "a", typed)
     get(here, delete=True)
     assert tree(here)["a"] == typed.encode()
 

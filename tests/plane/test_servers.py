@@ -124,6 +124,7 @@ def test_a_change_while_the_node_is_silent_leaves_what_runs_alone(
 ) -> None:
     server.apply()
     server.wait("Ready")
+    server.settle()  # or it would seem unready before its StatefulSet has counted it
     plane.kwok.freeze()
     try:
         # As the node controller does; the containers are as the kubelet left them.

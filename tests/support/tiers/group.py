@@ -19,8 +19,8 @@ def own_group(name: str) -> Iterator[list[str]]:
     """A control group beside those of clusters, and the words before a command line in it.
 
     A test of a cluster's effects on the host would take processes inside of it for another
-    cluster's. It has the same share as each cluster's group: with a quarter, its API server once
-    needed more than 20 seconds for an answer.
+    cluster's. Its share is that of a cluster's group: with a quarter, an API server in it once
+    needed more than 10 seconds for an answer.
     """
     group = cgroups.path_of(name)
     cgroups.create(group)

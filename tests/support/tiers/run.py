@@ -167,7 +167,7 @@ class Run:
         return tier.beside in {other.name for other in self._tiers}
 
     def _quietly(self, tier: Tier) -> str:
-        """Run one where it is in nobody's way; returns what it printed."""
+        """Run one in a control group of its own; returns what it printed."""
         with tempfile.TemporaryFile("w+") as output, own_group(tier.name) as prefix:
             self._one(tier, prefix, output)
             output.seek(0)
